@@ -1,0 +1,62 @@
+"""What can go wrong, as types that a caller can catch.
+
+`SpecmarginError` is the root of errors that are about *solving* or about *resources*. Bad arguments raise
+plain `ValueError` or `TypeError`, as users of scikit-learn expect, with the value and the remedy in the text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specmargin.results import SolveResult
+
+__all__ = [
+    "DataNotFoundError",
+    "DisconnectedGraphWarning",
+    "InfeasibleError",
+    "SolverError",
+    "SolverNotInstalledError",
+    "SpecmarginError",
+]
+
+
+class SpecmarginError(Exception):
+    """Root of the package's own errors."""
+
+
+class SolverError(SpecmarginError):
+    """A solve ended without a usable answer.
+
+    Parameters
+    ----------
+    message : str
+        What happened and what to do.
+    result : SolveResult, optional
+        Whatever the solver left behind: status, history, attempts.
+    """
+
+    def __init__(self, message: str, result: SolveResult | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class InfeasibleError(SolverError):
+    """The constraints admit no point (or the objective is unbounded on them)."""
+
+
+class SolverNotInstalledError(SpecmarginError, ImportError):
+    """The named solver is not installed, or CVXPY does not know it."""
+
+
+class DataNotFoundError(SpecmarginError, FileNotFoundError):
+    """A data set is neither in the data folder nor in the cache, and cannot be downloaded."""
+
+    def __str__(self) -> str:
+        # FileNotFoundError would print only what looks like an errno.
+        return str(self.args[0]) if self.args else ""
+
+
+class DisconnectedGraphWarning(UserWarning):
+    """The graph has isolated nodes, several components, or a component without a labelled point."""
+

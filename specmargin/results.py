@@ -1,0 +1,194 @@
+"""What every solve returns: a status, the variables, the multipliers, and a certificate.
+
+A `Certificate` is never copied from a solver. The *objective* recomputes it in numpy from the data: it repairs
+the candidate until it is feasible, evaluates the primal and the dual objective there, and reports the gap that
+is left. Weak duality then makes the gap a proof: no feasible point is better than the answer by more than it.
+
+Call `result.certificate.is_optimal(tol)` before believing anything else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, Literal
+
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["Certificate", "History", "SolveResult", "Status"]
+
+
+class Status(StrEnum):
+    """How a solve ended. `STATIONARY` is the most that a non-convex solver may claim."""
+
+    OPTIMAL = "optimal"
+    OPTIMAL_INACCURATE = "optimal_inaccurate"
+    MAX_ITER = "max_iter"
+    EARLY_STOPPED = "early_stopped"
+    STATIONARY = "stationary"
+    INFEASIBLE = "infeasible"
+    UNBOUNDED = "unbounded"
+    FAILED = "failed"
+
+    @property
+    def has_solution(self) -> bool:
+        """Whether the result carries variables that can be used."""
+        return self not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Primal and dual objective at feasible points near a candidate, recomputed from the data.
+
+    Parameters
+    ----------
+    primal_objective : float
+        The objective, in the units of the objective's docstring, at a feasible point.
+    dual_objective : float
+        A bound on the optimum: from below when minimising, from above when maximising. Infinite where none is
+        known (non-convex problems without a bound).
+    primal_residual, dual_residual : float, default 0
+        How far the candidate was from feasibility before it was repaired, relative to the data.
+    complementarity : float, default 0
+        Largest product of a multiplier and its slack, relative to the objective.
+    sense : {"minimize", "maximize"}
+        Direction of the primal problem.
+
+    Examples
+    --------
+    >>> c = Certificate(primal_objective=2.0, dual_objective=1.9999998)
+    >>> c.is_optimal(1e-6), c.is_optimal(1e-8)
+    (True, False)
+    """
+
+    primal_objective: float
+    dual_objective: float
+    primal_residual: float = 0.0
+    dual_residual: float = 0.0
+    complementarity: float = 0.0
+    sense: Literal["minimize", "maximize"] = "minimize"
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual objective (dual minus primal when maximising); not negative but for rounding."""
+        gap = self.primal_objective - self.dual_objective
+        return gap if self.sense == "minimize" else -gap
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap over the larger of the two objectives' moduli."""
+        scale = max(abs(self.primal_objective), min(abs(self.dual_objective), 1e300))
+        if not math.isfinite(self.gap):
+            return math.inf if self.gap == math.inf else math.nan
+        return self.gap / scale if scale > 0 else self.gap
+
+    def is_optimal(self, tol: float = 1e-6) -> bool:
+        """Whether the gap proves optimality to the relative tolerance `tol`.
+
+        A gap below ``-tol`` contradicts weak duality and counts as no proof; so does NaN.
+        """
+        return bool(abs(self.relative_gap) <= tol)
+
+
+@dataclass
+class History:
+    """One list per recorded quantity, all of one length: the iterations.
+
+    Examples
+    --------
+    >>> h = History()
+    >>> h.record(objective=3.0, gradient=1.0); h.record(objective=2.0, gradient=0.1)
+    >>> len(h), h["objective"]
+    (2, [3.0, 2.0])
+    """
+
+    columns: dict[str, list[float]] = field(default_factory=dict)
+
+    def record(self, **values: float) -> None:
+        """Append one iteration; every call must name the same quantities."""
+        if self.columns and self.columns.keys() != values.keys():
+            raise ValueError(
+                f"History has the columns {sorted(self.columns)}, but {sorted(values)} were recorded; "
+                "record every quantity in every iteration (nan where it is not known)."
+            )
+        for name, value in values.items():
+            self.columns.setdefault(name, []).append(float(value))
+
+    def __getitem__(self, name: str) -> list[float]:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), []))
+
+
+def _frozen(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    return MappingProxyType(dict(values or {}))
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """The answer of a solver, and the evidence for it.
+
+    Parameters
+    ----------
+    problem : str
+        Name of the problem, e.g. ``"LapSVM dual"``.
+    status : Status
+        Ours: decided by the certificate, not by the solver's own word.
+    variables : mapping of str to array
+        By the symbol of the objective's docstring.
+    duals : mapping of str to array
+        Multipliers by the label of their constraint.
+    certificate : Certificate
+        Recomputed from the data by the objective.
+    history : History
+        What the solver recorded per iteration; empty where the solver tells nothing.
+    solver : str
+        Who answered, e.g. ``"CLARABEL"`` or ``"factorized"``.
+    solver_version, message : str
+        Version of the solver; its own last word.
+    n_iter : int
+        Iterations, 0 where the solver has none.
+    seconds : float
+        Wall time of the solve, including the construction by CVXPY where that applies.
+    attempts : tuple of str
+        Every solver that was tried, in order, with how it ended.
+    """
+
+    problem: str
+    status: Status
+    variables: Mapping[str, AnyArray]
+    certificate: Certificate
+    duals: Mapping[str, FloatArray] = field(default_factory=dict)
+    history: History = field(default_factory=History)
+    solver: str = ""
+    solver_version: str = ""
+    message: str = ""
+    n_iter: int = 0
+    seconds: float = math.nan
+    attempts: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variables", _frozen(self.variables))
+        object.__setattr__(self, "duals", _frozen(self.duals))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A mapping proxy cannot be pickled, and estimators that keep results must be.
+        return {**self.__dict__, "variables": dict(self.variables), "duals": dict(self.duals)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, _frozen(value) if name in ("variables", "duals") else value)
+
+    def __repr__(self) -> str:
+        solver = " ".join(part for part in (self.solver, self.solver_version) if part)
+        return (
+            f"{self.problem}: {self.status.name}, relative gap {self.certificate.relative_gap:.1e}, "
+            f"{self.n_iter} iterations, {solver}"
+        )
