@@ -7,6 +7,8 @@ objectives read signs in {-1, +1} at the indices of the labelled samples. Values
 
 from __future__ import annotations
 
+import numbers
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +18,10 @@ import numpy.typing as npt
 
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled"]
+__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled", "label_array"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Labels:
     """Signs of the labelled samples.
 
@@ -67,6 +69,35 @@ class Labels:
             yield Labels(self.sign[:, k], self.labeled, np.array([False, True]), self.n_samples)
 
 
+def label_array(y: npt.ArrayLike) -> AnyArray:
+    """Return `y` as an array in which no value has changed its type.
+
+    numpy reads ``["cat", -1]`` as the strings ``"cat"`` and ``"-1"``, and the marker would become a class;
+    such a sequence becomes an array of objects instead.
+
+    Parameters
+    ----------
+    y : array-like
+        Labels and markers.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> label_array(["cat", -1]).tolist(), label_array([0, -1]).dtype.kind
+    (['cat', -1], 'i')
+    """
+    array = np.asarray(y)
+    if array.dtype.kind in "US" and array.ndim == 1 and not hasattr(y, "dtype"):
+        values = list(y)  # type: ignore[arg-type]
+        if not all(isinstance(value, str if array.dtype.kind == "U" else bytes) for value in values):
+            array = np.empty(len(values), dtype=object)
+            array[:] = values
+    return array
+
+
 def is_unlabeled(y: npt.ArrayLike, unlabeled: Any = -1) -> BoolArray:
     """Return the mask of the samples that carry the marker `unlabeled`.
 
@@ -82,18 +113,47 @@ def is_unlabeled(y: npt.ArrayLike, unlabeled: Any = -1) -> BoolArray:
     >>> is_unlabeled([0, 1, -1]).tolist(), is_unlabeled([0.0, np.nan], unlabeled=np.nan).tolist()
     ([False, False, True], [False, True])
     """
-    y = np.asarray(y)
+    if np.ndim(unlabeled) != 0:
+        raise TypeError(f"the marker must be one scalar, nan or None, not {unlabeled!r}; name one value.")
+    y = label_array(y)
     if unlabeled is None:
         return np.array([value is None for value in y.ravel()], dtype=bool).reshape(y.shape)
     if isinstance(unlabeled, float | np.floating) and np.isnan(unlabeled):
         if y.dtype.kind == "f":
             return np.asarray(np.isnan(y))
         if y.dtype.kind == "O":
-            return np.array([value != value for value in y.ravel()], dtype=bool).reshape(y.shape)
+            return np.array([_is_nan(value) for value in y.ravel()], dtype=bool).reshape(y.shape)
         return np.zeros(y.shape, dtype=bool)
-    if y.dtype.kind in "US" and not isinstance(unlabeled, str):
+    if y.dtype.kind in "US" and not isinstance(unlabeled, str if y.dtype.kind == "U" else bytes):
         return np.zeros(y.shape, dtype=bool)
     return np.asarray(y == unlabeled, dtype=bool)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+
+
+def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, IntArray, IntArray]:
+    """Sorted class values, their codes and counts; `at` tells where in y the known labels stand."""
+    if known.dtype.kind == "f":
+        bad = ~np.isfinite(known)
+    else:
+        bad = np.array([_is_nan(value) for value in known], dtype=bool) & (known.dtype.kind == "O")
+    if bad.any():
+        value = known[bad][0]
+        name = "np.nan" if _is_nan(value) else f"float('{value}')"
+        raise ValueError(
+            f"y[{at[bad][0]}] is {value}, which is neither a class nor the marker of an unlabelled sample "
+            f"({unlabeled!r}). If it means 'unlabelled', pass unlabeled={name}."
+        )
+    try:
+        return np.unique(known, return_inverse=True, return_counts=True)
+    except TypeError as error:
+        kinds = sorted({type(value).__name__ for value in known})
+        raise ValueError(
+            f"y mixes class values of the types {kinds}, which cannot be sorted; use one type, and name the "
+            f"marker of unlabelled samples with unlabeled= (it is {unlabeled!r})."
+        ) from error
 
 
 def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
@@ -121,45 +181,29 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     >>> labels.sign.tolist(), labels.labeled.tolist(), labels.classes.tolist()
     ([-1.0, 1.0, -1.0], [0, 1, 3], ['cat', 'dog'])
     """
-    y = np.asarray(y)
+    y = label_array(y)
     if y.ndim != 1:
         raise ValueError(f"y must have one dimension, got the shape {y.shape}; pass one label per sample.")
     hidden = is_unlabeled(y, unlabeled)
-    known = y[~hidden]
-    if known.dtype.kind == "f" and not np.isfinite(known).all():
-        at = int(np.flatnonzero(~hidden)[~np.isfinite(known)][0])
-        raise ValueError(
-            f"y[{at}] is {y[at]}, which is neither a class nor the marker of an unlabelled sample "
-            f"({unlabeled!r}). If it means 'unlabelled', pass unlabeled=np.nan."
-        )
-    if known.size == 0:
+    if hidden.all():
         raise ValueError(
             f"y has no labelled sample: all {y.size} values equal the marker {unlabeled!r}. "
             "Label at least one sample of each of two classes, or name another marker with unlabeled=."
         )
-    if known.dtype.kind == "O":
-        kinds = {type(value).__name__ for value in known}
-        try:
-            classes, codes = np.unique(known, return_inverse=True)
-        except TypeError as error:
-            raise ValueError(
-                f"y mixes class values of the types {sorted(kinds)}, which cannot be sorted; use one type."
-            ) from error
-    else:
-        classes, codes = np.unique(known, return_inverse=True)
+    labeled = np.flatnonzero(~hidden)
+    classes, codes, _ = _classes(y[labeled], labeled, unlabeled)
     if len(classes) < 2:
         message = (
-            f"y has labelled samples of one class only ({classes[0]!r}); a classifier needs two classes or more. "
+            f"y has labelled samples of one class only ({classes.tolist()[0]!r}); a classifier needs two. "
         )
         if unlabeled == -1 and hidden.any() and classes[0] == 1:
             message += (
-                "-1 is read as 'unlabelled' here. If -1 is a class of yours, mark unlabelled samples by another "
-                "value and pass it: unlabeled=0 or unlabeled=np.nan."
+                "-1 is read as 'unlabelled' here. If -1 is a class of yours, mark unlabelled samples by "
+                "another value and pass it: unlabeled=0 or unlabeled=np.nan."
             )
         else:
             message += "Label at least one sample of another class."
         raise ValueError(message)
-    labeled = np.flatnonzero(~hidden)
     if len(classes) == 2:
         sign = np.where(codes == 1, 1.0, -1.0)
     else:
@@ -204,28 +248,30 @@ def hide_labels(
     >>> hide_labels([0, 0, 1, 1], per_class=1, random_state=0).tolist().count(-1)
     2
     """
-    y = np.asarray(y)
+    y = label_array(y)
     if (n_labeled is None) == (per_class is None):
         raise ValueError(f"give n_labeled or per_class, one of the two; got {n_labeled!r} and {per_class!r}.")
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"y must hold one label per sample of at least one, got the shape {y.shape}.")
     if is_unlabeled(y, unlabeled).any():
         raise ValueError(
-            f"the marker {unlabeled!r} is itself a label in y, so that hidden and true labels could not be told "
-            "apart; pass another marker: unlabeled=0 or unlabeled=np.nan."
+            f"the marker {unlabeled!r} is itself a label in y, so that hidden and true labels could not be "
+            "told apart; pass another marker: unlabeled=0 or unlabeled=np.nan."
         )
     rng = np.random.default_rng(random_state)
-    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    classes, codes, counts = _classes(y, np.arange(len(y)), unlabeled)
     if per_class is not None:
-        if not 1 <= per_class <= counts.min():
+        if not 1 <= operator.index(per_class) <= counts.min():
             raise ValueError(
-                f"per_class={per_class}, but class {classes[counts.argmin()]!r} has {counts.min()} samples; "
-                f"take 1 to {counts.min()}."
+                f"per_class={per_class}, but class {classes.tolist()[counts.argmin()]!r} has {counts.min()} "
+                f"samples; take 1 to {counts.min()}."
             )
         keep = np.concatenate(
             [rng.choice(np.flatnonzero(codes == k), per_class, replace=False) for k in range(len(classes))]
         )
     else:
         assert n_labeled is not None
-        if not len(classes) <= n_labeled <= len(y):
+        if not len(classes) <= operator.index(n_labeled) <= len(y):
             raise ValueError(
                 f"n_labeled={n_labeled} cannot hold one sample of each of {len(classes)} classes among "
                 f"{len(y)} samples; take {len(classes)} to {len(y)}."
@@ -236,15 +282,22 @@ def hide_labels(
         keep = np.concatenate([first, rest[: n_labeled - len(first)]])
     mask = np.ones(len(y), dtype=bool)
     mask[keep] = False
-    dtype: Any = y.dtype
-    if unlabeled is None:
-        dtype = object
-    elif isinstance(unlabeled, float | np.floating) and y.dtype.kind in "iub":
-        dtype = np.float64
-    elif y.dtype.kind in "USb" or (y.dtype.kind == "u" and unlabeled < 0):
-        dtype = object if y.dtype.kind != "u" else np.int64
-        if y.dtype.kind in "US" and isinstance(unlabeled, str):
-            dtype = np.result_type(y.dtype, np.asarray(unlabeled).dtype)
+    return _with_marker(y, mask, unlabeled)
+
+
+def _with_marker(y: AnyArray, mask: BoolArray, unlabeled: Any) -> AnyArray:
+    """Copy of y with the marker where `mask` holds, in a dtype that changes neither labels nor marker."""
+    dtype: Any = np.dtype(object)
+    marker: Any = unlabeled
+    if y.dtype.kind in "iuf" and type(unlabeled) is not bool and isinstance(unlabeled, numbers.Real):
+        integral = isinstance(unlabeled, numbers.Integral) or y.dtype.kind == "f"
+        dtype = np.result_type(y.dtype, np.min_scalar_type(marker)) if integral else np.dtype(np.float64)
+    elif y.dtype.kind in "US" and isinstance(unlabeled, str if y.dtype.kind == "U" else bytes):
+        dtype = np.result_type(y.dtype, np.asarray(unlabeled).dtype)
     hidden = y.astype(dtype)
     hidden[mask] = unlabeled
+    # Integers beyond 2**53 have no float64, and a wide marker no narrow float: objects hold everything.
+    if not (np.array_equal(is_unlabeled(hidden, unlabeled), mask) and (hidden == y)[~mask].all()):
+        hidden = y.astype(object)
+        hidden[mask] = unlabeled
     return hidden

@@ -1,0 +1,100 @@
+# Every target sets up what it needs: python3 (3.11 or newer) and make are enough.
+#
+#   make test                       lint and the whole test suite
+#   make figures ARGS="--quick"     words for the command go into ARGS
+#   make PYTHON=python3.12 test     another Python; the environment is made anew for it
+
+PYTHON ?= python3
+ARGS   ?=
+
+VENV := .venv
+BIN  := $(VENV)/bin
+PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+LOCK := requirements.lock
+
+# The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
+# works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
+NAMED := $(if $(filter-out file default undefined,$(origin PYTHON)),$(PYTHON))
+READY := $(VENV)/.ready$(if $(NAMED),-$(notdir $(NAMED)))
+
+NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+
+# Threads of the linear algebra: small matrices lose time to more of them. The environment may say otherwise.
+THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-2} \
+           MKL_NUM_THREADS=$${MKL_NUM_THREADS:-2}
+PYTEST  := $(THREADS) $(BIN)/python -m pytest
+
+.DEFAULT_GOAL := help
+.PHONY: help setup figures bench test notebooks lint format lock clean
+
+help: ## this list
+	@echo "make TARGET, where TARGET is one of"
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+setup: $(READY) ## the environment in .venv (every other target does this first)
+	@echo "$(VENV) is ready."
+
+figures: $(READY) ## compute and draw the figures (ARGS="--quick" for a fast look)
+	@$(BIN)/specmargin figures $(ARGS)
+
+bench: $(READY) ## speed and memory
+	@$(BIN)/specmargin bench $(ARGS)
+
+test: lint ## lint, fast tests, slow tests, notebooks
+	@echo "== tests"
+	@$(PYTEST) -m "not slow" $(ARGS)
+	@echo "== slow tests"
+	@$(PYTEST) -m slow $(ARGS) || test $$? -eq 5 # 5: nothing was selected
+	@$(if $(NOTEBOOKS),echo "== notebooks" && $(PYTEST) --nbmake $(NOTEBOOKS))
+
+notebooks: $(READY) ## run every notebook from top to bottom
+	@$(if $(NOTEBOOKS),$(PYTEST) --nbmake $(NOTEBOOKS) $(ARGS),echo "There are no notebooks.")
+
+lint: $(READY) ## style, types, layers, notebooks without outputs
+	@echo "== lint"
+	@$(BIN)/ruff check --quiet --output-format concise
+	@$(BIN)/ruff format --check --quiet || { echo "Files above are not formatted; run: make format"; exit 1; }
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+	@$(if $(NOTEBOOKS),$(BIN)/nbstripout --verify $(NOTEBOOKS) || { echo "Notebooks hold outputs; run: make format"; exit 1; })
+
+format: $(READY) ## mend the style, strip the notebooks
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format --quiet
+	@$(if $(NOTEBOOKS),$(BIN)/nbstripout $(NOTEBOOKS))
+
+# The extra `ecos` is left out on purpose: it drops the marker that keeps Pythons without a wheel from compiling it.
+lock: $(READY) ## resolve requirements.lock again from pyproject.toml
+	@$(PIP) install uv
+	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade --no-header \
+	    --extra data --extra experiments --extra cli --group dev --output-file $(LOCK)
+	@echo "$(LOCK) is up to date; run make test, then commit it."
+
+clean: ## remove the environment, caches and builds; results and figures stay
+	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+VERSION_OF = -c 'import sys; print(sys.version_info[:2])'
+
+$(READY): $(LOCK) pyproject.toml
+	@rm -f $(VENV)/.ready*
+	@if ! $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	    || { [ -n "$(NAMED)" ] && [ "$$($(PYTHON) $(VERSION_OF))" != "$$($(BIN)/python $(VERSION_OF))" ]; }; then \
+	  if ! command -v $(PYTHON) >/dev/null; then \
+	    echo "There is no '$(PYTHON)' here. Install Python 3.11 or newer, or name one: make PYTHON=/path/to/python3"; exit 1; \
+	  fi; \
+	  if ! $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+	    echo "'$(PYTHON)' is $$($(PYTHON) --version 2>&1), but specmargin needs Python 3.11 or newer."; \
+	    echo "Install one and name it: make PYTHON=python3.12"; exit 1; \
+	  fi; \
+	  if ! $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null; then \
+	    echo "'$(PYTHON)' comes without venv or ensurepip, which make the environment."; \
+	    echo "Install them (Debian, Ubuntu: apt install python3-venv) and run make again."; exit 1; \
+	  fi; \
+	  echo "Making $(VENV) with $$($(PYTHON) --version) ..."; \
+	  $(PYTHON) -m venv --clear $(VENV); \
+	fi
+	@echo "Installing what $(LOCK) lists into $(VENV) (a few minutes the first time) ..."
+	@$(PIP) install --requirement $(LOCK)
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $(VENV)/.ready $@

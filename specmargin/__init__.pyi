@@ -1,0 +1,62 @@
+# The public names: read by type checkers, and at run time by lazy_loader.
+
+from . import (
+    datasets,
+    exceptions,
+    graphs,
+    kernels,
+    labels,
+    losses,
+    model_selection,
+    objectives,
+    plots,
+    problems,
+    results,
+    solvers,
+    spectra,
+)
+from .estimators import KTA, MKL, STOAM, STORM, LapSVM
+from .exceptions import DataNotFoundError, SolverError
+from .labels import encode_labels, hide_labels
+from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
+from .problems import solve
+from .results import Certificate, SolveResult, Status
+
+__version__: str
+
+__all__ = [
+    # modules, from the data to the picture
+    "datasets",
+    "labels",
+    "kernels",
+    "graphs",
+    "spectra",
+    "losses",
+    "objectives",
+    "problems",
+    "solvers",
+    "results",
+    "model_selection",
+    "plots",
+    "exceptions",
+    # labels
+    "encode_labels",
+    "hide_labels",
+    # estimators
+    "LapSVM",
+    "KTA",
+    "MKL",
+    "STOAM",
+    "STORM",
+    # model selection
+    "LabeledKFold",
+    "labeled_accuracy",
+    "precision_recall_breakeven",
+    # solving, and what comes back
+    "solve",
+    "SolveResult",
+    "Status",
+    "Certificate",
+    "SolverError",
+    "DataNotFoundError",
+]

@@ -1,0 +1,138 @@
+"""The command line: ``specmargin figures | tables | datasets``.
+
+Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
+message without a traceback (exit code 2 for a bad argument, 1 for anything else); ``specmargin --debug`` shows it all.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+__all__ = ["app", "main"]
+
+
+class _Group(TyperGroup):
+    """Commands whose foreseen errors become messages."""
+
+    def invoke(self, ctx: Any) -> Any:
+        from specmargin.exceptions import SpecmarginError
+
+        try:
+            return super().invoke(ctx)
+        except (SpecmarginError, ValueError) as error:
+            if ctx.params.get("debug"):
+                raise
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(1 if isinstance(error, SpecmarginError) else 2) from None
+        except KeyboardInterrupt as interrupt:
+            # A sweep says what it kept; anything else has nothing to say.
+            typer.echo(str(interrupt) or "interrupted.", err=True)
+            raise typer.Exit(130) from None
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Semi-supervised large-margin learning: the figures and tables of the papers, made again.",
+)
+datasets_app = typer.Typer(no_args_is_help=True, help="What data there is, and where it comes from.")
+app.add_typer(datasets_app, name="datasets")
+
+Data = Annotated[
+    Path | None,
+    typer.Option("--data", help="Folder of the data sets; else $SPECMARGIN_DATA, else the user's cache."),
+]
+Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
+Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for one per core.")]
+
+
+@app.callback()
+def _options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and log messages.")] = False,
+) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+
+
+def _use_data(data: Path | None) -> None:
+    """Name the data folder for everything that runs from here on, worker processes included."""
+    if data is None:
+        return
+    if not data.is_dir():
+        raise ValueError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
+    os.environ["SPECMARGIN_DATA"] = str(data.resolve())
+
+
+@app.command()
+def tables(
+    name: Annotated[str | None, typer.Argument(help="A table; all of them by default.")] = None,
+    quick: Quick = False,
+    data: Data = None,
+    out: Out = Path("results"),
+    jobs: Jobs = 1,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier results of this table.")] = False,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Compute cells again that ended in an error.")
+    ] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
+) -> None:
+    """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
+    from specmargin.experiments.tables import TABLES, run_table
+
+    if list_:
+        for known, entry in TABLES.items():
+            typer.echo(f"{known:<16} {entry.summary}")
+        return
+    _use_data(data)
+    for each in [name] if name else list(TABLES):
+        report = run_table(
+            each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed
+        )
+        typer.echo(report.text())
+        typer.echo(f"written to {out / 'tables' / report.name}.txt, .csv and .md")
+
+
+@datasets_app.command("list")
+def list_datasets(data: Data = None) -> None:
+    """List the data sets and say which are at hand."""
+    from specmargin.datasets import available
+    from specmargin.datasets.registry import REGISTRY
+
+    _use_data(data)
+    for name, where in available(data).items():
+        source = REGISTRY[name].source
+        missing = "can be downloaded" if source == "download" else "not at hand"
+        typer.echo(f"{name:<18} {where or missing}")
+        typer.echo(f"{'':<18} {REGISTRY[name].summary}")
+
+
+@datasets_app.command("fetch")
+def fetch_dataset(
+    name: Annotated[str, typer.Argument(help="A name of `specmargin datasets list`.")], data: Data = None
+) -> None:
+    """Find a data set, or download it, and check that it is the right one."""
+    from specmargin.datasets import load
+
+    _use_data(data)
+    dataset = load(name, data_home=data)
+    typer.echo(repr(dataset))
+    typer.echo(f"from {dataset.source}, sha256 {dataset.sha256 or 'none (no file)'}")
+
+
+def main() -> None:
+    """Run the command line: the entry point ``specmargin``."""
+    app(prog_name="specmargin")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,36 @@
+"""Data: generators that need nothing, and the real sets of the papers.
+
+`make_two_moons`, `make_clock` and their neighbours draw artificial sets. `load` returns a real one: from the
+data folder where it lies there, by download where a public source is left. `mnist_pair`, `newsgroups_pair`
+and `digits_pair` cut the two-class tasks of the papers out of the larger sets.
+
+Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample.
+"""
+
+from specmargin.datasets.fetch import Dataset, available, load
+from specmargin.datasets.pairs import digits_pair, mnist_pair, newsgroups_pair
+from specmargin.datasets.synthetic import (
+    make_clock,
+    make_g2c,
+    make_g4c,
+    make_g50c,
+    make_two_circles,
+    make_two_moons,
+    make_two_spirals,
+)
+
+__all__ = [
+    "make_two_moons",
+    "make_two_circles",
+    "make_two_spirals",
+    "make_clock",
+    "make_g2c",
+    "make_g4c",
+    "make_g50c",
+    "Dataset",
+    "load",
+    "available",
+    "mnist_pair",
+    "newsgroups_pair",
+    "digits_pair",
+]

@@ -1,0 +1,295 @@
+"""Real data sets by name: `load` finds, checks and reads them; `available` says which are at hand.
+
+An archive ``<name>.npz`` is looked for in one data folder (``data_home``, else the environment variable
+``SPECMARGIN_DATA``) and then in the user's cache. It must have the sha256 of `specmargin.datasets.registry`,
+so that a number in a table belongs to known data. Where no folder holds the archive but a public source is
+left, `load` downloads and converts it (`specmargin.datasets.sources`); a converted file cannot have the
+archive's sha256 and is held to the one that was written beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import os
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
+from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.typing import AnyArray, IntArray, Matrix
+
+__all__ = ["DATA_VARIABLE", "Dataset", "available", "cache_folder", "load"]
+
+logger = logging.getLogger(__name__)
+
+DATA_VARIABLE = "SPECMARGIN_DATA"
+"""Environment variable that names the data folder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A data set with what is known about it.
+
+    Parameters
+    ----------
+    name : str
+        As in `load`.
+    X : ndarray or CSR matrix of shape (n, d)
+        Features, float64; MNIST alone stays uint8, which must be converted before arithmetic.
+    y : ndarray of shape (n,)
+        Classes counted from 0. In two-class sets the archive's -1 became 0 and its +1 became 1.
+    classes : ndarray
+        The values of y, sorted.
+    scaling : str
+        Units of the features.
+    labeled_idx : ndarray of shape (n_splits, l) or None
+        Published splits: a row holds the indices of the labelled samples, all others are unlabelled.
+    sha256 : str or None
+        Of the file that was read; None for sets that come from a formula or with scikit-learn.
+    source : str
+        The file that was read, or how the set came about.
+    extras : mapping
+        Whatever else there is: ``image_shape``, ``n_train``, ``class_names``, ``vocab``, ``X_test``,
+        ``y_test``, ...
+    """
+
+    name: str
+    X: Matrix
+    y: IntArray
+    classes: AnyArray
+    scaling: str
+    labeled_idx: IntArray | None = None
+    sha256: str | None = None
+    source: str = ""
+    extras: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        n, d = self.X.shape
+        splits = (
+            "no published splits" if self.labeled_idx is None else f"{len(self.labeled_idx)} published splits"
+        )
+        return f"{self.name}: {n} samples, {d} features, {len(self.classes)} classes, {splits}"
+
+
+def cache_folder() -> Path:
+    """Return the folder that downloads are kept in; it need not exist.
+
+    Returns
+    -------
+    Path
+        ``pooch.os_cache("specmargin")``, or ``~/.cache/specmargin`` where pooch is not installed.
+
+    Examples
+    --------
+    >>> cache_folder().name
+    'specmargin'
+    """
+    try:
+        import pooch
+    except ImportError:
+        return Path.home() / ".cache" / "specmargin"
+    return Path(pooch.os_cache("specmargin"))
+
+
+def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
+    """Folders to look in: the first that was named, then the cache."""
+    named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
+    folders = [] if named is None else [Path(named).expanduser()]
+    return [*folders, cache_folder()]
+
+
+def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path | None:
+    return next((path for folder in _folders(data_home) if (path := folder / f"{name}.npz").is_file()), None)
+
+
+def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, str | None]:
+    """Say where each known data set would come from, without reading or downloading it.
+
+    Parameters
+    ----------
+    data_home : path, optional
+        The data folder; default ``$SPECMARGIN_DATA``.
+
+    Returns
+    -------
+    dict of str to str or None
+        Per name the path of its archive, ``"scikit-learn"`` or ``"formula"`` for sets that need none, and
+        None where `load` would have to download or would fail.
+
+    Examples
+    --------
+    >>> available()["digits"]
+    'scikit-learn'
+    """
+    without_file = {"bundled": "scikit-learn", "formula": "formula"}
+    found: dict[str, str | None] = {}
+    for name, entry in REGISTRY.items():
+        path = None if entry.source == "bundled" else _find(name, data_home)
+        found[name] = str(path) if path else without_file.get(entry.source)
+    return found
+
+
+def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
+    """Return a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of ``g50c``, ``g10n``, ``uspst``, ``usps``, ``mac_windows``, ``pcmac_counts``, ``coil20``,
+        ``mnist``, ``20news``, ``rcv1_ccat_sample``, ``two_moons``, ``clock``, ``two_circles``,
+        ``two_spirals``, ``digits``.
+    data_home : path, optional
+        Folder with ``<name>.npz``; default ``$SPECMARGIN_DATA``. The user's cache is looked into last.
+    download : bool, default True
+        Whether to download what no folder holds (``mnist``, ``usps``, ``20news``; needs pooch, the extra
+        ``data``). It goes to `data_home` if that was named and to the user's cache otherwise.
+
+    Returns
+    -------
+    Dataset
+        Two-class labels are 0 (the archive's -1) and 1, because -1 marks unlabelled samples in this package.
+
+    Raises
+    ------
+    ValueError
+        If the name is not known.
+    DataNotFoundError
+        If no folder holds the set and it cannot be downloaded. The text says which file goes where.
+    SpecmarginError
+        If the file is not the one that the registry knows, or cannot be read.
+
+    Examples
+    --------
+    >>> load("digits")
+    digits: 1797 samples, 64 features, 10 classes, no published splits
+    """
+    entry = REGISTRY.get(name)
+    if entry is None:
+        raise ValueError(f"there is no data set {name!r}; the names are {', '.join(REGISTRY)}.")
+    if entry.source == "bundled":
+        return _bundled_digits(entry)
+    path = _find(name, data_home)
+    if path is None and entry.source == "formula":
+        return _clock(entry)
+    if path is None:
+        path = _download(entry, data_home, download)
+    return _read(entry, path)
+
+
+def _download(entry: Entry, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
+    if entry.source != "download":
+        raise _not_found(entry, data_home, "no public source of it is left")
+    if not download:
+        raise _not_found(entry, data_home, "download=False forbids a download")
+    from specmargin.datasets import sources
+
+    folder = cache_folder() if data_home is None else Path(data_home).expanduser()
+    try:
+        return sources.fetch(entry.name, folder)
+    except sources.SourceError as error:
+        raise _not_found(entry, data_home, f"the download failed: {error}") from error
+
+
+def _not_found(entry: Entry, data_home: str | os.PathLike[str] | None, why: str) -> DataNotFoundError:
+    folders = _folders(data_home)
+    return DataNotFoundError(
+        f"the data set {entry.name!r} is not at hand: {why}. Looked for {entry.name}.npz in "
+        f"{', '.join(map(str, folders))}. Put the file into {folders[0]}, or name its folder by data_home= "
+        f"or the environment variable {DATA_VARIABLE}. It is an uncompressed or compressed NumPy archive of "
+        f"{LAYOUTS[entry.layout]}: {entry.summary}."
+    )
+
+
+def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
+    """Content and sha256 of the file, which must be the registry's or the one recorded by a conversion."""
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    expected = entry.sha256
+    record = path.with_name(f"{path.name}.sha256")
+    if digest != expected and record.is_file():
+        expected = record.read_text(encoding="ascii").strip()
+    if digest != expected:
+        raise SpecmarginError(
+            f"{path} has the sha256 {digest}, but {expected} was expected: the file is damaged or another "
+            f"version. Delete it{' and load again to download it' if entry.source == 'download' else ''}, or "
+            "replace it by the published archive."
+        )
+    return content, digest
+
+
+def _from_archive(entry: Entry, arrays: dict[str, AnyArray], prefix: str = "") -> Matrix:
+    if entry.layout == "dense":
+        X = arrays.pop("X")
+        return X if X.dtype == np.uint8 else X.astype(np.float64)
+    from scipy.sparse import csr_matrix
+
+    parts = [arrays.pop(prefix + part) for part in ("data", "indices", "indptr")]
+    shape = tuple(int(size) for size in arrays.pop(prefix + "shape"))
+    return csr_matrix((parts[0].astype(np.float64), parts[1], parts[2]), shape=shape)
+
+
+def _classes_from_zero(y: AnyArray) -> IntArray:
+    y = y.astype(np.intp)
+    return (y + 1) // 2 if set(np.unique(y)) == {-1, 1} else y
+
+
+def _read(entry: Entry, path: Path) -> Dataset:
+    content, digest = _checked(entry, path)
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+        X, y = _from_archive(entry, arrays), _classes_from_zero(arrays.pop("y"))
+        extras: dict[str, Any] = {}
+        if "host_shape" in arrays:
+            extras["host"] = _from_archive(entry, arrays, prefix="host_")
+    except (KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+        raise SpecmarginError(
+            f"{path} is not an archive of {LAYOUTS[entry.layout]} ({error}); delete it or replace it."
+        ) from error
+    if len(y) != X.shape[0]:
+        raise SpecmarginError(f"{path} has {X.shape[0]} samples but {len(y)} labels; replace it.")
+    labeled_idx = arrays.pop("labeled_idx", None)
+    for key, value in arrays.items():
+        if key == "y_test":
+            extras[key] = _classes_from_zero(value)
+        elif key == "class_names":
+            extras[key] = tuple(str(text) for text in value)
+        else:
+            extras[key] = value.item() if value.ndim == 0 else value
+    if entry.image_shape:
+        extras["image_shape"] = entry.image_shape
+    logger.debug("read %s from %s", entry.name, path)
+    return Dataset(
+        entry.name,
+        X,
+        y,
+        np.unique(y),
+        entry.scaling,
+        None if labeled_idx is None else labeled_idx.astype(np.intp),
+        digest,
+        str(path),
+        extras,
+    )
+
+
+def _bundled_digits(entry: Entry) -> Dataset:
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    extras = {"image_shape": entry.image_shape}
+    y = np.asarray(y, dtype=np.intp)
+    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, source="scikit-learn", extras=extras)
+
+
+def _clock(entry: Entry) -> Dataset:
+    from specmargin.datasets.synthetic import make_clock
+
+    X, y = make_clock()
+    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, source="formula")

@@ -1,0 +1,6 @@
+"""Estimators on the scikit-learn contract: they validate, call, and keep arrays."""
+
+from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.spectrum import KTA, MKL, STOAM, STORM
+
+__all__ = ["KTA", "LapSVM", "MKL", "STOAM", "STORM"]

@@ -1,0 +1,369 @@
+"""Run the figure scripts: compute, draw, save, and write down what was done.
+
+A figure script is a plain module ``figures/NAME.py``. The first line of its docstring is the caption;
+``compute(quick, seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists) and
+``draw(data)`` turns them into a ``Figure``. `run_figures` calls both and leaves in the output folder
+
+- ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure; - ``NAME.npz``: the computed data, from which the
+figure is drawn again when nothing that it depends on changed; - ``NAME.json``: caption, what ``compute``
+returned under ``parameters``, ``certificates``, ``results`` and
+  ``data``, seed, versions, commit and seconds.
+
+`available_figures` lists what there is. In a checkout the scripts lie beside the package, in an installed
+wheel inside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import logging
+import os
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import specmargin
+from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.experiments.artifacts import read_data, replace_file, strict_json, write_data
+from specmargin.experiments.progress import Report, figure_bars
+
+__all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
+
+logger = logging.getLogger(__name__)
+
+_DATA_VARIABLE = "SPECMARGIN_DATA"
+_REPORTED = ("parameters", "certificates", "results", "data")
+# A change here cannot change what compute returns.
+_NOT_COMPUTING = ("plots/", "report/", "cli.py", "experiments/gallery.py", "experiments/provenance.py")
+
+
+@dataclass(frozen=True)
+class FigureResult:
+    """What became of one figure.
+
+    Parameters
+    ----------
+    name : str
+        Of the script, without suffix.
+    paths : tuple of Path
+        Figure files, in the order of the formats.
+    sidecar : Path or None
+        The JSON file; None when the figure failed.
+    seconds_compute, seconds_draw : float
+        Wall time. A resumed figure reports what its computation took when it ran.
+    resumed : bool
+        Whether the computed data were read instead of computed.
+    warnings : tuple of str
+        What ``compute`` and ``draw`` warned of.
+    error : str
+        Type and text of the exception; empty if the figure was made.
+    trace : str
+        The traceback that belongs to it.
+    """
+
+    name: str
+    paths: tuple[Path, ...] = ()
+    sidecar: Path | None = None
+    seconds_compute: float = 0.0
+    seconds_draw: float = 0.0
+    resumed: bool = False
+    warnings: tuple[str, ...] = ()
+    error: str = ""
+    trace: str = ""
+
+
+class FigureError(SpecmarginError):
+    """One or more figures failed; `results` holds all of them, also those that were made."""
+
+    def __init__(self, message: str, results: Sequence[FigureResult]) -> None:
+        super().__init__(message)
+        self.results = list(results)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    quick: bool
+    seed: int
+    data: str | None
+    out: Path
+    fresh: bool
+    formats: tuple[str, ...]
+
+
+def available_figures(folder: str | os.PathLike[str] | None = None) -> dict[str, str]:
+    """List the figure scripts.
+
+    Parameters
+    ----------
+    folder : path, optional
+        Where to look; the package's own gallery by default.
+
+    Returns
+    -------
+    dict
+        First line of the docstring by name, sorted by name. No script is executed.
+
+    Raises
+    ------
+    SpecmarginError
+        If the folder does not exist, or the package was installed without its gallery.
+    """
+    return {
+        name: (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
+        for name, path in _scripts(folder).items()
+    }
+
+
+def run_figures(
+    names: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    data: str | os.PathLike[str] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int = 1,
+    progress: bool = True,
+    seed: int = 0,
+    fresh: bool = False,
+    formats: Sequence[str] = ("pdf", "png", "svg"),
+    folder: str | os.PathLike[str] | None = None,
+) -> list[FigureResult]:
+    """Make figures.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Scripts to run; all by default.
+    quick : bool, default False
+        Fewer points and tasks, for a look in seconds.
+    data : path, optional
+        Data folder; default ``$SPECMARGIN_DATA``.
+    out : path, optional
+        Where to write; default ``figures/output`` under the current folder.
+    jobs : int, default 1
+        Figures at a time, through joblib.
+    progress : bool, default True
+        Show a bar per figure on the error stream (with rich, or one bar for all with tqdm, if installed).
+    seed : int, default 0
+        Passed to ``compute``.
+    fresh : bool, default False
+        Compute also what could be resumed.
+    formats : sequence of {"pdf", "png", "svg"}
+        Of the figure files.
+    folder : path, optional
+        Folder of the scripts.
+
+    Returns
+    -------
+    list of FigureResult
+        In the order of `names`.
+
+    Raises
+    ------
+    ValueError
+        If a name is not known; the text lists those that are.
+    DataNotFoundError
+        If `data` is not a folder.
+    FigureError
+        If a figure failed, after all others were run; its ``results`` hold all of them.
+    """
+    scripts = _scripts(folder)
+    unknown = [name for name in names if name not in scripts]
+    if unknown:
+        raise ValueError(f"there is no figure {', '.join(unknown)}; the names are {', '.join(scripts)}.")
+    if data is not None and not Path(data).expanduser().is_dir():
+        raise DataNotFoundError(f"there is no data folder {os.fspath(data)!r}; name one with NAME.npz files.")
+    chosen = list(dict.fromkeys(names)) or list(scripts)
+    settings = _Settings(
+        quick=bool(quick),
+        seed=int(seed),
+        data=None if data is None else str(Path(data).expanduser().resolve()),
+        out=Path("figures/output" if out is None else out).expanduser().resolve(),
+        fresh=bool(fresh),
+        formats=tuple(formats),
+    )
+    made: dict[str, FigureResult] = {}
+    with figure_bars(chosen, progress) as report:
+        for result in _results([scripts[name] for name in chosen], settings, jobs, report):
+            made[result.name] = result
+            report(result.name, "failed" if result.error else "done")
+    results = [made[name] for name in chosen]
+    for result in results:
+        for text in result.warnings:
+            logger.warning("%s: %s", result.name, text)
+        if result.error:
+            logger.error("figure %s failed\n%s", result.name, result.trace)
+    failed = [f"{result.name}: {result.error}" for result in results if result.error]
+    if failed:
+        raise FigureError(
+            f"{len(failed)} of {len(results)} figures failed; the others are in {settings.out}.\n"
+            + "\n".join(failed),
+            results,
+        )
+    return results
+
+
+def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Report) -> Iterator[FigureResult]:
+    """Yield results as they come."""
+    if jobs == 1 or len(paths) == 1:
+        for path in paths:
+            yield _run_one(path, settings, report)
+        return
+    from joblib import Parallel, delayed
+
+    # The bars live in this process: workers report by their results alone.
+    for path in paths:
+        report(path.stem, "waiting or running")
+    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+    yield from parallel(delayed(_run_one)(path, settings) for path in paths)
+
+
+def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> FigureResult:
+    """Compute (or resume), draw and save one figure; an exception becomes a result."""
+    result = FigureResult(path.stem)
+    with warnings.catch_warnings(record=True) as caught, _data_folder(settings.data):
+        warnings.simplefilter("default")
+        try:
+            result = _make(path, settings, report or (lambda name, stage: None))
+        except Exception as error:  # whatever a script raises must not stop the other figures
+            result = replace(result, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
+    heard = dict.fromkeys(f"{entry.category.__name__}: {entry.message}" for entry in caught)
+    return replace(result, warnings=tuple(heard))
+
+
+def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
+    from specmargin.plots.style import save
+
+    name, target = path.stem, settings.out / path.stem
+    depends = _depends_on(path, settings)
+    stored = None if settings.fresh else read_data(target.with_suffix(".npz"), depends)
+    resumed = stored is not None
+    module = _load(path)
+    if stored is None:
+        report(name, "computing")
+        start = time.perf_counter()
+        computed = module.compute(settings.quick, seed=settings.seed)
+        seconds = time.perf_counter() - start
+        if not isinstance(computed, Mapping):
+            raise TypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
+        write_data(target.with_suffix(".npz"), computed, _meta(depends, computed, settings, seconds))
+        stored = read_data(target.with_suffix(".npz"), depends)
+        assert stored is not None
+    data, meta = stored
+    report(name, "drawing")
+    start = time.perf_counter()
+    figure = module.draw(data)
+    if not hasattr(figure, "savefig"):
+        raise TypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
+    paths = save(figure, target, settings.formats)
+    seconds_draw = time.perf_counter() - start
+    caption, _, description = (module.__doc__ or "").strip().partition("\n")
+    sidecar = {
+        "name": name,
+        "caption": caption,
+        "description": description.strip(),
+        "quick": settings.quick,
+        **{key: data[key] for key in _REPORTED if key in data},
+        "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
+        "fingerprint": depends,
+        "provenance": meta["provenance"],
+        "files": [item.name for item in (*paths, target.with_suffix(".npz"))],
+    }
+    text = json.dumps(strict_json(sidecar), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    replace_file(target.with_suffix(".json"), text.encode())
+    return FigureResult(
+        name, tuple(paths), target.with_suffix(".json"), meta["seconds"], seconds_draw, resumed
+    )
+
+
+def _meta(
+    depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float
+) -> dict[str, Any]:
+    from specmargin.experiments.provenance import collect
+
+    checksums = {name: entry.get("sha256") for name, entry in data.get("data", {}).items()}
+    provenance = collect(
+        seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None
+    )
+    return {"depends": depends, "provenance": provenance, "seconds": round(seconds, 3)}
+
+
+def _scripts(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
+    package = Path(specmargin.__file__).resolve().parent
+    if folder is not None:
+        place = Path(folder)
+    else:
+        installed = package / "_gallery"
+        place = installed if installed.is_dir() else package.parent / "figures"
+    if not place.is_dir():
+        raise SpecmarginError(
+            f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or "
+            "pass folder=."
+        )
+    return {path.stem: path for path in sorted(place.glob("*.py")) if not path.stem.startswith("_")}
+
+
+def _load(path: Path) -> ModuleType:
+    name = f"_specmargin_figure_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses of a script look their module up
+    spec.loader.exec_module(module)
+    missing = [function for function in ("compute", "draw") if not callable(getattr(module, function, None))]
+    if missing:
+        raise SpecmarginError(
+            f"figure script {path.name} has no {' and no '.join(missing)}; it needs compute(quick, seed=0) "
+            "and draw(data)."
+        )
+    return module
+
+
+def _depends_on(path: Path, settings: _Settings) -> dict[str, Any]:
+    """Everything that compute's answer may depend on; not the commit, which most often leaves it as it is."""
+    from specmargin.datasets import available
+
+    package = Path(specmargin.__file__).resolve().parent
+    sources = hashlib.sha256()
+    for source in sorted(package.rglob("*.py")):
+        relative = source.relative_to(package).as_posix()
+        if not relative.startswith(_NOT_COMPUTING):
+            sources.update(relative.encode() + b"\0" + source.read_bytes())
+    # Sizes, not contents: `load` compares the checksum of every file that it reads.
+    files = {
+        name: Path(place).stat().st_size if place and Path(place).is_file() else place
+        for name, place in available().items()
+    }
+    return {
+        "script": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "quick": settings.quick,
+        "seed": settings.seed,
+        "version": specmargin.__version__,
+        "package": sources.hexdigest(),
+        "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
+    }
+
+
+@contextmanager
+def _data_folder(data: str | None) -> Iterator[None]:
+    """Let `datasets.load` look into `data`, as if the variable had been set."""
+    before = os.environ.get(_DATA_VARIABLE)
+    if data is not None:
+        os.environ[_DATA_VARIABLE] = data
+    try:
+        yield
+    finally:
+        if data is not None:
+            os.environ.pop(_DATA_VARIABLE)
+            if before is not None:
+                os.environ[_DATA_VARIABLE] = before

@@ -1,0 +1,246 @@
+"""Who chooses the parameters: protocols of tuning.
+
+`evaluate` computes every criterion of a cell at once, and `select` makes the choice afterwards, from the table of
+results: one sweep serves every protocol. The protocols are `ValidationSet`, `LabeledFolds` (honest: the labels of the
+training part alone), `UnlabeledPoints` (the error that is reported also chooses: *optimistic*, and named so in every
+table) and `FixedSetting` (no choice).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.typing import IntArray
+
+__all__ = [
+    "FixedSetting",
+    "LabeledFolds",
+    "Tuning",
+    "UnlabeledPoints",
+    "ValidationSet",
+    "labeled_folds",
+    "select",
+]
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """How one setting of the parameters is chosen among those of a sweep.
+
+    Parameters
+    ----------
+    per : {"split", "dataset"}
+        Choose anew on every split, or one setting by the mean over the splits. The papers differ.
+    """
+
+    per: Literal["split", "dataset"] = field(default="split", kw_only=True)
+    optimistic: ClassVar[bool] = False
+    """Whether the reported error takes part in the choice."""
+
+    def __post_init__(self) -> None:
+        if self.per not in ("split", "dataset"):
+            raise ValueError(f"per={self.per!r}; choose 'split' or 'dataset'.")
+
+    @property
+    def criterion(self) -> str:
+        """Column of the rows that is minimised."""
+        raise NotImplementedError
+
+    @property
+    def label(self) -> str:
+        """What is minimised, in words."""
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """What a table prints; holds the word "optimistic" where it applies."""
+        words = (
+            [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
+        )
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class ValidationSet(Tuning):
+    """Least error on the validation samples."""
+
+    @property
+    def criterion(self) -> str:  # noqa: D102
+        return "error_validation"
+
+    @property
+    def label(self) -> str:  # noqa: D102
+        return "validation set"
+
+
+@dataclass(frozen=True)
+class LabeledFolds(Tuning):
+    """Cross-validation on the labelled samples; those left out of a fold stay as unlabelled samples of the fit.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Folds.
+    seed : int, default 0
+        Of the assignment to the folds.
+
+    Examples
+    --------
+    >>> LabeledFolds(5).criterion, LabeledFolds(5, per="dataset").name
+    ('error_5fold_seed0', '5 labelled folds, mean over splits')
+    """
+
+    n_splits: int = 5
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n_splits < 2:
+            raise ValueError(f"n_splits={self.n_splits}; cross-validation needs two folds or more.")
+
+    @property
+    def criterion(self) -> str:  # noqa: D102
+        return f"error_{self.n_splits}fold_seed{self.seed}"
+
+    @property
+    def label(self) -> str:  # noqa: D102
+        return f"{self.n_splits} labelled folds"
+
+
+@dataclass(frozen=True)
+class UnlabeledPoints(Tuning):
+    """Least error on the unlabelled samples, by their hidden labels: what some papers did, and *optimistic*."""
+
+    optimistic: ClassVar[bool] = True
+
+    @property
+    def criterion(self) -> str:  # noqa: D102
+        return "error_unlabeled"
+
+    @property
+    def label(self) -> str:  # noqa: D102
+        return "unlabelled error"
+
+
+@dataclass(frozen=True)
+class FixedSetting(Tuning):
+    """No choice: the rows must hold one setting per method."""
+
+    @property
+    def criterion(self) -> str:  # noqa: D102
+        return ""
+
+    @property
+    def label(self) -> str:  # noqa: D102
+        return "fixed"
+
+
+def labeled_folds(y: npt.ArrayLike, labeled: npt.ArrayLike, folds: LabeledFolds) -> list[IntArray]:
+    """Deal the labelled samples to folds, class after class, so that sizes differ by one at most.
+
+    Unlike scikit-learn's stratified folds this takes classes with fewer labels than there are folds, which is
+    the rule in semi-supervised learning.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        True labels; only those at `labeled` are read.
+    labeled : array-like of shape (l,)
+        Indices of the labelled samples.
+    folds : LabeledFolds
+        Their number and seed.
+
+    Returns
+    -------
+    list of ndarray
+        The samples left out of each fold: a partition of `labeled`.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer labelled samples than folds.
+
+    Examples
+    --------
+    >>> [fold.tolist() for fold in labeled_folds([0, 0, 1, 1, 9], [0, 1, 2, 3], LabeledFolds(2, seed=1))]
+    [[0, 3], [1, 2]]
+    """
+    labeled = np.asarray(labeled)
+    if len(labeled) < folds.n_splits:
+        raise ValueError(
+            f"{len(labeled)} labelled samples cannot fill {folds.n_splits} folds; ask for {len(labeled)} at most."
+        )
+    shuffled = np.random.default_rng(folds.seed).permutation(labeled)
+    order = shuffled[np.argsort(np.asarray(y)[shuffled], kind="stable")]
+    return [np.sort(order[i :: folds.n_splits]) for i in range(folds.n_splits)]
+
+
+def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, Any]]:
+    """Choose a setting per method, data set and split, and return its row.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        Of `run_sweep`, in the declared order of the cells: among equal criteria the first setting wins. Failed
+        cells take no part; with ``per="dataset"`` only settings that succeeded wherever any did are compared.
+    tuning : Tuning
+        The protocol.
+
+    Returns
+    -------
+    list of dict
+        One row per (experiment, method, dataset, split), in the order of the first appearance. A split on which
+        every setting failed is missing.
+
+    Raises
+    ------
+    ValueError
+        If the rows do not hold the criterion, or if `FixedSetting` finds more than one setting.
+
+    Examples
+    --------
+    >>> cell = {"experiment": "e", "method": "m", "dataset": "d", "split": "s", "status": "ok"}
+    >>> rows = [cell | {"parameters": p, "error_unlabeled": e} for p, e in [("a", 3.0), ("b", 2.0), ("c", 2.0)]]
+    >>> [row["parameters"] for row in select(rows, UnlabeledPoints())]
+    ['b']
+    """
+    groups: dict[tuple[Any, ...], dict[str, dict[str, Mapping[str, Any]]]] = {}
+    for row in rows:
+        group = groups.setdefault((row["experiment"], row["method"], row["dataset"]), {})
+        settings = group.setdefault(row["split"], {})
+        settings[row["parameters"]] = row
+    chosen: list[Mapping[str, Any]] = []
+    for name, group in groups.items():
+        good = {
+            s: {p: row for p, row in settings.items() if row["status"] == "ok"}
+            for s, settings in group.items()
+        }
+        good = {s: settings for s, settings in good.items() if settings}
+        if any(tuning.criterion and tuning.criterion not in row for s in good.values() for row in s.values()):
+            raise ValueError(
+                f"rows of {name} have no criterion {tuning.criterion!r}; evaluate the cells with "
+                f"tunings=[{tuning!r}] (in a new folder or with fresh=True), or choose another protocol."
+            )
+        declared = dict.fromkeys(p for settings in group.values() for p in settings)
+        if isinstance(tuning, FixedSetting):
+            if len(declared) > 1:
+                raise ValueError(
+                    f"FixedSetting found {len(declared)} settings of {name}: {sorted(declared)[:3]} ...; "
+                    "pass the rows of one setting, or choose a protocol that tunes."
+                )
+            chosen.extend(row for settings in good.values() for row in settings.values())
+        elif tuning.per == "split":
+            chosen.extend(min(s.values(), key=lambda row: row[tuning.criterion]) for s in good.values())
+        else:
+            complete = [p for p in declared if good and all(p in settings for settings in good.values())]
+            if complete:
+                # fsum is exact: equal sets of errors tie whatever the order of the splits.
+                best = min(complete, key=lambda p: math.fsum(s[p][tuning.criterion] for s in good.values()))
+                chosen.extend(settings[best] for settings in good.values())
+    return [dict(row) for row in chosen]

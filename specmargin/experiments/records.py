@@ -1,0 +1,245 @@
+"""Tidy rows: one dictionary per cell, and how it is kept on disk.
+
+A `Cell` names one computation by values that fit into JSON; its ``key`` is the same on every machine. A row is a flat
+dictionary: what the cell is, what its work returned, how it ended. `Store` keeps rows in a folder, one line each,
+appended by the process that computed them; `to_frame` and `from_frame` are the way to pandas and back.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import os
+import zlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Cell", "Row", "Store", "from_frame", "make_row", "to_frame", "worst_gap"]
+
+Row: TypeAlias = dict[str, Any]
+"""Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned
+(errors in percent, ``solver``, ``relative_gap``), and ``error``, ``traceback``, ``warnings`` where there are any."""
+
+_logger = logging.getLogger(__name__)
+
+
+def _plain(value: Any) -> Any:
+    """Numpy scalars as Python's own, for json."""
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        return value.item()
+    raise TypeError(
+        f"{value!r} of type {type(value).__name__} does not fit into JSON; pass None, bool, int, float, str, "
+        "or lists and dicts of them (arrays are made inside the cell, from a name)."
+    )
+
+
+def canonical_json(value: Any) -> str:
+    """Text that is equal for equal values: sorted names, no spaces, shortest floats that read back exactly."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=_plain)
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One estimator on one data set, split and setting of the parameters: by name, never by value.
+
+    Parameters
+    ----------
+    experiment, method, dataset, split : str
+        What is computed, with what, on what. The work makes the arrays from these names.
+    parameters : mapping of str to JSON values
+        One setting; numpy scalars are taken as Python's numbers. 1 and 1.0 are different settings.
+
+    Examples
+    --------
+    >>> cell = Cell("demo", "svm", "g50c", "published-00", {"C": 1.0, "kernel": "rbf"})
+    >>> cell == Cell("demo", "svm", "g50c", "published-00", {"kernel": "rbf", "C": 1.0}), cell.key[:12]
+    (True, '0b72b5b6c6b1')
+    """
+
+    experiment: str
+    method: str
+    dataset: str
+    split: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        # Through JSON and back: tuples become lists now rather than after a resume.
+        object.__setattr__(
+            self, "parameters", MappingProxyType(json.loads(canonical_json(dict(self.parameters))))
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.to_dict()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, MappingProxyType(value) if name == "parameters" else value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cell) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as JSON values."""
+        names = ("experiment", "method", "dataset", "split")
+        return {**{name: getattr(self, name) for name in names}, "parameters": dict(self.parameters)}
+
+    @cached_property
+    def key(self) -> str:
+        """SHA-256 of the canonical JSON: the cell's name on disk, equal on every machine."""
+        return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
+
+
+def make_row(cell: Cell, outcome: Mapping[str, Any]) -> Row:
+    """Return the row of a cell: its fields, the parameters once as JSON text and once per column, the outcome.
+
+    Raises
+    ------
+    ValueError
+        If the outcome uses a name of the cell, or holds NaN other than as ``relative_gap``.
+    """
+    row: Row = {"key": cell.key, **cell.to_dict(), "parameters": canonical_json(dict(cell.parameters))}
+    for name, value in cell.parameters.items():
+        row[f"param_{name}"] = canonical_json(value) if isinstance(value, dict | list) else value
+    taken = sorted(row.keys() & outcome.keys())
+    if taken:
+        raise ValueError(f"the work returned {taken}, which are columns of the cell itself; rename them.")
+    for name, value in outcome.items():
+        if isinstance(value, float) and math.isnan(value) and name != "relative_gap":
+            raise ValueError(f"the work returned {name} = nan; leave out what is not known, or raise.")
+    return row | dict(outcome)
+
+
+class Store:
+    """Rows in a folder: ``cells/<run>-<process>.jsonl``, one checked line per row.
+
+    Each process appends to a file of its own, so that nothing is locked and a hundred thousand cells are a few files.
+    A line is a checksum and JSON, flushed to the disk before the next cell starts; kill -9 at any moment leaves whole
+    lines and at most one torn one, which the checksum finds.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sweep.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        self.folder = Path(folder)
+        self.cells = self.folder / "cells"
+
+    def append(self, row: Row, run: str) -> Row:
+        """Write one row and return it as it will be read back."""
+        text = canonical_json(row)
+        payload = text.encode()
+        # The leading newline keeps this row apart from a torn one that a full disk may have left.
+        line = b"\n%08x %s\n" % (zlib.crc32(payload), payload)
+        file = os.open(
+            self.cells / f"{run}-{os.getpid()}.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644
+        )
+        try:
+            written = os.write(file, line)
+            if written != len(line):
+                raise OSError(f"wrote {written} of {len(line)} bytes of a row; is the disk full?")
+            os.fsync(file)
+        finally:
+            os.close(file)
+        row_as_read: Row = json.loads(text)
+        return row_as_read
+
+    def read(self) -> dict[str, Row]:
+        """Return the newest row of every cell by its key; torn and damaged lines are left out, with a warning."""
+        rows: dict[str, Row] = {}
+        damaged = 0
+        # Names start with the time of the run: a later success replaces an earlier failure.
+        for file in sorted(self.cells.glob("*.jsonl")):
+            for line in file.read_bytes().split(b"\n"):
+                if not line.strip():
+                    continue
+                try:
+                    checksum, payload = line.split(b" ", 1)
+                    if int(checksum, 16) != zlib.crc32(payload):
+                        raise ValueError("checksum")
+                    row = json.loads(payload)
+                    key = row["key"]
+                except (ValueError, KeyError, TypeError):
+                    damaged += 1
+                    continue
+                if row["status"] == "ok" or rows.get(key, row)["status"] != "ok":
+                    rows[key] = row
+        if damaged:
+            _logger.warning(
+                "%d damaged lines in %s are ignored; their cells count as missing", damaged, self.cells.name
+            )
+        return rows
+
+    def provenance(self) -> dict[str, dict[str, Any]]:
+        """Return what each run recorded of itself, by the run's name: the ``run`` column of the rows."""
+        return {
+            file.stem: json.loads(file.read_text()) for file in sorted((self.folder / "runs").glob("*.json"))
+        }
+
+
+def to_frame(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return rows as a table: a column per name, missing values empty, parameters kept exactly.
+
+    Examples
+    --------
+    >>> row = make_row(Cell("e", "m", "d", "s", {"k": 5}), {"status": "ok", "error_test": 1.5})
+    >>> to_frame([row])[["param_k", "error_test"]].to_dict("records"), from_frame(to_frame([row])) == [row]
+    ([{'param_k': 5, 'error_test': 1.5}], True)
+    """
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), dtype=object)
+    for name in frame.columns:
+        values = frame[name].dropna()
+        # A parameter column with gaps stays as it is: 50 would read back as 50.0.
+        if len(values) and (len(values) == len(frame) or not name.startswith("param_")):
+            numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
+            same = len({type(v) for v in values}) == 1 or not name.startswith("param_")
+            if numeric and same:
+                frame[name] = pd.to_numeric(frame[name])
+    return frame
+
+
+def from_frame(frame: pd.DataFrame) -> list[Row]:
+    """Return the rows of a table made by `to_frame`; empty values are left out, parameters come from their JSON."""
+    rows = []
+    for record in frame.to_dict("records"):
+        parameters = json.loads(record["parameters"])
+        row: Row = {}
+        for name, value in record.items():
+            if str(name).startswith("param_"):
+                given = str(name).removeprefix("param_")
+                if given in parameters:
+                    value = parameters[given]
+                    row[str(name)] = canonical_json(value) if isinstance(value, dict | list) else value
+            elif value is not None and (value == value or name == "relative_gap"):
+                row[str(name)] = value
+        rows.append(row)
+    return rows
+
+
+def worst_gap(rows: Iterable[Row]) -> float | None:
+    """Return the relative gap of the largest modulus among rows that have a certificate; NaN if any is NaN.
+
+    Examples
+    --------
+    >>> worst_gap([{"relative_gap": 1e-9}, {"relative_gap": -1e-7}, {}])
+    -1e-07
+    """
+    gaps = [row["relative_gap"] for row in rows if row.get("relative_gap") is not None]
+    if any(math.isnan(gap) for gap in gaps):
+        return math.nan
+    return max(gaps, key=abs, default=None)

@@ -1,0 +1,365 @@
+"""Tables: reproduced beside published.
+
+`run_table(name)` computes a registered table and writes it as text, CSV and Markdown; `TABLES` is the register. A table
+is a function of `TableOptions` that returns a `TableReport`: it declares cells, calls `run_sweep`, and hands the rows to
+`compare`, which applies each protocol of tuning and looks the published numbers up. Every line names its protocol, with
+the word "optimistic" where the reported error also chose the parameters.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from specmargin.experiments.protocol import Tuning, select
+from specmargin.experiments.published import published
+from specmargin.experiments.records import Row, Store, worst_gap
+
+__all__ = ["TABLES", "Line", "Reference", "TableOptions", "TableReport", "compare", "footer", "run_table"]
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A line of the register: what the table shows, and where its function is (``module:function``)."""
+
+    summary: str
+    target: str
+
+
+TABLES: dict[str, TableEntry] = {
+    "lapsvm_svm": TableEntry(
+        "SVM and LapSVM on g50c and uspst, published splits, beside the primal-LapSVM paper and the 2008 survey",
+        "specmargin.experiments.lapsvm_svm:lapsvm_svm",
+    ),
+}
+"""The tables by name. The functions are imported when they are run."""
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """How to run a table; the options of ``specmargin tables``.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sweep behind the table.
+    quick : bool, default False
+        Two splits and few settings: seconds.
+    data : path, optional
+        Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
+    jobs : int, default 1
+        Processes.
+    fresh, retry_failed, progress : bool
+        As in `run_sweep`.
+    """
+
+    folder: Path
+    quick: bool = False
+    data: Path | None = None
+    jobs: int = 1
+    fresh: bool = False
+    retry_failed: bool = False
+    progress: bool = True
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Where to look a published number up, and what to say of it.
+
+    Parameters
+    ----------
+    paper, table, method : str
+        As in `published`.
+    split : str, default "U"
+        Which points the published error is measured on.
+    quantity : str, default "error_percent"
+        What was published.
+    note : str
+        Differences of protocol, for the note column. The note of the published row itself is added.
+    where : mapping, optional
+        Further columns that tell variants apart, e.g. ``{"n_labeled": 50}``.
+    """
+
+    paper: str
+    table: str
+    method: str
+    split: str = "U"
+    quantity: str = "error_percent"
+    note: str = ""
+    where: Mapping[str, Any] = field(default_factory=dict)
+
+    def find(self, dataset: str) -> tuple[float, float, str] | None:
+        """Return mean, standard deviation (NaN if not printed) and note, or None if nothing was published.
+
+        Raises
+        ------
+        ValueError
+            If several rows match: name what tells them apart in `where`.
+        """
+        rows = published(self.paper, self.table, method=self.method, quantity=self.quantity, split=self.split)
+        rows = rows[rows["dataset"] == dataset]
+        for column, value in self.where.items():
+            rows = rows[(rows[column] == value).fillna(False)]
+        if len(rows) > 1:
+            raise ValueError(
+                f"{len(rows)} published rows match {self!r} on {dataset!r}; tell them apart with where=: "
+                f"n_labeled {rows['n_labeled'].tolist()}, note {rows['note'].tolist()}."
+            )
+        if rows.empty or math.isnan(rows["mean"].iloc[0]):
+            return None
+        note = "; ".join(part for part in (self.note, rows["note"].iloc[0]) if part)
+        return float(rows["mean"].iloc[0]), float(rows["std"].iloc[0]), note
+
+
+@dataclass(frozen=True)
+class Line:
+    """One reproduced number beside one published number, both in percent; NaN where there is none."""
+
+    dataset: str
+    method: str
+    tuning: str
+    mean: float
+    std: float
+    n_splits: int
+    published_mean: float = math.nan
+    published_std: float = math.nan
+    source: str = ""
+    note: str = ""
+
+    @property
+    def difference(self) -> float:
+        """Reproduced minus published mean."""
+        return self.mean - self.published_mean
+
+
+_COLUMNS = ("dataset", "method", "tuning", "reproduced", "splits", "published", "source", "difference", "note")
+
+
+@dataclass(frozen=True)
+class TableReport:
+    """A finished table.
+
+    Parameters
+    ----------
+    name, title : str
+        Its name in the register; what it shows.
+    lines : sequence of Line
+        The body.
+    header, footer : sequence of str
+        What to know before and after: substitutes for missing data, failures, certificates, versions, command.
+
+    Examples
+    --------
+    >>> report = TableReport("demo", "Demo", [Line("g50c", "svm", "5 labelled folds", 9.5, 1.2, 10, 9.33, 2.0, "p 4")])
+    >>> print(report.text().splitlines()[4])
+    g50c     svm     5 labelled folds  9.50 (1.20)  10      9.33 (2.00)  p 4     +0.17
+    """
+
+    name: str
+    title: str
+    lines: Sequence[Line]
+    header: Sequence[str] = ()
+    footer: Sequence[str] = ()
+
+    def _cells(self) -> list[list[str]]:
+        return [
+            [
+                line.dataset,
+                line.method,
+                line.tuning,
+                _mean_std(line.mean, line.std),
+                str(line.n_splits),
+                _mean_std(line.published_mean, line.published_std),
+                line.source,
+                "-" if math.isnan(line.difference) else f"{line.difference:+.2f}",
+                line.note,
+            ]
+            for line in self.lines
+        ]
+
+    def text(self) -> str:
+        """Return the table with aligned columns."""
+        body = self._cells()
+        width = [max(len(row[k]) for row in [list(_COLUMNS), *body]) for k in range(len(_COLUMNS))]
+        lines = [self.title, *self.header, ""]
+        for row in [list(_COLUMNS), *body]:
+            lines.append("  ".join(cell.ljust(w) for cell, w in zip(row, width, strict=True)).rstrip())
+        return "\n".join([*lines, "", *self.footer]) + "\n"
+
+    def markdown(self) -> str:
+        """Return the table in Markdown."""
+        lines = [f"# {self.title}", "", *(f"{line}\n" for line in self.header)]
+        for row in [list(_COLUMNS), ["---"] * len(_COLUMNS), *self._cells()]:
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
+        return "\n".join([*lines, "", *(f"- {line}" for line in self.footer)]) + "\n"
+
+    def csv(self) -> str:
+        """Return the body with one number per column, unrounded; empty where there is none."""
+        names = ["dataset", "method", "tuning", "mean", "std", "n_splits", "published_mean", "published_std"]
+        names += ["source", "difference", "note"]
+        stream = io.StringIO()
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(names)
+        for line in self.lines:
+            values = [getattr(line, name) for name in names]
+            writer.writerow(["" if isinstance(v, float) and math.isnan(v) else v for v in values])
+        return stream.getvalue()
+
+    def write(self, folder: str | Path) -> list[Path]:
+        """Write ``<name>.txt``, ``.csv`` and ``.md`` into a folder and return their paths."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = []
+        for ending, content in (("txt", self.text()), ("csv", self.csv()), ("md", self.markdown())):
+            paths.append(folder / f"{self.name}.{ending}")
+            paths[-1].write_text(content, encoding="utf-8")
+        return paths
+
+
+def _mean_std(mean: float, std: float) -> str:
+    if math.isnan(mean):
+        return "-"
+    return f"{mean:.2f}" if math.isnan(std) else f"{mean:.2f} ({std:.2f})"
+
+
+def compare(
+    rows: Iterable[Row],
+    tunings: Iterable[Tuning],
+    references: Mapping[str, Sequence[Reference]],
+    *,
+    column: str = "error_unlabeled",
+) -> list[Line]:
+    """Apply every protocol to the rows of a sweep and put the published numbers beside.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        In the declared order of the cells.
+    tunings : iterable of Tuning
+        A line (or several, one per published number) for each.
+    references : mapping of str to sequence of Reference
+        By the method of the cells.
+    column : str, default "error_unlabeled"
+        What is reported.
+
+    Returns
+    -------
+    list of Line
+        By data set, method, protocol. The deviation is that of a sample (n - 1), NaN for a single split.
+
+    Raises
+    ------
+    ValueError
+        If a protocol that chooses by `column` does not call itself optimistic.
+    """
+    rows = list(rows)
+    tunings = list(tunings)
+    for tuning in tunings:
+        if tuning.criterion == column and not tuning.optimistic:
+            raise ValueError(
+                f"{tuning!r} chooses by {column!r}, which is what the table reports, but is not marked optimistic; "
+                "report another column or set optimistic = True."
+            )
+    lines = []
+    chosen = {tuning.name: select(rows, tuning) for tuning in tunings}
+    for dataset, method in dict.fromkeys((row["dataset"], row["method"]) for row in rows):
+        for name, selected in chosen.items():
+            errors = [row[column] for row in selected if (row["dataset"], row["method"]) == (dataset, method)]
+            mean = statistics.fmean(errors) if errors else math.nan
+            std = statistics.stdev(errors) if len(errors) > 1 else math.nan
+            found = [(reference, reference.find(dataset)) for reference in references.get(method, ())]
+            sources = [
+                (*numbers[:2], f"{reference.paper} table {reference.table} {reference.method}", numbers[2])
+                for reference, numbers in found
+                if numbers is not None
+            ]
+            for source in sources or [(math.nan, math.nan, "", "nothing published")]:
+                lines.append(Line(dataset, method, name, mean, std, len(errors), *source))
+    return lines
+
+
+def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
+    """Return what a table says of the sweep behind it: failures, worst certificate, versions, command.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        All rows of the table.
+    folder : path
+        Of the sweep, for the provenance of its runs.
+    command : str
+        What to type to make the table again.
+    """
+    rows = list(rows)
+    failures = [row for row in rows if row["status"] != "ok"]
+    first = f", e.g. {failures[0]['error']}" if failures else ""
+    warned = sum("warnings" in row for row in rows)
+    gap = worst_gap(rows)
+    lines = [
+        f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
+        f"{sum(row['seconds'] for row in rows):.0f} s of work",
+        "worst relative gap of a certificate: " + ("none known" if gap is None else f"{gap:.1e}"),
+    ]
+    runs = Store(folder).provenance()
+    used = dict.fromkeys(row["run"] for row in rows)
+    seen = dict.fromkeys(_versions(runs[run]) for run in sorted(used) if run in runs)
+    if len(seen) > 1:
+        lines.append("the cells were computed by different versions:")
+    return [*lines, *seen, f"command: {command}"]
+
+
+def _versions(provenance: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version)
+    git = provenance.get("git")
+    commit = f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
+    return f"versions: {versions}{commit}; {provenance['platform']}"
+
+
+def run_table(
+    name: str,
+    *,
+    quick: bool = False,
+    data: str | Path | None = None,
+    out: str | Path = "results",
+    jobs: int = 1,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    progress: bool = True,
+) -> TableReport:
+    """Compute a registered table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
+
+    Parameters
+    ----------
+    name : str
+        In `TABLES`.
+    quick, data, jobs, fresh, retry_failed, progress
+        As in `TableOptions`. A quick table has files and a sweep of its own.
+    out : path, default "results"
+        Where everything is written.
+
+    Returns
+    -------
+    TableReport
+
+    Raises
+    ------
+    ValueError
+        If there is no such table.
+    """
+    if name not in TABLES:
+        raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
+    module, _, function = TABLES[name].target.partition(":")
+    build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
+    folder = Path(out) / "sweeps" / (f"{name}-quick" if quick else name)
+    report = build(
+        TableOptions(folder, quick, None if data is None else Path(data), jobs, fresh, retry_failed, progress)
+    )
+    report.write(Path(out) / "tables")
+    return report

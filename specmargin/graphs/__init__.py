@@ -1,0 +1,26 @@
+"""Graphs over samples: neighbours, Laplacians, components, and networkx in and out.
+
+`knn_graph` (or `radius_graph`) turns rows into an adjacency, `laplacian` turns the adjacency into the
+operator that the objectives read, `check_adjacency` reads a graph of the user's own, and `warn_components`
+says what a disconnected graph means. `neighbor_weights` ties new points to the training points.
+"""
+
+from specmargin.graphs.components import Components, components, warn_components
+from specmargin.graphs.convert import from_networkx, to_networkx
+from specmargin.graphs.laplacian import Laplacian, check_adjacency, laplacian
+from specmargin.graphs.weights import knn_graph, neighbor_weights, radius_graph, resolve_sigma
+
+__all__ = [
+    "knn_graph",
+    "radius_graph",
+    "neighbor_weights",
+    "resolve_sigma",
+    "check_adjacency",
+    "Laplacian",
+    "laplacian",
+    "Components",
+    "components",
+    "warn_components",
+    "from_networkx",
+    "to_networkx",
+]

@@ -1,0 +1,81 @@
+"""Distances of chosen pairs and nearest neighbours, as `weights` and `_spanning` need them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
+
+__all__ = ["check_rows", "cosine_similarities", "nearest", "nonzero_rows", "pair_distances"]
+
+_CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
+
+
+def check_rows(X: Matrix, name: str = "X") -> Matrix:
+    """Return `X` as a finite float64 array or CSR matrix; name the first bad entry otherwise."""
+    from sklearn.utils import check_array
+
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name)
+    values = X.data if sp.issparse(X) else X
+    if np.isfinite(values).all():
+        return X
+    if sp.issparse(X):
+        k = int((~np.isfinite(X.data)).argmax())
+        i, j = int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k])
+    else:
+        i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(X)))
+    raise ValueError(
+        f"{name}[{i}, {j}] is {X[i, j]}, which has no distance to anything; drop such rows or impute them "
+        "first, "
+        "e.g. with sklearn.impute.SimpleImputer."
+    )
+
+
+def nonzero_rows(X: Matrix) -> BoolArray:
+    """Mask of the rows that have a direction."""
+    return np.asarray(abs(X).sum(axis=1)).ravel() > 0
+
+
+def nearest(X: Matrix, queries: Matrix, k: int, metric: Any) -> tuple[FloatArray, IntArray]:
+    """Distances and indices, (m, k) each, of the k rows of `X` nearest to every query."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, indices = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries)
+    return distances, indices.astype(np.intp)
+
+
+def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> FloatArray:
+    """Distance between ``X[rows[k]]`` and ``Y[cols[k]]`` for every k.
+
+    Computed from differences for the Euclidean and the cosine metric: the search itself may use
+    ``|x|^2 - 2x'y + |y|^2``, which puts equal rows 1e-8 apart.
+    """
+    from sklearn.metrics import pairwise_distances
+    from sklearn.metrics.pairwise import paired_distances
+
+    if metric == "precomputed":
+        return np.asarray(X[rows, cols], dtype=np.float64).ravel()
+    distances = np.empty(len(rows))
+    if metric in ("euclidean", "l2", "cosine"):
+        step = max(1, _CHUNK // X.shape[1])
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            distances[part] = paired_distances(X[rows[part]], Y[cols[part]], metric=metric)
+        return distances
+    order = np.argsort(rows, kind="stable")
+    starts = np.flatnonzero(np.diff(rows[order], prepend=-1))
+    for group in np.split(order, starts[1:]) if len(rows) else []:
+        row = X[rows[group[:1]]]
+        distances[group] = pairwise_distances(row, Y[cols[group]], metric=metric).ravel()
+    return distances
+
+
+def cosine_similarities(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray) -> FloatArray:
+    """Cosine of the angle between ``X[rows[k]]`` and ``Y[cols[k]]``, 0 where a row is zero."""
+    # scikit-learn halves |x/|x| - y/|y||^2, which is exact for equal rows but reads 1/2 for a zero row.
+    similarity = 1.0 - pair_distances(X, Y, rows, cols, "cosine")
+    similarity[~(nonzero_rows(X)[rows] & nonzero_rows(Y)[cols])] = 0.0
+    return similarity

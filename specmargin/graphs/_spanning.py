@@ -1,0 +1,79 @@
+"""A minimum spanning tree of the data, which keeps a mutual neighbour graph in one piece."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+
+from specmargin.graphs._distances import nearest, pair_distances
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["spanning_edges"]
+
+_DENSE_ROWS = 3000  # 72 MB of distances
+_TINY = np.finfo(np.float64).tiny
+
+
+def spanning_edges(X: Matrix, n_neighbors: int, metric: Any) -> tuple[IntArray, IntArray]:
+    """Return the edges (i, j), n - 1 of them, of a minimum spanning tree of the rows of `X`.
+
+    Exact up to 3000 rows. Beyond, the forest of a neighbour graph, whose trees are then joined by their
+    shortest connections (Boruvka's rounds): spanning always, minimal within the neighbour graph.
+    """
+    n = X.shape[0]
+    if n <= _DENSE_ROWS or metric == "precomputed":
+        from sklearn.metrics import pairwise_distances
+
+        distances = np.array(pairwise_distances(X, metric=metric))
+        return _tree(sp.csr_array(_positive(distances)))
+    k = min(max(2 * n_neighbors, 15), n - 1)
+    _, indices = nearest(X, X, k + 1, metric)
+    rows, cols = np.repeat(np.arange(n), k + 1), indices.ravel()
+    keep = rows != cols
+    rows, cols = _tree(_edges(X, rows[keep], cols[keep], metric))
+    while len(rows) < n - 1:
+        extra = _connections(X, rows, cols, metric)
+        rows, cols = np.concatenate([rows, extra[0]]), np.concatenate([cols, extra[1]])
+        rows, cols = _tree(_edges(X, rows, cols, metric))
+    return rows, cols
+
+
+def _connections(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> tuple[IntArray, IntArray]:
+    """Shortest edge out of every component but the largest."""
+    n = X.shape[0]
+    forest = sp.coo_array((np.ones(len(rows)), (rows, cols)), shape=(n, n))
+    count, index = csgraph.connected_components(forest, directed=False)
+    largest = int(np.bincount(index).argmax())
+    start, end = [], []
+    for k in range(count):
+        if k == largest:
+            continue
+        inside, outside = np.flatnonzero(index == k), np.flatnonzero(index != k)
+        distances, indices = nearest(X[outside], X[inside], 1, metric)
+        at = int(distances[:, 0].argmin())
+        start.append(inside[at])
+        end.append(outside[indices[at, 0]])
+    return np.array(start, dtype=np.intp), np.array(end, dtype=np.intp)
+
+
+def _edges(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> sp.csr_array:
+    """One stored distance per undirected edge."""
+    n = X.shape[0]
+    pairs = np.unique(np.stack([np.minimum(rows, cols), np.maximum(rows, cols)]), axis=1)
+    distances = np.maximum(pair_distances(X, X, pairs[0], pairs[1], metric), _TINY)
+    return sp.csr_array((distances, (pairs[0], pairs[1])), shape=(n, n))
+
+
+def _positive(distances: FloatArray) -> FloatArray:
+    """Raise zero distances to the smallest number: scipy reads 0 as no edge, which loses duplicates."""
+    np.maximum(distances, _TINY, out=distances)
+    np.fill_diagonal(distances, 0.0)
+    return distances
+
+
+def _tree(graph: sp.csr_array) -> tuple[IntArray, IntArray]:
+    tree = csgraph.minimum_spanning_tree(graph).tocoo()
+    return tree.row.astype(np.intp), tree.col.astype(np.intp)

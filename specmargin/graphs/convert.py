@@ -1,0 +1,124 @@
+"""Graphs of networkx, in and out.
+
+networkx keeps nodes by name, this package by row number. `from_networkx` returns the adjacency together with
+the list that translates one into the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.graphs.laplacian import check_adjacency
+from specmargin.typing import SparseArray
+
+__all__ = ["from_networkx", "to_networkx"]
+
+
+def from_networkx(
+    graph: Any, *, weight: str | None = "weight", nodelist: Sequence[Hashable] | None = None
+) -> tuple[SparseArray, list[Hashable]]:
+    """Return the adjacency of an undirected networkx graph, and its nodes in row order.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Undirected and simple.
+    weight : str or None, default "weight"
+        Edge attribute that holds the weight; an edge without it weighs 1. None: every edge weighs 1.
+    nodelist : sequence of nodes, optional
+        Row order; by default the order in which the graph lists its nodes. A subset takes the induced
+        subgraph.
+
+    Returns
+    -------
+    W : csr_array of shape (n, n)
+        Self loops included: `check_adjacency` removes them with a warning.
+    nodes : list
+        ``nodes[i]`` is the node of row i.
+
+    Raises
+    ------
+    TypeError
+        If `graph` is no networkx graph, or is directed or a multigraph.
+    ValueError
+        If the graph is empty or `nodelist` names other nodes, or one twice.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> W, nodes = from_networkx(nx.path_graph(["a", "b", "c"]))
+    >>> W.toarray().tolist(), nodes
+    ([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]], ['a', 'b', 'c'])
+    """
+    import networkx as nx
+
+    if not isinstance(graph, nx.Graph):
+        raise TypeError(
+            f"expected a networkx.Graph, got {type(graph).__name__}; a matrix goes to check_adjacency."
+        )
+    if graph.is_directed():
+        raise TypeError(
+            "the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected()."
+        )
+    if graph.is_multigraph():
+        raise TypeError(
+            "the graph is a multigraph; merge parallel edges first, e.g. networkx.Graph(graph) keeps one of "
+            "each."
+        )
+    nodes = list(graph.nodes) if nodelist is None else list(nodelist)
+    if not nodes:
+        raise ValueError("the graph has no nodes; add one node per sample.")
+    unknown = [node for node in nodes if node not in graph]
+    if unknown:
+        raise ValueError(
+            f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}."
+        )
+    if len(set(nodes)) < len(nodes):
+        raise ValueError(f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes.")
+    dtype: Any = np.float64  # the stubs ask for an instance
+    return sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=dtype)), nodes
+
+
+def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
+    """Return the networkx graph of an adjacency, with edge attribute "weight".
+
+    Parameters
+    ----------
+    W : sparse matrix or ndarray of shape (n, n)
+        Symmetric nonnegative weights.
+    nodes : sequence of n different nodes, optional
+        Name of every row; by default 0 to n - 1.
+
+    Returns
+    -------
+    networkx.Graph
+        Its nodes in row order.
+
+    Raises
+    ------
+    ValueError
+        If `W` is no adjacency, or `nodes` does not name every row once.
+
+    Examples
+    --------
+    >>> graph = to_networkx([[0, 2], [2, 0]], nodes=["a", "b"])
+    >>> list(graph.edges(data="weight"))
+    [('a', 'b', 2.0)]
+    """
+    import networkx as nx
+
+    W = check_adjacency(W)
+    graph = nx.from_scipy_sparse_array(W)
+    if nodes is None:
+        return graph
+    names = list(nodes)
+    if len(names) != W.shape[0] or len(set(names)) != len(names):
+        raise ValueError(
+            f"nodes holds {len(names)} names ({len(set(names))} different) for {W.shape[0]} rows; name "
+            "every row once."
+        )
+    return nx.relabel_nodes(graph, dict(enumerate(names)))

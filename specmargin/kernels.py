@@ -1,0 +1,281 @@
+"""Kernel matrices: what turns samples into the ``K`` of the objectives.
+
+Every kernel method of this package reads its data through one matrix of inner products, ``K[i, j] = k(x_i,
+x_j)``. Call `gram` for it: with one set of rows it returns the exactly symmetric training matrix, with two
+sets the block between new and training points that predictions need. Parameters have scikit-learn's names and
+meanings; above all ``gamma = 1 / (2 sigma**2)`` is the inverse width of the kernel and has nothing to do with
+the regularisation parameters ``gamma_A`` and ``gamma_I`` of manifold regularisation.
+
+A rule for the width (``gamma="scale"`` or ``"median"``) depends on the data. Call `resolve_gamma` once on the
+training rows and pass the number on, so that the training matrix and every later block share one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.typing import FloatArray, Matrix
+
+__all__ = ["Kernel", "gram", "resolve_gamma"]
+
+Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
+"""Name of a kernel, or a function of two data matrices that returns the block between their rows."""
+
+KERNELS = ("rbf", "poly", "polynomial", "linear", "cosine", "precomputed")
+_MEDIAN_ROWS = 1000  # half a million pairs settle a median
+
+
+def gram(
+    X: Matrix,
+    Y: Matrix | None = None,
+    *,
+    kernel: Kernel = "rbf",
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 1.0,
+) -> FloatArray:
+    r"""Return the kernel matrix between the rows of `X` and the rows of `Y`.
+
+    ========== ==============================================
+    kernel     k(x, y)
+    ========== ==============================================
+    rbf        :math:`\exp(-\gamma \|x - y\|^2)`
+    poly       :math:`(\gamma\, x^\top y + c_0)^{degree}`
+    linear     :math:`x^\top y`
+    cosine     :math:`x^\top y / (\|x\| \|y\|)`, 0 for a zero row
+    ========== ==============================================
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Rows are samples. With ``kernel="precomputed"`` the kernel matrix itself: (n, n) without `Y`, the
+        block (n, m) with it.
+    Y : ndarray or sparse matrix of shape (m, d), optional
+        Reference rows, usually the training data. Without it `X` is compared with itself.
+    kernel : {"rbf", "poly", "polynomial", "linear", "cosine", "precomputed"} or callable
+        A callable receives both data matrices and returns the whole block, as in `sklearn.svm.SVC`.
+    gamma : float, "scale" or "median", default "scale"
+        Inverse width, ``1 / (2 sigma**2)``, in inverse squared units of the features (not the ``gamma_A`` of
+        manifold regularisation). A rule is resolved on `Y` where it is given (the training rows), else on
+        `X`; see `resolve_gamma`. Read by "rbf" and "poly" only.
+    degree : float, default 3
+        Of "poly".
+    coef0 : float, default 1.0
+        Constant term of "poly".
+
+    Returns
+    -------
+    ndarray of shape (n, m)
+        Dense float64; exactly symmetric when `Y` is None. A precomputed matrix that is fit to use is returned
+        without a copy.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is unknown, shapes do not fit, data are not finite, or the kernel overflows.
+
+    Examples
+    --------
+    >>> X = [[0.0, 0.0], [1.0, 0.0]]
+    >>> gram(X, gamma=0.5).round(3).tolist()
+    [[1.0, 0.607], [0.607, 1.0]]
+    >>> gram([[2.0, 0.0]], X, kernel="linear").tolist()
+    [[0.0, 2.0]]
+    """
+    name = "callable" if callable(kernel) else kernel
+    if name != "callable" and name not in KERNELS:
+        raise ValueError(f"kernel={kernel!r} is unknown; take one of {', '.join(KERNELS)}, or a callable.")
+    X = _check_rows(X, "X")
+    if Y is not None:
+        Y = _check_rows(Y, "Y")
+    if name == "precomputed":
+        return _precomputed(X, Y)
+    if Y is not None and X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} features but Y has {Y.shape[1]}; both must be measured in the same columns."
+        )
+    K = _call(kernel, X, Y) if callable(kernel) else _named(name, X, Y, gamma, degree, coef0)
+    # Minimum and maximum carry NaN and inf without a temporary of the size of K.
+    if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
+        raise ValueError(
+            f"the {name} kernel has entries that are not finite (gamma={gamma!r}, degree={degree!r}, "
+            f"coef0={coef0!r}): "
+            "scale the features, lower the degree, or take an integer degree where the base can be negative."
+        )
+    if Y is None:
+        _copy_upper_to_lower(K)
+    return K
+
+
+def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
+    """Return the number that a rule for the kernel's inverse width means on the rows of `X`.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Training rows.
+    gamma : float, "scale" or "median"
+        A positive number is returned as it is. "scale" is ``1 / (d * X.var())``, as in `sklearn.svm.SVC`.
+        "median" is ``1 / (2 m**2)`` with m the median distance between two rows (of a fixed sample of 1000
+        rows when there are more; of the distances that are not zero when more than half are). Where all rows
+        agree (or X has no variance) both rules give 1.0.
+
+    Returns
+    -------
+    float
+        ``1 / (2 sigma**2)``, in inverse squared units of the features.
+
+    Raises
+    ------
+    ValueError
+        If `gamma` is not positive and finite, or not one of the rules.
+
+    Examples
+    --------
+    >>> resolve_gamma([[0.0], [2.0]], "scale"), resolve_gamma([[0.0], [2.0]], "median")
+    (1.0, 0.125)
+    """
+    if isinstance(gamma, str):
+        if gamma not in ("scale", "median"):
+            raise ValueError(f"gamma={gamma!r} is unknown; take a positive number, 'scale' or 'median'.")
+        X = _check_rows(X, "X")
+        return _scale_gamma(X) if gamma == "scale" else _median_gamma(X)
+    try:
+        value = float(gamma)
+    except (TypeError, ValueError):
+        value = np.nan
+    if isinstance(gamma, bool) or not (np.isfinite(value) and value > 0):
+        raise ValueError(
+            f"gamma={gamma!r} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or "
+            "'median'."
+        )
+    return value
+
+
+def _named(
+    name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float
+) -> FloatArray:
+    from sklearn.metrics import pairwise
+
+    if name == "linear":
+        K = pairwise.linear_kernel(X, Y, dense_output=True)
+    elif name == "cosine":
+        K = pairwise.cosine_similarity(X, Y, dense_output=True)
+    else:
+        width = resolve_gamma(X if Y is None else Y, gamma)
+        if name == "rbf":
+            K = pairwise.rbf_kernel(X, Y, gamma=width)
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):  # reported by the caller, with a remedy
+                K = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=width, coef0=coef0)
+    return np.asarray(K, dtype=np.float64)
+
+
+def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix | None) -> FloatArray:
+    other = X if Y is None else Y
+    block: Matrix = kernel(X, other)
+    K = np.array(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
+    expected = (X.shape[0], other.shape[0])
+    if K.shape != expected:
+        raise ValueError(
+            f"the kernel function returned the shape {K.shape} where {expected} was expected; it must take "
+            "two data "
+            "matrices and return the block between their rows."
+        )
+    if Y is None:
+        _asymmetry(K, "the kernel function's matrix")
+    return K
+
+
+def _precomputed(K: Matrix, Y: Matrix | None) -> FloatArray:
+    K = K.toarray() if sp.issparse(K) else K
+    if Y is not None:
+        if K.shape[1] != Y.shape[0]:
+            raise ValueError(
+                f"the precomputed block has {K.shape[1]} columns but there are {Y.shape[0]} reference rows; "
+                "pass the "
+                "kernel between the new points (rows) and all training points (columns)."
+            )
+        return K
+    if K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"kernel='precomputed' needs a square kernel matrix, got the shape {K.shape}; pass gram(X), or "
+            "name a kernel."
+        )
+    if _asymmetry(K, "the precomputed kernel matrix") > 0:
+        K = K.copy()  # the caller's matrix stays as it is
+        _copy_upper_to_lower(K)
+    return K
+
+
+def _check_rows(X: Matrix, name: str) -> Matrix:
+    from sklearn.utils import check_array
+
+    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
+
+
+def _asymmetry(K: FloatArray, what: str) -> float:
+    """Return the largest ``|K[i, j] - K[j, i]|``; raise where it is more than rounding."""
+    worst = 0.0
+    at = (0, 0)
+    for rows in _blocks(len(K)):
+        difference = np.abs(K[rows] - K[:, rows].T)
+        if difference.max() > worst:
+            worst = float(difference.max())
+            row, col = divmod(int(difference.argmax()), len(K))
+            at = (row + rows.start, col)
+    if worst > 1e-8 * max(abs(K.max()), abs(K.min())):
+        i, j = at
+        raise ValueError(
+            f"{what} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}; "
+            "pass (K + K.T) / 2 if the difference is an accident."
+        )
+    return worst
+
+
+def _copy_upper_to_lower(K: FloatArray) -> None:
+    """Make `K` exactly symmetric in place: BLAS rounds the two triangles differently."""
+    for rows in _blocks(len(K)):
+        K[rows.stop :, rows] = K[rows, rows.stop :].T
+        block = K[rows, rows]
+        block[:] = np.triu(block) + np.triu(block, 1).T
+
+
+def _blocks(n: int, size: int = 512) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _scale_gamma(X: Matrix) -> float:
+    size = X.shape[0] * X.shape[1]
+    # Centred sums for sparse rows too: E[x^2] - E[x]^2 would be rounding error for nearly constant data.
+    values = X.data if sp.issparse(X) else X.ravel()
+    mean = values.sum() / size
+    second = (values**2).sum() / size
+    variance = (((values - mean) ** 2).sum() + (size - values.size) * mean**2) / size
+    # A constant such as 0.1 has a variance of rounding errors, not of data.
+    if variance <= 1e-28 * second:
+        return 1.0
+    return float(1.0 / (X.shape[1] * variance))
+
+
+def _median_gamma(X: Matrix) -> float:
+    from sklearn.metrics.pairwise import euclidean_distances
+
+    n = X.shape[0]
+    if n > _MEDIAN_ROWS:
+        X = X[np.sort(np.random.default_rng(0).choice(n, _MEDIAN_ROWS, replace=False))]
+        n = _MEDIAN_ROWS
+    if n < 2:
+        return 1.0
+    distances = euclidean_distances(X)[np.triu_indices(n, 1)]
+    # Equal rows come out at about 1e-8 of their norm instead of 0.
+    norms = np.sqrt(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X**2).sum(axis=1))
+    positive = distances > 1e-7 * norms.max()
+    median = float(np.median(distances))
+    if np.count_nonzero(positive) <= len(distances) / 2:
+        median = float(np.median(distances[positive])) if positive.any() else 0.0
+    return 1.0 / (2.0 * median**2) if median > 0 else 1.0

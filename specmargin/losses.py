@@ -1,0 +1,163 @@
+"""Losses of the margin t = y f(x): value, gradient, curvature and concave conjugate, in numpy.
+
+A loss V is written once, here. `specmargin.problems.as_cvxpy` is its only bridge to CVXPY and a property test
+holds the two together. The conjugate that duality needs is
+
+    dual_value(beta) = inf_t V(t) + beta t,
+
+finite for `lower <= beta <= upper`: it is what one labelled sample adds to the dual objective when its
+multiplier is beta. Values are per sample, without 1/2 and without weights; the objectives scale them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from specmargin.typing import FloatArray
+
+__all__ = ["LOSSES", "Hinge", "MarginLoss", "Squared", "SquaredHinge", "get_loss"]
+
+
+class MarginLoss(Protocol):
+    """What an objective asks of a loss."""
+
+    name: ClassVar[str]
+    lower: ClassVar[float]
+    upper: ClassVar[float]
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """V(t), elementwise."""
+        ...
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """V'(t), elementwise; a subgradient where V has a kink."""
+        ...
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """V''(t), elementwise; the second derivative from the left where it jumps."""
+        ...
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """inf_t V(t) + beta t, elementwise; -inf outside [lower, upper]."""
+        ...
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """V(t) = max(0, 1 - t), the L1 loss of the SVM.
+
+    Examples
+    --------
+    >>> Hinge().value(np.array([-1.0, 0.5, 2.0])).tolist()
+    [2.0, 0.5, 0.0]
+    """
+
+    name: ClassVar[str] = "hinge"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """max(0, 1 - t)."""
+        return np.maximum(1.0 - t, 0.0)
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-1 left of the kink at t = 1, 0 from there on."""
+        return np.where(t < 1.0, -1.0, 0.0)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """Zero: the loss is piecewise linear."""
+        return np.zeros_like(t)
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """Beta on [0, 1]."""
+        return np.where((beta >= 0.0) & (beta <= 1.0), beta, -np.inf)
+
+
+@dataclass(frozen=True)
+class SquaredHinge:
+    """V(t) = max(0, 1 - t)^2, the L2 loss of the primal LapSVM.
+
+    Examples
+    --------
+    >>> SquaredHinge().value(np.array([-1.0, 0.5, 2.0])).tolist()
+    [4.0, 0.25, 0.0]
+    """
+
+    name: ClassVar[str] = "squared_hinge"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = np.inf
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """max(0, 1 - t)^2."""
+        return np.maximum(1.0 - t, 0.0) ** 2
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-2 max(0, 1 - t)."""
+        return -2.0 * np.maximum(1.0 - t, 0.0)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """2 where t < 1, else 0."""
+        return np.where(t < 1.0, 2.0, 0.0)
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """Beta - beta^2 / 4 for beta >= 0."""
+        return np.where(beta >= 0.0, beta - beta**2 / 4.0, -np.inf)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """V(t) = (1 - t)^2, which is (y - f)^2 for y in {-1, +1}: regularised least squares.
+
+    Examples
+    --------
+    >>> Squared().value(np.array([-1.0, 0.5, 2.0])).tolist()
+    [4.0, 0.25, 1.0]
+    """
+
+    name: ClassVar[str] = "squared"
+    lower: ClassVar[float] = -np.inf
+    upper: ClassVar[float] = np.inf
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """(1 - t)^2."""
+        return (1.0 - t) ** 2
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-2 (1 - t)."""
+        return -2.0 * (1.0 - t)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """2 everywhere."""
+        return np.full_like(t, 2.0)
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """Beta - beta^2 / 4 for every beta."""
+        return beta - beta**2 / 4.0
+
+
+LOSSES: dict[str, MarginLoss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Squared())}
+"""The losses by name."""
+
+
+def get_loss(loss: str | MarginLoss) -> MarginLoss:
+    """Return the loss of that name; a loss object passes through.
+
+    Raises
+    ------
+    ValueError
+        If no loss has that name; the message lists those that exist.
+
+    Examples
+    --------
+    >>> get_loss("squared_hinge")
+    SquaredHinge()
+    """
+    if not isinstance(loss, str):
+        return loss
+    try:
+        return LOSSES[loss]
+    except KeyError:
+        raise ValueError(f"unknown loss {loss!r}; choose one of {sorted(LOSSES)}.") from None

@@ -1,0 +1,241 @@
+"""Choosing models when most labels are hidden.
+
+Plain cross-validation goes wrong on partly labelled samples: it puts unlabelled points into the test folds
+and counts their marker as a class, so that every hidden label is an error. `LabeledKFold` tests on labelled
+points only, and lets the unlabelled ones always train. `labeled_accuracy` is the score that ignores the
+marker. Pass both to scikit-learn: ``GridSearchCV(estimator, grid, cv=LabeledKFold(),
+scoring=labeled_accuracy)``.
+
+`precision_recall_breakeven` is the figure of merit of the text experiments.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.labels import is_unlabeled, label_array
+from specmargin.typing import IntArray
+
+__all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]
+
+
+class LabeledKFold:
+    """Folds whose test parts hold labelled samples only; unlabelled samples always train.
+
+    Each labelled sample is tested exactly once. The folds are stratified: the samples are dealt out class by
+    class, so that neither the size of a fold nor its share of a class differs from another's by more than
+    one.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Number of folds, 2 or more.
+    shuffle : bool, default True
+        Whether to shuffle within each class before dealing; otherwise in the order of the sample.
+    random_state : int, Generator or None
+        Seed of ``numpy.random.default_rng``; of no effect without `shuffle`.
+    unlabeled : scalar, nan or None, default -1
+        The marker of the unlabelled samples, as given to the estimator.
+
+    Examples
+    --------
+    >>> y = [0, -1, 1, -1, 0, 1]
+    >>> for train, test in LabeledKFold(2, shuffle=False).split(y, y):
+    ...     train.tolist(), test.tolist()
+    ([1, 3, 4, 5], [0, 2])
+    ([0, 1, 2, 3], [4, 5])
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = True,
+        random_state: int | np.random.Generator | None = None,
+        unlabeled: Any = -1,
+    ) -> None:
+        if operator.index(n_splits) < 2:
+            raise ValueError(f"n_splits={n_splits} leaves nothing to train or to test on; take 2 or more.")
+        self.n_splits = operator.index(n_splits)
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.unlabeled = unlabeled
+
+    def __repr__(self) -> str:
+        return (
+            f"LabeledKFold({self.n_splits}, shuffle={self.shuffle}, random_state={self.random_state}, "
+            f"unlabeled={self.unlabeled!r})"
+        )
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds; the arguments are scikit-learn's and are ignored."""
+        return self.n_splits
+
+    def split(self, X: Any, y: npt.ArrayLike, groups: Any = None) -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield the increasing indices of the training and of the test samples of each fold.
+
+        Parameters
+        ----------
+        X : object
+            Ignored; there for scikit-learn.
+        y : array-like of shape (n,)
+            Labels and markers.
+        groups : object
+            Ignored.
+
+        Yields
+        ------
+        train : ndarray
+            Unlabelled samples and the labelled ones of the other folds.
+        test : ndarray
+            Labelled samples of this fold.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer labelled samples than folds.
+
+        Warns
+        -----
+        UserWarning
+            If a class has one labelled sample, which cannot be in the training and the test part at once.
+        """
+        y = label_array(y)
+        labeled = np.flatnonzero(~is_unlabeled(y, self.unlabeled))
+        if len(labeled) < self.n_splits:
+            raise ValueError(
+                f"y has {len(labeled)} labelled samples for n_splits={self.n_splits} folds (unlabelled "
+                f"are those equal to {self.unlabeled!r}); take at most {len(labeled)} folds or label more samples."
+            )
+        classes, codes, counts = np.unique(y[labeled], return_inverse=True, return_counts=True)
+        if counts.min() < 2:
+            warnings.warn(
+                f"the class {classes[counts.argmin()]} has one labelled sample: the fold that tests it "
+                "trains without that class. Label another sample of it.",
+                stacklevel=2,
+            )
+        if self.shuffle:
+            order = np.random.default_rng(self.random_state).permutation(len(labeled))
+            labeled, codes = labeled[order], codes[order]
+        dealt = labeled[np.argsort(codes, kind="stable")]
+        train = np.ones(len(y), dtype=bool)
+        for k in range(self.n_splits):
+            test = np.sort(dealt[k :: self.n_splits])
+            train[test] = False
+            yield np.flatnonzero(train), test
+            train[test] = True
+
+
+def _marker_of(estimator: Any) -> Any:
+    """Marker of the estimator, looked for inside pipelines and meta-estimators too."""
+    while estimator is not None:
+        if hasattr(estimator, "unlabeled"):
+            return estimator.unlabeled
+        steps = getattr(estimator, "steps", None)
+        estimator = steps[-1][1] if steps else getattr(estimator, "estimator", None)
+    return -1
+
+
+def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike) -> float:
+    """Return the share of the labelled samples that the estimator predicts correctly.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+        Its parameter ``unlabeled`` names the marker; -1 if it has none. Pipelines and search objects are
+        asked for the estimator that they end in.
+    X : array-like of shape (n, d)
+        Features.
+    y : array-like of shape (n,)
+        Labels and markers.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If no sample is labelled.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> always_one = DummyClassifier(strategy="constant", constant=1).fit([[0], [0]], [0, 1])
+    >>> labeled_accuracy(always_one, [[0]] * 4, [1, -1, -1, 0])
+    0.5
+    """
+    y = label_array(y)
+    marker = _marker_of(estimator)
+    known = ~is_unlabeled(y, marker)
+    if not known.any():
+        raise ValueError(
+            f"none of the {len(y)} samples is labelled (all equal the marker {marker!r}), so that there is "
+            "no accuracy; split with LabeledKFold, whose test folds hold labelled samples only."
+        )
+    predicted = np.asarray(estimator.predict(X))
+    return float(np.mean(predicted[known] == y[known]))
+
+
+def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos_label: Any = 1) -> float:
+    """Return the precision at the threshold where precision equals recall.
+
+    With P positives in `y_true`, the P samples of the largest scores are called positive; then
+    ``precision = TP / P = recall``. Where ties straddle that cut the value is the mean over all orders of the
+    tied samples: r places left for m tied samples, t of them positive, count r t / m true positives.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        True labels; all that are not `pos_label` are negative.
+    scores : array-like of shape (n,)
+        Larger means more likely positive; only the order matters. Finite or infinite, not NaN.
+    pos_label : scalar, default 1
+        The positive class.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a score is NaN, or no sample is positive.
+
+    Examples
+    --------
+    >>> precision_recall_breakeven([1, 0, 1, 0], [0.9, 0.8, 0.3, 0.1])
+    0.5
+    >>> precision_recall_breakeven([1, 0, 0, 0], [0, 0, 0, 0])
+    0.25
+    """
+    positive = np.asarray(np.asarray(y_true) == pos_label, dtype=bool)
+    scores = np.asarray(scores, dtype=np.float64)
+    if positive.ndim != 1 or positive.shape != scores.shape:
+        raise ValueError(
+            f"y_true and scores have the shapes {np.shape(y_true)} and {scores.shape}; pass one label and "
+            "one score per sample."
+        )
+    if np.isnan(scores).any():
+        raise ValueError(
+            f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; score every sample."
+        )
+    n_positive = int(positive.sum())
+    if n_positive == 0:
+        raise ValueError(
+            f"no sample of y_true equals pos_label={pos_label!r}, so that recall is not defined; name the "
+            "positive class with pos_label=."
+        )
+    cut = np.partition(scores, len(scores) - n_positive)[len(scores) - n_positive]
+    above, tied = scores > cut, scores == cut
+    places = n_positive - int(above.sum())
+    hits = positive[above].sum() + places * positive[tied].mean()
+    return float(hits / n_positive)

@@ -1,0 +1,21 @@
+"""Objectives: immutable data and mathematics, written once, in numpy.
+
+An objective knows its value, its dual bound and the certificate of a candidate. `specmargin.problems` turns it
+into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
+"""
+
+from specmargin.objectives.cone import SpectrumCone
+from specmargin.objectives.manifold import LapSVM, Reduction
+from specmargin.objectives.margin import RMM, RelativeMargin
+from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
+
+__all__ = [
+    "Alignment",
+    "LapSVM",
+    "RMM",
+    "Reduction",
+    "RelativeMargin",
+    "SpectrumCone",
+    "SpectrumMargin",
+    "SpectrumPoint",
+]

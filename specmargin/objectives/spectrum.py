@@ -1,0 +1,332 @@
+r"""Learning the spectrum of a graph Laplacian: large (relative) margin over a spectrum, and kernel alignment.
+
+Given the q lowest eigenvectors U of a Laplacian, a spectrum delta >= 0 with sum 1 makes the kernel
+K = U diag(delta) U'. `SpectrumMargin` learns delta together with the classifier (eq. 7 of the spectrum paper):
+
+    min  1/2 sum_j v_j^2 / delta_j + C sum_i xi_i
+    s.t. f = Ubar v + b,  y_i f_i >= 1 - xi_i,  xi >= 0,  |f_i| <= B,  delta in the cone,  sum(delta) = 1,
+
+with Ubar the labelled rows. Ordered it is STORM (B finite) or STOAM (B = inf), unordered MKL-R or MKL-S.
+
+**Units.** Everything is in scaled units: eigenvectors times sqrt(n), so that the mean of K_ii is one and C is "per
+unit mean kernel diagonal". In the paper's own units C is n times as large, and so is the objective. Unscaled,
+interior-point solvers lose half their digits.
+
+**Duality.** With z = Ubar'gamma and p = z^2 / 2 the dual is
+
+    max_gamma  sum_i g(y_i gamma_i) - rho max_r (A p)_r / c_r - eps sum_r (A p)_r,   1'gamma = 0,
+
+rho = 1 - eps sum(c): g is the concave conjugate of the loss (`RelativeMargin.dual_value`), A and c describe the
+cone. Any balanced gamma bounds the optimum from below; any kappa >= 0 with c'kappa = rho gives a spectrum
+delta = A'(kappa + eps) and with v = delta z a feasible point above. `certificate` evaluates both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from specmargin.labels import Labels
+from specmargin.objectives.cone import SpectrumCone
+from specmargin.objectives.margin import RelativeMargin
+from specmargin.results import Certificate
+from specmargin.spectra import Spectrum
+from specmargin.typing import FloatArray
+
+__all__ = ["Alignment", "SpectrumMargin", "SpectrumPoint"]
+
+
+class SpectrumPoint(NamedTuple):
+    """A feasible point of `SpectrumMargin`, repaired from a candidate."""
+
+    gamma: FloatArray
+    kappa: FloatArray
+    delta: FloatArray
+    v: FloatArray
+    b: float
+
+
+def _labeled_rows(spectrum: Spectrum, labels: Labels) -> FloatArray:
+    """Return sqrt(n) U at the labelled samples, after checking that the two belong together."""
+    n = spectrum.eigenvectors.shape[0]
+    if not labels.is_binary:
+        raise ValueError("spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes.")
+    if labels.n_samples != n:
+        raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
+    return np.sqrt(n) * spectrum.eigenvectors[labels.labeled]
+
+
+@dataclass(frozen=True, eq=False)
+class SpectrumMargin:
+    """Large absolute or relative margin, jointly over the classifier and the spectrum.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        The q lowest eigenpairs of a Laplacian of n samples.
+    labels : Labels
+        Binary labels of these samples.
+    C : float
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    B : float, default inf
+        Bound on the labelled decisions. Only 1 < B < max |f| of the unbounded solution changes anything.
+    order : bool, default True
+        Whether the spectrum is nonincreasing (STORM, STOAM) or free (MKL).
+    eps : float, default 0
+        Least drop between consecutive weights. The paper needs eps > 0 for its derivation (1e-6); zero is exact.
+        It fixes a share eps * sum(c) of the trace, which must stay below one.
+    ties : bool, default True
+        Whether equal eigenvalues get equal weights (ordered spectra only).
+
+    Raises
+    ------
+    ValueError
+        For C <= 0, B < 0, eps < 0 or too large for q, or labels that do not match.
+
+    Examples
+    --------
+    >>> from specmargin.graphs import knn_graph
+    >>> from specmargin.labels import encode_labels
+    >>> from specmargin.spectra import laplacian_eigenpairs
+    >>> X = np.arange(8.0)[:, None]
+    >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
+    >>> obj = SpectrumMargin(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]), C=1.0)
+    >>> obj.certificate(gamma=np.array([-0.1, 0.1]), kappa=np.ones(4), b=0.0).relative_gap < 1
+    True
+    """
+
+    spectrum: Spectrum
+    labels: Labels
+    C: float = 1.0
+    B: float = np.inf
+    order: bool = True
+    eps: float = 0.0
+    ties: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_U", _labeled_rows(self.spectrum, self.labels))
+        _ = self.loss  # validates C and B
+        total = float(self.cone.c.sum())
+        if not (np.isfinite(self.eps) and self.eps >= 0):
+            raise ValueError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
+        if self.eps * total >= 1:
+            raise ValueError(
+                f"eps={self.eps!r} is too large for q={self.q}: the least drops alone sum to eps * {total:.0f} = "
+                f"{self.eps * total:.3g}, but the spectrum sums to 1. Take eps below {1 / total:.1e}, or 0."
+            )
+
+    @property
+    def U(self) -> FloatArray:
+        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
+        rows: FloatArray = self.__dict__["_U"]
+        return rows
+
+    @property
+    def q(self) -> int:
+        """Number of eigenvectors."""
+        return int(self.spectrum.eigenvectors.shape[1])
+
+    @cached_property
+    def cone(self) -> SpectrumCone:
+        """The admissible spectra."""
+        ends = self.spectrum.block_ends() if self.ties and self.order else None
+        return SpectrumCone(self.q, self.order, ends)
+
+    @cached_property
+    def loss(self) -> RelativeMargin:
+        """The loss of one sample."""
+        return RelativeMargin(self.C, self.B)
+
+    @property
+    def rho(self) -> float:
+        """Share of the trace that eps leaves free."""
+        return 1.0 - self.eps * float(self.cone.c.sum())
+
+    @property
+    def name(self) -> str:
+        """STORM, STOAM, MKL-R or MKL-S."""
+        relative = np.isfinite(self.B)
+        if self.order:
+            return "STORM" if relative else "STOAM"
+        return "MKL-R" if relative else "MKL-S"
+
+    def decision(self, v: FloatArray, b: float) -> FloatArray:
+        """Return f = sqrt(n) U v + b at all samples."""
+        U = self.spectrum.eigenvectors
+        return np.sqrt(len(U)) * (U @ v) + b
+
+    def value(self, v: FloatArray, b: float, delta: FloatArray) -> float:
+        """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            norm = np.where(v == 0, 0.0, v**2 / delta).sum()
+        return float(0.5 * norm + self.loss.value(self.labels.sign * (self.U @ v + b)).sum())
+
+    def dual_bound(self, gamma: FloatArray) -> float:
+        """Return the dual objective at balanced multipliers: a lower bound on the optimum."""
+        S = self.cone.sums((self.U.T @ gamma) ** 2 / 2)
+        conjugate = self.loss.dual_value(self.labels.sign * gamma).sum()
+        return float(conjugate - self.rho * (S / self.cone.c).max() - self.eps * S.sum())
+
+    def repair(self, gamma: FloatArray, kappa: FloatArray, b: float) -> SpectrumPoint:
+        """Return a feasible point near a candidate.
+
+        Parameters
+        ----------
+        gamma : ndarray of shape (l,)
+            Multipliers y alpha - beta + eta of eq. 16.
+        kappa : ndarray of shape (m,)
+            Multipliers of its quadratic constraints, less eps: `SpectrumCone.drops` of a spectrum, less eps.
+        b : float
+            Intercept: the multiplier of 1'gamma = 0.
+        """
+        y = self.labels.sign
+        gamma = self.loss.repair_multipliers(y, gamma)
+        kappa = np.maximum(kappa, 0.0)
+        total = float(self.cone.c @ kappa)
+        kappa = kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+        delta = self.cone.weights(kappa + self.eps)
+        v = delta * (self.U.T @ gamma)
+        scale, b = self.loss.repair_decisions(y, self.U @ v, b)
+        return SpectrumPoint(gamma, kappa, delta, scale * v, b)
+
+    def certificate(self, gamma: FloatArray, kappa: FloatArray, b: float) -> Certificate:
+        """Measure the gap at the feasible point nearest to a candidate; the parameters are those of `repair`."""
+        return self.certify(self.repair(gamma, kappa, b), gamma, kappa)
+
+    def certify(
+        self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
+    ) -> Certificate:
+        """Measure the gap at a repaired point; with the candidate given also how far the repair moved it."""
+        primal, dual = self.primal_objective(point), self.dual_bound(point.gamma)
+        S = self.cone.sums((self.U.T @ point.gamma) ** 2 / 2)
+        slack = self.cone.c * (S / self.cone.c).max() - S
+        moved = 0.0 if kappa is None else abs(float(self.cone.c @ kappa) / self.rho - 1.0)
+        shift = 0.0 if gamma is None else float(np.abs(point.gamma - gamma).max() / max(1e-300, np.abs(gamma).max()))
+        return Certificate(
+            primal_objective=primal,
+            dual_objective=dual,
+            primal_residual=moved,
+            dual_residual=shift,
+            complementarity=float((point.kappa * slack).max() / max(abs(primal), 1e-300)),
+        )
+
+    def primal_objective(self, point: SpectrumPoint) -> float:
+        """Return `value` at a repaired point, whose decisions touch the bound B up to rounding."""
+        f = np.clip(self.U @ point.v + point.b, -self.B, self.B)
+        support = point.delta > 0
+        norm = (point.v[support] ** 2 / point.delta[support]).sum()
+        return float(0.5 * norm + self.loss.value(self.labels.sign * f).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    r"""Alignment of the kernel of a spectrum with the labels (eq. 2 of the spectrum paper).
+
+    With a_j = (ubar_j'y)^2 and the elementwise square M = (Ubar'Ubar)^2 the alignment of delta is
+
+        a'delta / (l sqrt(delta'M delta)),
+
+    to be maximised over the cone. It is the cosine between the label matrix yy' and the kernel, so the best ray
+    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: for
+    a spectrum delta = A'kappa, any t with A a <= t A M delta makes yy' - t K the normal of a half-space that holds
+    every admissible kernel, so no alignment exceeds t |K| / l.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        The q lowest eigenpairs of a Laplacian of n samples.
+    labels : Labels
+        Binary labels of these samples.
+    order, ties : bool, default True
+        As in `SpectrumMargin`.
+
+    Raises
+    ------
+    ValueError
+        If no eigenvector correlates with the labels: the alignment is then undefined.
+
+    Examples
+    --------
+    >>> from specmargin.graphs import knn_graph
+    >>> from specmargin.labels import encode_labels
+    >>> from specmargin.spectra import laplacian_eigenpairs
+    >>> X = np.arange(8.0)[:, None]
+    >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
+    >>> obj = Alignment(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]))
+    >>> round(obj.value(np.array([0.0, 1.0, 0.0, 0.0])), 12)
+    1.0
+    """
+
+    spectrum: Spectrum
+    labels: Labels
+    order: bool = True
+    ties: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_U", _labeled_rows(self.spectrum, self.labels))
+        scale = float((self.U**2).sum()) * self.labels.n_labeled
+        if not self.a.max() > 1e-24 * scale:
+            raise ValueError(
+                f"none of the q={self.q} eigenvectors correlates with the {self.labels.n_labeled} labels, so that the "
+                "alignment is undefined; take more eigenvectors, more labels or another graph."
+            )
+
+    @property
+    def U(self) -> FloatArray:
+        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
+        rows: FloatArray = self.__dict__["_U"]
+        return rows
+
+    @property
+    def q(self) -> int:
+        """Number of eigenvectors."""
+        return int(self.spectrum.eigenvectors.shape[1])
+
+    @cached_property
+    def cone(self) -> SpectrumCone:
+        """The admissible spectra."""
+        ends = self.spectrum.block_ends() if self.ties and self.order else None
+        return SpectrumCone(self.q, self.order, ends)
+
+    @cached_property
+    def a(self) -> FloatArray:
+        """Squared correlation of every eigenvector with the labels, (q,)."""
+        return (self.U.T @ self.labels.sign) ** 2
+
+    @cached_property
+    def M(self) -> FloatArray:
+        """Inner products of the rank-one kernels u_j u_j' on the labelled samples, (q, q)."""
+        return (self.U.T @ self.U) ** 2
+
+    def value(self, delta: FloatArray) -> float:
+        """Return the alignment, in [0, 1]; 0 for the zero kernel."""
+        norm = float(np.sqrt(max(delta @ self.M @ delta, 0.0)))
+        return float(self.a @ delta) / (self.labels.n_labeled * norm) if norm > 0 else 0.0
+
+    def upper_bound(self, delta: FloatArray) -> float:
+        """Return the bound on every alignment that the normal at delta gives; inf where delta is too poor."""
+        h, Mh = self.cone.sums(self.a), self.cone.sums(self.M @ delta)
+        needed = h > 0
+        if (Mh[needed] <= 0).any():
+            return np.inf
+        t = float((h[needed] / Mh[needed]).max())
+        return t * float(np.sqrt(max(delta @ self.M @ delta, 0.0))) / self.labels.n_labeled
+
+    def repair(self, delta: FloatArray) -> FloatArray:
+        """Return the nearest admissible spectrum, scaled to sum one."""
+        admissible = self.cone.weights(self.cone.drops(delta))
+        return admissible / admissible.sum()
+
+    def certificate(self, delta: FloatArray) -> Certificate:
+        """Measure the gap between the alignment of the repaired spectrum and the bound at it."""
+        feasible = self.repair(delta)
+        scaled = delta / delta.sum()
+        return Certificate(
+            primal_objective=self.value(feasible),
+            dual_objective=self.upper_bound(feasible),
+            primal_residual=float(np.abs(feasible - scaled).sum()),
+            sense="maximize",
+        )

@@ -1,0 +1,30 @@
+"""Figures: matplotlib lives in this sub-package and nowhere else.
+
+A *display* holds plain arrays and draws them, after scikit-learn's convention: ``Display.from_estimator(s)``
+reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figure_`` and ``ax_``. Start with
+`DecisionDisplay.from_estimator` for points in the plane, `SpectrumDisplay.from_estimators` for learned
+spectra and `GraphDisplay` for a graph; `style`, `subplots` and `save` give one look to what is drawn beside
+them.
+"""
+
+from __future__ import annotations
+
+from specmargin.plots.decision import DecisionDisplay, decision_grid
+from specmargin.plots.graph import GraphDisplay
+from specmargin.plots.points import LabelDisplay
+from specmargin.plots.spectrum import SpectrumDisplay
+from specmargin.plots.style import PALETTE, decision_colormap, method_styles, save, style, subplots
+
+__all__ = [
+    "DecisionDisplay",
+    "GraphDisplay",
+    "LabelDisplay",
+    "PALETTE",
+    "SpectrumDisplay",
+    "decision_colormap",
+    "decision_grid",
+    "method_styles",
+    "save",
+    "style",
+    "subplots",
+]

@@ -1,0 +1,280 @@
+"""What a classifier does with points in the plane: its decision function, its boundary, the labels it had.
+
+`DecisionDisplay.from_estimator` evaluates a fitted estimator on a grid and draws the points on top;
+`DecisionDisplay` itself takes values that were computed elsewhere, as the figure scripts do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from specmargin.plots.points import LabelDisplay, plane
+from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.typing import FloatArray
+
+__all__ = ["DecisionDisplay", "decision_grid"]
+
+
+class DecisionDisplay:
+    """Decision function over the plane, with the zero contour.
+
+    Parameters
+    ----------
+    xx0, xx1 : array of shape (m0,) and (m1,)
+        Grid coordinates, increasing and evenly spaced.
+    response : array of shape (m1, m0)
+        Decision values f(x); row i belongs to ``xx1[i]``.
+    points : LabelDisplay, optional
+        Drawn on top.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    surface_ : AxesImage
+        The filled values, e.g. for a colour bar of one's own.
+    colorbar_ : Colorbar or None
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import subplots
+    >>> x = np.linspace(-1, 1, 9)
+    >>> figure, axes = subplots(width="column")
+    >>> display = DecisionDisplay(x, x, np.add.outer(x, x)).plot(axes[0, 0])
+    >>> display.surface_.get_clim()  # centred on zero
+    (-2.0, 2.0)
+    """
+
+    figure_: Figure
+    ax_: Axes
+    surface_: AxesImage
+    colorbar_: Colorbar | None
+
+    def __init__(
+        self,
+        xx0: npt.ArrayLike,
+        xx1: npt.ArrayLike,
+        response: npt.ArrayLike,
+        *,
+        points: LabelDisplay | None = None,
+    ) -> None:
+        self.xx0 = np.asarray(xx0, dtype=np.float64)
+        self.xx1 = np.asarray(xx1, dtype=np.float64)
+        self.response = np.asarray(response, dtype=np.float64)
+        self.points = points
+        if self.response.shape != (len(self.xx1), len(self.xx0)):
+            raise ValueError(
+                f"response has the shape {self.response.shape}; a grid of {len(self.xx0)} columns (xx0) and "
+                f"{len(self.xx1)} rows (xx1) needs {(len(self.xx1), len(self.xx0))}."
+            )
+        if not np.isfinite(self.response).all():
+            raise ValueError(
+                "response holds values that are not finite; the decision function failed on the grid."
+            )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike | None = None,
+        *,
+        unlabeled: Any = None,
+        resolution: int = 200,
+        margin: float = 0.08,
+        ax: Axes | None = None,
+        **options: Any,
+    ) -> Self:
+        """Evaluate a fitted binary classifier on a grid around its points, and draw it.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Fitted, with ``decision_function`` of one column.
+        X : array of shape (n, 2)
+            Points: the grid covers them.
+        y : array of shape (n,), optional
+            Labels and markers, for the points on top; none are drawn without it.
+        unlabeled : scalar, nan or None, optional
+            The marker; the estimator's own by default, -1 if it has none.
+        resolution : int, default 200
+            Grid points along the longer side.
+        margin : float, default 0.08
+            Room around the points, as a share of their extent.
+        ax : Axes, optional
+            Where to draw.
+        **options
+            Passed to `plot`.
+
+        Returns
+        -------
+        DecisionDisplay
+        """
+        points = None
+        if y is not None:
+            marker = getattr(estimator, "unlabeled", -1) if unlabeled is None else unlabeled
+            points = LabelDisplay(X, y, unlabeled=marker, classes=getattr(estimator, "classes_", None))
+        xx0, xx1 = decision_grid(X, resolution=resolution, margin=margin)
+        nodes = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
+        response = np.asarray(estimator.decision_function(nodes), dtype=np.float64)
+        if response.shape != (len(nodes),):
+            raise ValueError(
+                f"decision_function gives the shape {response.shape} for {len(nodes)} points: only two "
+                "classes have one surface. Pass one column to DecisionDisplay(xx0, xx1, response)."
+            )
+        return cls(xx0, xx1, response.reshape(len(xx1), len(xx0)), points=points).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        limit: float | None = None,
+        margins: bool = False,
+        colorbar: bool = True,
+        title: str | None = None,
+        **points_options: Any,
+    ) -> Self:
+        """Draw the surface, the boundary and the points.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        limit : float, optional
+            The colours span -limit to limit; the largest modulus on the grid by default. Give one for panels
+            that share a scale; larger values take the end colour, and the colour bar shows it by arrows.
+        margins : bool, default False
+            Also draw the contours f(x) = -1 and 1, dashed.
+        colorbar : bool, default True
+            Whether to draw a colour bar.
+        title : str, optional
+            Of the axes.
+        **points_options
+            Passed to `LabelDisplay.plot`.
+
+        Returns
+        -------
+        DecisionDisplay
+            Itself, with its attributes set.
+        """
+        largest = float(np.abs(self.response).max())
+        limit = largest or 1.0 if limit is None else limit
+        if not limit > 0:
+            raise ValueError(f"limit={limit}; take a positive number, the decision value of the end colours.")
+        with style():
+            ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
+            half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
+            extent = (
+                self.xx0[0] - half[0],
+                self.xx0[-1] + half[0],
+                self.xx1[0] - half[1],
+                self.xx1[-1] + half[1],
+            )
+            self.surface_ = ax.imshow(
+                self.response,
+                origin="lower",
+                extent=extent,
+                cmap=decision_colormap(),
+                vmin=-limit,
+                vmax=limit,
+                interpolation="bilinear",
+                zorder=0,
+            )
+            self._contour(ax, 0.0, "-", 1.1)
+            if margins:
+                self._contour(ax, -1.0, "--", 0.7)
+                self._contour(ax, 1.0, "--", 0.7)
+            if self.points is not None:
+                self.points.plot(ax, **points_options)
+            ax.set_aspect("equal")
+            ax.set_xlim(extent[:2])
+            ax.set_ylim(extent[2:])
+            ax.set_xlabel("$x_1$")
+            ax.set_ylabel("$x_2$")
+            for spine in ax.spines.values():
+                spine.set_visible(True)
+            if title is not None:
+                ax.set_title(title)
+            self.colorbar_ = self.add_colorbar(self.surface_, ax, limit < largest) if colorbar else None
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _contour(self, ax: Axes, level: float, linestyle: str, width: float) -> None:
+        # matplotlib warns about a level that the values never cross.
+        if self.response.min() < level < self.response.max():
+            ax.contour(
+                self.xx0,
+                self.xx1,
+                self.response,
+                levels=[level],
+                colors="black",
+                linewidths=width,
+                linestyles=linestyle,
+                zorder=2,
+            )
+
+    @staticmethod
+    def add_colorbar(surface: AxesImage, ax: Axes, clipped: bool = False) -> Colorbar:
+        """Add a colour bar beside `ax`, of its height.
+
+        Parameters
+        ----------
+        surface : AxesImage
+            ``surface_`` of a display; panels that share a `limit` need one bar.
+        ax : Axes
+            The panel at whose right the bar goes.
+        clipped : bool, default False
+            Whether values lie beyond the scale: the bar then ends in arrows.
+
+        Returns
+        -------
+        Colorbar
+        """
+        with style():
+            return attach_colorbar(surface, ax, "decision function $f(x)$", clipped)
+
+
+def decision_grid(
+    X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.08
+) -> tuple[FloatArray, FloatArray]:
+    """Coordinates of a grid of square cells around points of the plane.
+
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Points.
+    resolution : int, default 200
+        Grid points along the longer side.
+    margin : float, default 0.08
+        Room around the points, as a share of the longer side.
+
+    Returns
+    -------
+    xx0, xx1 : ndarray
+        Along the two axes.
+
+    Examples
+    --------
+    >>> xx0, xx1 = decision_grid([[0, 0], [2, 1]], resolution=5, margin=0.0)
+    >>> xx0.tolist(), xx1.tolist()
+    ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 0.5, 1.0])
+    """
+    X = plane(X)
+    if resolution < 2:
+        raise ValueError(f"resolution={resolution}; take 2 or more grid points along the longer side.")
+    low, high = X.min(axis=0), X.max(axis=0)
+    side = float((high - low).max()) or 1.0
+    low, high = low - margin * side, high + margin * side
+    step = (1 + 2 * margin) * side / (resolution - 1)
+    counts = np.maximum(2, np.ceil((high - low) / step - 1e-9).astype(int) + 1)
+    xx0, xx1 = (low[k] + step * np.arange(counts[k]) for k in range(2))
+    return xx0, xx1

@@ -1,0 +1,180 @@
+"""A neighbourhood graph in the plane: edges as lines, nodes coloured by a label, an eigenvector or a score.
+
+`GraphDisplay` shows what a graph says about the geometry of the points before any solver sees it: whether the
+classes hang together, where an edge cuts across, how smooth an eigenvector is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PathCollection
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+
+from specmargin.plots.points import LabelDisplay, plane
+from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.typing import Matrix
+
+__all__ = ["GraphDisplay"]
+
+
+class GraphDisplay:
+    """Weighted graph over points of the plane.
+
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Positions of the nodes.
+    W : sparse or dense array of shape (n, n)
+        Symmetric adjacency; entries above the diagonal are the edges.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    edges_ : LineCollection
+        Set by `plot`.
+    colorbar_ : Colorbar or None
+        Set by `plot` when nodes are coloured by a score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> W = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+    >>> len(GraphDisplay([[0, 0], [1, 0], [1, 1]], W).plot(axes[0, 0]).edges_.get_segments())
+    2
+    """
+
+    figure_: Figure
+    ax_: Axes
+    edges_: LineCollection
+    colorbar_: Colorbar | None
+
+    def __init__(self, X: npt.ArrayLike, W: Matrix) -> None:
+        from scipy import sparse
+
+        self.X = plane(X)
+        adjacency = sparse.coo_array(W)
+        if adjacency.shape != (len(self.X), len(self.X)):
+            raise ValueError(
+                f"W has the shape {adjacency.shape}, but X has {len(self.X)} points; pass the adjacency of "
+                f"the same points, of shape {(len(self.X), len(self.X))}."
+            )
+        if not np.isfinite(adjacency.data).all():
+            raise ValueError("W holds weights that are not finite; an edge needs a finite weight.")
+        asymmetry = abs(adjacency - adjacency.T).max() if adjacency.nnz else 0.0
+        if asymmetry > 1e-10 * abs(adjacency.data).max(initial=0.0):
+            raise ValueError(
+                f"W is not symmetric (entries differ by up to {asymmetry:.3g}); draw W + W.T or build the "
+                "graph with kind='symmetric'."
+            )
+        upper = sparse.triu(adjacency.tocsr(), k=1).tocoo()
+        present = upper.data != 0
+        self.pairs = np.column_stack([upper.row[present], upper.col[present]])
+        self.weights = np.asarray(upper.data[present], dtype=np.float64)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        y: npt.ArrayLike | None = None,
+        score: npt.ArrayLike | None = None,
+        unlabeled: Any = -1,
+        score_label: str = "score",
+        node_size: float = 14.0,
+        title: str | None = None,
+        legend: bool = False,
+    ) -> Self:
+        """Draw the edges and the nodes.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        y : array of shape (n,), optional
+            Class values and markers: nodes take the colour and marker of their class.
+        score : array of shape (n,), optional
+            A value per node, e.g. an eigenvector: nodes take its colour on a scale centred on zero. Give `y`
+            or `score` or neither.
+        unlabeled : scalar, nan or None, default -1
+            The marker in `y`.
+        score_label : str, default "score"
+            Of the colour bar.
+        node_size : float, default 14
+            Area of a node, in square points.
+        title : str, optional
+            Of the axes.
+        legend : bool, default False
+            Name the classes above the axes.
+
+        Returns
+        -------
+        GraphDisplay
+            Itself, with its attributes set.
+        """
+        if y is not None and score is not None:
+            raise ValueError("both y and score are given; nodes have one colour, so pass one of the two.")
+        labels = None if y is None else LabelDisplay(self.X, y, unlabeled=unlabeled)
+        values = None if score is None else np.asarray(score, dtype=np.float64)
+        if values is not None and values.shape != (len(self.X),):
+            raise ValueError(
+                f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes."
+            )
+        with style():
+            ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
+            self.edges_ = self._edges()
+            ax.add_collection(self.edges_)
+            self.colorbar_ = None
+            if labels is not None:
+                labels.plot(ax, legend=legend, size=node_size, unlabeled_size=0.5 * node_size)
+            else:
+                nodes = self._nodes(ax, values, node_size)
+                if values is not None:
+                    self.colorbar_ = attach_colorbar(nodes, ax, score_label)
+            ax.set_aspect("equal")
+            ax.margins(0.04)
+            ax.autoscale_view()
+            ax.set_xlabel("$x_1$")
+            ax.set_ylabel("$x_2$")
+            if title is not None:
+                ax.set_title(title, pad=16 if legend and labels is not None else 4)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _edges(self) -> LineCollection:
+        """Lines under the nodes, darker and wider the heavier they are."""
+        heaviest = np.abs(self.weights).max(initial=0.0)
+        share = np.abs(self.weights) / heaviest if heaviest > 0 else self.weights
+        # Many edges on one page must not add up to a black patch.
+        crowd = min(1.0, (600 / max(len(share), 1)) ** 0.25)
+        colors = np.tile(to_rgba("0.3"), (len(share), 1))
+        colors[:, 3] = crowd * (0.15 + 0.55 * share)
+        return LineCollection(
+            list(self.X[self.pairs]), colors=colors, linewidths=crowd * (0.3 + 0.7 * share), zorder=1
+        )
+
+    def _nodes(self, ax: Axes, values: Any, size: float) -> PathCollection:
+        if values is None:
+            return ax.scatter(
+                self.X[:, 0], self.X[:, 1], s=size, color="0.35", edgecolors="white", linewidths=0.3, zorder=3
+            )
+        limit = float(np.abs(values).max()) or 1.0
+        return ax.scatter(
+            self.X[:, 0],
+            self.X[:, 1],
+            s=size,
+            c=values,
+            cmap=decision_colormap(),
+            vmin=-limit,
+            vmax=limit,
+            edgecolors="0.25",
+            linewidths=0.35,
+            zorder=3,
+        )

@@ -1,0 +1,179 @@
+"""Points of the plane with the labels that are known.
+
+`LabelDisplay` draws a data set before anything is learned; `DecisionDisplay` and `GraphDisplay` put it on
+top of what they draw. Unlabelled points are small and grey, labelled points large with the colour and marker
+of their class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from specmargin.labels import is_unlabeled
+from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["LabelDisplay"]
+
+_MORE_COLORS = (
+    *CLASS_COLORS,
+    *(PALETTE[name] for name in ("green", "purple", "orange", "sky", "black", "yellow")),
+)
+_MORE_MARKERS = (*CLASS_MARKERS, "^", "D", "v", "P", "X", "*")
+
+
+class LabelDisplay:
+    """Points of the plane with the labels that are known.
+
+    Parameters
+    ----------
+    X : array of shape (n, 2)
+        Points.
+    y : array of shape (n,)
+        Class values, and the marker where there is none. Classes take their colours in sorted order.
+    unlabeled : scalar, nan or None, default -1
+        The marker.
+    classes : sequence, optional
+        All classes, where `y` does not show each of them; sorted values of `y` by default.
+
+    Attributes
+    ----------
+    figure_ : Figure
+        Set by `plot`.
+    ax_ : Axes
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> LabelDisplay([[0, 0], [1, 1], [1, 0]], [0, 1, -1]).plot(axes[0, 0]).ax_.get_aspect()
+    1.0
+    """
+
+    figure_: Figure
+    ax_: Axes
+
+    def __init__(
+        self,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        unlabeled: Any = -1,
+        classes: Sequence[Any] | AnyArray | None = None,
+    ) -> None:
+        self.X = plane(X)
+        self.y = np.asarray(y)
+        if self.y.shape != (len(self.X),):
+            raise ValueError(
+                f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each."
+            )
+        self.hidden = is_unlabeled(self.y, unlabeled)
+        known = self.y[~self.hidden]
+        self.classes = np.unique(known) if classes is None else np.asarray(classes)
+        strange = [value for value in np.unique(known) if value not in self.classes]
+        if strange:
+            raise ValueError(f"y holds {strange}, which classes={self.classes.tolist()} does not list.")
+        if len(self.classes) > len(_MORE_COLORS):
+            raise ValueError(
+                f"{len(self.classes)} classes, but there are {len(_MORE_COLORS)} colours that can be told "
+                "apart; draw fewer classes at a time."
+            )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        legend: bool = False,
+        title: str | None = None,
+        size: float | None = None,
+        unlabeled_size: float = 5.0,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """Draw the points.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        legend : bool, default False
+            Name classes above the axes.
+        title : str, optional
+            Of the axes.
+        size : float, optional
+            Area of a labelled point, in square points; by default large when few points are labelled.
+        unlabeled_size : float, default 5
+            Area of an unlabelled point.
+        names : sequence of str, optional
+            Of the classes, for the legend.
+
+        Returns
+        -------
+        LabelDisplay
+            Itself, with `figure_` and `ax_`.
+        """
+        if names is not None and len(names) != len(self.classes):
+            raise ValueError(
+                f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}."
+            )
+        with style():
+            ax = pyplot_axes((3.4, 3.0))[0] if ax is None else ax
+            few = (~self.hidden).sum() <= 0.2 * len(self.X)
+            size = (42.0 if few else 12.0) if size is None else size
+            # Dark on a filled surface, light on white: the grey in between is seen on both.
+            if self.hidden.any():
+                ax.scatter(
+                    self.X[self.hidden, 0],
+                    self.X[self.hidden, 1],
+                    s=unlabeled_size,
+                    color="0.35",
+                    alpha=0.75,
+                    linewidths=0,
+                    label="unlabeled",
+                    zorder=3,
+                )
+            for k, value in enumerate(self.classes):
+                members = self.X[~self.hidden & (self.y == value)]
+                ax.scatter(
+                    members[:, 0],
+                    members[:, 1],
+                    s=size,
+                    color=_MORE_COLORS[k],
+                    marker=_MORE_MARKERS[k],
+                    edgecolors="black",
+                    linewidths=0.9 if few else 0.4,
+                    label=str(names[k]) if names is not None else f"class {value}",
+                    zorder=4,
+                )
+            ax.set_aspect("equal")
+            ax.set_xlabel("$x_1$")
+            ax.set_ylabel("$x_2$")
+            if legend:
+                ax.legend(
+                    loc="lower center",
+                    bbox_to_anchor=(0.5, 1.0),
+                    ncols=len(self.classes) + 1,
+                    columnspacing=1.0,
+                    handletextpad=0.2,
+                )
+            if title is not None:
+                ax.set_title(title, pad=16 if legend else 4)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+
+def plane(X: npt.ArrayLike) -> FloatArray:
+    """Return X as points of the plane, or say how to get there."""
+    points = np.asarray(X, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
+        raise ValueError(
+            f"X has the shape {points.shape}; a picture in the plane needs (n, 2). Reduce the features "
+            "first, e.g. by sklearn.decomposition.PCA(2)."
+        )
+    return points

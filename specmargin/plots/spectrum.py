@@ -1,0 +1,349 @@
+"""Learned spectra: the weight that each method gives to each eigenvector of the Laplacian.
+
+`SpectrumDisplay` draws the figure of the spectrum-learning paper. What an ordered spectrum (KTA, STORM,
+STOAM) and a free one (MKL) look like is the point of it, so they are drawn differently: a decaying curve
+with steps for the one, a stem per weight for the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["SpectrumDisplay"]
+
+# A rise of less than this share of the largest weight is a solver's rounding, not a broken order.
+_ORDER_TOLERANCE = 1e-6
+
+
+class SpectrumDisplay:
+    """Weights over the eigenvectors, one curve per method.
+
+    Parameters
+    ----------
+    spectra : mapping of str to array of shape (q,)
+        Learned weights delta by the method's name, not negative; they may differ in length.
+    eigenvalues : array of shape (q,), optional
+        Of the Laplacian, increasing; needed for ``x="eigenvalue"``.
+
+    Attributes
+    ----------
+    figure_ : Figure
+        Set by `plot`.
+    ax_ : Axes
+        The (first) axes.
+    axes_ : ndarray of Axes
+        One per scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import subplots
+    >>> ordered = 0.5 ** np.arange(20)
+    >>> display = SpectrumDisplay({"KTA": ordered, "MKL": np.roll(ordered, 7)})
+    >>> figure, axes = subplots(width="column")
+    >>> display.plot(axes[0, 0]).ax_.get_yscale()
+    'log'
+    """
+
+    figure_: Figure
+    ax_: Axes
+    axes_: AnyArray
+
+    def __init__(
+        self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None
+    ) -> None:
+        if not spectra:
+            raise ValueError('spectra is empty; give at least one, e.g. {"STORM": storm.delta_}.')
+        self.spectra = {name: _checked(name, delta) for name, delta in spectra.items()}
+        self.eigenvalues: FloatArray | None = None
+        if eigenvalues is not None:
+            self.eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
+            longest = max(map(len, self.spectra.values()))
+            if self.eigenvalues.ndim != 1 or len(self.eigenvalues) < longest:
+                raise ValueError(
+                    f"eigenvalues has the shape {self.eigenvalues.shape}, but the longest spectrum has "
+                    f"{longest} weights; give one eigenvalue per weight."
+                )
+
+    @classmethod
+    def from_estimators(
+        cls, estimators: Mapping[str, Any], *, ax: Axes | Sequence[Axes] | None = None, **options: Any
+    ) -> Self:
+        """Draw the spectra that fitted estimators have learned.
+
+        Parameters
+        ----------
+        estimators : mapping of str to estimator
+            With ``delta_`` (q,); the first one's ``eigenvalues_`` are kept if it has them.
+        ax : Axes or sequence of two Axes, optional
+            See `plot`.
+        **options
+            Passed to `plot`.
+
+        Returns
+        -------
+        SpectrumDisplay
+        """
+        for name, estimator in estimators.items():
+            if not hasattr(estimator, "delta_"):
+                raise ValueError(
+                    f"{name!r} ({type(estimator).__name__}) has no delta_: fit it first, or pick a method "
+                    "that learns a spectrum (KTA, STORM, STOAM, MKL)."
+                )
+        spectra = {name: estimator.delta_ for name, estimator in estimators.items()}
+        first = next(iter(estimators.values()), None)
+        return cls(spectra, eigenvalues=getattr(first, "eigenvalues_", None)).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | Sequence[Axes] | None = None,
+        *,
+        scale: Literal["linear", "log", "both"] = "log",
+        x: Literal["index", "eigenvalue"] = "index",
+        first: int = 2,
+        normalize: bool = True,
+        floor: float = 1e-6,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : Axes, or two of them for ``scale="both"``, optional
+            Where to draw; a new pyplot figure by default.
+        scale : {"log", "linear", "both"}
+            Of the weights.
+        x : {"index", "eigenvalue"}
+            What the weights are drawn over.
+        first : int, default 2
+            First eigenvector shown, counted from 1. The first is constant: the intercept does its work, so
+            its weight says nothing.
+        normalize : bool, default True
+            Divide by the sum of the weights shown, so that spectra of different trace can be compared.
+        floor : float, default 1e-6
+            Log scale: weights below it are drawn at it, as open markers, and its tick says so.
+        legend : bool, default True
+            Whether to name the methods.
+        title : str, optional
+            Of the first axes.
+
+        Returns
+        -------
+        SpectrumDisplay
+            Itself, with `figure_`, `ax_` and `axes_`.
+        """
+        if scale not in ("linear", "log", "both"):
+            raise ValueError(f"scale={scale!r} is unknown; take 'linear', 'log' or 'both'.")
+        if x not in ("index", "eigenvalue"):
+            raise ValueError(f"x={x!r} is unknown; take 'index' or 'eigenvalue'.")
+        if x == "eigenvalue" and self.eigenvalues is None:
+            raise ValueError(
+                "x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=)."
+            )
+        shortest = min(map(len, self.spectra.values()))
+        if not 1 <= first <= shortest:
+            raise ValueError(
+                f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that."
+            )
+        if not 0 < floor < 1:
+            raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
+        scales = ("linear", "log") if scale == "both" else (scale,)
+        with style():
+            axes = _axes(ax, len(scales))
+            styles = method_styles(self.spectra)
+            for panel, one in zip(axes, scales, strict=True):
+                for order, (name, delta) in enumerate(self.spectra.items()):
+                    weights = _shown(delta, first, normalize)
+                    position = np.arange(first, len(delta) + 1, dtype=np.float64)
+                    if x == "eigenvalue":
+                        assert self.eigenvalues is not None
+                        position = self.eigenvalues[first - 1 : len(delta)]
+                    draw = _stems if _order_violations(weights) else _steps
+                    draw(panel, position, weights, styles[name], floor if one == "log" else None, order)
+                _decorate(panel, one, x, first, normalize, floor, max(map(len, self.spectra.values())))
+            if legend:
+                # Above the axes: inside, a spectrum without order leaves no corner free.
+                axes[-1].legend(
+                    handles=self.legend_handles(first),
+                    loc="lower center",
+                    bbox_to_anchor=(0.5, 1.0),
+                    ncols=min(4, len(self.spectra)),
+                    columnspacing=1.2,
+                )
+            if title is not None:
+                rows = -(-len(self.spectra) // 4) if legend and len(axes) == 1 else 0
+                axes[0].set_title(title, pad=4 + 12 * rows)
+        self.axes_, self.ax_, self.figure_ = axes, axes[0], figure_of(axes[0])
+        return self
+
+    def legend_handles(self, first: int = 2) -> list[Line2D]:
+        """Entries for a legend that several panels share: line and marker, or the marker alone of stems."""
+        styles = method_styles(self.spectra)
+        with style():
+            return [
+                Line2D(
+                    [],
+                    [],
+                    color=styles[name].color,
+                    marker=styles[name].marker,
+                    linestyle="none" if _order_violations(delta[first - 1 :]) else styles[name].linestyle,
+                    label=name,
+                )
+                for name, delta in self.spectra.items()
+            ]
+
+
+def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
+    """Return the weights as a vector, or say what is wrong with them."""
+    weights = np.asarray(delta, dtype=np.float64)
+    if weights.ndim != 1 or weights.size == 0:
+        raise ValueError(
+            f"the spectrum of {name!r} has the shape {weights.shape}, not (q,); with several classes show "
+            "one row, e.g. delta_[k]."
+        )
+    if not np.isfinite(weights).all():
+        at = int(np.flatnonzero(~np.isfinite(weights))[0])
+        raise ValueError(
+            f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve."
+        )
+    # Interior-point answers dip below zero by rounding; more than that is not a spectrum.
+    if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
+        at = int(weights.argmin())
+        raise ValueError(
+            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); weights of a kernel "
+            "are >= 0."
+        )
+    return np.maximum(weights, 0.0)
+
+
+def _shown(delta: FloatArray, first: int, normalize: bool) -> FloatArray:
+    weights = delta[first - 1 :]
+    total = weights.sum()
+    return weights / total if normalize and total > 0 else weights
+
+
+def _order_violations(weights: FloatArray) -> int:
+    """How many weights are larger than the one before."""
+    if weights.size < 2:
+        return 0
+    return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max()).sum())
+
+
+def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:
+    if ax is None:
+        return pyplot_axes((3.4 * n, 2.5), n)
+    axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
+    if len(axes) != n:
+        raise ValueError(f"{len(axes)} axes for {n} scale(s); give {n} (two for scale='both', else one).")
+    return axes
+
+
+def _steps(
+    ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int
+) -> None:
+    """Draw an ordered spectrum: a step curve that ends where it reaches the floor."""
+    stop = len(weights)
+    if floor is not None:
+        below = np.flatnonzero(weights <= floor)
+        # Ordered: from the first weight under the floor on all are.
+        stop = int(below[0]) + 1 if below.size else stop
+        weights = np.maximum(weights, floor)
+    zorder = 3.0 + 0.1 * order
+    ax.plot(
+        x[:stop],
+        weights[:stop],
+        drawstyle="steps-mid",
+        color=look.color,
+        linestyle=look.linestyle,
+        zorder=zorder,
+    )
+    # Few markers, at other places for every method: they name the curve, they are not the data.
+    every = max(1, len(weights) // 7)
+    marked = np.unique(np.r_[0, np.arange((order * every) // 3 % every, stop, every)])
+    marked = marked[marked < stop]
+    closed = marked if floor is None else marked[weights[marked] > floor]
+    ax.plot(x[closed], weights[closed], look.marker, color=look.color, zorder=zorder)
+    if floor is not None and stop and weights[stop - 1] <= floor:
+        _open(ax, x[stop - 1 : stop], floor, look, zorder)
+
+
+def _stems(
+    ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int
+) -> None:
+    """Draw a spectrum without order: one stem per weight that counts, under the curves."""
+    base = 0.0 if floor is None else floor
+    # On a linear axis a weight under 1/1000 of the largest has no height: leave its marker out.
+    seen = weights > (base if floor is not None else 1e-3 * weights.max())
+    zorder = 2.0 + 0.1 * order
+    ax.vlines(x[seen], base, weights[seen], color=look.color, linewidth=0.8, alpha=0.75, zorder=zorder)
+    ax.plot(x[seen], weights[seen], look.marker, color=look.color, markersize=3.0, zorder=zorder)
+    if floor is not None:
+        ax.plot(
+            x[~seen],
+            np.full((~seen).sum(), floor),
+            "|",
+            color=look.color,
+            alpha=0.4,
+            markersize=2.5,
+            zorder=zorder,
+        )
+
+
+def _open(ax: Axes, x: FloatArray, floor: float, look: MethodStyle, zorder: float) -> None:
+    ax.plot(
+        x,
+        np.full(len(x), floor),
+        look.marker,
+        markerfacecolor="white",
+        markeredgecolor=look.color,
+        markeredgewidth=0.9,
+        zorder=zorder + 1,
+        clip_on=False,
+    )
+
+
+def _decorate(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: float, last: int) -> None:
+    """Label the axes and tell where the log scale ends."""
+    if scale == "log":
+        ax.set_yscale("log")
+        top = max(ax.get_ylim()[1], floor * 10)
+        ax.set_ylim(floor / 1.6, min(top, 1.5) if normalize else top)
+        decades = np.arange(np.ceil(np.log10(floor) + 1e-9), np.floor(np.log10(ax.get_ylim()[1])) + 1)
+        step = max(1, int(np.ceil(len(decades) / 5)))
+        ticks = [floor, *(10.0 ** decades[::-1][::step][::-1])]
+        # The floor's own label is wide; a decade that touches it would be printed into it.
+        ticks = [floor, *(tick for tick in ticks[1:] if tick > 3 * floor)]
+        ax.yaxis.set_major_locator(FixedLocator(ticks))
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value, floor)))
+        ax.axhline(floor, color="0.6", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
+    else:
+        ax.set_ylim(bottom=0)
+    if x == "index":
+        ax.set_xlabel("eigenvector index $i$" + (" (1, constant, left out)" if first == 2 else ""))
+        ax.set_xlim(first - 0.02 * last - 0.5, last + 0.02 * last + 0.5)
+        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    else:
+        ax.set_xlabel(r"eigenvalue $\lambda_i$ of the Laplacian")
+    share = rf"weight $\delta_i\,/\,\sum_{{j\geq {first}}}\delta_j$"
+    ax.set_ylabel(share if normalize else r"weight $\delta_i$")
+    ax.grid(axis="y")
+
+
+def _power(value: float, floor: float) -> str:
+    exponent = np.log10(value)
+    is_decade = abs(exponent - round(exponent)) < 1e-9
+    text = rf"10^{{{round(exponent)}}}" if is_decade else f"{value:.1g}"
+    return rf"$\leq {text}$" if np.isclose(value, floor, rtol=1e-6) else f"${text}$"

@@ -1,0 +1,28 @@
+"""CVXPY problems. CVXPY is imported here and nowhere else.
+
+A builder takes an objective and returns a `BuiltProblem` with named variables, parameters and labelled
+constraints; `solve` solves it and has the objective certify the answer.
+"""
+
+from specmargin.problems.base import BuiltProblem, Recovered, solve
+from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
+from specmargin.problems.kta import kta
+from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal
+from specmargin.problems.rmm import rmm
+from specmargin.problems.storm import Form, mkl, stoam, storm
+
+__all__ = [
+    "BuiltProblem",
+    "Form",
+    "Recovered",
+    "as_cvxpy",
+    "conjugate_as_cvxpy",
+    "kta",
+    "lapsvm_dual",
+    "lapsvm_primal",
+    "mkl",
+    "rmm",
+    "solve",
+    "stoam",
+    "storm",
+]

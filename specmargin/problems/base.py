@@ -1,0 +1,249 @@
+"""A CVXPY problem with names, and the one way to solve it.
+
+A builder returns a `BuiltProblem`: the `cvxpy.Problem` itself, its variables, parameters and constraints by name,
+and the objective that certifies its answers. `solve` tries the solvers in the order given, asks the *objective*
+for the certificate of what each of them returned, and decides the status by that gap: a solver's "optimal" is
+recorded, never believed.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import math
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
+from specmargin.results import Certificate, SolveResult, Status
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["BuiltProblem", "Recovered", "solve"]
+
+Constraint = Any
+
+
+class Recovered(NamedTuple):
+    """What a builder reads off a solved problem."""
+
+    variables: dict[str, AnyArray]
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class BuiltProblem:
+    """A CVXPY problem and the names of its parts.
+
+    Parameters
+    ----------
+    name : str
+        Name of the problem and its form.
+    problem : cvxpy.Problem
+        Change it, add to it, solve it by hand: it is an ordinary problem, DPP in its parameters.
+    objective : object
+        The `specmargin.objectives` object behind it.
+    variables, parameters : mapping of str to cvxpy.Variable or cvxpy.Parameter
+        By the symbol of the builder's docstring. Parameters may be assigned new values between solves; the
+        objective that certifies the answer follows.
+    constraints : mapping of str to constraint or list of constraints
+        By label.
+    recover : callable
+        Maps an objective to `Recovered` once the problem holds values.
+    """
+
+    name: str
+    problem: cp.Problem
+    objective: Any
+    variables: Mapping[str, cp.Variable]
+    constraints: Mapping[str, Constraint]
+    recover: Callable[[Any], Recovered]
+    parameters: Mapping[str, cp.Parameter] = field(default_factory=dict)
+    update: Callable[[Any, dict[str, float]], Any] = lambda objective, values: replace(objective, **values)
+
+    def __post_init__(self) -> None:
+        if not self.problem.is_dcp(dpp=True):
+            raise AssertionError(f"{self.name} is not DPP; this is a bug in its builder.")
+        for label, constraint in self.constraints.items():
+            for part in constraint if isinstance(constraint, list) else [constraint]:
+                part.set_label(label)
+
+    def current_objective(self) -> Any:
+        """Return the objective at the parameters' present values."""
+        values = {name: float(parameter.value) for name, parameter in self.parameters.items()}
+        changed = {name: value for name, value in values.items() if value != getattr(self.objective, name)}
+        return self.update(self.objective, changed) if changed else self.objective
+
+    def duals(self) -> dict[str, FloatArray]:
+        """Return the multipliers by the label of their constraint."""
+        found = {}
+        for label, constraint in self.constraints.items():
+            if isinstance(constraint, list):
+                found[label] = np.array([float(np.ravel(part.dual_value)[0]) for part in constraint])
+            elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
+                found[label] = np.asarray(constraint.dual_value, dtype=float)
+        return found
+
+
+_STATUS = {
+    cp.OPTIMAL: Status.OPTIMAL,
+    cp.OPTIMAL_INACCURATE: Status.OPTIMAL_INACCURATE,
+    cp.USER_LIMIT: Status.MAX_ITER,
+    cp.INFEASIBLE: Status.INFEASIBLE,
+    cp.INFEASIBLE_INACCURATE: Status.INFEASIBLE,
+    cp.UNBOUNDED: Status.UNBOUNDED,
+    cp.UNBOUNDED_INACCURATE: Status.UNBOUNDED,
+}
+_NOTHING = Certificate(primal_objective=math.inf, dual_objective=-math.inf)
+
+
+def solve(
+    built: BuiltProblem,
+    solver: str | Sequence[str] = "CLARABEL",
+    *,
+    tol: float = 1e-6,
+    check: bool = False,
+    **solver_params: Any,
+) -> SolveResult:
+    """Solve a built problem and certify the answer.
+
+    Parameters
+    ----------
+    built : BuiltProblem
+        From one of the builders of `specmargin.problems`.
+    solver : str or sequence of str, default "CLARABEL"
+        Any installed CVXPY solver. A sequence is an explicit order of fallback: the next one is tried when a
+        solver fails or its answer is not certified to `tol`. The best answer is returned.
+    tol : float, default 1e-6
+        Relative gap to which the certificate must prove the answer for it to be called OPTIMAL.
+    check : bool, default False
+        Raise where there is no usable answer, instead of returning a result that says so.
+    **solver_params
+        Passed on to ``cvxpy.Problem.solve``.
+
+    Returns
+    -------
+    SolveResult
+        ``solver`` names who answered, ``attempts`` everyone who was asked and how that ended.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        If a named solver is not installed.
+    InfeasibleError, SolverError
+        With ``check=True``: the problem is infeasible or unbounded, or every solver failed. ``.result`` holds
+        what is known.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    >>> labels = sm.encode_labels([0, 0, 1, 1])
+    >>> result = sm.solve(sm.problems.rmm(sm.objectives.RMM(X @ X.T, labels, C=1.0)))
+    >>> result.certificate.is_optimal(1e-6), result.solver
+    (True, 'CLARABEL')
+    """
+    order = [solver] if isinstance(solver, str) else list(solver)
+    if not order:
+        raise ValueError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
+    for name in order:
+        _require(name)
+    objective = built.current_objective()
+    attempts: list[str] = []
+    best: SolveResult | None = None
+    for name in order:
+        result = _attempt(built, objective, name.upper(), tol, solver_params)
+        attempts.append(f"{result.solver}: {result.message}")
+        if best is None or _rank(result) < _rank(best):
+            best = result
+        if result.status is Status.OPTIMAL:
+            break
+    assert best is not None
+    best = replace(best, attempts=tuple(attempts))
+    if check and not best.status.has_solution:
+        raise _error(best)
+    return best
+
+
+def _require(name: str) -> None:
+    installed = cp.installed_solvers()
+    if not isinstance(name, str) or name.upper() not in installed:
+        raise SolverNotInstalledError(
+            f"the solver {name!r} is not installed or not known to CVXPY; installed are {installed}. "
+            f"Install it, or pass solver='CLARABEL'."
+        )
+
+
+def _rank(result: SolveResult) -> tuple[bool, float]:
+    gap = abs(result.certificate.relative_gap)
+    return (not result.status.has_solution, gap if math.isfinite(gap) else math.inf)
+
+
+def _attempt(
+    built: BuiltProblem, objective: Any, name: str, tol: float, solver_params: Mapping[str, Any]
+) -> SolveResult:
+    """Run one solver; its failure becomes a result like any other."""
+    start = time.perf_counter()
+    problem = built.problem
+    answer = SolveResult(
+        built.name, Status.FAILED, {}, _NOTHING, solver=name, solver_version=_version(name), message="failed"
+    )
+    try:
+        with warnings.catch_warnings():
+            # "Solution may be inaccurate" is a status and a measured gap here, not a warning.
+            warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+            problem.solve(solver=name, **solver_params)
+    except cp.SolverError as error:
+        return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
+    said = str(problem.status)
+    status = _STATUS.get(said, Status.FAILED)
+    n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
+    answer = replace(answer, status=status, message=said, n_iter=n_iter)
+    if status.has_solution and all(variable.value is not None for variable in problem.variables()):
+        recovered = built.recover(objective)
+        if recovered.certificate.is_optimal(tol):
+            status = Status.OPTIMAL
+        elif status is Status.OPTIMAL:
+            status = Status.OPTIMAL_INACCURATE
+        raw = {name: np.asarray(variable.value) for name, variable in built.variables.items()}
+        answer = replace(
+            answer,
+            status=status,
+            variables={**raw, **recovered.variables},
+            duals=built.duals(),
+            certificate=recovered.certificate,
+            message=f"{said}, relative gap {recovered.certificate.relative_gap:.1e}",
+        )
+    elif status.has_solution:
+        answer = replace(answer, status=Status.FAILED)
+    return replace(answer, seconds=time.perf_counter() - start)
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version({"HIGHS": "highspy", "SCIPY": "scipy"}.get(name, name.lower()))
+    except importlib.metadata.PackageNotFoundError:
+        return ""
+
+
+def _error(result: SolveResult) -> SolverError:
+    tried = "; ".join(result.attempts)
+    if result.status is Status.INFEASIBLE:
+        return InfeasibleError(
+            f"{result.problem} is infeasible ({tried}): its constraints contradict each other. Loosen the ones that "
+            "were added or the bounds that were changed.",
+            result,
+        )
+    if result.status is Status.UNBOUNDED:
+        return InfeasibleError(
+            f"{result.problem} is unbounded ({tried}). Put back the constraint that was taken out.", result
+        )
+    return SolverError(
+        f"{result.problem} was not solved ({tried}). Try another solver or an order of them, e.g. "
+        "solver=('CLARABEL', 'ECOS'), a larger max_iter, or features of a common scale.",
+        result,
+    )

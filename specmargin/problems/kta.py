@@ -1,0 +1,69 @@
+"""Kernel-target alignment of a Laplacian spectrum (eq. 2 of the spectrum paper) as a QP.
+
+The alignment does not change when the spectrum is scaled, so its best ray is the projection of the label matrix
+on the cone of admissible kernels: min 1/2 delta'M delta - a'delta over the cone, then sum(delta) = 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.objectives import Alignment
+from specmargin.problems.base import BuiltProblem, Recovered
+
+__all__ = ["kta"]
+
+
+def kta(obj: Alignment) -> BuiltProblem:
+    """Build the projection whose ray has the best alignment.
+
+    Variable ``kappa`` (m,), the drops of the spectrum; constraint ``order`` (kappa >= 0, which is delta_2 >= ... >=
+    delta_q >= 0 and delta_1 >= 0). The result adds ``delta`` (q,) of sum one; its certificate is one of the
+    *alignment*, a maximum.
+
+    Parameters
+    ----------
+    obj : Alignment
+        Ordered or not.
+
+    Returns
+    -------
+    BuiltProblem
+
+    References
+    ----------
+    Shivaswamy & Jebara, Laplacian spectrum learning, eq. 2, after Zhu, Kandola, Ghahramani & Lafferty.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
+    >>> labels = sm.encode_labels(np.array([0, 0] + [-1] * 8 + [1, 1]))
+    >>> obj = sm.objectives.Alignment(sm.spectra.laplacian_eigenpairs(W, q=6), labels)
+    >>> sm.solve(sm.problems.kta(obj)).certificate.is_optimal(1e-6)
+    True
+    """
+    cone, scale = obj.cone, float(obj.labels.n_labeled) ** 2
+    kappa = cp.Variable(cone.m, name="kappa")
+    A = cone.matrix()
+    # Columns scaled to the trace of their extreme spectrum: all of them are then of one size.
+    A = A / cone.c[:, None]
+    H, h = A @ obj.M @ A.T / scale, A @ obj.a / scale
+    constraints: dict[str, Any] = {"order": kappa >= 0}
+    value = 0.5 * cp.quad_form(kappa, cp.psd_wrap((H + H.T) / 2)) - h @ kappa
+
+    def recover(current: Alignment) -> Recovered:
+        delta = current.cone.weights(np.maximum(kappa.value, 0.0) / current.cone.c)
+        return Recovered({"delta": current.repair(delta)}, current.certificate(delta))
+
+    return BuiltProblem(
+        name="KTA",
+        problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
+        objective=obj,
+        variables={"kappa": kappa},
+        constraints=constraints,
+        recover=recover,
+    )

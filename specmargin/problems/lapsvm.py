@@ -1,0 +1,169 @@
+r"""LapSVM and LapRLS as CVXPY problems: the dual QP of the papers, and the primal.
+
+The dual (eq. 6 of the primal paper) lives on the labelled samples only,
+
+    max_beta  sum_i beta_i - 1/2 beta'Q beta   s.t.  y'beta = 0,  0 <= beta <= 1,
+    Q = Y J K (2 gamma_A I + 2 gamma_I L K)^-1 J'Y,  alpha = (2 gamma_A I + 2 gamma_I L K)^-1 J'Y beta,
+
+for the hinge; other losses change its concave terms and bounds. Q = Y G Y / 2 with the deformed kernel G of
+`specmargin.objectives.LapSVM`. The intercept is the multiplier of the balance constraint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.objectives import LapSVM
+from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
+
+__all__ = ["lapsvm_dual", "lapsvm_primal"]
+
+
+def _name(obj: LapSVM, form: str) -> str:
+    return f"{'LapRLS' if obj._loss.name == 'squared' else 'LapSVM'} {form}"
+
+
+def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
+    """Build the dual QP over the multipliers of the labelled samples.
+
+    Variable ``beta`` (l,); constraints ``balance`` (with an intercept), ``nonnegative`` and ``box`` (as far as the
+    loss bounds beta; the multipliers of ``box`` are the hinge's slacks xi);
+    parameter ``gamma_A``: assign it to walk along a path on which gamma_I / gamma_A stays as it is. The result
+    adds ``alpha`` (n,), ``b`` and ``f`` (n,).
+
+    Parameters
+    ----------
+    obj : LapSVM
+        The objective, with any of its losses.
+
+    Returns
+    -------
+    BuiltProblem
+
+    References
+    ----------
+    Melacci & Belkin, Laplacian support vector machines trained in the primal, eq. 6 (the printed text has lost a
+    sign and the factor 1/2).
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> X, y = sm.datasets.make_two_moons(n_samples=40, random_state=0)
+    >>> y = sm.hide_labels(y, per_class=2, random_state=0)
+    >>> L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+    >>> obj = sm.objectives.LapSVM(sm.kernels.gram(X, gamma=4.0), L, sm.encode_labels(y), gamma_A=0.01, gamma_I=1.0)
+    >>> built = sm.problems.lapsvm_dual(obj)
+    >>> sorted(built.constraints), sm.solve(built).certificate.is_optimal(1e-6)
+    (['balance', 'box', 'nonnegative'], True)
+    """
+    loss, y = obj._loss, obj.labels.sign
+    G = obj.reduction.G
+    beta = cp.Variable(len(y), name="beta")
+    gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
+    # G scales with 1/gamma_A as long as the ratio of the gammas stays: DPP needs the quotient as a parameter.
+    shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True)
+    Q = cp.psd_wrap(y[:, None] * (G / 2) * y)
+    constraints: dict[str, Any] = {}
+    if obj.fit_intercept:
+        constraints["balance"] = y @ beta == 0
+    if np.isfinite(loss.lower):
+        constraints["nonnegative"] = beta >= loss.lower
+    if np.isfinite(loss.upper):
+        constraints["box"] = beta <= loss.upper
+    value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
+
+    def recover(current: LapSVM) -> Recovered:
+        theta = current.repair_multipliers(y * beta.value)
+        alpha = current.reduction.X @ (theta / 2)
+        b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
+        b = current.best_intercept(alpha, b)
+        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
+        return Recovered(variables, current.certificate(alpha, b, y * beta.value))
+
+    def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
+        ratio = objective.gamma_I / objective.gamma_A
+        return replace(objective, gamma_A=values["gamma_A"], gamma_I=ratio * values["gamma_A"])
+
+    return BuiltProblem(
+        name=_name(obj, "dual"),
+        problem=cp.Problem(cp.Maximize(obj.scale * value), list(constraints.values())),
+        objective=obj,
+        variables={"beta": beta},
+        parameters={"gamma_A": gamma_A},
+        constraints=constraints,
+        recover=recover,
+        update=update,
+    )
+
+
+def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
+    """Build the primal over the decisions.
+
+    With K = R R' (numerical rank r) the samples have features R, and f = R w + b with
+    alpha'K alpha = w'w, alpha'K L K alpha = w'(R'L R)w. Variables ``w`` (r,), ``b`` and the
+    margins ``t`` (l,); constraint ``margin`` says t = y f_lab, its multiplier is beta; parameters ``gamma_A``,
+    ``gamma_I``. The result adds ``alpha`` (n,), ``f`` (n,) and ``beta`` (l,).
+
+    Parameters
+    ----------
+    obj : LapSVM
+        The objective, with any of its losses.
+
+    Returns
+    -------
+    BuiltProblem
+
+    References
+    ----------
+    Melacci & Belkin, eqs. 4, 7 and 14. Meant as an oracle and for teaching: it factorises K, O(n^3).
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), loss="squared", gamma_A=1.0)
+    >>> sm.solve(sm.problems.lapsvm_primal(obj)).variables["f"].round(6).tolist()
+    [-0.5, 0.5, 0.0]
+    """
+    loss, y, labeled = obj._loss, obj.labels.sign, obj.labels.labeled
+    eigenvalues, V = np.linalg.eigh((obj.K + obj.K.T) / 2)
+    kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
+    root = np.sqrt(eigenvalues[kept])
+    R = V[:, kept] * root
+    w = cp.Variable(R.shape[1], name="w")
+    b = cp.Variable(name="b")
+    t = cp.Variable(len(y), name="t")
+    gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
+    gamma_I = cp.Parameter(nonneg=True, value=obj.gamma_I, name="gamma_I")
+    constraints: dict[str, Any] = {"margin": cp.multiply(y, R[labeled] @ w + b) - t == 0}
+    if not obj.fit_intercept:
+        constraints["no_intercept"] = b == 0
+    value = cp.sum(as_cvxpy(loss, t)) + gamma_A * cp.sum_squares(w)
+    if obj.L is not None:
+        RLR = R.T @ (obj.L @ R)
+        value = value + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
+
+    def recover(current: LapSVM) -> Recovered:
+        alpha = V[:, kept] @ (np.asarray(w.value) / root)
+        offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
+        theta = y * np.asarray(constraints["margin"].dual_value) / current.scale
+        f = current.decision(alpha, offset)
+        certificate = current.certificate(
+            alpha, offset, theta, a=current.reduction.X @ (current.repair_multipliers(theta) / 2)
+        )
+        variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}
+        return Recovered(variables, certificate)
+
+    return BuiltProblem(
+        name=_name(obj, "primal"),
+        problem=cp.Problem(cp.Minimize(obj.scale * value), list(constraints.values())),
+        objective=obj,
+        variables={"w": w, "b": b, "t": t},
+        parameters={"gamma_A": gamma_A, "gamma_I": gamma_I} if obj.L is not None else {"gamma_A": gamma_A},
+        constraints=constraints,
+        recover=recover,
+    )

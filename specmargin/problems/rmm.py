@@ -1,0 +1,78 @@
+"""The relative margin machine on a given kernel, and with B = inf the SVM, as the dual of eq. 6.
+
+max_{alpha, beta, eta}  -1/2 gamma'K gamma + alpha'1 - B (beta'1 + eta'1)
+s.t.  1'gamma = 0,  0 <= alpha <= C,  beta >= 0,  eta >= 0,      gamma = Y alpha - beta + eta.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.objectives import RMM
+from specmargin.problems.base import BuiltProblem, Recovered
+
+__all__ = ["rmm"]
+
+
+def rmm(obj: RMM) -> BuiltProblem:
+    """Build the dual QP of the relative margin machine.
+
+    Variables ``alpha``, ``beta``, ``eta`` (l,; the latter two where B is finite); constraints ``balance`` (its
+    multiplier is the intercept) and ``box``; parameters ``C`` and, where finite, ``B``. The result adds ``gamma``
+    (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
+
+    Parameters
+    ----------
+    obj : RMM
+        The objective on the labelled samples' Gram matrix.
+
+    Returns
+    -------
+    BuiltProblem
+
+    References
+    ----------
+    Shivaswamy & Jebara, Laplacian spectrum learning, eqs. 5 and 6.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    >>> obj = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0, B=1.5)
+    >>> sm.solve(sm.problems.rmm(obj)).variables["f"].round(4).tolist()
+    [-1.5, -0.9, 0.3, 1.5]
+    """
+    y = obj.labels.sign
+    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
+    parameters = {"C": C}
+    alpha = cp.Variable(len(y), name="alpha", nonneg=True)
+    variables = {"alpha": alpha}
+    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
+    if np.isfinite(obj.B):
+        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
+        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
+        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
+        gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
+    constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0, "box": alpha <= C}
+
+    def recover(current: RMM) -> Recovered:
+        candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)
+        certificate, feasible, offset = current.repaired(candidate, b)
+        found = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
+        return Recovered(found, certificate)
+
+    return BuiltProblem(
+        name="RMM" if "B" in parameters else "SVM",
+        problem=cp.Problem(
+            cp.Maximize(value - 0.5 * cp.quad_form(gamma, cp.psd_wrap((obj.K + obj.K.T) / 2))),
+            list(constraints.values()),
+        ),
+        objective=obj,
+        variables=variables,
+        parameters=parameters,
+        constraints=constraints,
+        recover=recover,
+    )

@@ -1,0 +1,308 @@
+r"""STORM, STOAM and multiple kernel learning over Laplacian eigenvectors, in four equivalent forms.
+
+All of them solve eq. 7 of the spectrum paper for a `specmargin.objectives.SpectrumMargin`, in its scaled units:
+
+``literal``
+    eq. 16 as printed: multipliers alpha, beta, eta and one quadratic constraint per extreme spectrum, whose cone
+    grows with its index. For reading and for small oracles: q = 200 takes minutes.
+``chained``
+    the same multipliers, but the cumulative sums S are chained, S_r = S_{r-1} + sum of t_j, so that every cone has
+    three rows.
+``compact``
+    alpha, beta, eta eliminated by the concave conjugate of the loss (three lines per sample), lambda eliminated,
+    too. The fastest; the default.
+``primal``
+    over delta itself: min sum t_j + C sum xi with v_j^2 <= 2 t_j delta_j.
+
+The multipliers of the constraints ``sums`` are kappa, and eq. 13 recovers the spectrum from them: delta = A'kappa.
+The intercept is the multiplier of ``balance``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.objectives import SpectrumMargin
+from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.typing import FloatArray
+
+__all__ = ["Form", "mkl", "stoam", "storm"]
+
+Form = Literal["literal", "chained", "compact", "primal"]
+
+
+@dataclass
+class _Parts:
+    """A problem in the making."""
+
+    objective: Any
+    candidate: Callable[[SpectrumMargin], tuple[FloatArray, FloatArray, float]]
+    variables: dict[str, cp.Variable] = field(default_factory=dict)
+    constraints: dict[str, Any] = field(default_factory=dict)
+
+
+def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
+    """Build the joint problem of spectrum and classifier.
+
+    Parameters
+    ----------
+    obj : SpectrumMargin
+        Ordered or not, B finite or infinite; `stoam` and `mkl` are this with a check of what was asked for.
+    form : {"compact", "chained", "literal", "primal"}
+        See the module's docstring. Variables by form: ``alpha beta eta tau lam`` (literal, chained; lam is the
+        paper's lambda), ``gamma h tau`` (compact), ``v b delta xi`` (primal). Constraint labels: ``balance``,
+        ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``margin``,
+        ``upper``, ``lower``, ``order``, ``ties``, ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``.
+
+    Returns
+    -------
+    BuiltProblem
+        Solved, it gives ``delta`` (q,), ``kappa`` (m,), ``v`` (q,), ``b``, ``gamma`` (l,), ``f`` (n,).
+
+    Raises
+    ------
+    ValueError
+        If the form is unknown.
+
+    References
+    ----------
+    Shivaswamy & Jebara, Laplacian spectrum learning, eqs. 7, 13 and 16.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
+    >>> y = np.array([0, 0] + [-1] * 8 + [1, 1])
+    >>> obj = sm.objectives.SpectrumMargin(
+    ...     sm.spectra.laplacian_eigenpairs(W, q=6), sm.encode_labels(y), C=1.0, B=1.2)
+    >>> values = [sm.solve(sm.problems.storm(obj, form)).certificate.primal_objective
+    ...           for form in ("literal", "chained", "compact", "primal")]
+    >>> bool(np.ptp(values) < 1e-6)
+    True
+    """
+    forms: dict[str, Callable[..., _Parts]] = {
+        "literal": _literal,
+        "chained": _chained,
+        "compact": _compact,
+        "primal": _primal,
+    }
+    if form not in forms:
+        raise ValueError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
+    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
+    parameters = {"C": C}
+    B = None
+    if np.isfinite(obj.B):
+        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
+    parts = forms[form](obj, C, B)
+
+    def recover(current: SpectrumMargin) -> Recovered:
+        gamma, kappa, b = parts.candidate(current)
+        point = current.repair(gamma, kappa, b)
+        variables = {
+            "delta": point.delta,
+            "kappa": point.kappa + current.eps,
+            "v": point.v,
+            "b": np.asarray(point.b),
+            "gamma": point.gamma,
+            "f": current.decision(point.v, point.b),
+        }
+        return Recovered(variables, current.certify(point, gamma, kappa))
+
+    return BuiltProblem(
+        name=f"{obj.name} {form}",
+        problem=cp.Problem(parts.objective, _flat(parts.constraints)),
+        objective=obj,
+        variables=parts.variables,
+        parameters=parameters,
+        constraints=parts.constraints,
+        recover=recover,
+    )
+
+
+def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
+    """Build STOAM: an ordered spectrum under the absolute margin, B = inf. See `storm`.
+
+    Raises
+    ------
+    ValueError
+        If the objective bounds the decisions or asks for no order.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
+    >>> labels = sm.encode_labels(np.array([0, 0] + [-1] * 8 + [1, 1]))
+    >>> spectrum = sm.spectra.laplacian_eigenpairs(W, q=6)
+    >>> sm.problems.stoam(sm.objectives.SpectrumMargin(spectrum, labels)).name
+    'STOAM compact'
+    """
+    if not obj.order or np.isfinite(obj.B):
+        raise ValueError(f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl.")
+    return storm(obj, form)
+
+
+def mkl(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
+    """Build multiple kernel learning over the rank-one kernels u_j u_j': a spectrum without order. See `storm`.
+
+    Raises
+    ------
+    ValueError
+        If the objective asks for an order.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
+    >>> labels = sm.encode_labels(np.array([0, 0] + [-1] * 8 + [1, 1]))
+    >>> spectrum = sm.spectra.laplacian_eigenpairs(W, q=6)
+    >>> sm.problems.mkl(sm.objectives.SpectrumMargin(spectrum, labels, order=False)).name
+    'MKL-S compact'
+    """
+    if obj.order:
+        raise ValueError(f"this objective is {obj.name}: multiple kernel learning needs order=False.")
+    return storm(obj, form)
+
+
+def _flat(constraints: dict[str, Any]) -> list[Any]:
+    flat: list[Any] = []
+    for constraint in constraints.values():
+        flat.extend(constraint if isinstance(constraint, list) else [constraint])
+    return flat
+
+
+def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> tuple[Any, Any, dict[str, Any], Any]:
+    """Return gamma, the linear objective, the variables and the constraints that eq. 16 has on its multipliers."""
+    y = obj.labels.sign
+    alpha = cp.Variable(len(y), name="alpha", nonneg=True)
+    variables = {"alpha": alpha}
+    gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
+    if B is not None:
+        beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
+        eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
+        gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
+    return gamma, value, variables, {"balance": cp.sum(gamma) == 0, "box": alpha <= C}
+
+
+def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    tau = variables["tau"] = cp.Variable(name="tau")
+    lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
+    members = obj.cone.matrix() > 0
+    constraints["sums"] = [
+        0.5 * cp.sum_squares(obj.U[:, members[r]].T @ gamma) <= obj.cone.c[r] * tau - lam[r]
+        for r in range(obj.cone.m)
+    ]
+
+    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+        kappa = np.array([float(np.ravel(row.dual_value)[0]) for row in constraints["sums"]])
+        return np.asarray(gamma.value), kappa - current.eps, float(constraints["balance"].dual_value)
+
+    return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+
+
+def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
+    """Return S >= A (z^2 / 2) by cones of three rows, where z = Ubar'gamma, and the constraints that say so."""
+    cone = obj.cone
+    z = cp.Variable(obj.q, name="z")
+    constraints: dict[str, Any] = {"scores": obj.U.T @ gamma - z == 0}
+    if not cone.order:
+        S = t = cp.Variable(obj.q, name="S")
+    elif cone.m == obj.q:
+        # Every eigenvalue stands alone: the t are differences of consecutive sums, no variables of their own.
+        S = cp.Variable(cone.m, name="S")
+        t = S if cone.m <= 2 else cp.hstack([S[:2], cp.diff(S[1:])])
+    else:
+        S, t = cp.Variable(cone.m, name="S"), cp.Variable(obj.q, name="t")
+        block = np.searchsorted(cone.ends, np.arange(1, obj.q)) + 1
+        gather = sp.csr_array(
+            (np.ones(obj.q), (np.append(0, block), np.arange(obj.q))), shape=(cone.m, obj.q)
+        )
+        chain = sp.eye_array(cone.m).tolil()
+        chain[np.arange(2, cone.m), np.arange(1, cone.m - 1)] = -1.0
+        constraints["chain"] = chain.tocsr() @ S - gather @ t == 0
+    constraints["cones"] = cp.SOC(2 * t + 1, cp.vstack([2 * z, 2 * t - 1]), axis=0)
+    return S, constraints
+
+
+def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    tau = variables["tau"] = cp.Variable(name="tau")
+    lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
+    S, squares = _squares(obj, gamma)
+    constraints |= squares
+    constraints["sums"] = obj.cone.c * tau - lam >= S
+
+    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+        kappa = np.asarray(constraints["sums"].dual_value)
+        return np.asarray(gamma.value), kappa - current.eps, float(constraints["balance"].dual_value)
+
+    return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+
+
+def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+    y = obj.labels.sign
+    gamma = cp.Variable(len(y), name="gamma")
+    tau = cp.Variable(name="tau")
+    variables = {"gamma": gamma, "tau": tau}
+    s = cp.multiply(y, gamma)
+    constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0}
+    if B is None:
+        constraints["box"] = s <= C
+        constraints["nonnegative"] = s >= 0
+        value = cp.sum(s)
+    else:
+        # The lines through the corners t = B, 1, -B of the loss; below B = 1 the middle corner is gone.
+        h = variables["h"] = cp.Variable(len(y), name="h")
+        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True)
+        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True)
+        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True)
+        lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
+        constraints["conjugate"] = lines >= 0
+        value = cp.sum(h)
+    S, squares = _squares(obj, gamma)
+    constraints |= squares
+    constraints["sums"] = obj.cone.c * tau >= S
+
+    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+        kappa = np.asarray(constraints["sums"].dual_value)
+        return np.asarray(gamma.value), kappa, float(constraints["balance"].dual_value)
+
+    objective = value - obj.rho * tau
+    if obj.eps > 0:
+        objective = objective - obj.eps * cp.sum(S)
+    return _Parts(cp.Maximize(objective), candidate, variables, constraints)
+
+
+def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+    y, q, cone = obj.labels.sign, obj.q, obj.cone
+    v, delta = cp.Variable(q, name="v"), cp.Variable(q, name="delta")
+    b, xi, t = cp.Variable(name="b"), cp.Variable(len(y), name="xi", nonneg=True), cp.Variable(q, name="t")
+    f = obj.U @ v + b
+    constraints: dict[str, Any] = {"margin": cp.multiply(y, f) + xi >= 1, "trace": cp.sum(delta) == 1}
+    if B is not None:
+        constraints["upper"], constraints["lower"] = f <= B, f >= -B
+    if cone.order:
+        ends = np.asarray(cone.ends)
+        following = ends[:-1] + 1
+        constraints["order"] = cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
+        inside = np.setdiff1d(np.arange(1, q - 1), ends)
+        if len(inside):
+            constraints["ties"] = delta[inside] == delta[inside + 1]
+    else:
+        constraints["order"] = delta >= obj.eps
+    constraints["cones"] = cp.SOC(t + delta, cp.vstack([np.sqrt(2) * v, t - delta]), axis=0)
+
+    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+        gamma = y * np.asarray(constraints["margin"].dual_value)
+        if B is not None:
+            gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
+        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value)
+
+    variables = {"v": v, "b": b, "delta": delta, "xi": xi}
+    return _Parts(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)

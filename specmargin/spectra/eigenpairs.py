@@ -1,0 +1,255 @@
+"""Eigenpairs of graph Laplacians: the null space from the components, the rest from LAPACK or ARPACK."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, Protocol, cast
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.sparse import csgraph
+from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
+
+from specmargin.exceptions import SolverError
+from specmargin.spectra.spectrum import Spectrum, tied
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+__all__ = ["LaplacianLike", "laplacian_eigenpairs"]
+
+_LOGGER = logging.getLogger(__name__)
+_DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
+_SEARCH_TOL = 1e-6  # of the search for passed-over pairs: Ritz values err downwards, so it cannot cry wolf
+_MISSED = 1e-10  # relative to the norm: a pair above the last one by more was passed over
+
+
+class LaplacianLike(Protocol):
+    """What is read of a `specmargin.graphs.Laplacian` (a sibling layer, so never imported)."""
+
+    matrix: SparseArray
+    power: int
+    normalized: bool
+    degrees: FloatArray
+
+
+def laplacian_eigenpairs(
+    W: Matrix | LaplacianLike,
+    q: int = 200,
+    *,
+    normalized: bool = False,
+    method: str = "auto",
+    tol: float = 0.0,
+    random_state: int | np.random.Generator | None = 0,
+) -> Spectrum:
+    r"""Return the `q` lowest eigenpairs of the graph Laplacian.
+
+    The null space comes from the c components: column 0 is :math:`1/\sqrt n` (combinatorial) or proportional
+    to :math:`\sqrt d` (normalized, 0 at nodes without edges); column j < c sets the (j + 1)-th largest
+    component against the larger ones; under the normalized Laplacian a node without edges has a column of its
+    own, after those. The other eigenvectors are found on the orthogonal complement. Of every column but the
+    first, the entry of largest modulus (the first of them) is positive.
+
+    Parameters
+    ----------
+    W : sparse matrix or ndarray of shape (n, n), or Laplacian
+        Symmetric nonnegative adjacency without self loops (`specmargin.graphs.check_adjacency` cleans one),
+        or what `specmargin.graphs.laplacian` returns, with its kind and its power.
+    q : int, default 200
+        Eigenpairs, 1 to n.
+    normalized : bool, default False
+        ``I - D**-1/2 W D**-1/2`` instead of ``D - W``. A `Laplacian` decides for itself.
+    method : {"auto", "dense", "arpack"}, default "auto"
+        "dense" is LAPACK, O(n**3) time and n**2 memory, chosen for n <= 2000 or q > n/3. "arpack" is Lanczos
+        on ``s I - L``, whose wanted end is the well-separated one (for the normalized Laplacian: on the
+        adjacency), followed by a search of the complement for eigenvectors that were passed over, as copies
+        of multiple eigenvalues can be.
+    tol : float, default 0
+        Relative accuracy asked of ARPACK; 0 is machine precision.
+    random_state : int, Generator or None, default 0
+        Start vector of ARPACK.
+
+    Returns
+    -------
+    Spectrum
+
+    Raises
+    ------
+    ValueError
+        If `q` is out of range, or `W` is no adjacency.
+    SolverError
+        If ARPACK does not converge.
+
+    Examples
+    --------
+    >>> path = np.diag(np.ones(3), 1) + np.diag(np.ones(3), -1)
+    >>> s = laplacian_eigenpairs(path, q=3)
+    >>> s.eigenvalues.round(4).tolist(), s.eigenvectors[:, 0].tolist()
+    ([0.0, 0.5858, 2.0], [0.5, 0.5, 0.5, 0.5])
+    """
+    if method not in ("auto", "dense", "arpack"):
+        raise ValueError(f"method={method!r} is unknown; take 'auto', 'dense' or 'arpack'.")
+    L, degrees, normalized, power = _read(W, normalized)
+    n = len(degrees)
+    if isinstance(q, bool) or not isinstance(q, int | np.integer) or not 1 <= q <= n:
+        raise ValueError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
+    q = int(q)
+    if method == "auto":
+        method = "dense" if n <= _DENSE_NODES or q > n / 3 else "arpack"
+    null, basis = _null_space(L, degrees, normalized, q)
+    c = basis.shape[1]
+    if q <= c:
+        values, vectors = np.zeros(q), null
+        cuts_tie = q < c
+    else:
+        solve = _dense if method == "dense" else _arpack
+        bound = 2.0 if normalized else 2.0 * float(degrees.max())
+        # One pair more tells whether the last block is cut.
+        found, U = solve(L, basis, min(q - c + 1, n - c), bound, tol, random_state)
+        U -= basis @ (basis.T @ U)
+        cuts_tie = len(found) > q - c and tied(found[q - c - 1], found[q - c])
+        values = np.concatenate([np.zeros(c), np.maximum(found[: q - c], 0.0)])
+        vectors = np.column_stack([null, _signed(U[:, : q - c])])
+    image, eigenvalues = vectors, values**power
+    for _ in range(power):
+        image = L @ image
+    residual = float(np.linalg.norm(image - vectors * eigenvalues, axis=0).max())
+    return Spectrum(eigenvalues, vectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+
+
+def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]:
+    """Return L, the degrees, the kind and the power, of an adjacency or of a Laplacian."""
+    if hasattr(W, "matrix") and hasattr(W, "power"):
+        given = cast(LaplacianLike, W)
+        if normalized and not given.normalized:
+            raise ValueError(
+                "normalized=True, but the Laplacian passed is combinatorial; build it with laplacian(W, normalized=True)."
+            )
+        return given.matrix, given.degrees, given.normalized, given.power
+    if hasattr(W, "adjacency") and hasattr(W, "is_directed"):
+        raise TypeError("W is a networkx graph; pass the matrix of graphs.from_networkx(graph).")
+    W = sp.csr_array(W if sp.issparse(W) else np.asarray(W), dtype=np.float64)
+    fault = ""
+    if W.ndim != 2 or W.shape[0] != W.shape[1]:
+        fault = f"is not square (shape {W.shape})"
+    elif not np.isfinite(W.data).all() or (W.data < 0).any():
+        fault = f"holds weights that are negative or not finite (smallest {W.data.min():.3g})"
+    elif W.diagonal().any():
+        fault = f"has {np.count_nonzero(W.diagonal())} self loops"
+    elif W.nnz and (asymmetry := abs(W - W.T).max()) > 1e-10 * W.data.max():
+        fault = f"is not symmetric (largest difference {asymmetry:.3g})"
+    if fault:
+        raise ValueError(f"the adjacency {fault}; graphs.check_adjacency(W) says where, or cleans it.")
+    L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
+    return (L + L.T) / 2, np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
+
+
+def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray,
+SparseArray]:
+    """Return the first columns of the null space (n, min(c, q)), and all of it as a sparse basis (n, c)."""
+    n = len(degrees)
+    c, index = csgraph.connected_components(L, directed=False)
+    # The largest component first, so that nodes without edges, components of one node, come last.
+    order = np.argsort(-np.bincount(index), kind="stable")
+    rank = np.argsort(order)[index]
+    edges = degrees > 0
+    weighted = normalized and edges.any()
+    root = np.sqrt(degrees) if weighted else np.ones(n)
+    mass = np.bincount(rank, weights=root**2, minlength=c)
+    isolated = mass == 0
+    local = np.where(isolated[rank], 1.0, root / np.sqrt(np.where(isolated, 1.0, mass))[rank])
+    basis = sp.csr_array((local, (np.arange(n), rank)), shape=(n, c))
+    columns = np.zeros((n, min(c, q)))
+    columns[:, 0] = root / np.sqrt(mass.sum()) if weighted else 1.0 / np.sqrt(n)
+    below = np.cumsum(mass)
+    for j in range(1, columns.shape[1]):
+        inside = rank == j
+        if isolated[j]:
+            columns[inside, j] = 1.0
+            continue
+        # Constant (times the root) on the larger components and on this one, orthogonal to all columns
+        before. columns[inside, j] = root[inside] * np.sqrt(below[j - 1] / (mass[j] * below[j])) larger = rank
+        < j columns[larger, j] = -root[larger] * np.sqrt(mass[j] / (below[j - 1] * below[j]))
+    columns[:, 1:] = _signed(columns[:, 1:])
+    return columns, basis
+
+
+def _dense(
+    L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Return the k lowest eigenpairs orthogonal to `basis`, which is lifted above the spectrum."""
+    A = (L + 2.0 * bound * (basis @ basis.T)).toarray()
+    values, vectors = scipy.linalg.eigh(A, subset_by_index=(0, k - 1), overwrite_a=True, check_finite=False)
+    return values, vectors
+
+
+def _arpack(
+    L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
+) -> tuple[FloatArray, FloatArray]:
+    """As `_dense`, by Lanczos on ``bound I - L``."""
+    n, c = basis.shape
+    rng = np.random.default_rng(random_state)
+    vectors = _top(L, basis, np.empty((n, 0)), k, bound, tol, rng)[1]
+    values, vectors = _rayleigh_ritz(L, vectors)
+    # One start vector sees one direction of each eigenspace: other copies come in by rounding, or not at all.
+    while (left := n - c - vectors.shape[1]) > 0:
+        try:
+            rest, _ = _top(L, basis, vectors, 1, bound, max(tol, _SEARCH_TOL), rng)
+            missed = bound - rest.max() < values[k - 1] - _MISSED * bound
+            if not missed:
+                break
+            _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
+            _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)
+        except SolverError:
+            _LOGGER.debug("the search for passed-over eigenvectors did not converge")
+            break
+        values, vectors = _rayleigh_ritz(L, np.linalg.qr(np.column_stack([vectors, extra]))[0])
+        values, vectors = values[:k], vectors[:, :k]
+    return values, vectors
+
+
+def _top(
+    L: SparseArray,
+    basis: SparseArray,
+    known: FloatArray,
+    k: int,
+    bound: float,
+    tol: float,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the top k eigenpairs of ``bound I - L``, with `basis` and `known` moved to the bottom."""
+    n = basis.shape[0]
+
+    def multiply(x: FloatArray) -> FloatArray:
+        x = x.ravel()
+        out = bound * x - L @ x - 2.0 * bound * (basis @ (basis.T @ x))
+        return out - 2.0 * bound * (known @ (known.T @ x)) if known.shape[1] else out
+
+    try:
+        return eigsh(
+            LinearOperator((n, n), matvec=multiply, dtype=np.float64),
+            k=k,
+            which="LA",
+            tol=tol,
+            v0=rng.standard_normal(n),
+        )
+    except ArpackError as error:
+        done = len(error.eigenvalues) if isinstance(error, ArpackNoConvergence) else 0
+        raise SolverError(
+            f"ARPACK found {done} of {k} eigenpairs of {n} nodes ({error}); take method='dense', fewer "
+            "eigenpairs (q), or a looser tol such as 1e-8."
+        ) from error
+
+
+def _rayleigh_ritz(L: SparseArray, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, rotation = np.linalg.eigh(vectors.T @ (L @ vectors))
+    return values, vectors @ rotation
+
+
+def _signed(vectors: FloatArray) -> FloatArray:
+    """Flip columns so that their first entry of largest modulus is positive."""
+    if vectors.shape[1] == 0:
+        return vectors
+    modulus = np.abs(vectors)
+    # Equal entries differ by rounding (+a and -a in an antisymmetric vector): the first one decides.
+    first = (modulus >= (1.0 - 1e-6) * modulus.max(axis=0)).argmax(axis=0)
+    return vectors * np.where(np.take_along_axis(vectors, first[None, :], axis=0) < 0, -1.0, 1.0)

@@ -1,0 +1,128 @@
+"""Values at new points: scores by averaging, eigenvectors by their own equation (Nyström)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.spectra.spectrum import Spectrum
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+__all__ = ["extend", "nystrom"]
+
+
+def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) -> FloatArray:
+    r"""Extend the eigenvectors to new points through their weights to the training points.
+
+    An eigenvector satisfies its own equation at every node; the extension asks for it at the new point x,
+    whose degree is :math:`d(x) = \sum_j w(x, j)`:
+
+    * combinatorial, :math:`(d_i - \lambda) u_i = \sum_j w_{ij} u_j`, gives
+      :math:`u(x) = \sum_j w(x, j) u_j / (d(x) - \lambda)`;
+    * normalized, :math:`(1 - \lambda) u_i / \sqrt{d_i} = \frac1{d_i} \sum_j w_{ij} u_j / \sqrt{d_j}` (``u /
+    sqrt(d)``
+      belongs to the random walk), gives
+      :math:`u(x) = \sum_j w(x, j) u_j / \sqrt{d_j} \,/\, ((1 - \lambda) \sqrt{d(x)})`.
+
+    At a training point with its own row of W both return the eigenvector. Where the relative denominator,
+    :math:`1 - \lambda / d(x)` or :math:`1 - \lambda`, is smaller than `floor` in modulus it is replaced by
+    `floor` with its sign: there the equation hardly determines the value. Low eigenvectors never come near.
+    Weights must be edge weights in the units of the graph; a new point that coincides with a training point
+    should take its value, for which `extend` is made.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        With q eigenvectors on n training points.
+    weights : sparse matrix or ndarray of shape (m, n)
+        ``w(x, j) >= 0``, e.g. from `specmargin.graphs.neighbor_weights`.
+    floor : float, default 0.01
+        Smallest relative denominator.
+
+    Returns
+    -------
+    ndarray of shape (m, q)
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, a row of `weights` is empty, or degrees are needed and missing.
+
+    Examples
+    --------
+    >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+    >>> s = laplacian_eigenpairs(W, q=2, normalized=True)
+    >>> bool(np.allclose(nystrom(s, W[:1])[:, 0], s.eigenvectors[0, 0]))
+    True
+    """
+    weights, total = _row_sums(weights, spectrum.n_samples)
+    U = spectrum.eigenvectors
+    rates = spectrum.eigenvalues ** (1.0 / spectrum.power)
+    if not spectrum.normalized:
+        return (weights @ U) / (total[:, None] * _away_from_zero(1.0 - rates / total[:, None], floor))
+    if spectrum.degrees is None:
+        raise ValueError(
+            "the spectrum of a normalized Laplacian extends through the degrees, and spectrum.degrees is "
+            "None; use laplacian_eigenpairs, or pass degrees= (the row sums of W) to Spectrum."
+        )
+    root = np.sqrt(spectrum.degrees)
+    tied = root > 0
+    values = (weights @ (U / np.where(tied, root, np.inf)[:, None])) / np.sqrt(total)[:, None]
+    # A node without edges has no degree to divide by: it passes on its value, weighted as in `extend`.
+    values = values + (weights @ np.where(tied[:, None], 0.0, U)) / total[:, None]
+    return values / _away_from_zero(1.0 - rates, floor)
+
+
+def extend(values: FloatArray, weights: SparseArray) -> FloatArray:
+    """Return the weighted mean of training values at new points: the zero-order extension used for scores.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,) or (n, k)
+        Scores at the training points.
+    weights : sparse matrix or ndarray of shape (m, n)
+        ``w(x, j) >= 0``, e.g. from `specmargin.graphs.neighbor_weights`; only their ratios within a row
+        matter.
+
+    Returns
+    -------
+    ndarray of shape (m,) or (m, k)
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit or a row of `weights` is empty.
+
+    Examples
+    --------
+    >>> extend(np.array([1.0, 3.0]), np.array([[1.0, 1.0], [0.0, 2.0]])).tolist()
+    [2.0, 3.0]
+    """
+    values = np.asarray(values, dtype=np.float64)
+    weights, total = _row_sums(weights, len(values))
+    mean = weights @ values
+    return mean / (total if values.ndim == 1 else total[:, None])
+
+
+def _row_sums(weights: Matrix, n: int) -> tuple[SparseArray, FloatArray]:
+    """Check the weights of new points; return them as CSR with their row sums."""
+    weights = sp.csr_array(weights if sp.issparse(weights) else np.asarray(weights), dtype=np.float64)
+    if weights.ndim != 2 or weights.shape[1] != n:
+        raise ValueError(
+            f"weights has the shape {weights.shape}, but there are {n} training points; pass one row per new "
+            "point and one column per training point."
+        )
+    if not (np.isfinite(weights.data).all() and (weights.data >= 0).all()):
+        raise ValueError("weights must be finite and >= 0; graphs.neighbor_weights returns such.")
+    total = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
+    if (total <= 0).any():
+        raise ValueError(
+            f"row {int((total <= 0).argmax())} of weights is empty ({np.count_nonzero(total <= 0)} such "
+            "rows): the point is tied to no training point. graphs.neighbor_weights leaves no row empty."
+        )
+    return weights, total
+
+
+def _away_from_zero(denominator: FloatArray, floor: float) -> FloatArray:
+    small = np.abs(denominator) < floor
+    return np.where(small, np.where(denominator < 0, -floor, floor), denominator)

@@ -1,0 +1,118 @@
+"""`Spectrum`: eigenpairs of a Laplacian, with what is known about their quality and their ties."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["TIE", "Spectrum", "tied"]
+
+TIE = 1e-8
+"""Eigenvalues closer than this, relative to the largest in sight, count as equal."""
+
+
+def tied(a: float, b: float) -> bool:
+    """Whether two neighbouring eigenvalues count as equal."""
+    return bool(abs(b - a) <= TIE * max(abs(a), abs(b)))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The q lowest eigenpairs of a Laplacian.
+
+    Parameters
+    ----------
+    eigenvalues : ndarray of shape (q,)
+        Not decreasing, >= 0; those of the null space are exactly 0. Of ``L**power``.
+    eigenvectors : ndarray of shape (n, q)
+        Orthonormal columns U. Column 0 is constant (combinatorial) or proportional to the roots of the
+        degrees (normalized).
+    n_components : int
+        How many of the columns span (part of) the null space: the number of components of the graph, at most
+        q.
+    normalized : bool, default False
+        Which Laplacian.
+    residual : float, default nan
+        ``max_j |L u_j - lambda_j u_j|``, recomputed; nan where it was not.
+    cuts_tie : bool, default False
+        Whether eigenvalue q + 1 equals the q-th, so that the span of the columns is itself arbitrary.
+    degrees : ndarray of shape (n,), optional
+        Row sums of the adjacency; `nystrom` needs them when `normalized`.
+    power : int, default 1
+        p in ``L**p``.
+
+    Examples
+    --------
+    >>> s = Spectrum(np.array([0.0, 1.0, 1.0, 2.0]), np.eye(4), n_components=1)
+    >>> s.q, s.n_samples, s.block_ends().tolist(), s.truncate(2).cuts_tie
+    (4, 4, [2, 3], True)
+    """
+
+    eigenvalues: FloatArray
+    eigenvectors: FloatArray
+    n_components: int
+    normalized: bool = False
+    residual: float = math.nan
+    cuts_tie: bool = False
+    degrees: FloatArray | None = None
+    power: int = 1
+
+    def __post_init__(self) -> None:
+        if self.eigenvectors.ndim != 2 or self.eigenvalues.shape != self.eigenvectors.shape[1:]:
+            raise ValueError(
+                f"eigenvectors must be (n, q) with one eigenvalue per column, got the shapes "
+                f"{self.eigenvectors.shape} and {self.eigenvalues.shape}."
+            )
+
+    @property
+    def q(self) -> int:
+        """Number of eigenpairs."""
+        return len(self.eigenvalues)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of nodes, n."""
+        return len(self.eigenvectors)
+
+    def block_ends(self, tol: float = TIE) -> IntArray:
+        """Return the last column of every block of equal eigenvalues among columns 1 to q - 1.
+
+        Column 0, the constant, is a block of its own and not listed. Neighbours count as equal when they
+        differ by at most `tol` times the largest eigenvalue in modulus.
+        """
+        if self.q < 2:
+            return np.empty(0, dtype=np.intp)
+        threshold = tol * float(np.abs(self.eigenvalues).max())
+        gaps = np.flatnonzero(np.abs(np.diff(self.eigenvalues[1:])) > threshold) + 1
+        return np.append(gaps, self.q - 1).astype(np.intp)
+
+    def truncate(self, q: int) -> Spectrum:
+        """Return the first `q` eigenpairs; `residual` stays as a bound.
+
+        Raises
+        ------
+        ValueError
+            If `q` is not between 1 and the number of eigenpairs.
+        """
+        if not 1 <= q <= self.q:
+            raise ValueError(f"q={q}, but this spectrum holds {self.q} eigenpairs; take 1 to {self.q}.")
+        if q == self.q:
+            return self
+        return replace(
+            self,
+            eigenvalues=self.eigenvalues[:q],
+            eigenvectors=self.eigenvectors[:, :q],
+            n_components=min(self.n_components, q),
+            cuts_tie=tied(self.eigenvalues[q - 1], self.eigenvalues[q]),
+        )
+
+    def __repr__(self) -> str:
+        kind = "normalized" if self.normalized else "combinatorial"
+        return (
+            f"Spectrum({self.q} eigenpairs of {self.n_samples} nodes, {kind}, {self.n_components} in the "
+            f"null space, residual {self.residual:.1e}{', last block cut' if self.cuts_tie else ''})"
+        )

@@ -1,0 +1,126 @@
+"""What the documentation shows is run: the docstrings' examples and the README's."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Records that others return; the functions that make them carry the example.
+WITHOUT_EXAMPLES = {"specmargin.results.SolveResult", "specmargin.labels.Labels"}
+
+
+def module_names() -> list[str]:
+    """Name every module of the package, without importing any."""
+    paths = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / "specmargin").rglob("*.py"))
+    names = (".".join(path.parts).removesuffix(".__init__") for path in paths)
+    return sorted(name for name in names if not name.endswith("__main__"))
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run in an empty folder, without the real data and without a screen."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    return tmp_path
+
+
+def docstrings_with_examples(module: ModuleType) -> int:
+    """Count the docstrings that show a prompt, in the source rather than among the objects."""
+    nodes = ast.walk(ast.parse(inspect.getsource(module)))
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return sum(">>> " in (ast.get_docstring(node) or "") for node in nodes if isinstance(node, documented))
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_examples_of_docstrings(name: str, elsewhere: Path) -> None:
+    module = importlib.import_module(name)
+    examples = [test for test in doctest.DocTestFinder().find(module) if test.examples]
+    # A decorator that loses the docstring would take its example out of the run unnoticed.
+    assert len(examples) == docstrings_with_examples(module)
+
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    assert doctest.testmod(module, optionflags=flags).failed == 0
+    assert list(elsewhere.iterdir()) == [], "an example wrote into the working directory"
+
+
+def public_objects() -> Iterator[tuple[str, object]]:
+    """Yield the functions and classes that the public modules export, each under the name of its home."""
+    seen = set()
+    for name in module_names():
+        if any(part.startswith("_") for part in name.split(".")):
+            continue
+        module = importlib.import_module(name)
+        if name == "specmargin":
+            continue  # its names come from the modules below
+        for exported in module.__all__:
+            value = getattr(module, exported)
+            if not (inspect.isclass(value) or inspect.isroutine(value) or hasattr(value, "__wrapped__")):
+                continue
+            home = f"{value.__module__}.{value.__qualname__}"
+            if home.startswith("specmargin.") and home not in seen:
+                seen.add(home)
+                yield home, value
+
+
+def needs_no_example(value: object) -> bool:
+    """Whether `value` is of a kind that nobody calls: an error, a warning, an enumeration, a protocol."""
+    return inspect.isclass(value) and (
+        issubclass(value, BaseException | Enum) or getattr(value, "_is_protocol", False)
+    )
+
+
+def without_examples(objects: Iterable[tuple[str, object]]) -> list[str]:
+    """Name the objects whose docstring is missing or shows no example."""
+    has_example = re.compile(r"^Examples\n-{8}\n(.*\n)*>>> ", re.MULTILINE)
+    return [
+        name
+        for name, value in objects
+        if not (needs_no_example(value) or has_example.search(inspect.getdoc(value) or ""))
+    ]
+
+
+def test_public_objects_show_an_example() -> None:
+    assert set(without_examples(public_objects())) == WITHOUT_EXAMPLES
+
+
+def test_missing_example_is_noticed() -> None:
+    def documented() -> None:
+        """Do nothing.
+
+        Examples
+        --------
+        >>> None
+        """
+
+    def named_only() -> None:
+        """Do nothing. Examples would go here."""
+
+    def bare() -> None: ...
+
+    objects = [(f.__name__, f) for f in (documented, named_only, bare)]
+    assert without_examples(objects) == ["named_only", "bare"]
+
+
+def test_readme_examples_run(elsewhere: Path) -> None:
+    readme = ROOT / "README.md"
+    blocks = list(
+        re.finditer(r"^```python\n(.*?)^```", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    )
+    assert blocks, "README.md shows no Python"
+    namespace: dict[str, object] = {"__name__": "readme"}
+    for block in blocks:
+        # Blank lines before the code make a traceback point at the line of the README.
+        first = readme.read_text(encoding="utf-8")[: block.start(1)].count("\n")
+        exec(compile("\n" * first + block[1], str(readme), "exec"), namespace)

@@ -1,0 +1,119 @@
+"""`import specmargin` is cheap, and every public name is there when it is asked for."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import specmargin
+
+# The names that users type, and where each one lives.
+MODULES = [
+    "datasets",
+    "exceptions",
+    "graphs",
+    "kernels",
+    "labels",
+    "losses",
+    "model_selection",
+    "objectives",
+    "plots",
+    "problems",
+    "results",
+    "solvers",
+    "spectra",
+]
+NAMES = {
+    "labels": ["encode_labels", "hide_labels"],
+    "problems": ["solve"],
+    "estimators": ["LapSVM", "KTA", "MKL", "STOAM", "STORM"],
+    "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
+    "exceptions": ["SolverError", "DataNotFoundError"],
+    "results": ["Status", "Certificate", "SolveResult"],
+}
+HEAVY = {"matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
+
+
+def run_fresh(code: str) -> str:
+    """Run `code` in a new interpreter, where nothing is imported yet."""
+    env = {name: value for name, value in os.environ.items() if name != "EAGER_IMPORT"}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_import_costs_little_more_than_numpy() -> None:
+    code = (
+        "import numpy, time\n"
+        "start = time.perf_counter()\n"
+        "import specmargin\n"
+        "print(time.perf_counter() - start)"
+    )
+    # Other processes only ever add time: the smallest of several is the import's own.
+    assert min(float(run_fresh(code)) for _ in range(5)) < 0.3
+
+
+def test_import_pulls_in_nothing_heavy() -> None:
+    loaded = run_fresh("import sys, specmargin; print(*{name.split('.')[0] for name in sys.modules})")
+    assert HEAVY & set(loaded.split()) == set()
+
+
+@pytest.mark.parametrize(
+    "module", ["labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels"]
+)
+def test_mathematics_needs_no_cvxpy_and_no_matplotlib(module: str) -> None:
+    loaded = run_fresh(
+        f"import sys, specmargin; specmargin.{module}; print(*{{name.split('.')[0] for name in sys.modules}})"
+    )
+    assert {"cvxpy", "matplotlib"} & set(loaded.split()) == set()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_public_modules_resolve(name: str) -> None:
+    module = getattr(specmargin, name)
+    assert isinstance(module, ModuleType)
+    assert module.__name__ == f"specmargin.{name}"
+
+
+@pytest.mark.parametrize(("module", "name"), [(module, name) for module in NAMES for name in NAMES[module]])
+def test_public_names_resolve_to_their_module(module: str, name: str) -> None:
+    __import__(f"specmargin.{module}")
+    assert getattr(specmargin, name) is getattr(sys.modules[f"specmargin.{module}"], name)
+
+
+def test_first_use_in_any_order() -> None:
+    """A name must not be hidden by a module that loads on the way to it."""
+    names = [name for group in NAMES.values() for name in group]
+    for order in (names, names[::-1]):
+        kinds = run_fresh(
+            f"import specmargin\nprint(*[type(getattr(specmargin, name)).__name__ for name in {order!r}])"
+        )
+        assert "module" not in kinds.split()
+
+
+def test_dir_lists_exactly_the_public_names() -> None:
+    expected = sorted([*MODULES, *(name for group in NAMES.values() for name in group)])
+    assert sorted(dir(specmargin)) == expected
+    assert sorted(specmargin.__all__) == expected
+
+
+def test_stub_exports_what_it_imports() -> None:
+    """Type checkers read ``__all__``, lazy_loader reads the imports: one file, two readers."""
+    source = Path(specmargin.__file__).with_suffix(".pyi").read_text()
+    exported = next(
+        ast.literal_eval(node.value)
+        for node in ast.parse(source).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    )
+    assert sorted(exported) == sorted(specmargin.__all__)
+
+
+def test_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="laplacian_svm"):
+        _ = specmargin.laplacian_svm

@@ -1,0 +1,133 @@
+"""The repository as a package: one version, a whole wheel, nothing of one machine in it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import specmargin
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+# Written in halves, so that this file does not contain what it forbids.
+FORBIDDEN = {
+    "package-index host": re.compile("|".join(["pypi" + r"\.", "python" + r"hosted\."])),
+    "package-index setting": re.compile("|".join(["index" + "-url", "find" + "-links", "trusted" + "-host"])),
+    "home directory": re.compile(r"(?<![\w.])(/ho" + r"me/\w|/Us" + r"ers/\w|[A-Z]:\\Us" + "ers)"),
+}
+
+
+def source_files() -> list[Path]:
+    """List the files that git tracks or would track, or the whole tree where there is no git."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        paths = [ROOT / name for name in listed.split("\0") if name]
+    except (OSError, subprocess.CalledProcessError):
+        skipped = {".git", ".venv", "__pycache__", "build", "dist", "output", "results"}
+        paths = [p for p in ROOT.rglob("*") if not skipped & set(p.relative_to(ROOT).parts)]
+        paths = [p for p in paths if not any(part.endswith("_cache") for part in p.parts)]
+    return [path for path in paths if path.is_file()]
+
+
+def traces(text: str) -> Iterator[str]:
+    """Yield what in `text` belongs to one machine and not to a repository."""
+    for what, pattern in FORBIDDEN.items():
+        if found := pattern.search(text):
+            yield f"{what}: {found[0]!r}"
+    for what, place in (("this checkout", ROOT), ("this user's home", Path.home())):
+        # "/" and "/root" alone are words of other meanings, unless a path goes on behind them.
+        if len(place.parts) > 1 and re.search(rf"(?<![\w.]){re.escape(str(place))}/", text):
+            yield f"absolute path of {what}: '{place}'"
+
+
+def test_no_traces_of_a_machine() -> None:
+    files = source_files()
+    assert ROOT / "specmargin" / "labels.py" in files
+    found = {}
+    for path in files:
+        content = path.read_bytes()
+        if b"\0" in content:
+            continue  # a picture or an archive
+        if listed := list(traces(content.decode("utf-8"))):
+            found[str(path.relative_to(ROOT))] = listed
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://pypi" + ".org/simple",
+        "--extra-index" + "-url x",
+        "pip --find" + "-links wheels",
+        "open('/ho" + "me/someone/data')",
+        f"{ROOT}/pyproject.toml",
+        f"{Path.home()}/.cache",
+    ],
+)
+def test_traces_are_noticed(text: str) -> None:
+    assert list(traces(text))
+
+
+def test_lock_pins_every_dependency_and_names_no_place() -> None:
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in lock
+    entries = [line for line in lock.splitlines() if line and not line.lstrip().startswith("#")]
+    assert all(re.match(r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^\s;]+( ; .+)?$", line) for line in entries), entries
+
+    pinned = {line.split("==")[0].split("[")[0] for line in entries}
+    project = PYPROJECT["project"]
+    asked = [*project["dependencies"], *PYPROJECT["dependency-groups"]["dev"]]
+    asked += [line for extra in project["optional-dependencies"].values() for line in extra]
+    names = {re.match(r"[\w.-]+", line)[0].lower().replace("_", "-") for line in asked}
+    assert names - pinned == set(), "run make lock"
+
+
+def test_lock_installs_without_a_compiler() -> None:
+    """ECOS has no wheels for Python 3.13: there the lock must not list it."""
+    lock = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^ecos==.*$", lock, re.MULTILINE)
+    assert re.search(r"; python_(full_)?version < '3\.13'", line), line
+
+
+def test_one_version_everywhere() -> None:
+    version = PYPROJECT["project"]["version"]
+    assert specmargin.__version__ == version
+    assert importlib.metadata.version("specmargin") == version
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(
+        rf"^## .*\b{re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
+    )
+
+
+def test_wheel_is_whole(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+
+    def tree(folder: str, pattern: str) -> set[str]:
+        return {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
+
+    published = tree("specmargin/experiments/published_data", "*.csv")
+    scripts = {f"specmargin/_gallery/{path.name}" for path in (ROOT / "figures").glob("*.py")}
+    assert published
+    assert scripts
+    assert published | scripts | tree("specmargin", "*.py") <= held
+    assert {"specmargin/py.typed", "specmargin/__init__.pyi"} <= held
+
+    tops = {name.split("/")[0] for name in held}
+    assert tops == {"specmargin", f"specmargin-{specmargin.__version__}.dist-info"}
+    # What `make figures` has drawn in the checkout is no part of the package.
+    assert {name for name in held if name.startswith("specmargin/_gallery/")} == scripts
+    assert any(name.endswith("licenses/LICENSE") for name in held)
