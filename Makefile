@@ -15,7 +15,7 @@ LOCK := requirements.lock
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
 NAMED := $(if $(filter-out file default undefined,$(origin PYTHON)),$(PYTHON))
-READY := $(VENV)/.ready$(if $(NAMED),-$(notdir $(NAMED)))
+READY := $(VENV)/.ready$(if $(NAMED),-$(subst /,_,$(NAMED)))
 
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 

@@ -110,8 +110,8 @@ class LabeledKFold:
         labeled = np.flatnonzero(~is_unlabeled(y, self.unlabeled))
         if len(labeled) < self.n_splits:
             raise ValueError(
-                f"y has {len(labeled)} labelled samples for n_splits={self.n_splits} folds (unlabelled "
-                f"are those equal to {self.unlabeled!r}); take at most {len(labeled)} folds or label more samples."
+                f"y has {len(labeled)} labelled samples for n_splits={self.n_splits} folds (those equal to "
+                f"{self.unlabeled!r} are unlabelled); take at most {len(labeled)} folds or label more samples."
             )
         classes, codes, counts = np.unique(y[labeled], return_inverse=True, return_counts=True)
         if counts.min() < 2:

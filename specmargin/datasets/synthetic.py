@@ -156,7 +156,7 @@ def make_two_spirals(
     n_samples : int, default 194
         Samples in all; class 1, which comes first, gets the odd one.
     noise : float, default 0
-        Standard deviation of the Gaussian noise on each coordinate; neighbouring arms lie 2 apart.
+        Standard deviation of the Gaussian noise on each coordinate; the arms of the two classes lie 1 apart.
     random_state : int, Generator or None
         Seed of ``numpy.random.default_rng``; of no effect without noise.
 

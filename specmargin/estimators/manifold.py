@@ -175,7 +175,13 @@ class LapSVM(SemiSupervisedClassifier):
                 )
             L = laplacian(self._adjacency(X, labels, graph), normalized=self.normalized, power=self.power)
         return objectives.LapSVM(
-            K, L, binary, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
+            K,
+            L,
+            binary,
+            loss=self.loss,
+            gamma_A=self.gamma_A,
+            gamma_I=self.gamma_I,
+            fit_intercept=self.fit_intercept,
         )
 
     def _solve(self, objective: objectives.LapSVM) -> SolveResult:
@@ -207,7 +213,9 @@ class LapSVM(SemiSupervisedClassifier):
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         labels = self._labels(X, y)
         if not labels.is_binary:
-            raise ValueError(f"{len(labels.classes)} classes make as many problems; build them one against the rest.")
+            raise ValueError(
+                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
+            )
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         graph = None if graph is None else check_adjacency(graph, X.shape[0])
         return problems.lapsvm_dual(self._objective(X, self._gram(X), labels, labels, graph))

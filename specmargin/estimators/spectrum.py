@@ -261,7 +261,9 @@ class STOAM(_SpectrumClassifier):
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         from specmargin import problems
 
-        return self._cvxpy(problems.stoam(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps)))
+        return self._cvxpy(
+            problems.stoam(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps))
+        )
 
 
 @_documented

@@ -44,7 +44,12 @@ logger = logging.getLogger(__name__)
 _DATA_VARIABLE = "SPECMARGIN_DATA"
 _REPORTED = ("parameters", "certificates", "results", "data")
 # A change here cannot change what compute returns.
-_NOT_COMPUTING = ("plots/", "report/", "cli.py", "experiments/gallery.py", "experiments/provenance.py")
+_NOT_COMPUTING = (
+    "plots/",
+    "report/",
+    "cli.py",
+    *(f"experiments/{name}.py" for name in ("gallery", "artifacts", "progress", "provenance")),
+)
 
 
 @dataclass(frozen=True)

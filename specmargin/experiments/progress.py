@@ -28,7 +28,8 @@ def figure_bars(names: Sequence[str], enabled: bool) -> Iterator[Report]:
     Yields
     ------
     callable
-        Takes a name and one of ``"computing"``, ``"waiting or running"``, ``"drawing"``, ``"done"``, ``"failed"``.
+        Takes a name and one of ``"computing"``, ``"waiting or running"``, ``"drawing"``, ``"done"`` and
+        ``"failed"``.
     """
     if not enabled:
         yield lambda name, stage: None

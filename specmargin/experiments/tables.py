@@ -139,7 +139,17 @@ class Line:
         return self.mean - self.published_mean
 
 
-_COLUMNS = ("dataset", "method", "tuning", "reproduced", "splits", "published", "source", "difference", "note")
+_COLUMNS = (
+    "dataset",
+    "method",
+    "tuning",
+    "reproduced",
+    "splits",
+    "published",
+    "source",
+    "difference",
+    "note",
+)
 
 
 @dataclass(frozen=True)
@@ -318,7 +328,9 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
 def _versions(provenance: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version)
     git = provenance.get("git")
-    commit = f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
+    commit = (
+        f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
+    )
     return f"versions: {versions}{commit}; {provenance['platform']}"
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.optimize import isotonic_regression
 
 from specmargin.typing import FloatArray, IntArray
 
@@ -94,6 +95,26 @@ class SpectrumCone:
         tail = np.append(delta, 0.0)
         ends = self._ends
         return np.maximum(np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]]), 0.0)
+
+    def best_for(self, v: FloatArray) -> FloatArray:
+        """Return the spectrum of sum one that minimises sum_j v_j^2 / delta_j, in closed form.
+
+        Without an order delta_j is proportional to |v_j|; an order replaces v_j^2 by its nonincreasing isotonic
+        regression, blocks of ties by their mean.
+        """
+        squares = v**2
+        if not self.order:
+            delta = np.sqrt(squares)
+        else:
+            sizes = np.diff(np.concatenate([[0], self._ends])).astype(float)
+            means = np.diff(self.sums(squares)[1:], prepend=0.0) / sizes
+            if len(means):
+                pooled = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x
+            else:
+                pooled = means
+            delta = np.concatenate([[abs(v[0])], np.repeat(np.sqrt(pooled), sizes.astype(int))])
+        total = float(delta.sum())
+        return delta / total if total > 0 else self.weights(np.full(self.m, 1.0 / self.c.sum()))
 
     def matrix(self) -> FloatArray:
         """Return A, (m, q), for small problems and for CVXPY."""

@@ -53,7 +53,9 @@ def _labeled_rows(spectrum: Spectrum, labels: Labels) -> FloatArray:
     """Return sqrt(n) U at the labelled samples, after checking that the two belong together."""
     n = spectrum.eigenvectors.shape[0]
     if not labels.is_binary:
-        raise ValueError("spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes.")
+        raise ValueError(
+            "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
+        )
     if labels.n_samples != n:
         raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
     return np.sqrt(n) * spectrum.eigenvectors[labels.labeled]
@@ -160,9 +162,12 @@ class SpectrumMargin:
 
     def value(self, v: FloatArray, b: float, delta: FloatArray) -> float:
         """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""
+        return self._norm(v, delta) + float(self.loss.value(self.labels.sign * (self.U @ v + b)).sum())
+
+    @staticmethod
+    def _norm(v: FloatArray, delta: FloatArray) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
-            norm = np.where(v == 0, 0.0, v**2 / delta).sum()
-        return float(0.5 * norm + self.loss.value(self.labels.sign * (self.U @ v + b)).sum())
+            return 0.5 * float(np.where(v == 0, 0.0, v**2 / delta).sum())
 
     def dual_bound(self, gamma: FloatArray) -> float:
         """Return the dual objective at balanced multipliers: a lower bound on the optimum."""
@@ -170,8 +175,10 @@ class SpectrumMargin:
         conjugate = self.loss.dual_value(self.labels.sign * gamma).sum()
         return float(conjugate - self.rho * (S / self.cone.c).max() - self.eps * S.sum())
 
-    def repair(self, gamma: FloatArray, kappa: FloatArray, b: float) -> SpectrumPoint:
-        """Return a feasible point near a candidate.
+    def repair(
+        self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None
+    ) -> SpectrumPoint:
+        """Return the best feasible point near a candidate.
 
         Parameters
         ----------
@@ -181,20 +188,35 @@ class SpectrumMargin:
             Multipliers of its quadratic constraints, less eps: `SpectrumCone.drops` of a spectrum, less eps.
         b : float
             Intercept: the multiplier of 1'gamma = 0.
+        v : ndarray of shape (q,), optional
+            Coefficients, where the solver has them. They are as exact as its feasibility, while delta * z, which is
+            taken otherwise, inherits the error of delta: the loss then shows it times C.
         """
         y = self.labels.sign
         gamma = self.loss.repair_multipliers(y, gamma)
         kappa = np.maximum(kappa, 0.0)
         total = float(self.cone.c @ kappa)
-        kappa = kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+        kappa = (
+            kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+        )
         delta = self.cone.weights(kappa + self.eps)
-        v = delta * (self.U.T @ gamma)
-        scale, b = self.loss.repair_decisions(y, self.U @ v, b)
-        return SpectrumPoint(gamma, kappa, delta, scale * v, b)
+        candidates = [(delta, delta * (self.U.T @ gamma))]
+        if v is not None:
+            candidates.append((delta, v))
+            if self.eps == 0:
+                candidates.append((self.cone.best_for(v), v))
+        points = []
+        for spectrum, coefficients in candidates:
+            scale, offset = self.loss.repair_decisions(y, self.U @ coefficients, b)
+            drops = kappa if spectrum is delta else self.cone.drops(spectrum)
+            points.append(SpectrumPoint(gamma, drops, spectrum, scale * coefficients, offset))
+        return min(points, key=self.primal_objective)
 
-    def certificate(self, gamma: FloatArray, kappa: FloatArray, b: float) -> Certificate:
+    def certificate(
+        self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None
+    ) -> Certificate:
         """Measure the gap at the feasible point nearest to a candidate; the parameters are those of `repair`."""
-        return self.certify(self.repair(gamma, kappa, b), gamma, kappa)
+        return self.certify(self.repair(gamma, kappa, b, v), gamma, kappa)
 
     def certify(
         self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
@@ -204,7 +226,11 @@ class SpectrumMargin:
         S = self.cone.sums((self.U.T @ point.gamma) ** 2 / 2)
         slack = self.cone.c * (S / self.cone.c).max() - S
         moved = 0.0 if kappa is None else abs(float(self.cone.c @ kappa) / self.rho - 1.0)
-        shift = 0.0 if gamma is None else float(np.abs(point.gamma - gamma).max() / max(1e-300, np.abs(gamma).max()))
+        shift = (
+            0.0
+            if gamma is None
+            else float(np.abs(point.gamma - gamma).max() / max(1e-300, np.abs(gamma).max()))
+        )
         return Certificate(
             primal_objective=primal,
             dual_objective=dual,
@@ -216,9 +242,7 @@ class SpectrumMargin:
     def primal_objective(self, point: SpectrumPoint) -> float:
         """Return `value` at a repaired point, whose decisions touch the bound B up to rounding."""
         f = np.clip(self.U @ point.v + point.b, -self.B, self.B)
-        support = point.delta > 0
-        norm = (point.v[support] ** 2 / point.delta[support]).sum()
-        return float(0.5 * norm + self.loss.value(self.labels.sign * f).sum())
+        return self._norm(point.v, point.delta) + float(self.loss.value(self.labels.sign * f).sum())
 
 
 @dataclass(frozen=True, eq=False)

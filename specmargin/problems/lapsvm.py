@@ -150,7 +150,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     def recover(current: LapSVM) -> Recovered:
         alpha = V[:, kept] @ (np.asarray(w.value) / root)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
-        theta = y * np.asarray(constraints["margin"].dual_value) / current.scale
+        theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decision(alpha, offset)
         certificate = current.certificate(
             alpha, offset, theta, a=current.reduction.X @ (current.repair_multipliers(theta) / 2)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import cvxpy as cp
 import numpy as np
@@ -37,12 +37,16 @@ __all__ = ["Form", "mkl", "stoam", "storm"]
 Form = Literal["literal", "chained", "compact", "primal"]
 
 
+_Candidate: TypeAlias = tuple[FloatArray, FloatArray, float, FloatArray]
+"""gamma, kappa less eps, b and v, as `SpectrumMargin.repair` takes them."""
+
+
 @dataclass
 class _Parts:
     """A problem in the making."""
 
     objective: Any
-    candidate: Callable[[SpectrumMargin], tuple[FloatArray, FloatArray, float]]
+    candidate: Callable[[SpectrumMargin], _Candidate]
     variables: dict[str, cp.Variable] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
 
@@ -102,8 +106,8 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     parts = forms[form](obj, C, B)
 
     def recover(current: SpectrumMargin) -> Recovered:
-        gamma, kappa, b = parts.candidate(current)
-        point = current.repair(gamma, kappa, b)
+        gamma, kappa, b, v = parts.candidate(current)
+        point = current.repair(gamma, kappa, b, v)
         variables = {
             "delta": point.delta,
             "kappa": point.kappa + current.eps,
@@ -143,7 +147,9 @@ def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     'STOAM compact'
     """
     if not obj.order or np.isfinite(obj.B):
-        raise ValueError(f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl.")
+        raise ValueError(
+            f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl."
+        )
     return storm(obj, form)
 
 
@@ -169,6 +175,10 @@ def mkl(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     return storm(obj, form)
 
 
+def _dual(constraint: Any) -> float:
+    return float(np.ravel(constraint.dual_value)[0])
+
+
 def _flat(constraints: dict[str, Any]) -> list[Any]:
     flat: list[Any] = []
     for constraint in constraints.values():
@@ -176,17 +186,28 @@ def _flat(constraints: dict[str, Any]) -> list[Any]:
     return flat
 
 
-def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> tuple[Any, Any, dict[str, Any], Any]:
+def _multipliers(
+    obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None
+) -> tuple[Any, Any, dict[str, Any], Any]:
     """Return gamma, the linear objective, the variables and the constraints that eq. 16 has on its multipliers."""
     y = obj.labels.sign
-    alpha = cp.Variable(len(y), name="alpha", nonneg=True)
+    alpha = cp.Variable(len(y), name="alpha")
     variables = {"alpha": alpha}
     gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
     if B is not None:
         beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
         eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
         gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    return gamma, value, variables, {"balance": cp.sum(gamma) == 0, "box": alpha <= C}
+    return (
+        gamma,
+        value,
+        variables,
+        {
+            "balance": cp.sum(gamma) == 0,
+            "box": alpha <= C,
+            "nonnegative": alpha >= 0,
+        },
+    )
 
 
 def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
@@ -199,9 +220,17 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
         for r in range(obj.cone.m)
     ]
 
-    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
-        kappa = np.array([float(np.ravel(row.dual_value)[0]) for row in constraints["sums"]])
-        return np.asarray(gamma.value), kappa - current.eps, float(constraints["balance"].dual_value)
+    def candidate(current: SpectrumMargin) -> _Candidate:
+        kappa = np.array([_dual(row) for row in constraints["sums"]]) - current.eps
+        b, multipliers = _dual(constraints["balance"]), np.asarray(gamma.value)
+        # Stationarity in alpha: y f = 1 - (slack of the margin) + (surplus over it).
+        f = obj.labels.sign * (1.0 - constraints["box"].dual_value + constraints["nonnegative"].dual_value)
+        delta = current.cone.weights(np.maximum(kappa + current.eps, 0.0))
+        kernel = (current.U * delta) @ current.U.T
+        multipliers_for_v = multipliers + np.linalg.pinv(kernel, rcond=1e-10, hermitian=True) @ (
+            f - b - kernel @ multipliers
+        )
+        return multipliers, kappa, b, delta * (current.U.T @ multipliers_for_v)
 
     return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
@@ -238,9 +267,9 @@ def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau - lam >= S
 
-    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
-        kappa = np.asarray(constraints["sums"].dual_value)
-        return np.asarray(gamma.value), kappa - current.eps, float(constraints["balance"].dual_value)
+    def candidate(current: SpectrumMargin) -> _Candidate:
+        kappa = np.asarray(constraints["sums"].dual_value) - current.eps
+        return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
 
     return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
@@ -262,16 +291,18 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
         middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True)
         low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True)
         high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True)
-        lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
+        lines = cp.hstack(
+            [low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h]
+        )
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
     S, squares = _squares(obj, gamma)
     constraints |= squares
     constraints["sums"] = obj.cone.c * tau >= S
 
-    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+    def candidate(current: SpectrumMargin) -> _Candidate:
         kappa = np.asarray(constraints["sums"].dual_value)
-        return np.asarray(gamma.value), kappa, float(constraints["balance"].dual_value)
+        return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
 
     objective = value - obj.rho * tau
     if obj.eps > 0:
@@ -290,7 +321,9 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
     if cone.order:
         ends = np.asarray(cone.ends)
         following = ends[:-1] + 1
-        constraints["order"] = cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
+        constraints["order"] = (
+            cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
+        )
         inside = np.setdiff1d(np.arange(1, q - 1), ends)
         if len(inside):
             constraints["ties"] = delta[inside] == delta[inside + 1]
@@ -298,11 +331,15 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
         constraints["order"] = delta >= obj.eps
     constraints["cones"] = cp.SOC(t + delta, cp.vstack([np.sqrt(2) * v, t - delta]), axis=0)
 
-    def candidate(current: SpectrumMargin) -> tuple[FloatArray, FloatArray, float]:
+    def candidate(current: SpectrumMargin) -> _Candidate:
         gamma = y * np.asarray(constraints["margin"].dual_value)
         if B is not None:
-            gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
-        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value)
+            gamma = (
+                gamma
+                - np.asarray(constraints["upper"].dual_value)
+                + np.asarray(constraints["lower"].dual_value)
+            )
+        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value), np.asarray(v.value)
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
     return _Parts(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)

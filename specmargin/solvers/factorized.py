@@ -82,7 +82,13 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveR
     return SolveResult(
         problem="LapRLS" if name == "squared" else "LapSVM",
         status=status,
-        variables={"alpha": alpha, "b": np.asarray(b), "f": obj.decision(alpha, b), "v": v, "beta": 2.0 * y * v},
+        variables={
+            "alpha": alpha,
+            "b": np.asarray(b),
+            "f": obj.decision(alpha, b),
+            "v": v,
+            "beta": 2.0 * y * v,
+        },
         duals={"balance": np.asarray(b)},
         certificate=certificate,
         history=history,

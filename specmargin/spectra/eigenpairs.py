@@ -122,7 +122,8 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
         given = cast(LaplacianLike, W)
         if normalized and not given.normalized:
             raise ValueError(
-                "normalized=True, but the Laplacian passed is combinatorial; build it with laplacian(W, normalized=True)."
+                "normalized=True, but the Laplacian passed is combinatorial; "
+                "build it with laplacian(W, normalized=True)."
             )
         return given.matrix, given.degrees, given.normalized, given.power
     if hasattr(W, "adjacency") and hasattr(W, "is_directed"):
@@ -140,11 +141,14 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     if fault:
         raise ValueError(f"the adjacency {fault}; graphs.check_adjacency(W) says where, or cleans it.")
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
-    return (L + L.T) / 2, np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
+    L = sp.csr_array((L + L.T) / 2)
+    L.eliminate_zeros()  # a stored zero would count as an edge between components
+    return L, np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
 
 
-def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray,
-SparseArray]:
+def _null_space(
+    L: SparseArray, degrees: FloatArray, normalized: bool, q: int
+) -> tuple[FloatArray, SparseArray]:
     """Return the first columns of the null space (n, min(c, q)), and all of it as a sparse basis (n, c)."""
     n = len(degrees)
     c, index = csgraph.connected_components(L, directed=False)
@@ -166,9 +170,10 @@ SparseArray]:
         if isolated[j]:
             columns[inside, j] = 1.0
             continue
-        # Constant (times the root) on the larger components and on this one, orthogonal to all columns
-        before. columns[inside, j] = root[inside] * np.sqrt(below[j - 1] / (mass[j] * below[j])) larger = rank
-        < j columns[larger, j] = -root[larger] * np.sqrt(mass[j] / (below[j - 1] * below[j]))
+        # Constant (times the root) here and on the larger components, orthogonal to the columns before.
+        columns[inside, j] = root[inside] * np.sqrt(below[j - 1] / (mass[j] * below[j]))
+        larger = rank < j
+        columns[larger, j] = -root[larger] * np.sqrt(mass[j] / (below[j - 1] * below[j]))
     columns[:, 1:] = _signed(columns[:, 1:])
     return columns, basis
 
@@ -194,14 +199,13 @@ def _arpack(
     while (left := n - c - vectors.shape[1]) > 0:
         try:
             rest, _ = _top(L, basis, vectors, 1, bound, max(tol, _SEARCH_TOL), rng)
-            missed = bound - rest.max() < values[k - 1] - _MISSED * bound
-            if not missed:
-                break
-            _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
-            _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)
         except SolverError:
-            _LOGGER.debug("the search for passed-over eigenvectors did not converge")
+            _LOGGER.debug("the search for passed-over eigenvectors did not converge: nothing stands out")
             break
+        if bound - rest.max() >= values[k - 1] - _MISSED * bound:
+            break
+        _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
+        _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)
         values, vectors = _rayleigh_ritz(L, np.linalg.qr(np.column_stack([vectors, extra]))[0])
         values, vectors = values[:k], vectors[:, :k]
     return values, vectors

@@ -50,6 +50,7 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
 
     Examples
     --------
+    >>> from specmargin.spectra import laplacian_eigenpairs
     >>> W = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
     >>> s = laplacian_eigenpairs(W, q=2, normalized=True)
     >>> bool(np.allclose(nystrom(s, W[:1])[:, 0], s.eigenvectors[0, 0]))

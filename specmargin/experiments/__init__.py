@@ -1,0 +1,50 @@
+"""Experiments: splits, protocols of tuning, resumable sweeps, published numbers, tables.
+
+Describe the work as `Cell` s, write a function that computes one (mostly a call of `evaluate`), and give both to
+`run_sweep`. `select` chooses the parameters afterwards, `compare` puts the published numbers beside, and `run_table`
+makes any table of the register `TABLES`.
+"""
+
+from specmargin.experiments.evaluation import evaluate
+from specmargin.experiments.protocol import (
+    FixedSetting,
+    LabeledFolds,
+    Tuning,
+    UnlabeledPoints,
+    ValidationSet,
+    select,
+)
+from specmargin.experiments.published import published, published_parameters, published_sizes
+from specmargin.experiments.records import Cell, Row, from_frame, to_frame
+from specmargin.experiments.splits import Split, published_splits, random_splits
+from specmargin.experiments.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
+from specmargin.experiments.tables import TABLES, Reference, TableReport, compare, run_table
+
+__all__ = [
+    "Split",
+    "published_splits",
+    "random_splits",
+    "evaluate",
+    "Tuning",
+    "ValidationSet",
+    "LabeledFolds",
+    "UnlabeledPoints",
+    "FixedSetting",
+    "select",
+    "Cell",
+    "Row",
+    "run_sweep",
+    "read_sweep",
+    "StaleResultsError",
+    "SweepInterruptedError",
+    "to_frame",
+    "from_frame",
+    "published",
+    "published_parameters",
+    "published_sizes",
+    "Reference",
+    "TableReport",
+    "TABLES",
+    "compare",
+    "run_table",
+]

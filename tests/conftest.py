@@ -1,0 +1,70 @@
+"""Fixtures of the whole suite, and the list of data tests that ran without the real data."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Generator, Mapping
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pytest
+
+_RAN_ON_BUNDLED = pytest.StashKey[list[str]]()
+
+# Reproducible: the same examples in every run. No deadline: the first call may import scikit-learn.
+hypothesis.settings.register_profile("specmargin", deadline=None, derandomize=True, max_examples=60)
+hypothesis.settings.load_profile("specmargin")
+
+
+def _data_folder() -> Path | None:
+    folder = os.environ.get("SPECMARGIN_DATA")
+    return Path(folder).expanduser() if folder else None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    folder = _data_folder()
+    if folder is not None and not folder.is_dir():
+        raise pytest.UsageError(f"SPECMARGIN_DATA={folder} is no folder; correct or unset it.")
+    config.stash[_RAN_ON_BUNDLED] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator:
+    report = yield
+    if report.when == "call" and _data_folder() is None and item.get_closest_marker("data"):
+        item.config.stash[_RAN_ON_BUNDLED].append(item.nodeid)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    names = config.stash[_RAN_ON_BUNDLED]
+    if names:
+        terminalreporter.section("ran on bundled data: SPECMARGIN_DATA names no folder")
+        for name in names:
+            terminalreporter.line(name)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Seeded alike in every test."""
+    return np.random.default_rng(20090412)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path | None:
+    """Folder of the real data, or None."""
+    return _data_folder()
+
+
+@pytest.fixture(scope="session")
+def tol() -> Mapping[str, float]:
+    """The table of `tests/tolerances.py`, which importlib mode cannot import by name."""
+    path = Path(__file__).with_name("tolerances.py")
+    spec = importlib.util.spec_from_file_location("specmargin_tolerances", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.TOL

@@ -1,0 +1,263 @@
+"""Finding, checking and reading archives; on the real ones where a data folder is given."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from specmargin import datasets
+from specmargin.datasets import fetch, registry
+from specmargin.exceptions import DataNotFoundError, SpecmarginError
+
+Archive = Callable[[str], Path]
+
+
+def write(folder: Path, name: str, **arrays: Any) -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name}.npz"
+    np.savez(path, **arrays)
+    return path
+
+
+def tiny(folder: Path, name: str = "g10n", shift: float = 0.0) -> Path:
+    return write(folder, name, X=np.arange(8.0).reshape(4, 2) + shift, y=np.array([-1, 1, 1, -1], np.int16))
+
+
+# The published archives, or made ones of the same layout and sizes.
+
+
+@pytest.mark.data
+def test_archives_are_as_published(archive: Archive, published: tuple[str, Any]) -> None:
+    name, facts = published
+    data = datasets.load(name, data_home=archive(name))
+    n = sum(facts.counts)
+    assert data.name == name
+    assert data.X.shape == (n, facts.n_features)
+    assert data.y.dtype == np.intp
+    np.testing.assert_array_equal(data.classes, np.arange(len(facts.counts)))
+    assert tuple(np.bincount(data.y)) == facts.counts
+    assert data.X.dtype == (np.uint8 if name == "mnist" else np.float64)
+    assert sparse.issparse(data.X) == (registry.REGISTRY[name].layout == "sparse")
+    values = data.X.data if sparse.issparse(data.X) else data.X
+    assert np.isfinite(values).all()
+    assert data.sha256 == registry.REGISTRY[name].sha256
+    if facts.splits is None:
+        assert data.labeled_idx is None
+    else:
+        assert data.labeled_idx.shape == facts.splits
+        assert data.labeled_idx.dtype == np.intp
+        for row in data.labeled_idx:
+            assert len(set(row.tolist())) == facts.splits[1]
+            assert row.min() >= 0
+            assert row.max() < n
+            assert set(data.y[row].tolist()) == set(data.classes.tolist())
+    assert data.extras.get("n_train") == facts.n_train
+    if "image_shape" in data.extras:
+        assert np.prod(data.extras["image_shape"]) == facts.n_features
+    assert repr(data).startswith(f"{name}: {n} samples, {facts.n_features} features")
+
+
+@pytest.mark.data
+def test_g50c_has_five_percent_bayes_error(archive: Archive) -> None:
+    data = datasets.load("g50c", data_home=archive("g50c"))
+    error = np.mean((data.X.sum(axis=1) > 0) != data.y)
+    assert abs(error - 0.05) < 4 * np.sqrt(0.05 * 0.95 / 550)
+
+
+@pytest.mark.data
+def test_clock_archive_is_the_formula(archive: Archive, tol: Mapping[str, float]) -> None:
+    data = datasets.load("clock", data_home=archive("clock"))
+    X, y = datasets.make_clock()
+    np.testing.assert_allclose(data.X, X, atol=tol["exact"])
+    np.testing.assert_array_equal(data.y, y)
+
+
+@pytest.mark.data
+def test_two_spirals_archive_is_the_formula(archive: Archive, tol: Mapping[str, float]) -> None:
+    data = datasets.load("two_spirals", data_home=archive("two_spirals"))
+    X, y = datasets.make_two_spirals()
+    for label in (0, 1):
+        np.testing.assert_allclose(data.X[data.y == label], X[y == label], atol=tol["published"])
+
+
+@pytest.mark.data
+def test_two_moons_archive_has_test_points(archive: Archive) -> None:
+    extras = datasets.load("two_moons", data_home=archive("two_moons")).extras
+    assert len(extras["X_test"]) == len(extras["y_test"])
+    assert set(extras["y_test"].tolist()) == {0, 1}
+
+
+@pytest.mark.data
+def test_20news_archive_has_names_and_words(archive: Archive) -> None:
+    data = datasets.load("20news", data_home=archive("20news"))
+    assert data.extras["class_names"][10] == "rec.sport.hockey"
+    assert len(data.extras["vocab"]) == data.X.shape[1]
+    assert data.extras["host"].shape[0] == data.X.shape[0]
+
+
+# Reading.
+
+
+def test_values_survive_and_minus_one_becomes_zero(
+    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None]
+) -> None:
+    register(tiny(tmp_path))
+    data = datasets.load("g10n", data_home=tmp_path)
+    np.testing.assert_array_equal(data.X, np.arange(8.0).reshape(4, 2))
+    np.testing.assert_array_equal(data.y, [0, 1, 1, 0])
+    assert data.source == str(tmp_path / "g10n.npz")
+
+
+def test_sparse_layout(tmp_path: Path, empty_cache: Path, register: Callable[[Path], None]) -> None:
+    dense = np.array([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 0.0]])
+    X = sparse.csr_matrix(dense.astype(np.float32))
+    register(
+        write(
+            tmp_path,
+            "20news",
+            data=X.data,
+            indices=X.indices,
+            indptr=X.indptr,
+            shape=np.array(X.shape),
+            y=np.array([2, 0, 1], np.int16),
+            class_names=np.array(["a", "b", "c"]),
+        )
+    )
+    data = datasets.load("20news", data_home=str(tmp_path))
+    np.testing.assert_array_equal(data.X.toarray(), dense)
+    np.testing.assert_array_equal(data.y, [2, 0, 1])
+    assert data.extras["class_names"] == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "text"),
+    [
+        ({"Z": np.zeros(3)}, "is not an archive of X"),
+        ({"X": np.zeros((3, 2))}, "is not an archive of X"),
+        ({"X": np.zeros((3, 2)), "y": np.zeros(2)}, "3 samples but 2 labels"),
+        ({"X": np.array([{}], dtype=object), "y": np.zeros(1)}, "is not an archive of X"),
+    ],
+)
+def test_wrong_layout(
+    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], arrays: dict[str, Any], text: str
+) -> None:
+    path = write(tmp_path, "g10n", **arrays)
+    register(path)
+    with pytest.raises(SpecmarginError, match=text):
+        datasets.load("g10n", data_home=tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and then nothing", b"\x93NUMPY\x01\x00v\x00{}"])
+def test_not_an_archive(
+    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], content: bytes
+) -> None:
+    path = tmp_path / "g10n.npz"
+    path.write_bytes(content)
+    register(path)
+    with pytest.raises(SpecmarginError, match="is not an archive"):
+        datasets.load("g10n", data_home=tmp_path)
+
+
+def test_mismatch_names_both_hashes_and_the_remedy(tmp_path: Path, empty_cache: Path) -> None:
+    path = tiny(tmp_path)
+    with pytest.raises(SpecmarginError) as caught:
+        datasets.load("g10n", data_home=tmp_path)
+    text = str(caught.value)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() in text
+    assert registry.REGISTRY["g10n"].sha256 in text
+    assert "Delete it" in text
+    assert str(path) in text
+
+
+# Finding.
+
+
+def test_order_of_the_folders(
+    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tiny(folder, shift=k) for k, folder in enumerate([tmp_path / "home", tmp_path / "env", empty_cache])]
+    register(paths[2])
+    assert datasets.load("g10n").source == str(paths[2])
+    monkeypatch.setenv("SPECMARGIN_DATA", str(tmp_path / "env"))
+    register(paths[1])
+    assert datasets.load("g10n").source == str(paths[1])
+    register(paths[0])
+    assert datasets.load("g10n", data_home=tmp_path / "home").source == str(paths[0])
+    # A folder that was named replaces the environment's; the cache stays.
+    paths[0].unlink()
+    register(paths[2])
+    assert datasets.load("g10n", data_home=tmp_path / "home").source == str(paths[2])
+
+
+def test_available(tmp_path: Path, empty_cache: Path) -> None:
+    nothing = datasets.available()
+    assert list(nothing) == list(registry.REGISTRY)
+    assert nothing["digits"] == "scikit-learn"
+    assert nothing["clock"] == "formula"
+    assert {name for name, where in nothing.items() if where is None} == set(nothing) - {"digits", "clock"}
+    path = tiny(tmp_path)
+    assert datasets.available(tmp_path) == {**nothing, "g10n": str(path)}
+
+
+@pytest.mark.parametrize("name", ["g50c", "mac_windows"])
+def test_without_a_public_source(tmp_path: Path, empty_cache: Path, name: str) -> None:
+    with pytest.raises(DataNotFoundError) as caught:
+        datasets.load(name, data_home=tmp_path)
+    text = str(caught.value)
+    assert f"{name}.npz" in text
+    assert str(tmp_path) in text
+    assert "SPECMARGIN_DATA" in text
+    assert "no public source" in text
+    assert ("indptr" in text) == (name == "mac_windows")
+    assert isinstance(caught.value, FileNotFoundError)
+
+
+def test_download_can_be_forbidden(empty_cache: Path) -> None:
+    with pytest.raises(DataNotFoundError, match="download=False"):
+        datasets.load("mnist", download=False)
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(ValueError, match=r"no data set 'iris'.*g50c"):
+        datasets.load("iris")
+
+
+def test_clock_without_a_file(empty_cache: Path) -> None:
+    data = datasets.load("clock")
+    np.testing.assert_array_equal(data.X, datasets.make_clock()[0])
+    assert data.source == "formula"
+    assert data.sha256 is None
+
+
+def test_digits_are_always_there(empty_cache: Path) -> None:
+    data = datasets.load("digits", download=False)
+    X, y = load_digits(return_X_y=True)
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    assert data.extras["image_shape"] == (8, 8)
+
+
+def test_cache_folder_without_pooch(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pooch
+
+    assert fetch.cache_folder() == Path(pooch.os_cache("specmargin"))
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    assert fetch.cache_folder() == Path.home() / ".cache" / "specmargin"
+
+
+def test_registry_is_complete() -> None:
+    for name, entry in registry.REGISTRY.items():
+        assert entry.name == name
+        assert entry.summary
+        assert entry.scaling
+        assert (entry.sha256 is None) == (name == "digits")
+        assert entry.sha256 is None or (len(entry.sha256) == 64 and int(entry.sha256, 16))
+        assert name in datasets.load.__doc__

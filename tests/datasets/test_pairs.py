@@ -1,0 +1,149 @@
+"""The two-class tasks of the papers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from specmargin import datasets
+from specmargin.datasets.pairs import NEWSGROUPS_PAIRS
+
+Archive = Callable[[str], Path]
+PAIR_SIZES = {
+    "baseball-hockey": (994, 999),
+    "pc-mac": (982, 963),
+    "religion-atheism": (628, 799),
+    "windows-xwindows": (985, 988),
+    "mideast-misc": (940, 775),
+}
+
+
+def standardised(X: np.ndarray) -> np.ndarray:
+    """Mean 0 and variance 1, column by column; 0 where a column is constant."""
+    out = np.zeros(X.shape)
+    for j in range(X.shape[1]):
+        if X[:, j].min() < X[:, j].max():
+            out[:, j] = (X[:, j] - X[:, j].mean()) / np.sqrt(np.mean((X[:, j] - X[:, j].mean()) ** 2))
+    return out
+
+
+@pytest.mark.data
+def test_mnist_pair(archive: Archive, tol: Mapping[str, float]) -> None:
+    folder = archive("mnist")
+    X, y = datasets.mnist_pair(3, 8, data_home=folder)
+    assert X.shape == (1000, 784)
+    assert 400 < y.sum() < 600
+    constant = np.ptp(X, axis=0) == 0
+    assert constant.any()
+    assert not X[:, constant].any()
+    np.testing.assert_allclose(X[:, ~constant].mean(axis=0), 0, atol=1e-12)
+    np.testing.assert_allclose(X[:, ~constant].var(axis=0), 1, rtol=tol["linalg"])
+    again, y_again = datasets.mnist_pair(3, 8, data_home=folder)
+    np.testing.assert_array_equal(again, X)
+    np.testing.assert_array_equal(y_again, y)
+    other, _ = datasets.mnist_pair(3, 8, random_state=1, data_home=folder)
+    assert not np.array_equal(other, X)
+
+
+@pytest.mark.data
+def test_mnist_pair_size_is_the_published_one(archive: Archive) -> None:
+    X, y = datasets.mnist_pair(3, 8, n=None, data_home=archive("mnist"))
+    assert X.shape == (13966, 784)
+    np.testing.assert_array_equal(np.bincount(y), [7141, 6825])
+
+
+@pytest.mark.data
+def test_newsgroups_pairs(archive: Archive) -> None:
+    folder = archive("20news")
+    assert PAIR_SIZES.keys() == NEWSGROUPS_PAIRS.keys()
+    for task, sizes in PAIR_SIZES.items():
+        X, y = datasets.newsgroups_pair(task, n=None, data_home=folder)
+        np.testing.assert_array_equal(np.bincount(y), sizes)
+        assert X.shape[0] == sum(sizes)
+    X, y = datasets.newsgroups_pair("pc-mac", data_home=folder)
+    assert X.shape[0] == 1000
+    assert sparse.issparse(X)
+    assert X.format == "csr"
+    assert X.getnnz(axis=0).min() > 0
+    lengths = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    np.testing.assert_allclose(lengths[X.getnnz(axis=1) > 0], 1.0, rtol=1e-12)
+
+
+@pytest.mark.data
+def test_newsgroups_classes_are_in_the_order_of_the_name(archive: Archive) -> None:
+    folder = archive("20news")
+    data = datasets.load("20news", data_home=folder)
+    religion, atheism = (data.extras["class_names"].index(n) for n in ("talk.religion.misc", "alt.atheism"))
+    X, y = datasets.newsgroups_pair("religion-atheism", n=None, data_home=folder)
+    # The numbers of distinct words per message survive tf-idf.
+    for label, group in enumerate((religion, atheism)):
+        expected = np.sort(data.X[data.y == group].getnnz(axis=1))
+        np.testing.assert_array_equal(np.sort(X[y == label].getnnz(axis=1)), expected)
+
+
+def test_tf_idf_by_its_formula(
+    tmp_path: Path, empty_cache: Path, register: Callable[[Path], None], rng: np.random.Generator
+) -> None:
+    counts = rng.poisson(0.7, size=(30, 12)).astype(float)
+    counts[:, 4] = 0
+    counts[:, 0] = 1
+    X = sparse.csr_matrix(counts)
+    groups = NEWSGROUPS_PAIRS["mideast-misc"]
+    path = tmp_path / "20news.npz"
+    np.savez(
+        path,
+        data=X.data,
+        indices=X.indices,
+        indptr=X.indptr,
+        shape=np.array(X.shape),
+        y=np.arange(30) % 3,
+        class_names=np.array(["else", groups[1], groups[0]]),
+    )
+    register(path)
+    got, y = datasets.newsgroups_pair("mideast-misc", n=15, random_state=2, data_home=tmp_path)
+    # Find the rows again by the same draw: a permutation of the rows of the two groups.
+    pool = np.flatnonzero(np.arange(30) % 3 != 0)
+    rows = np.random.default_rng(2).permutation(pool)[:15]
+    np.testing.assert_array_equal(y, (rows % 3 == 1).astype(int))
+    part = counts[rows]
+    part = part[:, part.any(axis=0)]
+    tf = np.where(part > 0, 1 + np.log(np.maximum(part, 1)), 0.0)
+    idf = np.log((1 + 15) / (1 + (part > 0).sum(axis=0))) + 1
+    expected = tf * idf
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(got.toarray(), expected, rtol=1e-12)
+
+
+def test_digits_pair_against_the_bundled_images() -> None:
+    data = datasets.load("digits")
+    X, y = datasets.digits_pair(8, 3, n=None, random_state=0)
+    assert X.shape == (np.isin(data.y, (3, 8)).sum(), 64)
+    rows = np.random.default_rng(0).permutation(np.flatnonzero((data.y == 3) | (data.y == 8)))
+    np.testing.assert_allclose(X, standardised(data.X[rows]), atol=1e-12)
+    np.testing.assert_array_equal(y, data.y[rows] == 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "text"),
+    [
+        ({"a": 3, "b": 3}, ValueError, "two different digits"),
+        ({"a": 3, "b": 10}, ValueError, "10 is no digit"),
+        ({"a": 3, "b": 8, "n": 1000}, ValueError, "n=1000, but digits has 357 samples"),
+        ({"a": 3, "b": 8, "n": 1}, ValueError, "n=1,"),
+        ({"a": 3, "b": 8, "n": 10.5}, TypeError, "float"),
+        ({"a": 3.5, "b": 8}, TypeError, "float"),
+    ],
+)
+def test_digits_pair_refuses(arguments: dict[str, Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        datasets.digits_pair(**arguments)
+
+
+def test_unknown_task() -> None:
+    with pytest.raises(ValueError, match=r"no task 'cats-dogs'.*pc-mac"):
+        datasets.newsgroups_pair("cats-dogs")

@@ -1,0 +1,342 @@
+"""Downloads and conversions, with local files in the place of the network."""
+
+from __future__ import annotations
+
+import bz2
+import collections
+import gzip
+import hashlib
+import http.server
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from specmargin import datasets
+from specmargin.datasets import sources
+from specmargin.exceptions import DataNotFoundError, SpecmarginError
+
+
+def idx(array: np.ndarray) -> bytes:
+    header = bytes([0, 0, 8, array.ndim]) + b"".join(size.to_bytes(4, "big") for size in array.shape)
+    return gzip.compress(header + array.astype(np.uint8).tobytes())
+
+
+@pytest.fixture
+def mnist_files(rng: np.random.Generator) -> dict[str, bytes]:
+    train, test = rng.integers(0, 256, (12, 28, 28)), rng.integers(0, 256, (5, 28, 28))
+    return {
+        "train-images-idx3-ubyte.gz": idx(train),
+        "train-labels-idx1-ubyte.gz": idx(np.arange(12) % 10),
+        "t10k-images-idx3-ubyte.gz": idx(test),
+        "t10k-labels-idx1-ubyte.gz": idx(np.array([9, 8, 7, 6, 5])),
+    }
+
+
+class Network:
+    """Stand-in for `sources.retrieve`: serves files by name, fails for dead hosts, remembers what was asked."""
+
+    def __init__(self, files: dict[str, bytes], dead: tuple[str, ...] = ()) -> None:
+        self.files, self.dead, self.asked = files, dead, []
+
+    def __call__(self, url: str, known_hash: str | None, folder: Path) -> Path:
+        self.asked.append(url)
+        name = url.rsplit("/", 1)[-1]
+        if url.startswith(self.dead) or name not in self.files:
+            raise ConnectionError(f"no route to {url}")
+        path = folder / name
+        path.write_bytes(self.files[name])
+        return path
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Network]:
+    def install(files: dict[str, bytes], dead: tuple[str, ...] = ()) -> Network:
+        fake = Network(files, dead)
+        monkeypatch.setattr(sources, "retrieve", fake)
+        return fake
+
+    return install
+
+
+def test_mnist_is_downloaded_once(
+    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes], rng: np.random.Generator
+) -> None:
+    fake = network(mnist_files)
+    data = datasets.load("mnist")
+    rng = np.random.default_rng(20090412)  # as the fixture drew
+    images = [rng.integers(0, 256, (12, 28, 28)), rng.integers(0, 256, (5, 28, 28))]
+    np.testing.assert_array_equal(data.X, np.concatenate(images).reshape(17, 784))
+    np.testing.assert_array_equal(data.y, [*(np.arange(12) % 10), 9, 8, 7, 6, 5])
+    assert data.X.dtype == np.uint8
+    assert data.extras["n_train"] == 12
+    assert data.sha256 == hashlib.sha256((empty_cache / "mnist.npz").read_bytes()).hexdigest()
+    assert len(fake.asked) == 4
+    again = datasets.load("mnist", download=False)
+    np.testing.assert_array_equal(again.X, data.X)
+    assert len(fake.asked) == 4
+    # Nothing but the archive and its record is left behind.
+    assert sorted(path.name for path in empty_cache.iterdir()) == ["mnist.npz", "mnist.npz.sha256"]
+
+
+def test_download_goes_to_the_named_folder(
+    tmp_path: Path, empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
+) -> None:
+    network(mnist_files)
+    home = tmp_path / "made" / "on demand"
+    assert datasets.load("mnist", data_home=home).source == str(home / "mnist.npz")
+    assert not empty_cache.exists()
+
+
+def test_second_mirror(
+    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
+) -> None:
+    fake = network(mnist_files, dead=(sources.MNIST_MIRRORS[0],))
+    assert datasets.load("mnist").X.shape == (17, 784)
+    assert fake.asked[0].startswith(sources.MNIST_MIRRORS[0])
+    assert fake.asked[-1].startswith(sources.MNIST_MIRRORS[1])
+
+
+@pytest.mark.parametrize("name", ["mnist", "usps"])
+def test_no_network(empty_cache: Path, network: Callable[..., Network], name: str) -> None:
+    fake = network({})
+    with pytest.raises(DataNotFoundError) as caught:
+        datasets.load(name)
+    text = str(caught.value)
+    assert f"{name}.npz" in text
+    assert str(empty_cache) in text
+    assert "ConnectionError" in text
+    assert "X (n, d)" in text
+    for url in fake.asked:
+        assert url.rsplit("/", 1)[0] in text
+    assert len(fake.asked) == 2
+    assert list(empty_cache.iterdir()) == []
+
+
+def test_without_pooch(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataNotFoundError, match=r"pip install 'specmargin\[data\]'"):
+        datasets.load("mnist")
+
+
+def test_folder_that_cannot_be_made(
+    tmp_path: Path, empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
+) -> None:
+    network(mnist_files)
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DataNotFoundError, match="download failed"):
+        datasets.load("mnist", data_home=tmp_path / "file")
+
+
+def test_damaged_conversion_is_noticed(
+    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
+) -> None:
+    network(mnist_files)
+    datasets.load("mnist")
+    path, record = empty_cache / "mnist.npz", empty_cache / "mnist.npz.sha256"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(SpecmarginError) as caught:
+        datasets.load("mnist")
+    assert record.read_text().strip() in str(caught.value)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() in str(caught.value)
+    assert "load again" in str(caught.value)
+
+
+def test_failing_write_leaves_nothing(
+    empty_cache: Path,
+    network: Callable[..., Network],
+    mnist_files: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full_disk(*args: object, **kwargs: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    network(mnist_files)
+    monkeypatch.setattr(np, "savez_compressed", full_disk)
+    with pytest.raises(DataNotFoundError, match="No space left"):
+        datasets.load("mnist")
+    assert list(empty_cache.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "train-images-idx3-ubyte.gz"]
+)
+@pytest.mark.parametrize("content", [b"<html>gone</html>", b"", idx(np.zeros(3)), idx(np.zeros((12, 2)))[:-9]])
+def test_nonsense_from_a_mirror(
+    empty_cache: Path,
+    network: Callable[..., Network],
+    mnist_files: dict[str, bytes],
+    name: str,
+    content: bytes,
+) -> None:
+    network({**mnist_files, name: content})
+    with pytest.raises(DataNotFoundError, match="download failed"):
+        datasets.load("mnist")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"\x00\x00\x09\x01\x00\x00\x00\x01a", "unsigned bytes"),
+        (b"\x00\x00\x08", "unsigned bytes"),
+        (b"\x00\x00\x08\x02\x00\x00\x00\x01", "within its header"),
+        (b"\x00\x00\x08\x01\x00\x00\x00\x03ab", r"shape \(3,\) but holds 2"),
+        (b"\x00\x00\x08\x01\x00\x00\x00\x01ab", r"shape \(1,\) but holds 2"),
+    ],
+)
+def test_read_idx_refuses(content: bytes, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        sources.read_idx(content)
+
+
+def test_usps_from_both_formats(
+    empty_cache: Path, network: Callable[..., Network], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "USPS_SIZES", (7, 4))
+    X = np.round(rng.uniform(-1, 1, (11, 256)), 3)
+    X[X > 0.9] = 0.0  # LIBSVM's format leaves zeros out
+    y = rng.permutation(11) % 10
+
+    def text(rows: range) -> bytes:
+        lines = [f"{y[i]:.4f} " + " ".join(f"{v:.4f}" for v in X[i]) for i in rows]
+        return gzip.compress(("\n".join(lines) + "\n").encode())
+
+    def svmlight(rows: range) -> bytes:
+        lines = [f"{y[i] + 1} " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(X[i]) if v) for i in rows]
+        return bz2.compress(("\n".join(lines) + "\n").encode())
+
+    first, second = (source[0] for source in sources.USPS_SOURCES)
+    files = {
+        "zip.train.gz": text(range(7)),
+        "zip.test.gz": text(range(7, 11)),
+        "usps.bz2": svmlight(range(7)),
+        "usps.t.bz2": svmlight(range(7, 11)),
+    }
+    for dead, used in ((second, first), (first, second)):
+        fake = network(files, dead=(dead,))
+        data = datasets.load("usps")
+        np.testing.assert_allclose(data.X, X, atol=1e-7)
+        np.testing.assert_array_equal(data.y, y)
+        assert data.extras["n_train"] == 7
+        assert data.extras["image_shape"] == (16, 16)
+        assert fake.asked[-1].startswith(used)
+        (empty_cache / "usps.npz").unlink()
+    monkeypatch.setattr(sources, "USPS_SIZES", (8, 3))
+    with pytest.raises(DataNotFoundError, match="hold 7 and 4 images of 256 pixels"):
+        datasets.load("usps")
+
+
+def message(sender: str, subject: str, body: str) -> str:
+    return f"From: {sender}\nSubject: {subject}\nOrganization: Acme secret\n\n{body}"
+
+
+def test_count_words_against_counting() -> None:
+    texts = [
+        message("ann@mail.example", "Re: the Puck", "The puck, the PUCK! x86 486dx a b2b " + "z" * 25),
+        message("bob@mail.example", "goalie", "b2b goalie_puck can't " + "z" * 26 + " acme"),
+        message("eve@mail.example", "none", "x86 can't " + "z" * 25 + "\n\nSubject: not a header acme"),
+        "Subject: no body at all: puck",
+    ]
+    counts, vocab = sources.count_words(texts)
+    reference = []
+    for text in texts:
+        head, _, body = text.partition("\n\n")
+        subject = next(line for line in head.split("\n") if line.startswith("Subject:"))[8:]
+        runs = re.split("[^a-z0-9]+", (subject + "\n" + body).lower())
+        words = [run for run in runs if 2 <= len(run) <= 25 and run[0].isalpha()]
+        reference.append(collections.Counter(words))
+    often = {word for word in set().union(*reference) if sum(word in part for part in reference) >= 2}
+    assert [word.decode() for word in vocab] == sorted(often)
+    assert {"acme", "b2b", "can", "x86", "puck", "z" * 25} <= often
+    assert not {"secret", "mail", "486dx", "dx"} & often
+    for row, part in zip(counts.toarray(), reference, strict=True):
+        assert row.tolist() == [part[word] for word in sorted(often)]
+
+
+def test_newsgroups_conversion(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["rec.sport.baseball", "rec.sport.hockey"]
+    parts = {
+        "train": ([1, 0, 0], [20, 9, 100], ["puck ice", "ball bat", "ball ice"]),
+        "test": ([1, 1], [3, 2], ["puck puck", "ice puck"]),
+    }
+
+    def fake(*, data_home: Path, subset: str, shuffle: bool) -> SimpleNamespace:
+        assert not shuffle
+        target, number, bodies = parts[subset]
+        return SimpleNamespace(
+            data=[message("x", "y", body) for body in bodies],
+            target=np.array(target),
+            filenames=np.array([f"{data_home}/{names[t]}/{i}" for t, i in zip(target, number, strict=True)]),
+            target_names=names,
+        )
+
+    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", fake)
+    data = datasets.load("20news")
+    assert data.extras["vocab"].tolist() == [b"ball", b"ice", b"puck"]
+    # Within train and test by class, then by the number of the message.
+    assert data.extras["doc_id"].tolist() == [9, 100, 20, 2, 3]
+    assert data.y.tolist() == [0, 0, 1, 1, 1]
+    assert data.X.toarray().tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1], [0, 1, 1], [0, 0, 2]]
+    assert data.extras["n_train"] == 3
+    assert data.extras["class_names"] == tuple(names)
+    X, y = datasets.newsgroups_pair("baseball-hockey", n=None)
+    assert X.shape == (5, 3)
+    assert y.sum() == 3
+
+
+def test_newsgroups_without_network(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def offline(**kwargs: object) -> None:
+        raise OSError("name resolution failed")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", offline)
+    with pytest.raises(DataNotFoundError, match="name resolution failed"):
+        datasets.load("20news")
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Path]]:
+    """A web server on this machine; yields its address and its folder."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args: object) -> None:
+            super().__init__(*args, directory=str(folder))
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    for variable in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(variable, "127.0.0.1")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as running:
+        thread = threading.Thread(target=running.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_port}/", folder
+        running.shutdown()
+        thread.join()
+
+
+def test_pooch_itself(
+    server: tuple[str, Path],
+    empty_cache: Path,
+    mnist_files: dict[str, bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    address, folder = server
+    for name, content in mnist_files.items():
+        (folder / name).write_bytes(content)
+    md5 = {name: f"md5:{hashlib.md5(content).hexdigest()}" for name, content in mnist_files.items()}
+    monkeypatch.setattr(sources, "MNIST_MIRRORS", (f"{address}absent/", address))
+    monkeypatch.setattr(sources, "MNIST_FILES", md5)
+    assert datasets.load("mnist").X.shape == (17, 784)
+    (empty_cache / "mnist.npz").unlink()
+    # A mirror that serves something else is refused by the hash.
+    (folder / "t10k-labels-idx1-ubyte.gz").write_bytes(idx(np.array([1, 1, 1, 1, 1])))
+    with pytest.raises(DataNotFoundError, match="does not match the known hash"):
+        datasets.load("mnist")
+    assert not (empty_cache / "mnist.npz").exists()

@@ -1,0 +1,266 @@
+"""The runner of the figure scripts, on scripts written for the tests."""
+
+import hashlib
+import json
+import os
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.experiments.artifacts import read_data, strict_json, write_data
+from specmargin.experiments.gallery import FigureError, available_figures, run_figures
+from specmargin.experiments.progress import figure_bars
+
+GOOD = '''
+"""A parabola.
+
+More about it.
+"""
+import os
+from pathlib import Path
+import numpy as np
+from specmargin.plots import subplots
+
+def compute(quick, seed=0):
+    log = Path(__file__).with_name("log.txt")
+    log.write_text(log.read_text() + "x" if log.exists() else "x")
+    x = np.linspace(-1, 1, 5 if quick else 9)
+    return {
+        "x": x, "curves": {"parabola": x**2 + seed}, "notes": ["a", None, (1, np.float64(2.5))],
+        "parameters": {"power": 2, "B": np.inf}, "certificates": {"fit": 1e-12}, "results": {"top": x.max()},
+        "data": {"parabola": {"kind": "formula", "sha256": None}}, "solvers": ["none"],
+        "folder": os.environ.get("SPECMARGIN_DATA", ""),
+    }
+
+def draw(data):
+    figure, axes = subplots(width="column")
+    axes[0, 0].plot(data["x"], data["curves"]["parabola"])
+    return figure
+'''
+BAD = '''
+"""Fails."""
+def compute(quick, seed=0):
+    raise ZeroDivisionError("on purpose")
+def draw(data):
+    raise AssertionError("never reached")
+'''
+
+
+@pytest.fixture
+def scripts(tmp_path):
+    folder = tmp_path / "scripts"
+    folder.mkdir()
+    (folder / "good.py").write_text(textwrap.dedent(GOOD).lstrip())
+    return folder
+
+
+def run(scripts, *names, **options):
+    settings = {
+        "out": scripts.parent / "out",
+        "progress": False,
+        "formats": ("png",),
+        "quick": True,
+        **options,
+    }
+    return run_figures(names, folder=scripts, **settings)
+
+
+def n_computed(scripts):
+    return len((scripts / "log.txt").read_text())
+
+
+def test_lists_scripts_by_the_first_line_without_running_them(scripts):
+    (scripts / "another.py").write_text('"""Another.\n\nText."""\nraise SystemExit\n')
+    (scripts / "_helper.py").write_text('"""Not a figure."""\n')
+    assert available_figures(scripts) == {"another": "Another.", "good": "A parabola."}
+
+
+def test_the_packages_own_gallery_is_found():
+    assert {"two_moons", "clock", "spectra"} <= available_figures().keys()
+    assert all(available_figures().values())
+
+
+def test_unknown_name_lists_what_exists(scripts):
+    with pytest.raises(ValueError, match=r"no figure wrong; the names are good"):
+        run(scripts, "wrong")
+
+
+def test_missing_folders_are_named(scripts, tmp_path):
+    with pytest.raises(SpecmarginError, match="no folder of figure scripts"):
+        available_figures(tmp_path / "nowhere")
+    with pytest.raises(DataNotFoundError, match="no data folder"):
+        run(scripts, data=tmp_path / "nowhere")
+
+
+def test_writes_figure_data_and_sidecar(scripts):
+    (result,) = run(scripts, seed=3, formats=("pdf", "png", "svg"))
+    out = scripts.parent / "out"
+    assert [path.name for path in result.paths] == ["good.pdf", "good.png", "good.svg"]
+    assert all(path.stat().st_size > 500 for path in result.paths)
+    assert sorted(path.name for path in out.iterdir()) == sorted(
+        ["good.pdf", "good.png", "good.svg", "good.npz", "good.json"]
+    )
+    text = result.sidecar.read_text()
+    sidecar = json.loads(text, parse_constant=pytest.fail)  # NaN and Infinity are not JSON
+    assert sidecar["caption"] == "A parabola."
+    assert sidecar["description"] == "More about it."
+    assert sidecar["parameters"] == {"power": 2, "B": "inf"}
+    assert sidecar["certificates"] == {"fit": 1e-12}
+    assert sidecar["results"] == {"top": 1.0}
+    assert sidecar["data"] == {"parabola": {"kind": "formula", "sha256": None}}
+    assert sidecar["provenance"]["seed"] == 3
+    assert sidecar["provenance"]["solver"] == "none"
+    assert sidecar["quick"] is True
+    assert sidecar["seconds"].keys() == {"compute", "draw"}
+    assert sidecar["fingerprint"]["script"] == hashlib.sha256((scripts / "good.py").read_bytes()).hexdigest()
+    assert str(scripts.parent) not in text
+
+
+def test_resumes_only_what_depends_on_nothing_that_changed(scripts):
+    first = run(scripts)[0]
+    assert not first.resumed
+    picture = first.paths[0].read_bytes()
+    again = run(scripts)[0]
+    assert again.resumed
+    assert again.seconds_compute == first.seconds_compute
+    assert n_computed(scripts) == 1
+    assert again.paths[0].read_bytes() == picture
+    for changed in ({"seed": 1}, {"quick": False}):
+        assert not run(scripts, **changed)[0].resumed
+    assert not run(scripts)[0].resumed  # the last run wrote other settings over it
+    assert not run(scripts, fresh=True)[0].resumed
+    script = scripts / "good.py"
+    script.write_text(script.read_text() + "# changed\n")
+    assert not run(scripts)[0].resumed
+    assert n_computed(scripts) == 6
+
+
+def test_a_lost_sidecar_or_a_failed_drawing_costs_no_computation(scripts):
+    result = run(scripts)[0]
+    result.sidecar.unlink()
+    with pytest.raises(FigureError, match="'jpeg'"):
+        run(scripts, formats=("jpeg",))
+    assert not result.sidecar.is_file()
+    assert run(scripts)[0].resumed
+    assert result.sidecar.is_file()
+    assert n_computed(scripts) == 1
+
+
+def test_a_truncated_data_file_is_computed_again(scripts, caplog):
+    run(scripts)
+    stored = scripts.parent / "out" / "good.npz"
+    stored.write_bytes(stored.read_bytes()[:100])
+    assert not run(scripts)[0].resumed
+    assert "cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_one_failure_stops_no_other_figure_and_fails_at_the_end(scripts, jobs):
+    (scripts / "bad.py").write_text(BAD.lstrip())
+    (scripts / "empty.py").write_text('"""No functions."""\n')
+    with pytest.raises(FigureError, match="2 of 3 figures failed") as caught:
+        run(scripts, jobs=jobs)
+    assert "bad: ZeroDivisionError: on purpose" in str(caught.value)
+    assert "empty.py has no compute and no draw" in str(caught.value)
+    assert [result.name for result in caught.value.results] == ["bad", "empty", "good"]
+    good = caught.value.results[-1]
+    assert good.paths[0].is_file()
+    assert not good.error
+    assert "on purpose" in caught.value.results[0].trace
+    assert not (scripts.parent / "out" / "bad.json").exists()
+
+
+def test_the_data_folder_is_set_for_the_script_alone(scripts, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPECMARGIN_DATA", "before")
+    data = tmp_path / "data"
+    data.mkdir()
+    run(scripts, data=data)
+    with np.load(scripts.parent / "out" / "good.npz") as archive:
+        assert json.loads(str(archive["__tree__"]))["folder"] == str(data.resolve())
+    assert os.environ["SPECMARGIN_DATA"] == "before"
+
+
+def test_other_data_in_the_folder_means_another_computation(scripts, tmp_path):
+    data = tmp_path / "data"
+    data.mkdir()
+    run(scripts, data=data)
+    assert run(scripts, data=data)[0].resumed
+    (data / "mnist.npz").write_bytes(b"something")
+    assert not run(scripts, data=data)[0].resumed
+
+
+def test_warnings_of_a_script_are_kept(scripts, caplog):
+    script = scripts / "good.py"
+    script.write_text(
+        script.read_text().replace("    log =", "    import warnings; warnings.warn('careful'); log =", 1)
+    )
+    (result,) = run(scripts)
+    assert result.warnings == ("UserWarning: careful",)
+    assert "careful" in caplog.text
+
+
+def test_wrong_return_values_are_named(scripts):
+    script = scripts / "good.py"
+    original = script.read_text()
+    script.write_text(original.replace("return figure", "return axes"))
+    with pytest.raises(FigureError, match="draw of figure 'good' returned ndarray"):
+        run(scripts)
+    script.write_text(original.replace('{"power": 2', '{"power": {1, 2}'))
+    with pytest.raises(FigureError, match=r"data\.parameters\.power is of type set"):
+        run(scripts)
+
+
+def test_stored_data_come_back_as_they_were(tmp_path):
+    data = {
+        "a": np.arange(6.0).reshape(2, 3),
+        "nested": {
+            "words": np.array(["x", "yy"]),
+            "list": [1, 2.5, None, True, {"deep": np.array([np.nan, np.inf])}],
+        },
+        "tiny": 1e-300,
+        "third": 1 / 3,
+        "scalar": np.int64(7),
+        "inf": float("inf"),
+    }
+    path = tmp_path / "folder" / "stored.npz"
+    write_data(path, data, {"depends": {"k": 1}})
+    back, meta = read_data(path, {"k": 1})
+    assert meta == {"depends": {"k": 1}}
+    np.testing.assert_array_equal(back["a"], data["a"])
+    np.testing.assert_array_equal(back["nested"]["words"], data["nested"]["words"])
+    np.testing.assert_array_equal(back["nested"]["list"][4]["deep"], [np.nan, np.inf])
+    assert back["nested"]["list"][:4] == [1, 2.5, None, True]
+    assert (back["tiny"], back["third"], back["scalar"], back["inf"]) == (1e-300, 1 / 3, 7, float("inf"))
+    assert read_data(path, {"k": 2}) is None
+    assert [item.name for item in path.parent.iterdir()] == ["stored.npz"]
+    with pytest.raises(TypeError, match=r"data\.bad is of type ndarray"):
+        write_data(path, {"bad": np.array([object()])}, {})
+    with pytest.raises(TypeError, match=r"data is of type dict"):
+        write_data(path, {1: 2}, {})
+
+
+def test_strict_json_has_no_nan():
+    value = {"x": np.array([1.0, np.nan]), "inf": -np.inf, "path": Path("p"), "flag": np.bool_(True)}
+    assert strict_json(value) == {"x": [1.0, "nan"], "inf": "-inf", "path": "p", "flag": True}
+
+
+@pytest.mark.parametrize("missing", [(), ("rich",), ("rich", "tqdm")])
+def test_progress_with_and_without_the_libraries(monkeypatch, capsys, missing):
+    import sys
+
+    for package in missing:
+        for name in [*(name for name in sys.modules if name.split(".")[0] == package), package]:
+            monkeypatch.setitem(sys.modules, name, None)
+    with figure_bars(["one", "two"], True) as report:
+        for name in ("one", "two"):
+            for stage in ("computing", "drawing", "done"):
+                report(name, stage)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert ("two" in shown.err) == (missing != ("rich", "tqdm"))
+    with figure_bars(["one"], False) as report:
+        report("one", "done")
+    assert capsys.readouterr().err == ""
