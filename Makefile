@@ -17,7 +17,8 @@ LOCK := requirements.lock
 NAMED := $(if $(filter-out file default undefined,$(origin PYTHON)),$(PYTHON))
 READY := $(VENV)/.ready$(if $(NAMED),-$(subst /,_,$(NAMED)))
 
-NOTEBOOKS := $(wildcard notebooks/*.ipynb)
+NOTEBOOKS  := $(wildcard notebooks/*.ipynb)
+BENCHMARKS := $(wildcard benchmarks/*.py)
 
 # Threads of the linear algebra: small matrices lose time to more of them. The environment may say otherwise.
 THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-2} \
@@ -25,7 +26,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures bench test notebooks lint format lock clean
+.PHONY: help setup figures tables bench test notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -37,8 +38,11 @@ setup: $(READY) ## the environment in .venv (every other target does this first)
 figures: $(READY) ## compute and draw the figures (ARGS="--quick" for a fast look)
 	@$(BIN)/specmargin figures $(ARGS)
 
-bench: $(READY) ## speed and memory
-	@$(BIN)/specmargin bench $(ARGS)
+tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
+	@$(BIN)/specmargin tables $(ARGS)
+
+bench: $(READY) ## run the scripts in benchmarks: speed and memory
+	@$(if $(BENCHMARKS),set -e; for script in $(BENCHMARKS); do $(THREADS) $(BIN)/python $$script $(ARGS); done,echo "There are no benchmarks yet.")
 
 test: lint ## lint, fast tests, slow tests, notebooks
 	@echo "== tests"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
+try:
+    import typer
+    from typer.core import TyperGroup
+except ImportError as error:
+    raise ImportError("the command line needs typer: pip install 'specmargin[cli]'") from error
 
 __all__ = ["app", "main"]
 
@@ -31,6 +33,11 @@ class _Group(TyperGroup):
                 raise
             typer.echo(f"Error: {error}", err=True)
             raise typer.Exit(1 if isinstance(error, SpecmarginError) else 2) from None
+        except ModuleNotFoundError as error:
+            if ctx.params.get("debug") or (error.name or "").partition(".")[0] == "specmargin":
+                raise
+            typer.echo(f"Error: {error}; pip install 'specmargin[data,experiments,cli]'", err=True)
+            raise typer.Exit(1) from None
         except KeyboardInterrupt as interrupt:
             # A sweep says what it kept; anything else has nothing to say.
             typer.echo(str(interrupt) or "interrupted.", err=True)
@@ -40,6 +47,7 @@ class _Group(TyperGroup):
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
+    add_completion=False,
     pretty_exceptions_enable=False,
     help="Semi-supervised large-margin learning: the figures and tables of the papers, made again.",
 )
@@ -59,9 +67,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for one p
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and log messages.")] = False,
 ) -> None:
-    logging.basicConfig(
-        level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
 
 
 def _use_data(data: Path | None) -> None:
@@ -71,6 +77,27 @@ def _use_data(data: Path | None) -> None:
     if not data.is_dir():
         raise ValueError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
     os.environ["SPECMARGIN_DATA"] = str(data.resolve())
+
+
+@app.command()
+def figures(
+    names: Annotated[list[str] | None, typer.Argument(help="Figures; all of them by default.")] = None,
+    quick: Quick = False,
+    data: Data = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
+    jobs: Jobs = 1,
+    list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
+) -> None:
+    """Compute and draw figures. What did not change since the last run is not computed again."""
+    from specmargin.experiments import gallery
+
+    if list_:
+        for known, caption in gallery.available_figures().items():
+            typer.echo(f"{known:<28} {caption}")
+        return
+    _use_data(data)
+    for result in gallery.run_figures(names or (), quick=quick, data=data, out=out, jobs=jobs):
+        typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 
 
 @app.command()
@@ -95,9 +122,7 @@ def tables(
         return
     _use_data(data)
     for each in [name] if name else list(TABLES):
-        report = run_table(
-            each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed
-        )
+        report = run_table(each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed)
         typer.echo(report.text())
         typer.echo(f"written to {out / 'tables' / report.name}.txt, .csv and .md")
 
@@ -135,4 +160,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -102,8 +102,7 @@ def gram(
     # Minimum and maximum carry NaN and inf without a temporary of the size of K.
     if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
         raise ValueError(
-            f"the {name} kernel has entries that are not finite (gamma={gamma!r}, degree={degree!r}, "
-            f"coef0={coef0!r}): "
+            f"the {name} kernel has entries that are not finite (gamma={gamma!r}, degree={degree!r}, coef0={coef0!r}): "
             "scale the features, lower the degree, or take an integer degree where the base can be negative."
         )
     if Y is None:
@@ -150,15 +149,12 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
         value = np.nan
     if isinstance(gamma, bool) or not (np.isfinite(value) and value > 0):
         raise ValueError(
-            f"gamma={gamma!r} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or "
-            "'median'."
+            f"gamma={gamma!r} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or 'median'."
         )
     return value
 
 
-def _named(
-    name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float
-) -> FloatArray:
+def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float) -> FloatArray:
     from sklearn.metrics import pairwise
 
     if name == "linear":
@@ -182,8 +178,7 @@ def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix |
     expected = (X.shape[0], other.shape[0])
     if K.shape != expected:
         raise ValueError(
-            f"the kernel function returned the shape {K.shape} where {expected} was expected; it must take "
-            "two data "
+            f"the kernel function returned the shape {K.shape} where {expected} was expected; it must take two data "
             "matrices and return the block between their rows."
         )
     if Y is None:
@@ -196,8 +191,7 @@ def _precomputed(K: Matrix, Y: Matrix | None) -> FloatArray:
     if Y is not None:
         if K.shape[1] != Y.shape[0]:
             raise ValueError(
-                f"the precomputed block has {K.shape[1]} columns but there are {Y.shape[0]} reference rows; "
-                "pass the "
+                f"the precomputed block has {K.shape[1]} columns but there are {Y.shape[0]} reference rows; pass the "
                 "kernel between the new points (rows) and all training points (columns)."
             )
         return K

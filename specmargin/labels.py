@@ -126,7 +126,8 @@ def is_unlabeled(y: npt.ArrayLike, unlabeled: Any = -1) -> BoolArray:
         return np.zeros(y.shape, dtype=bool)
     if y.dtype.kind in "US" and not isinstance(unlabeled, str if y.dtype.kind == "U" else bytes):
         return np.zeros(y.shape, dtype=bool)
-    return np.asarray(y == unlabeled, dtype=bool)
+    with np.errstate(over="ignore"):  # a marker that a narrow float cannot hold is not in y
+        return np.asarray(y == unlabeled, dtype=bool)
 
 
 def _is_nan(value: Any) -> bool:
@@ -193,9 +194,7 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     labeled = np.flatnonzero(~hidden)
     classes, codes, _ = _classes(y[labeled], labeled, unlabeled)
     if len(classes) < 2:
-        message = (
-            f"y has labelled samples of one class only ({classes.tolist()[0]!r}); a classifier needs two. "
-        )
+        message = f"y has labelled samples of one class only ({classes.tolist()[0]!r}); a classifier needs two. "
         if unlabeled == -1 and hidden.any() and classes[0] == 1:
             message += (
                 "-1 is read as 'unlabelled' here. If -1 is a class of yours, mark unlabelled samples by "
@@ -296,8 +295,9 @@ def _with_marker(y: AnyArray, mask: BoolArray, unlabeled: Any) -> AnyArray:
         dtype = np.result_type(y.dtype, np.asarray(unlabeled).dtype)
     hidden = y.astype(dtype)
     hidden[mask] = unlabeled
-    # Integers beyond 2**53 have no float64, and a wide marker no narrow float: objects hold everything.
-    if not (np.array_equal(is_unlabeled(hidden, unlabeled), mask) and (hidden == y)[~mask].all()):
+    # Integers beyond 2**53 have no float64 (seen only when Python compares), and 0.1 has no float32.
+    kept = np.array_equal(hidden[~mask].astype(object), y[~mask].astype(object))
+    if not (kept and np.array_equal(is_unlabeled(hidden, unlabeled), mask)):
         hidden = y.astype(object)
         hidden[mask] = unlabeled
     return hidden

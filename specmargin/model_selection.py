@@ -225,9 +225,7 @@ def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos
             "one score per sample."
         )
     if np.isnan(scores).any():
-        raise ValueError(
-            f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; score every sample."
-        )
+        raise ValueError(f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; score every sample.")
     n_positive = int(positive.sum())
     if n_positive == 0:
         raise ValueError(

@@ -12,28 +12,25 @@ import numpy as np
 import pytest
 
 _RAN_ON_BUNDLED = pytest.StashKey[list[str]]()
+# Read once: tests change the environment.
+_FOLDER = os.environ.get("SPECMARGIN_DATA")
+DATA_FOLDER = Path(_FOLDER).expanduser() if _FOLDER else None
 
 # Reproducible: the same examples in every run. No deadline: the first call may import scikit-learn.
 hypothesis.settings.register_profile("specmargin", deadline=None, derandomize=True, max_examples=60)
 hypothesis.settings.load_profile("specmargin")
 
 
-def _data_folder() -> Path | None:
-    folder = os.environ.get("SPECMARGIN_DATA")
-    return Path(folder).expanduser() if folder else None
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    folder = _data_folder()
-    if folder is not None and not folder.is_dir():
-        raise pytest.UsageError(f"SPECMARGIN_DATA={folder} is no folder; correct or unset it.")
+    if DATA_FOLDER is not None and not DATA_FOLDER.is_dir():
+        raise pytest.UsageError(f"SPECMARGIN_DATA={DATA_FOLDER} is no folder; correct or unset it.")
     config.stash[_RAN_ON_BUNDLED] = []
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator:
     report = yield
-    if report.when == "call" and _data_folder() is None and item.get_closest_marker("data"):
+    if report.when == "call" and DATA_FOLDER is None and item.get_closest_marker("data"):
         item.config.stash[_RAN_ON_BUNDLED].append(item.nodeid)
     return report
 
@@ -55,7 +52,7 @@ def rng() -> np.random.Generator:
 @pytest.fixture(scope="session")
 def data_folder() -> Path | None:
     """Folder of the real data, or None."""
-    return _data_folder()
+    return DATA_FOLDER
 
 
 @pytest.fixture(scope="session")

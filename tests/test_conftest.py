@@ -14,7 +14,9 @@ DATA_TEST = """
 import pytest
 
 @pytest.mark.data
-def test_on_data(data_folder): pass
+def test_on_data(data_folder, monkeypatch):
+    # What a test does to the environment does not change the list.
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
 
 def test_on_nothing(): pass
 """

@@ -49,12 +49,7 @@ def run_fresh(code: str) -> str:
 
 
 def test_import_costs_little_more_than_numpy() -> None:
-    code = (
-        "import numpy, time\n"
-        "start = time.perf_counter()\n"
-        "import specmargin\n"
-        "print(time.perf_counter() - start)"
-    )
+    code = "import numpy, time\nstart = time.perf_counter()\nimport specmargin\nprint(time.perf_counter() - start)"
     # Other processes only ever add time: the smallest of several is the import's own.
     assert min(float(run_fresh(code)) for _ in range(5)) < 0.3
 
@@ -64,9 +59,7 @@ def test_import_pulls_in_nothing_heavy() -> None:
     assert HEAVY & set(loaded.split()) == set()
 
 
-@pytest.mark.parametrize(
-    "module", ["labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels"]
-)
+@pytest.mark.parametrize("module", ["labels", "losses", "results", "exceptions", "objectives", "spectra", "kernels"])
 def test_mathematics_needs_no_cvxpy_and_no_matplotlib(module: str) -> None:
     loaded = run_fresh(
         f"import sys, specmargin; specmargin.{module}; print(*{{name.split('.')[0] for name in sys.modules}})"

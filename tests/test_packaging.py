@@ -104,9 +104,7 @@ def test_one_version_everywhere() -> None:
     assert specmargin.__version__ == version
     assert importlib.metadata.version("specmargin") == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert re.search(
-        rf"^## .*\b{re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
-    )
+    assert re.search(rf"^## .*\b{re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
 
 
 def test_wheel_is_whole(tmp_path: Path) -> None:

@@ -72,9 +72,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         n, d = self.X.shape
-        splits = (
-            "no published splits" if self.labeled_idx is None else f"{len(self.labeled_idx)} published splits"
-        )
+        splits = "no published splits" if self.labeled_idx is None else f"{len(self.labeled_idx)} published splits"
         return f"{self.name}: {n} samples, {d} features, {len(self.classes)} classes, {splits}"
 
 
@@ -249,7 +247,7 @@ def _read(entry: Entry, path: Path) -> Dataset:
         extras: dict[str, Any] = {}
         if "host_shape" in arrays:
             extras["host"] = _from_archive(entry, arrays, prefix="host_")
-    except (KeyError, ValueError, AttributeError, zipfile.BadZipFile) as error:
+    except (KeyError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
         raise SpecmarginError(
             f"{path} is not an archive of {LAYOUTS[entry.layout]} ({error}); delete it or replace it."
         ) from error

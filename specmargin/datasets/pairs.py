@@ -36,9 +36,7 @@ def _draw(
     pool = np.flatnonzero((data.y == a) | (data.y == b))
     size = len(pool) if n is None else operator.index(n)
     if not 2 <= size <= len(pool):
-        raise ValueError(
-            f"n={n}, but {data.name} has {len(pool)} samples of the two classes; take 2 to {len(pool)}."
-        )
+        raise ValueError(f"n={n}, but {data.name} has {len(pool)} samples of the two classes; take 2 to {len(pool)}.")
     chosen = np.random.default_rng(random_state).permutation(pool)[:size]
     return data.X[chosen], (data.y[chosen] == b).astype(np.intp)
 

@@ -79,14 +79,14 @@ _ENTRIES = (
     ),
     Entry(
         "mac_windows",
-        "1946 x 7511 sparse, 2 classes, 10 published splits: newsgroups on Mac hardware and MS Windows",
+        "1946 x 7511 sparse, 2 classes, 10 published splits: newsgroups, Mac hardware (0), MS Windows (1)",
         "tf-idf, rows of unit length",
         "b0b1dc7f9f6f9079c593c31b28f653db83dfbb5c8d5805d554abee3d4dbaa182",
         layout="sparse",
     ),
     Entry(
         "pcmac_counts",
-        "1943 x 3289 sparse, 2 classes: newsgroups on PC (0) and Mac (1) hardware, vocabulary cut",
+        "1943 x 3289 sparse, 2 classes: newsgroups, PC (0) and Mac (1) hardware, vocabulary cut",
         "word counts",
         "e9ca48625fd8438239fbda0bc2b61a973901a7330e50cf71947572a65831a965",
         layout="sparse",

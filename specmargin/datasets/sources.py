@@ -169,19 +169,14 @@ def read_idx(content: bytes) -> AnyArray:
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
-        raise ValueError(
-            f"not an idx file of unsigned bytes: it starts with {content[:4]!r}; download it again."
-        )
+        raise ValueError(f"not an idx file of unsigned bytes: it starts with {content[:4]!r}; download it again.")
     start = 4 + 4 * content[3]
     if len(content) < start:
-        raise ValueError(
-            f"the idx file ends within its header, after {len(content)} bytes; download it again."
-        )
+        raise ValueError(f"the idx file ends within its header, after {len(content)} bytes; download it again.")
     shape = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
     if len(content) - start != math.prod(shape):
         raise ValueError(
-            f"the idx file announces the shape {shape} but holds {len(content) - start} values; "
-            "download it again."
+            f"the idx file announces the shape {shape} but holds {len(content) - start} values; download it again."
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
 

@@ -112,7 +112,7 @@ def make_two_circles(
     Parameters
     ----------
     n_samples : int, default 315
-        Samples in all; class 0 gets the odd one. The default is the size of the published set.
+        Samples in all; class 1 gets the odd one. The default is the size of the published set.
     noise : float, default 0
         Standard deviation of the Gaussian noise on each coordinate, in the units of the radii.
     radii : tuple of float, default (0.5, 0.25)
@@ -135,7 +135,7 @@ def make_two_circles(
     if len(radii) != 2 or not all(np.isfinite(r) and r > 0 for r in radii):
         raise ValueError(f"radii={radii!r}; pass two positive numbers, of class 0 and of class 1.")
     rng = np.random.default_rng(random_state)
-    sizes = _sizes(n_samples, 2)
+    sizes = _sizes(n_samples, 2)[::-1]
     angles = np.concatenate([np.arange(size) * (2.0 * np.pi / size) for size in sizes])
     y = np.repeat(np.arange(2), sizes)
     X = np.asarray(radii, dtype=float)[y, None] * np.column_stack([np.cos(angles), np.sin(angles)])

@@ -96,9 +96,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _adjacency(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> SparseArray:
         """Return the graph that was given, or the neighbours' one; warn about its components."""
         if graph is None:
-            graph = knn_graph(
-                X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric
-            )
+            graph = knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
         warn_components(graph, labels.labeled, stacklevel=4)
         return graph
 

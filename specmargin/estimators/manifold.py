@@ -213,9 +213,7 @@ class LapSVM(SemiSupervisedClassifier):
         X = check_array(X, accept_sparse="csr", dtype=np.float64)
         labels = self._labels(X, y)
         if not labels.is_binary:
-            raise ValueError(
-                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
-            )
+            raise ValueError(f"{len(labels.classes)} classes make as many problems; build them one against the rest.")
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         graph = None if graph is None else check_adjacency(graph, X.shape[0])
         return problems.lapsvm_dual(self._objective(X, self._gram(X), labels, labels, graph))

@@ -62,9 +62,7 @@ class _SpectrumClassifier(SemiSupervisedClassifier):
         return problems.solve(built, order, tol=self.tol, check=True, **dict(self.solver_params or {}))
 
     def _decision(self, X: Matrix) -> FloatArray:
-        weights = neighbor_weights(
-            X, self._X_fit, n_neighbors=self.n_neighbors, weight=self.weight, metric=self.metric
-        )
+        weights = neighbor_weights(X, self._X_fit, n_neighbors=self.n_neighbors, weight=self.weight, metric=self.metric)
         return extend(self.scores_, weights)
 
 
@@ -261,9 +259,7 @@ class STOAM(_SpectrumClassifier):
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         from specmargin import problems
 
-        return self._cvxpy(
-            problems.stoam(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps))
-        )
+        return self._cvxpy(problems.stoam(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps)))
 
 
 @_documented
@@ -336,9 +332,7 @@ class MKL(_SpectrumClassifier):
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         from specmargin import problems
 
-        return self._cvxpy(
-            problems.mkl(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False))
-        )
+        return self._cvxpy(problems.mkl(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False)))
 
 
 @_documented

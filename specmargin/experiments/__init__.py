@@ -18,7 +18,8 @@ from specmargin.experiments.published import published, published_parameters, pu
 from specmargin.experiments.records import Cell, Row, from_frame, to_frame
 from specmargin.experiments.splits import Split, published_splits, random_splits
 from specmargin.experiments.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
-from specmargin.experiments.tables import TABLES, Reference, TableReport, compare, run_table
+from specmargin.experiments.table_report import Line, TableReport
+from specmargin.experiments.tables import TABLES, Reference, TableOptions, compare, footer, run_table
 
 __all__ = [
     "Split",
@@ -43,8 +44,11 @@ __all__ = [
     "published_parameters",
     "published_sizes",
     "Reference",
+    "Line",
     "TableReport",
+    "TableOptions",
     "TABLES",
     "compare",
+    "footer",
     "run_table",
 ]

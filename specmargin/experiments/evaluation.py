@@ -71,7 +71,8 @@ def evaluate(
     for tuning in tunings:
         if isinstance(tuning, ValidationSet) and split.validation.size == 0:
             raise ValueError(
-                f"the split {split.name!r} has no validation samples; draw it with n_validation=, or tune by LabeledFolds."
+                f"the split {split.name!r} has no validation samples; draw it with n_validation=, "
+                "or tune by LabeledFolds."
             )
     if graph is not None and graph.shape[0] != len(split.train):
         raise ValueError(
@@ -129,9 +130,7 @@ class _Fitter:
             estimator.set_params(unlabeled=-1)
         train = labeled if self.labeled_only else self.split.train
         labels = np.where(np.isin(train, labeled), self.codes[train], -1)
-        estimator.fit(
-            self._rows(train, train), labels, **({} if self.graph is None else {"graph": self.graph})
-        )
+        estimator.fit(self._rows(train, train), labels, **({} if self.graph is None else {"graph": self.graph}))
         self._remember(estimator)
         transduction = getattr(estimator, "transduction_", None)
         predictions = []

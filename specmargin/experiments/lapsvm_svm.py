@@ -1,10 +1,12 @@
 """SVM and LapSVM on g50c and uspst: the errors of the primal-LapSVM paper and of the 2008 survey, made again.
 
-Both methods are `LapSVM`: the supervised machine is gamma_I = 0. With gamma_I > 0 each cell solves the same problem
-on the deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised machine of l unknowns: one
-factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each. Kernel width, neighbours and power of the normalised
-Laplacian are the published ones (`published_parameters`); gamma_A and gamma_I run over part of the published grid, and
-labelled folds choose. The line that chooses by the unlabelled error is there to show how much that flatters.
+Both methods are `LapSVM`; the supervised machine is gamma_I = 0. With gamma_I > 0 each cell solves the same problem on
+the deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised machine of l unknowns: one
+factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each.
+
+Kernel width, neighbours and power of the normalised Laplacian are the published ones (`published_parameters`); gamma_A
+and gamma_I run over part of the published grid, and labelled folds choose. The line that chooses by the unlabelled
+error is there to show how much that flatters.
 
 The splits are the ten that came with the data. The primal-LapSVM paper drew its own (four folds, three times, with a
 validation set that chose the parameters): the note column says so.
@@ -30,7 +32,8 @@ from specmargin.experiments.provenance import collect
 from specmargin.experiments.records import Cell
 from specmargin.experiments.splits import Split, published_splits, random_splits
 from specmargin.experiments.sweep import run_sweep
-from specmargin.experiments.tables import Reference, TableOptions, TableReport, compare, footer
+from specmargin.experiments.table_report import TableReport
+from specmargin.experiments.tables import Reference, TableOptions, compare, footer
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["lapsvm_svm"]

@@ -62,9 +62,7 @@ class Tuning:
     @property
     def name(self) -> str:
         """What a table prints; holds the word "optimistic" where it applies."""
-        words = (
-            [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
-        )
+        words = [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
         return ", ".join(words)
 
 
@@ -216,10 +214,7 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
         settings[row["parameters"]] = row
     chosen: list[Mapping[str, Any]] = []
     for name, group in groups.items():
-        good = {
-            s: {p: row for p, row in settings.items() if row["status"] == "ok"}
-            for s, settings in group.items()
-        }
+        good = {s: {p: row for p, row in settings.items() if row["status"] == "ok"} for s, settings in group.items()}
         good = {s: settings for s, settings in good.items() if settings}
         if any(tuning.criterion and tuning.criterion not in row for s in good.values() for row in s.values()):
             raise ValueError(

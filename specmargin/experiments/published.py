@@ -49,9 +49,7 @@ def published(
     >>> published("survey2008", table="15", dataset="g50c", method="lapsvm_dual")["mean"].item()
     6.4
     """
-    return _filtered(
-        "mean", paper=paper, table=table, dataset=dataset, method=method, quantity=quantity, split=split
-    )
+    return _filtered("mean", paper=paper, table=table, dataset=dataset, method=method, quantity=quantity, split=split)
 
 
 def published_parameters(
@@ -73,9 +71,7 @@ def published_parameters(
     >>> published_parameters("lapsvm_primal_2009", dataset="uspst", method="lapsvm_dual", parameter="nn").value.item()
     '10'
     """
-    return _filtered(
-        "parameter", paper=paper, table=table, dataset=dataset, method=method, parameter=parameter
-    )
+    return _filtered("parameter", paper=paper, table=table, dataset=dataset, method=method, parameter=parameter)
 
 
 def published_sizes(
@@ -105,9 +101,7 @@ def _load(kind: str) -> pd.DataFrame:
     import pandas as pd
 
     frames = []
-    for file in sorted(
-        resources.files("specmargin.experiments").joinpath("published_data").iterdir(), key=str
-    ):
+    for file in sorted(resources.files("specmargin.experiments").joinpath("published_data").iterdir(), key=str):
         if file.name.endswith(".csv"):
             with file.open(encoding="utf-8") as stream:
                 frame = pd.read_csv(stream, dtype=str, keep_default_na=False)

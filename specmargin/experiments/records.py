@@ -62,7 +62,7 @@ class Cell:
     --------
     >>> cell = Cell("demo", "svm", "g50c", "published-00", {"C": 1.0, "kernel": "rbf"})
     >>> cell == Cell("demo", "svm", "g50c", "published-00", {"kernel": "rbf", "C": 1.0}), cell.key[:12]
-    (True, '0b72b5b6c6b1')
+    (True, '7654ed4320ab')
     """
 
     experiment: str
@@ -73,9 +73,7 @@ class Cell:
 
     def __post_init__(self) -> None:
         # Through JSON and back: tuples become lists now rather than after a resume.
-        object.__setattr__(
-            self, "parameters", MappingProxyType(json.loads(canonical_json(dict(self.parameters))))
-        )
+        object.__setattr__(self, "parameters", MappingProxyType(json.loads(canonical_json(dict(self.parameters)))))
 
     def __getstate__(self) -> dict[str, Any]:
         return self.to_dict()
@@ -144,9 +142,7 @@ class Store:
         payload = text.encode()
         # The leading newline keeps this row apart from a torn one that a full disk may have left.
         line = b"\n%08x %s\n" % (zlib.crc32(payload), payload)
-        file = os.open(
-            self.cells / f"{run}-{os.getpid()}.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644
-        )
+        file = os.open(self.cells / f"{run}-{os.getpid()}.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
         try:
             written = os.write(file, line)
             if written != len(line):
@@ -185,9 +181,7 @@ class Store:
 
     def provenance(self) -> dict[str, dict[str, Any]]:
         """Return what each run recorded of itself, by the run's name: the ``run`` column of the rows."""
-        return {
-            file.stem: json.loads(file.read_text()) for file in sorted((self.folder / "runs").glob("*.json"))
-        }
+        return {file.stem: json.loads(file.read_text()) for file in sorted((self.folder / "runs").glob("*.json"))}
 
 
 def to_frame(rows: Iterable[Row]) -> pd.DataFrame:

@@ -60,9 +60,7 @@ class Split:
         if self.labeled.size == 0:
             raise ValueError(f"the split {self.name!r} has no labelled sample; give at least one per class.")
         if everything.min() < 0:
-            raise ValueError(
-                f"the split {self.name!r} holds the index {everything.min()}; count samples from 0."
-            )
+            raise ValueError(f"the split {self.name!r} holds the index {everything.min()}; count samples from 0.")
         values, counts = np.unique(everything, return_counts=True)
         if counts.max() > 1:
             raise ValueError(
@@ -101,10 +99,7 @@ def published_splits(dataset: Any) -> list[Split]:
             "random_splits(dataset.y, n_labeled, n_splits, seed)."
         )
     samples = np.arange(len(dataset.y))
-    return [
-        Split(row, np.setdiff1d(samples, row), name=f"published-{i:02d}")
-        for i, row in enumerate(np.asarray(rows))
-    ]
+    return [Split(row, np.setdiff1d(samples, row), name=f"published-{i:02d}") for i, row in enumerate(np.asarray(rows))]
 
 
 def random_splits(

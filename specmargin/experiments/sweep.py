@@ -119,9 +119,7 @@ def run_sweep(
     store = Store(folder)
     _open(store, experiments[0], version if version is not None else _source_hash(work), fresh)
     rows = store.read()
-    missing = [
-        cell for cell in unique if cell.key not in rows or (retry_failed and rows[cell.key]["status"] != "ok")
-    ]
+    missing = [cell for cell in unique if cell.key not in rows or (retry_failed and rows[cell.key]["status"] != "ok")]
     if missing:
         run = _new_run(store, collect() if provenance is None else provenance)
         for row in _compute(missing, work, store, run, jobs, threads, progress, rows.keys(), len(unique)):
@@ -207,7 +205,6 @@ def _compute(
         # A log file gets a line every half minute, a terminal a moving bar.
         mininterval=0.2 if sys.stderr.isatty() else 30.0,
     )
-    kept = f"{{}} of {total} cells are in {str(store.folder)!r}; the same call goes on from there"
     # Libraries that a worker loads later read their number of threads from its environment.
     with bar, parallel_config(backend="loky", inner_max_num_threads=threads):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
@@ -219,13 +216,18 @@ def _compute(
                 bar.set_postfix(failed=failed, refresh=False)
                 bar.update()
                 yield row
-        except KeyboardInterrupt as interrupt:
-            raise SweepInterruptedError(f"interrupted: {kept.format(f'at least {done}')}.") from interrupt
+        except KeyboardInterrupt:
+            raise SweepInterruptedError(f"interrupted: {_kept(store, done, total)}.") from None
         except TerminatedWorkerError as error:
             raise SpecmarginError(
-                f"a worker process died, most often for want of memory: {kept.format(f'at least {done}')}. "
+                f"a worker process died, most often for want of memory: {_kept(store, done, total)}. "
                 f"Run it with fewer jobs than {jobs}."
             ) from error
+
+
+def _kept(store: Store, done: int, total: int) -> str:
+    # Workers may have written rows that nobody has collected.
+    return f"{done} of {total} cells or more are in {str(store.folder)!r}; the same call goes on from there"
 
 
 @lru_cache(maxsize=1)

@@ -1,15 +1,13 @@
 """Tables: reproduced beside published.
 
-`run_table(name)` computes a registered table and writes it as text, CSV and Markdown; `TABLES` is the register. A table
-is a function of `TableOptions` that returns a `TableReport`: it declares cells, calls `run_sweep`, and hands the rows to
-`compare`, which applies each protocol of tuning and looks the published numbers up. Every line names its protocol, with
-the word "optimistic" where the reported error also chose the parameters.
+`run_table(name)` computes a registered table and writes it as text, CSV and Markdown; `TABLES` is the register. A
+table is a function of `TableOptions` that returns a `TableReport`: it declares cells, calls `run_sweep`, and hands the
+rows to `compare`, which applies each protocol of tuning and looks the published numbers up. Every line names its
+protocol, with the word "optimistic" where the reported error also chose the parameters.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,8 +19,9 @@ from typing import Any
 from specmargin.experiments.protocol import Tuning, select
 from specmargin.experiments.published import published
 from specmargin.experiments.records import Row, Store, worst_gap
+from specmargin.experiments.table_report import Line, TableReport
 
-__all__ = ["TABLES", "Line", "Reference", "TableOptions", "TableReport", "compare", "footer", "run_table"]
+__all__ = ["TABLES", "Reference", "TableEntry", "TableOptions", "compare", "footer", "run_table"]
 
 
 @dataclass(frozen=True)
@@ -118,127 +117,6 @@ class Reference:
         return float(rows["mean"].iloc[0]), float(rows["std"].iloc[0]), note
 
 
-@dataclass(frozen=True)
-class Line:
-    """One reproduced number beside one published number, both in percent; NaN where there is none."""
-
-    dataset: str
-    method: str
-    tuning: str
-    mean: float
-    std: float
-    n_splits: int
-    published_mean: float = math.nan
-    published_std: float = math.nan
-    source: str = ""
-    note: str = ""
-
-    @property
-    def difference(self) -> float:
-        """Reproduced minus published mean."""
-        return self.mean - self.published_mean
-
-
-_COLUMNS = (
-    "dataset",
-    "method",
-    "tuning",
-    "reproduced",
-    "splits",
-    "published",
-    "source",
-    "difference",
-    "note",
-)
-
-
-@dataclass(frozen=True)
-class TableReport:
-    """A finished table.
-
-    Parameters
-    ----------
-    name, title : str
-        Its name in the register; what it shows.
-    lines : sequence of Line
-        The body.
-    header, footer : sequence of str
-        What to know before and after: substitutes for missing data, failures, certificates, versions, command.
-
-    Examples
-    --------
-    >>> report = TableReport("demo", "Demo", [Line("g50c", "svm", "5 labelled folds", 9.5, 1.2, 10, 9.33, 2.0, "p 4")])
-    >>> print(report.text().splitlines()[4])
-    g50c     svm     5 labelled folds  9.50 (1.20)  10      9.33 (2.00)  p 4     +0.17
-    """
-
-    name: str
-    title: str
-    lines: Sequence[Line]
-    header: Sequence[str] = ()
-    footer: Sequence[str] = ()
-
-    def _cells(self) -> list[list[str]]:
-        return [
-            [
-                line.dataset,
-                line.method,
-                line.tuning,
-                _mean_std(line.mean, line.std),
-                str(line.n_splits),
-                _mean_std(line.published_mean, line.published_std),
-                line.source,
-                "-" if math.isnan(line.difference) else f"{line.difference:+.2f}",
-                line.note,
-            ]
-            for line in self.lines
-        ]
-
-    def text(self) -> str:
-        """Return the table with aligned columns."""
-        body = self._cells()
-        width = [max(len(row[k]) for row in [list(_COLUMNS), *body]) for k in range(len(_COLUMNS))]
-        lines = [self.title, *self.header, ""]
-        for row in [list(_COLUMNS), *body]:
-            lines.append("  ".join(cell.ljust(w) for cell, w in zip(row, width, strict=True)).rstrip())
-        return "\n".join([*lines, "", *self.footer]) + "\n"
-
-    def markdown(self) -> str:
-        """Return the table in Markdown."""
-        lines = [f"# {self.title}", "", *(f"{line}\n" for line in self.header)]
-        for row in [list(_COLUMNS), ["---"] * len(_COLUMNS), *self._cells()]:
-            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
-        return "\n".join([*lines, "", *(f"- {line}" for line in self.footer)]) + "\n"
-
-    def csv(self) -> str:
-        """Return the body with one number per column, unrounded; empty where there is none."""
-        names = ["dataset", "method", "tuning", "mean", "std", "n_splits", "published_mean", "published_std"]
-        names += ["source", "difference", "note"]
-        stream = io.StringIO()
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(names)
-        for line in self.lines:
-            values = [getattr(line, name) for name in names]
-            writer.writerow(["" if isinstance(v, float) and math.isnan(v) else v for v in values])
-        return stream.getvalue()
-
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write ``<name>.txt``, ``.csv`` and ``.md`` into a folder and return their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = []
-        for ending, content in (("txt", self.text()), ("csv", self.csv()), ("md", self.markdown())):
-            paths.append(folder / f"{self.name}.{ending}")
-            paths[-1].write_text(content, encoding="utf-8")
-        return paths
-
-
-def _mean_std(mean: float, std: float) -> str:
-    if math.isnan(mean):
-        return "-"
-    return f"{mean:.2f}" if math.isnan(std) else f"{mean:.2f} ({std:.2f})"
-
-
 def compare(
     rows: Iterable[Row],
     tunings: Iterable[Tuning],
@@ -290,8 +168,10 @@ def compare(
                 for reference, numbers in found
                 if numbers is not None
             ]
-            for source in sources or [(math.nan, math.nan, "", "nothing published")]:
-                lines.append(Line(dataset, method, name, mean, std, len(errors), *source))
+            lines += [
+                Line(dataset, method, name, mean, std, len(errors), *source)
+                for source in sources or [(math.nan, math.nan, "", "nothing published")]
+            ]
     return lines
 
 
@@ -328,9 +208,7 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
 def _versions(provenance: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version)
     git = provenance.get("git")
-    commit = (
-        f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
-    )
+    commit = f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
     return f"versions: {versions}{commit}; {provenance['platform']}"
 
 

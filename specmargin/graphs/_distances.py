@@ -28,8 +28,7 @@ def check_rows(X: Matrix, name: str = "X") -> Matrix:
     else:
         i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(X)))
     raise ValueError(
-        f"{name}[{i}, {j}] is {X[i, j]}, which has no distance to anything; drop such rows or impute them "
-        "first, "
+        f"{name}[{i}, {j}] is {X[i, j]}, which has no distance to anything; drop such rows or impute them first, "
         "e.g. with sklearn.impute.SimpleImputer."
     )
 
@@ -54,16 +53,18 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
     ``|x|^2 - 2x'y + |y|^2``, which puts equal rows 1e-8 apart.
     """
     from sklearn.metrics import pairwise_distances
-    from sklearn.metrics.pairwise import paired_distances
+    from sklearn.metrics.pairwise import paired_cosine_distances, paired_euclidean_distances
 
     if metric == "precomputed":
         return np.asarray(X[rows, cols], dtype=np.float64).ravel()
     distances = np.empty(len(rows))
     if metric in ("euclidean", "l2", "cosine"):
+        # Not paired_distances, which refuses sparse rows.
+        paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances
         step = max(1, _CHUNK // X.shape[1])
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            distances[part] = paired_distances(X[rows[part]], Y[cols[part]], metric=metric)
+            distances[part] = paired(X[rows[part]], Y[cols[part]])
         return distances
     order = np.argsort(rows, kind="stable")
     starts = np.flatnonzero(np.diff(rows[order], prepend=-1))

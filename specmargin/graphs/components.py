@@ -75,7 +75,7 @@ def warn_components(W: SparseArray, labeled: IntArray | BoolArray, stacklevel: i
     labeled : ndarray
         Indices (or the mask) of the labelled samples.
     stacklevel : int, default 2
-        As in `warnings.warn`, counted from the caller of this function.
+        As in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
 
     Returns
     -------
@@ -94,9 +94,7 @@ def warn_components(W: SparseArray, labeled: IntArray | BoolArray, stacklevel: i
     """
     parts = components(W)
     if parts.n > 1:
-        warnings.warn(
-            _message(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel + 1
-        )
+        warnings.warn(_message(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel)
     return parts
 
 
@@ -112,8 +110,7 @@ def _message(parts: Components, labeled: Any) -> str:
         text += ", each with a labelled sample; nothing is learnt across them."
     else:
         text += (
-            f", of which {np.count_nonzero(~reached)} with {parts.sizes[~reached].sum()} samples hold no "
-            "label: these "
+            f", of which {np.count_nonzero(~reached)} with {parts.sizes[~reached].sum()} samples hold no label: these "
             "samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion."
         )
     return text + " Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to connect it."

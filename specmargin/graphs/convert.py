@@ -57,26 +57,19 @@ def from_networkx(
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise TypeError(
-            f"expected a networkx.Graph, got {type(graph).__name__}; a matrix goes to check_adjacency."
-        )
+        raise TypeError(f"expected a networkx.Graph, got {type(graph).__name__}; a matrix goes to check_adjacency.")
     if graph.is_directed():
-        raise TypeError(
-            "the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected()."
-        )
+        raise TypeError("the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected().")
     if graph.is_multigraph():
         raise TypeError(
-            "the graph is a multigraph; merge parallel edges first, e.g. networkx.Graph(graph) keeps one of "
-            "each."
+            "the graph is a multigraph; merge parallel edges first, e.g. networkx.Graph(graph) keeps one of each."
         )
     nodes = list(graph.nodes) if nodelist is None else list(nodelist)
     if not nodes:
         raise ValueError("the graph has no nodes; add one node per sample.")
     unknown = [node for node in nodes if node not in graph]
     if unknown:
-        raise ValueError(
-            f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}."
-        )
+        raise ValueError(f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}.")
     if len(set(nodes)) < len(nodes):
         raise ValueError(f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes.")
     dtype: Any = np.float64  # the stubs ask for an instance
@@ -118,7 +111,6 @@ def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
     names = list(nodes)
     if len(names) != W.shape[0] or len(set(names)) != len(names):
         raise ValueError(
-            f"nodes holds {len(names)} names ({len(set(names))} different) for {W.shape[0]} rows; name "
-            "every row once."
+            f"nodes holds {len(names)} names ({len(set(names))} different) for {W.shape[0]} rows; name every row once."
         )
     return nx.relabel_nodes(graph, dict(enumerate(names)))

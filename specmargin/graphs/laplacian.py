@@ -75,9 +75,7 @@ class Laplacian:
         """Return ``f'L**p f`` for a vector `f` of shape (n,): how much it differs along the edges."""
         f = np.asarray(f, dtype=np.float64)
         if f.shape != self.degrees.shape:
-            raise ValueError(
-                f"f must have the shape {self.degrees.shape}, one value per node, got {f.shape}."
-            )
+            raise ValueError(f"f must have the shape {self.degrees.shape}, one value per node, got {f.shape}.")
         for _ in range(self.power // 2):
             f = self.matrix @ f
         return float(f @ (self.matrix @ f)) if self.power % 2 else float(f @ f)
@@ -171,8 +169,7 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
         )
     if n_samples is not None and n != n_samples:
         raise ValueError(
-            f"the graph has {n} nodes but the data has {n_samples} rows; build it on the same rows, "
-            "labelled and "
+            f"the graph has {n} nodes but the data has {n_samples} rows; build it on the same rows, labelled and "
             "unlabelled together, in the same order."
         )
     _check_values(W)
@@ -180,8 +177,7 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
     loops = int(np.count_nonzero(W.diagonal()))
     if loops:
         warnings.warn(
-            f"the graph has {loops} self loops, which are removed; they do not change any difference along "
-            "an edge.",
+            f"the graph has {loops} self loops, which are removed; they do not change any difference along an edge.",
             UserWarning,
             stacklevel=2,
         )
@@ -195,8 +191,7 @@ def _as_csr(W: Matrix) -> SparseArray:
     W = W if sp.issparse(W) else np.asarray(W)
     if W.dtype.kind not in "buif":
         raise TypeError(
-            f"the adjacency holds {W.dtype} where real weights are needed; pass a sparse or dense matrix of "
-            "numbers, "
+            f"the adjacency holds {W.dtype} where real weights are needed; pass a sparse or dense matrix of numbers, "
             "or a networkx.Graph."
         )
     if W.ndim != 2:
@@ -213,16 +208,14 @@ def _check_values(W: SparseArray) -> None:
         i, j, value = _entry(W, int(bad.argmax()))
         raise ValueError(
             f"the adjacency holds {np.count_nonzero(bad)} weights that are not finite, the first W[{i}, "
-            f"{j}] = {value}; "
-            "leave out edges without a weight."
+            f"{j}] = {value}; leave out edges without a weight."
         )
     bad = W.data < 0
     if bad.any():
         i, j, value = _entry(W, int(bad.argmax()))
         raise ValueError(
-            f"the adjacency holds {np.count_nonzero(bad)} negative weights, the first W[{i}, {j}] = "
-            f"{value:.6g}; weights "
-            "are similarities >= 0. Clip them at 0; if this is a Laplacian, pass its adjacency instead."
+            f"the adjacency holds {np.count_nonzero(bad)} negative weights, the first W[{i}, {j}] = {value:.6g}; "
+            "weights are similarities >= 0. Clip them at 0; if this is a Laplacian, pass its adjacency instead."
         )
 
 

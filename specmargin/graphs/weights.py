@@ -140,9 +140,7 @@ def radius_graph(
     if not (isinstance(radius, float | int | np.number) and math.isfinite(radius) and radius >= 0):
         raise ValueError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
     X, used, _ = _prepare(X, weight, metric, sigma)
-    near = (
-        NearestNeighbors(radius=radius, metric=metric).fit(X).radius_neighbors_graph(X, mode="connectivity")
-    )
+    near = NearestNeighbors(radius=radius, metric=metric).fit(X).radius_neighbors_graph(X, mode="connectivity")
     edges = sp.csr_array(near)
     edges = edges.maximum(edges.T)
     edges.setdiag(0.0)
@@ -232,18 +230,14 @@ def neighbor_weights(
     width = n if metric == "precomputed" else X.shape[1]
     if X_new.shape[1] != width:
         raise ValueError(
-            f"X_new has {X_new.shape[1]} columns but {width} were expected from the training data; measure "
-            "both in the "
+            f"X_new has {X_new.shape[1]} columns but {width} were expected from the training data; measure both in the "
             "same columns."
         )
     k = _check_count(n_neighbors, X.shape[0], n, int(used.sum()))
     m = X_new.shape[0]
     searched, indices = nearest(X, X_new, k, metric)
     rows, cols = np.repeat(np.arange(m), k), indices.ravel()
-    if metric == "precomputed":
-        distances = searched
-    else:
-        distances = pair_distances(X_new, X, rows, cols, metric).reshape(m, k)
+    distances = searched if metric == "precomputed" else pair_distances(X_new, X, rows, cols, metric).reshape(m, k)
     if weight == "heat" and sigma is None:
         sigma = resolve_sigma(X, min(k, X.shape[0] - 1), metric=metric) if X.shape[0] > 1 else 1.0
     if weight == "cosine":
@@ -265,12 +259,8 @@ def neighbor_weights(
 def _prepare(X: Matrix, weight: str, metric: Any, sigma: float | None) -> tuple[Matrix, BoolArray, int]:
     """Return the rows that can have neighbours, their mask, and the number of all rows."""
     _check_choice("weight", weight, WEIGHTS)
-    if sigma is not None and not (
-        isinstance(sigma, float | int | np.number) and math.isfinite(sigma) and sigma > 0
-    ):
-        raise ValueError(
-            f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance."
-        )
+    if sigma is not None and not (isinstance(sigma, float | int | np.number) and math.isfinite(sigma) and sigma > 0):
+        raise ValueError(f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance.")
     X = check_rows(X)
     n = X.shape[0]
     if metric == "precomputed" and weight == "cosine":
@@ -282,8 +272,7 @@ def _prepare(X: Matrix, weight: str, metric: Any, sigma: float | None) -> tuple[
         zero = np.flatnonzero(~used)
         warnings.warn(
             f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
-            "no edges under "
-            "the cosine. Drop them, or take metric='euclidean' with another weight.",
+            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight.",
             UserWarning,
             stacklevel=3,
         )

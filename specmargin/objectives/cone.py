@@ -51,39 +51,35 @@ class SpectrumCone:
     order: bool = True
     ends: IntArray | None = None
 
-    def __post_init__(self) -> None:
-        ends = np.arange(1, self.q) if self.ends is None else np.asarray(self.ends)
-        object.__setattr__(self, "ends", ends.astype(np.intp))
-
     @property
     def m(self) -> int:
         """Number of extreme rays, rows of A."""
-        return 1 + len(self._ends) if self.order else self.q
+        return 1 + len(self.block_ends) if self.order else self.q
 
-    @property
-    def _ends(self) -> IntArray:
-        assert self.ends is not None
-        return self.ends
+    @cached_property
+    def block_ends(self) -> IntArray:
+        """`ends`, or every index from 1 where none were given."""
+        return np.arange(1, self.q) if self.ends is None else np.asarray(self.ends, dtype=np.intp)
 
     @cached_property
     def c(self) -> FloatArray:
         """Traces A 1 of the extreme spectra, (m,)."""
         if not self.order:
             return np.ones(self.q)
-        return np.concatenate([[1.0], self._ends.astype(float)])
+        return np.concatenate([[1.0], self.block_ends.astype(float)])
 
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p, along the first axis: (q, ...) to (m, ...)."""
         if not self.order:
             return p
-        return np.concatenate([p[:1], np.cumsum(p[1:], axis=0)[self._ends - 1]])
+        return np.concatenate([p[:1], np.cumsum(p[1:], axis=0)[self.block_ends - 1]])
 
     def weights(self, kappa: FloatArray) -> FloatArray:
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
         if not self.order:
             return kappa
         drops = np.zeros((self.q, *kappa.shape[1:]))
-        drops[self._ends] = kappa[1:]
+        drops[self.block_ends] = kappa[1:]
         delta = np.cumsum(drops[::-1], axis=0)[::-1]
         delta[0] = kappa[0]
         return delta
@@ -93,7 +89,7 @@ class SpectrumCone:
         if not self.order:
             return np.maximum(delta, 0.0)
         tail = np.append(delta, 0.0)
-        ends = self._ends
+        ends = self.block_ends
         return np.maximum(np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]]), 0.0)
 
     def best_for(self, v: FloatArray) -> FloatArray:
@@ -106,7 +102,7 @@ class SpectrumCone:
         if not self.order:
             delta = np.sqrt(squares)
         else:
-            sizes = np.diff(np.concatenate([[0], self._ends])).astype(float)
+            sizes = np.diff(np.concatenate([[0], self.block_ends])).astype(float)
             means = np.diff(self.sums(squares)[1:], prepend=0.0) / sizes
             if len(means):
                 pooled = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x

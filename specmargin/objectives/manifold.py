@@ -108,26 +108,18 @@ class LapSVM:
         if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
             raise ValueError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
         if not self.labels.is_binary:
-            raise ValueError(
-                "LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes."
-            )
+            raise ValueError("LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
         K = np.asarray(self.K, dtype=float)
         n = self.labels.n_samples
         if K.shape != (n, n):
-            raise ValueError(
-                f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n})."
-            )
+            raise ValueError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
         if not np.isfinite(K).all():
-            raise ValueError(
-                "K holds NaN or infinite entries; check the features and the kernel's parameters."
-            )
+            raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "loss", get_loss(self.loss))
         if self.L is None:
             if self.gamma_I > 0:
-                raise ValueError(
-                    f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0."
-                )
+                raise ValueError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
         elif tuple(getattr(self.L, "shape", (n, n))) != (n, n):
             raise ValueError(f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}.")
 

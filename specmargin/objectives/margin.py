@@ -49,12 +49,10 @@ class RelativeMargin:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(
-                f"C={self.C!r} must be a positive number: it weighs the loss against the margin."
-            )
+            raise ValueError(f"C={self.C!r} must be a positive number: it weighs the loss against the margin.")
         if np.isnan(self.B) or self.B < 0:
             raise ValueError(
-                f"B={self.B!r} must be >= 0: it bounds the decisions, |f| <= B. Use a value above 1, or inf for the SVM."
+                f"B={self.B!r} must be >= 0: it bounds the decisions, |f| <= B. Take a value above 1, or inf (the SVM)."
             )
         if self.B < 1:
             warnings.warn(
@@ -161,9 +159,7 @@ class RMM:
 
     def __post_init__(self) -> None:
         if not self.labels.is_binary:
-            raise ValueError(
-                "RMM takes binary labels; iterate over labels.one_vs_rest() for several classes."
-            )
+            raise ValueError("RMM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
         K = np.asarray(self.K, dtype=float)
         n, labels = len(K), self.labels
         if K.ndim != 2 or K.shape[0] != K.shape[1] or n not in (labels.n_labeled, labels.n_samples):
@@ -174,9 +170,7 @@ class RMM:
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         if not np.isfinite(K).all():
-            raise ValueError(
-                "K holds NaN or infinite entries; check the features and the kernel's parameters."
-            )
+            raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
         object.__setattr__(self, "K", K)
         _ = self.loss  # validates C and B
 

@@ -23,6 +23,7 @@ delta = A'(kappa + eps) and with v = delta z a feasible point above. `certificat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -53,9 +54,7 @@ def _labeled_rows(spectrum: Spectrum, labels: Labels) -> FloatArray:
     """Return sqrt(n) U at the labelled samples, after checking that the two belong together."""
     n = spectrum.eigenvectors.shape[0]
     if not labels.is_binary:
-        raise ValueError(
-            "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
-        )
+        raise ValueError("spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes.")
     if labels.n_samples != n:
         raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
     return np.sqrt(n) * spectrum.eigenvectors[labels.labeled]
@@ -175,9 +174,7 @@ class SpectrumMargin:
         conjugate = self.loss.dual_value(self.labels.sign * gamma).sum()
         return float(conjugate - self.rho * (S / self.cone.c).max() - self.eps * S.sum())
 
-    def repair(
-        self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None
-    ) -> SpectrumPoint:
+    def repair(self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None) -> SpectrumPoint:
         """Return the best feasible point near a candidate.
 
         Parameters
@@ -196,9 +193,7 @@ class SpectrumMargin:
         gamma = self.loss.repair_multipliers(y, gamma)
         kappa = np.maximum(kappa, 0.0)
         total = float(self.cone.c @ kappa)
-        kappa = (
-            kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
-        )
+        kappa = kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
         delta = self.cone.weights(kappa + self.eps)
         candidates = [(delta, delta * (self.U.T @ gamma))]
         if v is not None:
@@ -212,9 +207,7 @@ class SpectrumMargin:
             points.append(SpectrumPoint(gamma, drops, spectrum, scale * coefficients, offset))
         return min(points, key=self.primal_objective)
 
-    def certificate(
-        self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None
-    ) -> Certificate:
+    def certificate(self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None) -> Certificate:
         """Measure the gap at the feasible point nearest to a candidate; the parameters are those of `repair`."""
         return self.certify(self.repair(gamma, kappa, b, v), gamma, kappa)
 
@@ -226,11 +219,7 @@ class SpectrumMargin:
         S = self.cone.sums((self.U.T @ point.gamma) ** 2 / 2)
         slack = self.cone.c * (S / self.cone.c).max() - S
         moved = 0.0 if kappa is None else abs(float(self.cone.c @ kappa) / self.rho - 1.0)
-        shift = (
-            0.0
-            if gamma is None
-            else float(np.abs(point.gamma - gamma).max() / max(1e-300, np.abs(gamma).max()))
-        )
+        shift = 0.0 if gamma is None else float(np.abs(point.gamma - gamma).max() / max(1e-300, np.abs(gamma).max()))
         return Certificate(
             primal_objective=primal,
             dual_objective=dual,
@@ -325,9 +314,13 @@ class Alignment:
         """Inner products of the rank-one kernels u_j u_j' on the labelled samples, (q, q)."""
         return (self.U.T @ self.U) ** 2
 
+    def _norm(self, delta: FloatArray) -> float:
+        """Return the Frobenius norm of the kernel of delta on the labelled samples."""
+        return math.sqrt(max(float(delta @ self.M @ delta), 0.0))
+
     def value(self, delta: FloatArray) -> float:
         """Return the alignment, in [0, 1]; 0 for the zero kernel."""
-        norm = float(np.sqrt(max(delta @ self.M @ delta, 0.0)))
+        norm = self._norm(delta)
         return float(self.a @ delta) / (self.labels.n_labeled * norm) if norm > 0 else 0.0
 
     def upper_bound(self, delta: FloatArray) -> float:
@@ -337,7 +330,7 @@ class Alignment:
         if (Mh[needed] <= 0).any():
             return np.inf
         t = float((h[needed] / Mh[needed]).max())
-        return t * float(np.sqrt(max(delta @ self.M @ delta, 0.0))) / self.labels.n_labeled
+        return t * self._norm(delta) / self.labels.n_labeled
 
     def repair(self, delta: FloatArray) -> FloatArray:
         """Return the nearest admissible spectrum, scaled to sum one."""

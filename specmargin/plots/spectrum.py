@@ -318,8 +318,9 @@ def _decorate(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: 
     """Label the axes and tell where the log scale ends."""
     if scale == "log":
         ax.set_yscale("log")
-        top = max(ax.get_ylim()[1], floor * 10)
-        ax.set_ylim(floor / 1.6, min(top, 1.5) if normalize else top)
+        # Shares always end at one, so that panels can be compared and share their axis.
+        top = 1.6 if normalize else max(1.3 * ax.get_ylim()[1], floor * 10)
+        ax.set_ylim(floor / 1.6, top)
         decades = np.arange(np.ceil(np.log10(floor) + 1e-9), np.floor(np.log10(ax.get_ylim()[1])) + 1)
         step = max(1, int(np.ceil(len(decades) / 5)))
         ticks = [floor, *(10.0 ** decades[::-1][::step][::-1])]

@@ -147,9 +147,7 @@ def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     'STOAM compact'
     """
     if not obj.order or np.isfinite(obj.B):
-        raise ValueError(
-            f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl."
-        )
+        raise ValueError(f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl.")
     return storm(obj, form)
 
 
@@ -186,9 +184,7 @@ def _flat(constraints: dict[str, Any]) -> list[Any]:
     return flat
 
 
-def _multipliers(
-    obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None
-) -> tuple[Any, Any, dict[str, Any], Any]:
+def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> tuple[Any, Any, dict[str, Any], Any]:
     """Return gamma, the linear objective, the variables and the constraints that eq. 16 has on its multipliers."""
     y = obj.labels.sign
     alpha = cp.Variable(len(y), name="alpha")
@@ -216,8 +212,7 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
     members = obj.cone.matrix() > 0
     constraints["sums"] = [
-        0.5 * cp.sum_squares(obj.U[:, members[r]].T @ gamma) <= obj.cone.c[r] * tau - lam[r]
-        for r in range(obj.cone.m)
+        0.5 * cp.sum_squares(obj.U[:, members[r]].T @ gamma) <= obj.cone.c[r] * tau - lam[r] for r in range(obj.cone.m)
     ]
 
     def candidate(current: SpectrumMargin) -> _Candidate:
@@ -248,10 +243,8 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
         t = S if cone.m <= 2 else cp.hstack([S[:2], cp.diff(S[1:])])
     else:
         S, t = cp.Variable(cone.m, name="S"), cp.Variable(obj.q, name="t")
-        block = np.searchsorted(cone.ends, np.arange(1, obj.q)) + 1
-        gather = sp.csr_array(
-            (np.ones(obj.q), (np.append(0, block), np.arange(obj.q))), shape=(cone.m, obj.q)
-        )
+        block = np.searchsorted(cone.block_ends, np.arange(1, obj.q)) + 1
+        gather = sp.csr_array((np.ones(obj.q), (np.append(0, block), np.arange(obj.q))), shape=(cone.m, obj.q))
         chain = sp.eye_array(cone.m).tolil()
         chain[np.arange(2, cone.m), np.arange(1, cone.m - 1)] = -1.0
         constraints["chain"] = chain.tocsr() @ S - gather @ t == 0
@@ -291,9 +284,7 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
         middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True)
         low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True)
         high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True)
-        lines = cp.hstack(
-            [low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h]
-        )
+        lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
     S, squares = _squares(obj, gamma)
@@ -319,11 +310,9 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
     if cone.order:
-        ends = np.asarray(cone.ends)
+        ends = cone.block_ends
         following = ends[:-1] + 1
-        constraints["order"] = (
-            cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
-        )
+        constraints["order"] = cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
         inside = np.setdiff1d(np.arange(1, q - 1), ends)
         if len(inside):
             constraints["ties"] = delta[inside] == delta[inside + 1]
@@ -334,11 +323,7 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
     def candidate(current: SpectrumMargin) -> _Candidate:
         gamma = y * np.asarray(constraints["margin"].dual_value)
         if B is not None:
-            gamma = (
-                gamma
-                - np.asarray(constraints["upper"].dual_value)
-                + np.asarray(constraints["lower"].dual_value)
-            )
+            gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
         return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value), np.asarray(v.value)
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}

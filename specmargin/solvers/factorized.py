@@ -115,7 +115,7 @@ def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[Floa
 
 
 def _value(G: FloatArray, y: FloatArray, v: FloatArray, b: float) -> float:
-    """The reduced objective of the squared hinge, without the factor 1/2."""
+    """Return the reduced objective of the squared hinge, without the factor 1/2."""
     f = G @ v
     return float((np.maximum(1.0 - y * (f + b), 0.0) ** 2).sum() + v @ f)
 

@@ -146,9 +146,7 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     return L, np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
 
 
-def _null_space(
-    L: SparseArray, degrees: FloatArray, normalized: bool, q: int
-) -> tuple[FloatArray, SparseArray]:
+def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:
     """Return the first columns of the null space (n, min(c, q)), and all of it as a sparse basis (n, c)."""
     n = len(degrees)
     c, index = csgraph.connected_components(L, directed=False)

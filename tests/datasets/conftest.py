@@ -39,15 +39,15 @@ FACTS = {
     "g10n": Facts(10, (276, 274), (10, 50)),
     "uspst": Facts(256, (327, 273, 206, 178, 196, 140, 174, 173, 160, 180), (10, 50)),
     "usps": Facts(256, USPS_COUNTS, None, 7291),
-    "mac_windows": Facts(7511, (985, 961), (10, 50)),
+    "mac_windows": Facts(7511, (961, 985), (10, 50)),
     "pcmac_counts": Facts(3289, (982, 961)),
     "coil20": Facts(1024, (72,) * 20),
     "mnist": Facts(784, MNIST_COUNTS, None, 60000),
     "20news": Facts(63294, NEWS_COUNTS, None, 11314),
     "rcv1_ccat_sample": Facts(47236, (930, 817)),
-    "two_moons": Facts(2, (100, 100)),
+    "two_moons": Facts(2, (96, 104)),
     "clock": Facts(2, (47, 100)),
-    "two_circles": Facts(2, (158, 157)),
+    "two_circles": Facts(2, (157, 158)),
     "two_spirals": Facts(2, (97, 97)),
 }
 
@@ -75,13 +75,11 @@ def made_arrays(name: str) -> dict[str, np.ndarray]:
         arrays["X"] = X[np.argsort(labels, kind="stable")].astype(np.float32)
     elif name == "two_spirals":
         i = np.arange(97)
-        arm = (6.5 * (104 - i) / 104 * np.exp(1j * np.pi / 16 * i))[:, None]
+        arm = (6.5 * (104 - i) / 104 * np.exp(1j * 3.1416 / 16 * i))[:, None]
         arrays["X"] = np.round(np.vstack([np.hstack([s * arm.real, s * arm.imag]) for s in (-1, 1)]), 5)
     elif name == "clock":
         dial = np.exp(0.063j * np.arange(100))[:, None]
-        hands = np.vstack(
-            [np.outer(np.arange(26), [0.01, -0.03]), np.outer(np.arange(21), [0.025, 0.0125])]
-        )
+        hands = np.vstack([np.outer(np.arange(26), [0.01, -0.03]), np.outer(np.arange(21), [0.025, 0.0125])])
         arrays["X"], y = np.vstack([np.hstack([dial.real, dial.imag]), hands]), y[::-1]
     else:
         arrays["X"] = rng.uniform(-1, 1, size=(n, facts.n_features)).astype(np.float32)

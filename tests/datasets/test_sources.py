@@ -93,9 +93,7 @@ def test_download_goes_to_the_named_folder(
     assert not empty_cache.exists()
 
 
-def test_second_mirror(
-    empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]
-) -> None:
+def test_second_mirror(empty_cache: Path, network: Callable[..., Network], mnist_files: dict[str, bytes]) -> None:
     fake = network(mnist_files, dead=(sources.MNIST_MIRRORS[0],))
     assert datasets.load("mnist").X.shape == (17, 784)
     assert fake.asked[0].startswith(sources.MNIST_MIRRORS[0])

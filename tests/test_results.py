@@ -1,0 +1,188 @@
+"""Certificates prove what they say, and results are values."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specmargin.results import Certificate, History, SolveResult, Status
+
+INF, NAN = math.inf, math.nan
+finite = st.floats(-1e9, 1e9)
+
+
+def result(**changes: object) -> SolveResult:
+    arguments = {
+        "problem": "LapSVM dual",
+        "status": Status.OPTIMAL,
+        "variables": {"alpha": np.arange(3.0), "b": np.array(0.5)},
+        "certificate": Certificate(2.0, 1.9999998),
+        "duals": {"balance": np.array([1.0])},
+        "solver": "CLARABEL",
+        "solver_version": "0.11",
+        "n_iter": 7,
+    }
+    return SolveResult(**{**arguments, **changes})  # type: ignore[arg-type]
+
+
+# Status.
+
+
+def test_status_with_and_without_solution() -> None:
+    without = {status for status in Status if not status.has_solution}
+    assert without == {Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED}
+    assert {Status.OPTIMAL, Status.STATIONARY, Status.MAX_ITER} < set(Status) - without
+    assert Status("stationary") is Status.STATIONARY
+    assert f"{Status.OPTIMAL}" == "optimal"
+
+
+# Certificate.
+
+
+@given(finite, finite)
+def test_gap_by_its_definition(primal: float, dual: float) -> None:
+    low, high = Certificate(primal, dual), Certificate(primal, dual, sense="maximize")
+    assert low.gap == primal - dual
+    assert high.gap == dual - primal
+    scale = max(abs(primal), abs(dual))
+    assert low.relative_gap == pytest.approx((primal - dual) / scale if scale else 0.0)
+    assert high.relative_gap == -low.relative_gap
+
+
+@given(finite, st.floats(0, 1))
+def test_optimal_to_the_relative_tolerance_in_both_senses(dual: float, tol: float) -> None:
+    for primal in (dual, dual + 0.1 * abs(dual), dual + 10.0, dual - 10.0):
+        relative = abs(primal - dual) / max(abs(primal), abs(dual)) if primal != dual else 0.0
+        if abs(relative - tol) > 1e-9:
+            assert Certificate(primal, dual).is_optimal(tol) == (relative < tol)
+            assert Certificate(primal, dual, sense="maximize").is_optimal(tol) == (relative < tol)
+
+
+def test_a_negative_gap_is_no_proof() -> None:
+    assert not Certificate(1.0, 1.1).is_optimal(1e-3)
+    assert not Certificate(1.1, 1.0, sense="maximize").is_optimal(1e-3)
+    # Rounding is no contradiction.
+    assert Certificate(1.0, 1.0 + 1e-12).is_optimal(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("certificate", "gap"),
+    [
+        (Certificate(1.0, -INF), INF),
+        (Certificate(1.0, INF, sense="maximize"), INF),
+        (Certificate(INF, 1.0), INF),
+        (Certificate(INF, -INF), INF),
+        (Certificate(1.0, INF), NAN),
+        (Certificate(NAN, 1.0), NAN),
+        (Certificate(1.0, NAN), NAN),
+        (Certificate(INF, INF), NAN),
+        (Certificate(-INF, -INF), NAN),
+    ],
+)
+def test_no_bound_is_no_proof(certificate: Certificate, gap: float) -> None:
+    assert certificate.relative_gap == pytest.approx(gap, nan_ok=True)
+    assert not certificate.is_optimal(1e300)
+
+
+def test_zero_objectives_are_optimal() -> None:
+    assert Certificate(0.0, 0.0).is_optimal(0.0)
+    assert Certificate(0.0, -1e-9).relative_gap == 1.0
+
+
+def test_certificates_are_values() -> None:
+    certificate = Certificate(1.0, 0.5, primal_residual=1e-9)
+    assert pickle.loads(pickle.dumps(certificate)) == certificate == copy.deepcopy(certificate)
+    assert dataclasses.replace(certificate, dual_objective=0.9).gap == pytest.approx(0.1)
+    with pytest.raises(AttributeError):
+        certificate.primal_objective = 0.0  # type: ignore[misc]
+
+
+# History.
+
+
+def test_history_records_columns_of_one_length() -> None:
+    history = History()
+    assert len(history) == 0
+    assert list(history) == []
+    for k in range(3):
+        history.record(objective=np.float64(k), gradient=-k)
+    assert len(history) == 3
+    assert list(history) == ["objective", "gradient"]
+    assert history["gradient"] == [0.0, -1.0, -2.0]
+    assert all(type(value) is float for value in history["objective"])
+
+
+@pytest.mark.parametrize("values", [{"objective": 1.0}, {}, {"objective": 1.0, "step": 2.0, "gradient": 0.0}])
+def test_history_refuses_other_columns(values: dict[str, float]) -> None:
+    history = History()
+    history.record(objective=3.0, gradient=1.0)
+    with pytest.raises(ValueError, match=r"columns \['gradient', 'objective'\].*record every quantity"):
+        history.record(**values)
+    assert len(history) == 1
+
+
+def test_histories_do_not_share_columns() -> None:
+    one, two = result().history, result().history
+    one.record(objective=1.0)
+    assert len(two) == 0
+
+
+# SolveResult.
+
+
+def test_one_line() -> None:
+    assert repr(result()) == "LapSVM dual: OPTIMAL, relative gap 1.0e-07, 7 iterations, CLARABEL 0.11"
+    stationary = result(status=Status.STATIONARY, certificate=Certificate(1.0, -INF))
+    assert "optimal" not in repr(stationary).lower()
+    assert "relative gap inf" in repr(stationary)
+
+
+def test_results_are_read_only() -> None:
+    given_variables = {"alpha": np.zeros(2)}
+    answer = result(variables=given_variables)
+    given_variables["alpha"] = np.ones(2)
+    assert answer.variables["alpha"].tolist() == [0.0, 0.0]
+    for mapping in (answer.variables, answer.duals):
+        with pytest.raises(TypeError):
+            mapping["new"] = np.zeros(1)  # type: ignore[index]
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        answer.status = Status.FAILED  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("again", [lambda r: pickle.loads(pickle.dumps(r)), copy.deepcopy, copy.copy])
+def test_results_can_be_kept(again: object) -> None:
+    answer = result()
+    answer.history.record(objective=1.0)
+    other = again(answer)  # type: ignore[operator]
+    assert repr(other) == repr(answer)
+    assert other.status is Status.OPTIMAL
+    assert other.certificate == answer.certificate
+    assert other.history["objective"] == [1.0]
+    for mine, theirs in ((answer.variables, other.variables), (answer.duals, other.duals)):
+        assert mine.keys() == theirs.keys()
+        for name in mine:
+            np.testing.assert_array_equal(mine[name], theirs[name])
+    with pytest.raises(TypeError):
+        other.variables["new"] = np.zeros(1)
+
+
+def test_replace_keeps_the_rest() -> None:
+    answer = dataclasses.replace(result(), status=Status.MAX_ITER, attempts=("CLARABEL: max_iter",))
+    assert answer.status is Status.MAX_ITER
+    assert answer.variables["b"] == 0.5
+    assert answer.attempts == ("CLARABEL: max_iter",)
+
+
+def test_defaults() -> None:
+    bare = SolveResult("p", Status.FAILED, {}, Certificate(NAN, NAN))
+    assert dict(bare.duals) == {}
+    assert bare.n_iter == 0
+    assert math.isnan(bare.seconds)
+    assert not bare.certificate.is_optimal(INF)

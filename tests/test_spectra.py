@@ -1,0 +1,382 @@
+"""Eigenpairs against dense oracles and closed forms; extensions against the eigenvectors themselves."""
+
+import re
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg import subspace_angles
+
+from specmargin.exceptions import SolverError
+from specmargin.graphs import knn_graph, laplacian, neighbor_weights
+from specmargin.spectra import Spectrum, eigenpairs, extend, laplacian_eigenpairs, nystrom
+
+KINDS = pytest.mark.parametrize("normalized", [False, True])
+METHODS = pytest.mark.parametrize("method", ["dense", "arpack"])
+
+
+def sparse(graph):
+    return nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
+
+
+def cloud(n=400, seed=0, weight="heat"):
+    return knn_graph(np.random.default_rng(seed).normal(size=(n, 3)), 6, weight=weight)
+
+
+def pieces():
+    """Three components of different sizes, two isolated nodes, all shuffled: 52 nodes, 5 components."""
+    blocks = [cloud(n, seed=n) for n in (25, 15, 10)] + [sp.csr_array((2, 2))]
+    order = np.random.default_rng(1).permutation(52)
+    return sp.csr_array(sp.block_diag(blocks, format="csr"))[order][:, order]
+
+
+def assert_eigenpairs(s, W, normalized, atol=1e-10):
+    L = laplacian(W, normalized=normalized).toarray()
+    U = s.eigenvectors
+    np.testing.assert_allclose(L @ U, U * s.eigenvalues, atol=atol * max(1.0, abs(L).max()))
+    np.testing.assert_allclose(U.T @ U, np.eye(s.q), atol=1e-11)
+    oracle = scipy.linalg.eigh(L, eigvals_only=True)[: s.q]
+    np.testing.assert_allclose(s.eigenvalues, oracle, atol=atol * max(1.0, abs(L).max()))
+    assert (np.diff(s.eigenvalues) >= 0).all()
+    recomputed = np.linalg.norm(L @ U - U * s.eigenvalues, axis=0).max()
+    assert s.residual == pytest.approx(recomputed, abs=1e-12)
+
+
+@KINDS
+@METHODS
+def test_connected_graph(method, normalized):
+    W = cloud(150)
+    s = laplacian_eigenpairs(W, 30, normalized=normalized, method=method)
+    assert_eigenpairs(s, W, normalized)
+    assert (s.q, s.n_samples, s.n_components, s.normalized, s.cuts_tie) == (30, 150, 1, normalized, False)
+    assert s.eigenvalues[0] == 0.0
+    assert s.eigenvalues[1] > 0.0
+    if normalized:
+        root = np.sqrt(W.sum(axis=1))
+        np.testing.assert_allclose(s.eigenvectors[:, 0], root / np.linalg.norm(root), rtol=1e-14)
+    else:
+        assert (s.eigenvectors[:, 0] == 1 / np.sqrt(150)).all()
+
+
+@KINDS
+def test_arpack_equals_dense(normalized):
+    W = cloud(400)
+    dense = laplacian_eigenpairs(W, 50, normalized=normalized, method="dense")
+    arpack = laplacian_eigenpairs(W, 50, normalized=normalized, method="arpack")
+    np.testing.assert_allclose(arpack.eigenvalues, dense.eigenvalues, atol=1e-10)
+    np.testing.assert_allclose(arpack.eigenvectors, dense.eigenvectors, atol=1e-8)  # signs included
+    again = laplacian_eigenpairs(W, 50, normalized=normalized, method="arpack")
+    np.testing.assert_array_equal(again.eigenvectors, arpack.eigenvectors)
+
+
+@KINDS
+@METHODS
+@pytest.mark.parametrize("q", [1, 3, 5, 6, 20, 52])
+def test_disconnected_graph_has_its_whole_null_space(method, normalized, q):
+    W = pieces()
+    s = laplacian_eigenpairs(W, q, normalized=normalized, method=method)
+    assert_eigenpairs(s, W, normalized)
+    assert s.n_components == min(5, q)
+    assert (s.eigenvalues[: s.n_components] == 0).all()
+    assert (s.eigenvalues[s.n_components :] > 1e-8).all()
+    assert s.cuts_tie == (q < 5)
+    degrees = W.sum(axis=1)
+    first = s.eigenvectors[:, 0]
+    if normalized:
+        np.testing.assert_allclose(first, np.sqrt(degrees) / np.sqrt(degrees.sum()), rtol=1e-13)
+        if q >= 5:
+            alone = s.eigenvectors[:, 3:5]
+            np.testing.assert_array_equal(np.sort(alone, axis=0), np.eye(52)[:, -1:].repeat(2, axis=1))
+            np.testing.assert_array_equal(alone.sum(axis=1), degrees == 0)
+    else:
+        assert (first == 1 / np.sqrt(52)).all()
+    if q >= 5:
+        L = laplacian(W, normalized=normalized).toarray()
+        assert subspace_angles(s.eigenvectors[:, :5], scipy.linalg.null_space(L, rcond=1e-10)).max() < 1e-7
+
+
+def test_null_space_contrasts_components_by_size():
+    s = laplacian_eigenpairs(pieces(), 3)
+    sizes = [
+        {int(np.count_nonzero(np.isclose(u, value))) for value in np.unique(u.round(12))} for u in s.eigenvectors.T
+    ]
+    assert sizes == [{52}, {25, 15, 12}, {40, 10, 2}]
+
+
+@KINDS
+def test_graph_without_edges(normalized):
+    s = laplacian_eigenpairs(sp.csr_array((4, 4)), 3, normalized=normalized)
+    assert s.eigenvalues.tolist() == [0.0, 0.0, 0.0]
+    assert s.eigenvectors[:, 0].tolist() == [0.5] * 4
+    np.testing.assert_allclose(s.eigenvectors.T @ s.eigenvectors, np.eye(3), atol=1e-15)
+    assert s.n_components == 3
+    assert s.cuts_tie
+
+
+def test_single_node():
+    s = laplacian_eigenpairs(sp.csr_array((1, 1)), 1)
+    assert (s.eigenvalues.tolist(), s.eigenvectors.tolist(), s.cuts_tie) == ([0.0], [[1.0]], False)
+
+
+@METHODS
+def test_path_closed_form(method):
+    n = 60
+    s = laplacian_eigenpairs(sparse(nx.path_graph(n)), 20, method=method)
+    k = np.arange(20)
+    np.testing.assert_allclose(s.eigenvalues, 2 - 2 * np.cos(np.pi * k / n), atol=1e-12)
+    modes = np.cos(np.pi * k * (np.arange(n)[:, None] + 0.5) / n)
+    np.testing.assert_allclose(abs((modes / np.linalg.norm(modes, axis=0)).T @ s.eigenvectors), np.eye(20), atol=1e-9)
+    # Antisymmetric modes have two entries of largest modulus; the first is the positive one.
+    first = (abs(s.eigenvectors) > (1 - 1e-6) * abs(s.eigenvectors).max(axis=0)).argmax(axis=0)
+    assert (s.eigenvectors[first, k] > 0).all()
+    assert s.block_ends().tolist() == list(range(1, 20))
+
+
+@KINDS
+@METHODS
+def test_cycle_closed_form(method, normalized):
+    n = 40
+    s = laplacian_eigenpairs(sparse(nx.cycle_graph(n)), 21, normalized=normalized, method=method)
+    k = np.array([0] + [j for j in range(1, 11) for _ in range(2)])
+    scale = 2 if normalized else 1
+    np.testing.assert_allclose(s.eigenvalues, (2 - 2 * np.cos(2 * np.pi * k / n)) / scale, atol=1e-12)
+    assert s.block_ends().tolist() == list(range(2, 21, 2))
+    assert not s.cuts_tie
+    even = s.truncate(20)
+    assert even.cuts_tie
+    assert even.block_ends().tolist() == [*range(2, 19, 2), 19]
+    assert laplacian_eigenpairs(sparse(nx.cycle_graph(n)), 20, normalized=normalized, method=method).cuts_tie
+
+
+@KINDS
+@METHODS
+def test_complete_graph_closed_form(method, normalized):
+    s = laplacian_eigenpairs(sparse(nx.complete_graph(30)), 12, normalized=normalized, method=method)
+    expected = 30 / 29 if normalized else 30.0
+    np.testing.assert_allclose(s.eigenvalues, [0.0] + [expected] * 11, rtol=1e-12)
+    np.testing.assert_allclose(s.eigenvectors.T @ s.eigenvectors, np.eye(12), atol=1e-12)
+    assert s.block_ends().tolist() == [11]
+    assert s.cuts_tie
+    whole = laplacian_eigenpairs(sparse(nx.complete_graph(30)), 30, normalized=normalized)
+    assert not whole.cuts_tie
+    assert_eigenpairs(whole, sparse(nx.complete_graph(30)), normalized, atol=1e-11)
+
+
+@KINDS
+def test_bipartite_graph_to_its_last_eigenvalue(normalized):
+    W = sparse(nx.complete_bipartite_graph(4, 4))
+    for method in ("dense", "arpack"):
+        s = laplacian_eigenpairs(W, 8, normalized=normalized, method=method)
+        assert_eigenpairs(s, W, normalized, atol=1e-11)
+
+
+@KINDS
+@METHODS
+def test_copies_of_a_component_are_all_found(method, normalized):
+    # Every eigenvalue has multiplicity 6: what a single start vector does not see.
+    W = sp.csr_array(sp.block_diag([cloud(50, weight="binary")] * 6, format="csr"))
+    s = laplacian_eigenpairs(W, 60, normalized=normalized, method=method)
+    assert_eigenpairs(s, W, normalized)
+    assert s.n_components == 6
+    assert s.block_ends().tolist() == [5, *range(11, 60, 6)]
+    assert not s.cuts_tie
+
+
+def test_passed_over_eigenvectors_are_searched_for(monkeypatch):
+    W = cloud(120)
+    honest, calls = eigenpairs._top, []
+
+    def forgetful(L, basis, known, k, bound, tol, rng):
+        calls.append(k)
+        if len(calls) > 1:
+            return honest(L, basis, known, k, bound, tol, rng)
+        values, vectors = honest(L, basis, known, k + 1, bound, tol, rng)
+        keep = np.delete(np.argsort(-values), 3)
+        return values[keep], vectors[:, keep]
+
+    monkeypatch.setattr(eigenpairs, "_top", forgetful)
+    s = laplacian_eigenpairs(W, 15, method="arpack")
+    assert len(calls) == 4  # first, search, repair, search
+    assert_eigenpairs(s, W, False)
+
+
+def test_barely_connected_components_stay_apart():
+    # Eigenvalue 1e-13: below what an eigensolver tells from 0, but the graph is connected.
+    W = sp.block_diag([cloud(30), cloud(20, seed=5)]).tolil()
+    W[0, 40] = W[40, 0] = 1e-12
+    s = laplacian_eigenpairs(W.tocsr(), 4, method="dense")
+    assert s.n_components == 1
+    assert (s.eigenvectors[:, 0] == 1 / np.sqrt(50)).all()
+    np.testing.assert_allclose(s.eigenvectors.T @ s.eigenvectors, np.eye(4), atol=1e-12)
+    assert s.residual < 1e-13
+
+
+def test_duplicated_rows():
+    rows = np.repeat(np.random.default_rng(7).normal(size=(30, 2)), 4, axis=0)
+    W = knn_graph(rows, 6)
+    for normalized in (False, True):
+        assert_eigenpairs(laplacian_eigenpairs(W, 40, normalized=normalized), W, normalized)
+
+
+@pytest.mark.parametrize("power", [2, 3])
+@KINDS
+def test_laplacian_with_a_power(normalized, power):
+    W = cloud(60)
+    s = laplacian_eigenpairs(laplacian(W, normalized=normalized, power=power), 10)
+    L = np.linalg.matrix_power(laplacian(W, normalized=normalized).toarray(), power)
+    np.testing.assert_allclose(s.eigenvalues, scipy.linalg.eigh(L, eigvals_only=True)[:10], atol=1e-9)
+    assert s.normalized == normalized
+    assert s.residual < 1e-9
+    assert s.power == power
+    plain = laplacian_eigenpairs(W, 10, normalized=normalized)
+    np.testing.assert_allclose(s.eigenvectors, plain.eigenvectors, atol=1e-12)
+    np.testing.assert_allclose(nystrom(s, W), nystrom(plain, W), rtol=1e-9)
+
+
+def test_stored_zeros_do_not_connect():
+    W = sp.csr_array((np.array([1.0, 1, 0, 0]), ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
+    assert W.nnz == 4
+    assert laplacian_eigenpairs(W, 3).n_components == 2
+    assert W.nnz == 4
+
+
+def test_auto_chooses_by_size(monkeypatch):
+    chosen = []
+    for name in ("_dense", "_arpack"):
+        solve = getattr(eigenpairs, name)
+        monkeypatch.setattr(eigenpairs, name, lambda *a, s=solve, n=name: chosen.append(n) or s(*a))
+    monkeypatch.setattr(eigenpairs, "_DENSE_NODES", 50)
+    for n, q in ((50, 5), (90, 5), (90, 31)):
+        laplacian_eigenpairs(cloud(n), q)
+    assert chosen == ["_dense", "_arpack", "_dense"]
+
+
+def test_no_convergence_is_an_error_with_a_remedy(monkeypatch):
+    honest = eigenpairs.eigsh
+    monkeypatch.setattr(eigenpairs, "eigsh", lambda *a, **k: honest(*a, **k, maxiter=1))
+    with pytest.raises(SolverError, match=r"ARPACK found \d+ of 6 eigenpairs of 300 nodes .*method='dense'"):
+        laplacian_eigenpairs(sparse(nx.path_graph(300)), 6, method="arpack")
+
+
+PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: laplacian_eigenpairs(PATH, 4), ValueError, "q=4 eigenpairs, but the graph has 3 nodes; take"),
+        (lambda: laplacian_eigenpairs(PATH, 0), ValueError, "q=0 eigenpairs"),
+        (lambda: laplacian_eigenpairs(PATH, 2.0), ValueError, "q=2.0 eigenpairs"),
+        (lambda: laplacian_eigenpairs(PATH, 2, method="lobpcg"), ValueError, "method='lobpcg' is unknown"),
+        (lambda: laplacian_eigenpairs(PATH[:2], 2), ValueError, "not square (shape (2, 3))"),
+        (lambda: laplacian_eigenpairs(-PATH, 2), ValueError, "smallest -1"),
+        (lambda: laplacian_eigenpairs(PATH * np.nan, 2), ValueError, "negative or not finite"),
+        (lambda: laplacian_eigenpairs(PATH + np.eye(3), 2), ValueError, "3 self loops; graphs.check_adjacency"),
+        (lambda: laplacian_eigenpairs(np.triu(PATH), 2), ValueError, "not symmetric (largest difference 1)"),
+        (lambda: laplacian_eigenpairs(nx.path_graph(3), 2), TypeError, "from_networkx"),
+        (
+            lambda: laplacian_eigenpairs(laplacian(PATH, normalized=False), 2, normalized=True),
+            ValueError,
+            "combinatorial",
+        ),
+        (lambda: laplacian_eigenpairs(PATH, 2).truncate(3), ValueError, "q=3, but this spectrum holds 2"),
+        (lambda: Spectrum(np.zeros(2), np.eye(3), 1), ValueError, "shapes (3, 3) and (2,)"),
+    ],
+)
+def test_errors(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_truncate_and_blocks():
+    s = Spectrum(np.array([0.0, 0.0, 0.0, 1.0, 1.0 + 1e-12, 2.0]), np.eye(6), n_components=3, residual=1e-14)
+    assert s.block_ends().tolist() == [2, 4, 5]
+    assert s.block_ends(tol=1e-14).tolist() == [2, 3, 4, 5]
+    assert s.truncate(6) is s
+    two, four = s.truncate(2), s.truncate(4)
+    assert (two.n_components, two.cuts_tie, two.block_ends().tolist()) == (2, True, [1])
+    assert (four.n_components, four.cuts_tie, four.block_ends().tolist()) == (3, True, [2, 3])
+    assert not s.truncate(3).cuts_tie
+    assert s.truncate(1).block_ends().tolist() == []
+
+
+@KINDS
+def test_nystrom_reproduces_every_eigenvector_at_training_points(normalized):
+    W = cloud(80)
+    s = laplacian_eigenpairs(W, 80, normalized=normalized)
+    degrees = W.sum(axis=1)
+    relative = 1 - s.eigenvalues / (np.ones(80) if normalized else degrees)[:, None]
+    clear = abs(relative) >= 1e-2
+    values = nystrom(s, W)
+    assert clear.mean() > 0.95
+    np.testing.assert_allclose(values[clear], s.eigenvectors[clear], atol=1e-10)
+    if normalized:
+        # The same statement for the random walk, I - D^-1 W, whose eigenvectors are u / sqrt(d).
+        walk = np.eye(80) - W.toarray() / degrees[:, None]
+        V = values[:, :20] / np.sqrt(degrees)[:, None]
+        np.testing.assert_allclose(walk @ V, V * s.eigenvalues[:20], atol=1e-10)
+
+
+@KINDS
+def test_nystrom_of_a_disconnected_graph(normalized):
+    W = pieces()
+    s = laplacian_eigenpairs(W, 10, normalized=normalized)
+    tied = W.sum(axis=1) > 0
+    np.testing.assert_allclose(nystrom(s, W[tied]), s.eigenvectors[tied], atol=1e-10)
+    # A new point tied to an isolated node alone takes what its null vectors are there.
+    alone = np.flatnonzero(~tied)[0]
+    value = nystrom(s, np.eye(52)[[alone]])
+    np.testing.assert_allclose(value[0, :5], s.eigenvectors[alone, :5], atol=1e-12)
+
+
+@KINDS
+def test_nystrom_is_guarded_where_the_equation_is_singular(normalized):
+    # A star's hub and leaves: combinatorial eigenvalue 1 equals the leaves' degree, normalized eigenvalue 1.
+    W = sparse(nx.star_graph(5))
+    s = laplacian_eigenpairs(W, 6, normalized=normalized)
+    assert s.eigenvalues[1] == pytest.approx(1.0)
+    values = nystrom(s, W)
+    assert np.isfinite(values).all()
+    assert abs(values).max() < 1.0 / 1e-2
+    s = Spectrum(np.array([1.0]), np.ones((2, 1)), 0, normalized, degrees=np.array([4.0, 4.0]))
+    value = nystrom(s, np.array([[0.5, 0.5]]), floor=0.1)[0, 0]
+    assert value == pytest.approx(1 / 0.1 * (0.5 if normalized else 1.0))
+
+
+def test_nystrom_follows_a_smooth_eigenvector():
+    # On a ring the second eigenvector is a sinusoid of the angle, also between the nodes.
+    angle = np.linspace(0, 2 * np.pi, 100, endpoint=False)
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
+    new_angle = angle[:20] + np.pi / 100
+    new = np.column_stack([np.cos(new_angle), np.sin(new_angle)])
+    for normalized in (False, True):
+        s = laplacian_eigenpairs(knn_graph(X, 4), 3, normalized=normalized)
+        found = nystrom(s, neighbor_weights(new, X, 4))
+        coefficients = np.linalg.lstsq(np.column_stack([np.ones(100), X]), s.eigenvectors, rcond=None)[0]
+        np.testing.assert_allclose(found, np.column_stack([np.ones(20), new]) @ coefficients, atol=1e-3)
+
+
+def test_nystrom_errors():
+    with pytest.raises(ValueError, match="degrees"):
+        nystrom(Spectrum(np.zeros(1), np.ones((2, 1)), 1, normalized=True), np.ones((1, 2)))
+    s = laplacian_eigenpairs(PATH, 2)
+    with pytest.raises(ValueError, match=r"shape \(1, 2\), but there are 3 training points"):
+        nystrom(s, np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"row 1 of weights is empty \(1 such rows\)"):
+        nystrom(s, np.array([[1.0, 0, 0], [0, 0, 0]]))
+    with pytest.raises(ValueError, match="finite and >= 0"):
+        nystrom(s, np.array([[1.0, -1, 1]]))
+
+
+def test_extend_is_a_weighted_mean():
+    rng = np.random.default_rng(0)
+    weights, values = rng.random((5, 8)), rng.normal(size=(8, 3))
+    expected = np.array([np.average(values, axis=0, weights=row) for row in weights])
+    np.testing.assert_allclose(extend(values, sp.csr_array(weights)), expected, rtol=1e-13)
+    np.testing.assert_allclose(extend(values[:, 0], 7 * weights), expected[:, 0], rtol=1e-13)
+    with pytest.raises(ValueError, match="row 0 of weights is empty"):
+        extend(values, sp.csr_array((1, 8)))
+    with pytest.raises(ValueError, match="8 training points"):
+        extend(values, np.ones((2, 7)))
