@@ -39,7 +39,7 @@ REAL = {
     "20news baseball-hockey": ("20news", "baseball-hockey"),
     "20news pc-mac": ("20news", "pc-mac"),
 }
-BUNDLED = {f"digits {a}-{b}": ("digits", (a, b)) for a, b in ((3, 8), (4, 7), (1, 7), (5, 6))}
+BUNDLED = {f"digits {a}-{b}": ("digits", (a, b)) for a, b in ((3, 8), (4, 7), (8, 9), (5, 9))}
 
 
 def compute(quick: bool, seed: int = 0) -> dict[str, Any]:

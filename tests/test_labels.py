@@ -61,9 +61,9 @@ def test_hide_then_encode(sample: tuple[list[Any], np.ndarray], marker: Any, see
     assert labels.n_labeled == len(kept)
     assert labels.labeled.tolist() == kept.tolist()
     assert labels.unlabeled.tolist() == np.flatnonzero(mask).tolist()
-    for l, i in enumerate(labels.labeled):
+    for row, i in enumerate(labels.labeled):
         truth = [1.0 if y[i] == value else -1.0 for value in classes]
-        assert (labels.sign[l].tolist() if len(classes) > 2 else labels.sign[l]) == (
+        assert (labels.sign[row].tolist() if len(classes) > 2 else labels.sign[row]) == (
             truth if len(classes) > 2 else truth[1]
         )
 

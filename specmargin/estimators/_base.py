@@ -16,7 +16,6 @@ from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from specmargin.exceptions import SolverError
 from specmargin.graphs import check_adjacency, knn_graph, warn_components
 from specmargin.labels import Labels, encode_labels, is_unlabeled
 from specmargin.results import SolveResult, Status
@@ -31,8 +30,8 @@ _BATCH_ELEMENTS = 2**25
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     """Classifier that learns from labelled and unlabelled samples.
 
-    A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples, and
-    ``_decision(X)``; both have one column per binary problem.
+    A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
+    results behind them, and ``_decision(X)``; decisions have one column per binary problem.
     """
 
     unlabeled: Any
@@ -81,8 +80,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         if graph is not None:
             graph = check_adjacency(graph, X.shape[0])
         self.classes_ = labels.classes
-        scores = self._fit(X, labels, graph)
+        scores, results = self._fit(X, labels, graph)
+        self.n_iter_ = max(1, *(result.n_iter for result in results))
         self.transduction_ = self._classes_of(scores)
+        self._warn_of_gaps(results)
         return self
 
     def _labels(self, X: Matrix, y: Any) -> Labels:
@@ -100,24 +101,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         warn_components(graph, labels.labeled, stacklevel=4)
         return graph
 
-    def _report(self, results: list[SolveResult]) -> None:
-        """Keep the results; warn where a certificate fell short, raise where there is no answer."""
-        self.result_ = results[0] if len(results) == 1 else tuple(results)
-        self.n_iter_ = max(max(result.n_iter for result in results), 1)
+    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
+        """Say which answers are proved less well than was asked for."""
         for result in results:
-            if not result.status.has_solution:
-                raise SolverError(
-                    f"{result.problem} was not solved ({result.status.name}: {'; '.join(result.attempts)}). "
-                    "Try another solver or features of a common scale.",
-                    result,
-                )
             if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER):
                 warnings.warn(
                     f"{type(self).__name__}: {result!r}; the answer is proved to a relative gap of "
                     f"{result.certificate.relative_gap:.1e} only. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
-                    stacklevel=4,
+                    stacklevel=3,
                 )
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:
@@ -158,11 +151,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._classes_of(self.decision_function(X))
 
-    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> FloatArray:
+    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         raise NotImplementedError
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError
+
+
+def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...]:
+    """Return the one result of a binary problem, a tuple of several."""
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def columns(parts: list[FloatArray]) -> FloatArray:

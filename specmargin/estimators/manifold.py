@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._base import SemiSupervisedClassifier, columns
+from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
 from specmargin.graphs import laplacian
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.labels import Labels
@@ -146,16 +146,16 @@ class LapSVM(SemiSupervisedClassifier):
         self.tol = tol
         self.unlabeled = unlabeled
 
-    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> FloatArray:
+    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         K = self._gram(X)
         base = self._objective(X, K, next(iter(labels.one_vs_rest())), labels, graph)
         results = [self._solve(objective) for objective in base.one_vs_rest(labels)]
         self._X_fit = X
-        self._report(results)
+        self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([result.variables["alpha"] for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
-        return columns([np.asarray(result.variables["f"]) for result in results])
+        return columns([np.asarray(result.variables["f"]) for result in results]), results
 
     def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         if self.kernel == "precomputed":

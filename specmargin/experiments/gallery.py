@@ -210,8 +210,7 @@ def run_figures(
     failed = [f"{result.name}: {result.error}" for result in results if result.error]
     if failed:
         raise FigureError(
-            f"{len(failed)} of {len(results)} figures failed; the others are in {settings.out}.\n"
-            + "\n".join(failed),
+            f"{len(failed)} of {len(results)} figures failed; the others are in {settings.out}.\n" + "\n".join(failed),
             results,
         )
     return results
@@ -285,20 +284,14 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     }
     text = json.dumps(strict_json(sidecar), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     replace_file(target.with_suffix(".json"), text.encode())
-    return FigureResult(
-        name, tuple(paths), target.with_suffix(".json"), meta["seconds"], seconds_draw, resumed
-    )
+    return FigureResult(name, tuple(paths), target.with_suffix(".json"), meta["seconds"], seconds_draw, resumed)
 
 
-def _meta(
-    depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float
-) -> dict[str, Any]:
+def _meta(depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float) -> dict[str, Any]:
     from specmargin.experiments.provenance import collect
 
     checksums = {name: entry.get("sha256") for name, entry in data.get("data", {}).items()}
-    provenance = collect(
-        seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None
-    )
+    provenance = collect(seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None)
     return {"depends": depends, "provenance": provenance, "seconds": round(seconds, 3)}
 
 
@@ -311,8 +304,7 @@ def _scripts(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
         place = installed if installed.is_dir() else package.parent / "figures"
     if not place.is_dir():
         raise SpecmarginError(
-            f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or "
-            "pass folder=."
+            f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or pass folder=."
         )
     return {path.stem: path for path in sorted(place.glob("*.py")) if not path.stem.startswith("_")}
 

@@ -91,6 +91,13 @@ def published_splits(dataset: Any) -> list[Split]:
     ------
     ValueError
         If the data set has no published splits.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> dataset = SimpleNamespace(name="tiny", y=np.zeros(4), labeled_idx=[[0, 3], [1, 2]])
+    >>> [(split.name, split.unlabeled.tolist()) for split in published_splits(dataset)]
+    [('published-00', [1, 2]), ('published-01', [0, 3])]
     """
     rows = dataset.labeled_idx
     if rows is None:

@@ -59,7 +59,7 @@ def run_sweep(
     Parameters
     ----------
     cells : iterable of Cell
-        Of one experiment. Equal cells are computed once.
+        Of one experiment. Equal cells count as one.
     work : callable
         ``work(cell) -> mapping`` of column to number, text or None. Defined at the top of a module, so that other
         processes find it; keep data sets, kernels and graphs in ``functools.lru_cache`` functions beside it, and

@@ -192,23 +192,38 @@ class RMM:
         """Repair the candidate to feasibility and measure the gap that is left."""
         return self.repaired(gamma, b)[0]
 
-    def repaired(self, gamma: FloatArray, b: float) -> tuple[Certificate, FloatArray, float]:
-        """Return the certificate with the feasible (gamma, b) whose primal value it holds."""
+    def repaired(
+        self, gamma: FloatArray, b: float, expansion: FloatArray | None = None
+    ) -> tuple[Certificate, FloatArray, float]:
+        """Return the certificate with the feasible (expansion, b) whose primal value it holds.
+
+        Parameters
+        ----------
+        gamma, b : ndarray of shape (l,), float
+            Multipliers and intercept.
+        expansion : ndarray of shape (l,), optional
+            Coefficients of the primal candidate where a solver knows the decisions better than gamma does; the better
+            of the two is taken.
+        """
         y = self.labels.sign
         dual = self.loss.repair_multipliers(y, gamma)
-        f = self.K @ dual
-        scale, offset = self.loss.repair_decisions(y, f, b)
-        # The scaled decisions touch the bound up to rounding, which `value` would read as infinite.
-        t = np.clip(y * (scale * f + offset), -self.B, self.B)
-        primal = 0.5 * scale**2 * float(dual @ f) + float(self.loss.value(t).sum())
+        found = []
+        for candidate in (dual,) if expansion is None else (dual, expansion):
+            f = self.K @ candidate
+            scale, offset = self.loss.repair_decisions(y, f, b)
+            # The scaled decisions touch the bound up to rounding, which `value` would read as infinite.
+            t = np.clip(y * (scale * f + offset), -self.B, self.B)
+            primal = 0.5 * scale**2 * float(candidate @ f) + float(self.loss.value(t).sum())
+            found.append((primal, scale, offset, scale * candidate))
+        primal, scale, offset, coefficients = min(found, key=lambda point: point[0])
         certificate = Certificate(
             primal_objective=primal,
             dual_objective=self.dual_bound(dual),
             primal_residual=abs(1.0 - scale) + abs(offset - b) / max(1.0, abs(b)),
             dual_residual=float(np.abs(dual - gamma).max() / max(1e-300, np.abs(gamma).max())),
-            complementarity=self.complementarity(dual, scale * f + offset, primal),
+            complementarity=self.complementarity(dual, self.K @ coefficients + offset, primal),
         )
-        return certificate, scale * dual, offset
+        return certificate, coefficients, offset
 
     def complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
         """Largest share of the objective by which one sample misses Fenchel's equality."""

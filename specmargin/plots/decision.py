@@ -77,9 +77,7 @@ class DecisionDisplay:
                 f"{len(self.xx1)} rows (xx1) needs {(len(self.xx1), len(self.xx0))}."
             )
         if not np.isfinite(self.response).all():
-            raise ValueError(
-                "response holds values that are not finite; the decision function failed on the grid."
-            )
+            raise ValueError("response holds values that are not finite; the decision function failed on the grid.")
 
     @classmethod
     def from_estimator(
@@ -243,9 +241,7 @@ class DecisionDisplay:
             return attach_colorbar(surface, ax, "decision function $f(x)$", clipped)
 
 
-def decision_grid(
-    X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.08
-) -> tuple[FloatArray, FloatArray]:
+def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.08) -> tuple[FloatArray, FloatArray]:
     """Coordinates of a grid of square cells around points of the plane.
 
     Parameters
@@ -272,7 +268,9 @@ def decision_grid(
     if resolution < 2:
         raise ValueError(f"resolution={resolution}; take 2 or more grid points along the longer side.")
     low, high = X.min(axis=0), X.max(axis=0)
-    side = float((high - low).max()) or 1.0
+    if (low == high).all():  # one place: show one unit around it
+        low, high = low - 0.5, high + 0.5
+    side = float((high - low).max())
     low, high = low - margin * side, high + margin * side
     step = (1 + 2 * margin) * side / (resolution - 1)
     counts = np.maximum(2, np.ceil((high - low) / step - 1e-9).astype(int) + 1)

@@ -124,9 +124,7 @@ class GraphDisplay:
         labels = None if y is None else LabelDisplay(self.X, y, unlabeled=unlabeled)
         values = None if score is None else np.asarray(score, dtype=np.float64)
         if values is not None and values.shape != (len(self.X),):
-            raise ValueError(
-                f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes."
-            )
+            raise ValueError(f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes.")
         with style():
             ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
             self.edges_ = self._edges()
@@ -156,9 +154,7 @@ class GraphDisplay:
         crowd = min(1.0, (600 / max(len(share), 1)) ** 0.25)
         colors = np.tile(to_rgba("0.3"), (len(share), 1))
         colors[:, 3] = crowd * (0.15 + 0.55 * share)
-        return LineCollection(
-            list(self.X[self.pairs]), colors=colors, linewidths=crowd * (0.3 + 0.7 * share), zorder=1
-        )
+        return LineCollection(list(self.X[self.pairs]), colors=colors, linewidths=crowd * (0.3 + 0.7 * share), zorder=1)
 
     def _nodes(self, ax: Axes, values: Any, size: float) -> PathCollection:
         if values is None:

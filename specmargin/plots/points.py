@@ -71,9 +71,7 @@ class LabelDisplay:
         self.X = plane(X)
         self.y = np.asarray(y)
         if self.y.shape != (len(self.X),):
-            raise ValueError(
-                f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each."
-            )
+            raise ValueError(f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each.")
         self.hidden = is_unlabeled(self.y, unlabeled)
         known = self.y[~self.hidden]
         self.classes = np.unique(known) if classes is None else np.asarray(classes)
@@ -119,9 +117,7 @@ class LabelDisplay:
             Itself, with `figure_` and `ax_`.
         """
         if names is not None and len(names) != len(self.classes):
-            raise ValueError(
-                f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}."
-            )
+            raise ValueError(f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}.")
         with style():
             ax = pyplot_axes((3.4, 3.0))[0] if ax is None else ax
             few = (~self.hidden).sum() <= 0.2 * len(self.X)

@@ -60,9 +60,7 @@ class SpectrumDisplay:
     ax_: Axes
     axes_: AnyArray
 
-    def __init__(
-        self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None
-    ) -> None:
+    def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
         if not spectra:
             raise ValueError('spectra is empty; give at least one, e.g. {"STORM": storm.delta_}.')
         self.spectra = {name: _checked(name, delta) for name, delta in spectra.items()}
@@ -149,14 +147,10 @@ class SpectrumDisplay:
         if x not in ("index", "eigenvalue"):
             raise ValueError(f"x={x!r} is unknown; take 'index' or 'eigenvalue'.")
         if x == "eigenvalue" and self.eigenvalues is None:
-            raise ValueError(
-                "x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=)."
-            )
+            raise ValueError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
         shortest = min(map(len, self.spectra.values()))
         if not 1 <= first <= shortest:
-            raise ValueError(
-                f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that."
-            )
+            raise ValueError(f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that.")
         if not 0 < floor < 1:
             raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
         scales = ("linear", "log") if scale == "both" else (scale,)
@@ -215,15 +209,12 @@ def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
         )
     if not np.isfinite(weights).all():
         at = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise ValueError(
-            f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve."
-        )
+        raise ValueError(f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve.")
     # Interior-point answers dip below zero by rounding; more than that is not a spectrum.
     if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
         at = int(weights.argmin())
         raise ValueError(
-            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); weights of a kernel "
-            "are >= 0."
+            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); weights of a kernel are >= 0."
         )
     return np.maximum(weights, 0.0)
 
@@ -250,9 +241,7 @@ def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:
     return axes
 
 
-def _steps(
-    ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int
-) -> None:
+def _steps(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int) -> None:
     """Draw an ordered spectrum: a step curve that ends where it reaches the floor."""
     stop = len(weights)
     if floor is not None:
@@ -279,9 +268,7 @@ def _steps(
         _open(ax, x[stop - 1 : stop], floor, look, zorder)
 
 
-def _stems(
-    ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int
-) -> None:
+def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int) -> None:
     """Draw a spectrum without order: one stem per weight that counts, under the curves."""
     base = 0.0 if floor is None else floor
     # On a linear axis a weight under 1/1000 of the largest has no height: leave its marker out.

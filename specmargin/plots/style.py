@@ -89,18 +89,18 @@ METHODS: dict[str, MethodStyle] = {
     "SGT": MethodStyle(PALETTE["sky"], "X", _LONG),
     "Xu": MethodStyle(PALETTE["black"], "*", _DASHDOTDOT),
     # Manifold regularization.
-    "SVM": MethodStyle(PALETTE["grey"], "h", _DASHED),
+    "SVM": MethodStyle(PALETTE["grey"], "h", _LONG),
     "RMM": MethodStyle(PALETTE["grey"], "p", _DASHDOT),
     "LapSVM": MethodStyle(PALETTE["purple"], ">", "-"),
     "LapRLS": MethodStyle(PALETTE["black"], "8", _DASHED),
     # Semi-supervised SVMs.
     "ContinuationS3VM": MethodStyle(PALETTE["vermillion"], "v", _LONG),
     "GradientS3VM": MethodStyle(PALETTE["orange"], "<", _DASHDOT),
-    "QuasiNewtonS3VM": MethodStyle(PALETTE["blue"], "o", "-"),
-    "MultiSwitchTSVM": MethodStyle(PALETTE["green"], "s", _DASHED),
+    "QuasiNewtonS3VM": MethodStyle(PALETTE["blue"], "s", "-"),
+    "MultiSwitchTSVM": MethodStyle(PALETTE["green"], "D", _DASHED),
     "AnnealedS3VM": MethodStyle(PALETTE["purple"], "d", _DOTTED),
     "CCCPS3VM": MethodStyle(PALETTE["sky"], "^", _DASHDOTDOT),
-    "LabelSwitchingS3VM": MethodStyle(PALETTE["black"], "X", _LONG),
+    "LabelSwitchingS3VM": MethodStyle(PALETTE["black"], "X", _DASHDOT),
 }
 """Fixed for all figures; `method_styles` finds styles for names that are not here."""
 
@@ -239,7 +239,7 @@ def decision_colormap() -> LinearSegmentedColormap:
     >>> [float(channel) for channel in decision_colormap()(0.5)]
     [1.0, 1.0, 1.0, 1.0]
     """
-    stops = ["#2C6FA6", "#6FA8D3", "#BBD8EC", "#FFFFFF", "#F9D3B4", "#EBA069", "#BE5F1C"]
+    stops = ["#2C6FA6", "#6FA8D3", "#BBD8EC", "#FFFFFF", "#F7CBA8", "#DE8A4C", "#AE5216"]
     # An odd number of levels: zero itself is white, not one of two near-whites.
     return LinearSegmentedColormap.from_list("specmargin_decision", stops, N=257)
 
@@ -279,9 +279,7 @@ def subplots(
     """
     if isinstance(width, str):
         if width not in WIDTHS:
-            raise ValueError(
-                f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches."
-            )
+            raise ValueError(f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches.")
         width = WIDTHS[width]
     with style():
         figure = Figure(figsize=(width, width / n_cols * aspect * n_rows), layout="constrained")
@@ -289,9 +287,7 @@ def subplots(
     return figure, axes
 
 
-def save(
-    figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png", "svg")
-) -> list[Path]:
+def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png", "svg")) -> list[Path]:
     """Write a figure in several formats; the same figure gives the same bytes.
 
     Fonts are embedded, raster parts have 200 dots per inch, and no time stamp is written.

@@ -9,8 +9,10 @@ from functools import singledispatch
 from typing import Any
 
 import cvxpy as cp
+import numpy as np
 
 from specmargin.losses import Hinge, Squared, SquaredHinge
+from specmargin.typing import FloatArray
 
 __all__ = ["as_cvxpy", "conjugate_as_cvxpy"]
 
@@ -86,3 +88,17 @@ def _(loss: Hinge, beta: cp.Expression) -> cp.Expression:
 @conjugate_as_cvxpy.register(Squared)
 def _(loss: SquaredHinge | Squared, beta: cp.Expression) -> cp.Expression:
     return beta - cp.square(beta) / 4
+
+
+def decisions_from_duals(y: FloatArray, box: FloatArray, nonnegative: FloatArray) -> FloatArray:
+    """Return the decisions f that the multipliers of 0 <= alpha <= C imply in a dual margin problem.
+
+    Stationarity in alpha says y f = 1 - (slack below the margin) + (surplus above it). The multipliers are as exact as
+    the solver's feasibility, so f is far better than the product of a Gram matrix with alpha.
+    """
+    return y * (1.0 - box + nonnegative)
+
+
+def expansion_of(K: FloatArray, f: FloatArray, start: FloatArray) -> FloatArray:
+    """Return the coefficients nearest to `start` with K @ coefficients = f, as far as the rank of K allows."""
+    return start + np.linalg.pinv(K, rcond=1e-10, hermitian=True) @ (f - K @ start)

@@ -79,7 +79,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
 
     def recover(current: LapSVM) -> Recovered:
         theta = current.repair_multipliers(y * beta.value)
-        alpha = current.reduction.X @ (theta / 2)
+        alpha = current.reduction.coefficients(theta / 2)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         b = current.best_intercept(alpha, b)
         variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
@@ -153,7 +153,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decision(alpha, offset)
         certificate = current.certificate(
-            alpha, offset, theta, a=current.reduction.X @ (current.repair_multipliers(theta) / 2)
+            alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
         )
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}
         return Recovered(variables, certificate)

@@ -13,6 +13,7 @@ import numpy as np
 
 from specmargin.objectives import RMM
 from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.expressions import decisions_from_duals, expansion_of
 
 __all__ = ["rmm"]
 
@@ -21,7 +22,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     """Build the dual QP of the relative margin machine.
 
     Variables ``alpha``, ``beta``, ``eta`` (l,; the latter two where B is finite); constraints ``balance`` (its
-    multiplier is the intercept) and ``box``; parameters ``C`` and, where finite, ``B``. The result adds ``gamma``
+    multiplier is the intercept), ``box`` and ``nonnegative``; parameters ``C`` and, where finite, ``B``. The result adds ``gamma``
     (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
 
     Parameters
@@ -48,7 +49,7 @@ def rmm(obj: RMM) -> BuiltProblem:
     y = obj.labels.sign
     C = cp.Parameter(nonneg=True, value=obj.C, name="C")
     parameters = {"C": C}
-    alpha = cp.Variable(len(y), name="alpha", nonneg=True)
+    alpha = cp.Variable(len(y), name="alpha")
     variables = {"alpha": alpha}
     gamma, value = cp.multiply(y, alpha), cp.sum(alpha)
     if np.isfinite(obj.B):
@@ -56,11 +57,13 @@ def rmm(obj: RMM) -> BuiltProblem:
         beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
         eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
         gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0, "box": alpha <= C}
+    constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0, "box": alpha <= C, "nonnegative": alpha >= 0}
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)
-        certificate, feasible, offset = current.repaired(candidate, b)
+        f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
+        expansion = expansion_of(current.K, f - b, candidate)
+        certificate, feasible, offset = current.repaired(candidate, b, expansion)
         found = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
         return Recovered(found, certificate)
 

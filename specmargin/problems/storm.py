@@ -30,6 +30,7 @@ import scipy.sparse as sp
 
 from specmargin.objectives import SpectrumMargin
 from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.expressions import decisions_from_duals, expansion_of
 from specmargin.typing import FloatArray
 
 __all__ = ["Form", "mkl", "stoam", "storm"]
@@ -218,14 +219,10 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     def candidate(current: SpectrumMargin) -> _Candidate:
         kappa = np.array([_dual(row) for row in constraints["sums"]]) - current.eps
         b, multipliers = _dual(constraints["balance"]), np.asarray(gamma.value)
-        # Stationarity in alpha: y f = 1 - (slack of the margin) + (surplus over it).
-        f = obj.labels.sign * (1.0 - constraints["box"].dual_value + constraints["nonnegative"].dual_value)
+        f = decisions_from_duals(obj.labels.sign, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
         delta = current.cone.weights(np.maximum(kappa + current.eps, 0.0))
-        kernel = (current.U * delta) @ current.U.T
-        multipliers_for_v = multipliers + np.linalg.pinv(kernel, rcond=1e-10, hermitian=True) @ (
-            f - b - kernel @ multipliers
-        )
-        return multipliers, kappa, b, delta * (current.U.T @ multipliers_for_v)
+        expansion = expansion_of((current.U * delta) @ current.U.T, f - b, multipliers)
+        return multipliers, kappa, b, delta * (current.U.T @ expansion)
 
     return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 

@@ -6,8 +6,8 @@ at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l u
 - squared: (G + I) v = y - b, 1'v = 0: one linear system;
 - squared hinge: the same on the active set E = {y f < 1}, found by Newton's method with an exact step count of
   a handful, safeguarded by a line search;
-- hinge: a support vector machine on the kernel G / 2 with C = 1, by libsvm, then the linear system of its free
-  support vectors to reach machine precision.
+- hinge: a support vector machine on the kernel G / 2 with C = 1, by an interior-point method, then the linear
+  system of its free support vectors to reach machine precision.
 
 X and G are shared by all classes and losses: `specmargin.objectives.LapSVM.one_vs_rest`.
 """
@@ -36,7 +36,7 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveR
     tol : float, default 1e-9
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 100
-        Newton steps (squared hinge).
+        Newton steps (squared hinge) or interior-point steps (hinge).
 
     Returns
     -------
@@ -66,16 +66,16 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveR
     elif name == "squared_hinge":
         v, b, n_iter = _active_set_newton(G, y, obj.fit_intercept, max_iter, history)
     elif name == "hinge":
-        v, b, n_iter = _support_vectors(G, y, obj.fit_intercept)
+        v, b, n_iter = _interior_point(G, y, obj.fit_intercept, max_iter, history)
     else:
         raise ValueError(f"no factorised solver for the loss {name!r}; use hinge, squared_hinge or squared.")
     if name == "hinge":
         v, b = _polished(obj, v, b)
-    alpha = obj.reduction.X @ v
+    alpha = obj.reduction.coefficients(v)
     certificate = obj.certificate(alpha, b, 2.0 * v)
     if certificate.is_optimal(tol):
         status = Status.OPTIMAL
-    elif name == "squared_hinge" and n_iter >= max_iter:
+    elif name != "squared" and n_iter >= max_iter:
         status = Status.MAX_ITER
     else:
         status = Status.OPTIMAL_INACCURATE
@@ -147,36 +147,64 @@ def _active_set_newton(
     return v, b, max_iter
 
 
-def _support_vectors(G: FloatArray, y: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float, int]:
-    """Solve the hinge's dual, max sum beta - 1/4 (y beta)'G (y beta), to about six digits of the multipliers."""
-    if fit_intercept:
-        from sklearn.svm import SVC
+def _reach(x: FloatArray, step: FloatArray) -> float:
+    """Longest step up to 1 that keeps x >= 0."""
+    down = step < 0
+    return float(min(1.0, (-x[down] / step[down]).min(initial=np.inf)))
 
-        svc = SVC(C=1.0, kernel="precomputed", tol=1e-8, cache_size=500).fit(G / 2, y)
-        v = np.zeros(len(y))
-        v[svc.support_] = svc.dual_coef_.ravel() / 2
-        return v, float(svc.intercept_[0]), int(np.max(svc.n_iter_))
-    from scipy.optimize import minimize
 
+def _interior_point(
+    G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
+) -> tuple[FloatArray, float, int]:
+    """Solve the hinge's dual, min 1/2 beta'Q beta - sum beta on [0, 1]^l with y'beta = 0 and Q = Y G Y / 2.
+
+    Mehrotra's predictor-corrector, started feasible. Rows of x are beta and 1 - beta, rows of z the multipliers of
+    x >= 0. SMO takes 1e5 steps and more where gamma_A is small; this takes twenty.
+    """
     Q = y[:, None] * (G / 2) * y
-    found = minimize(
-        lambda beta: (0.5 * beta @ Q @ beta - beta.sum(), Q @ beta - 1.0),
-        np.zeros(len(y)),
-        jac=True,
-        bounds=[(0.0, 1.0)] * len(y),
-        method="L-BFGS-B",
-        options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10_000, "maxfun": 20_000},
-    )
-    return y * found.x / 2, 0.0, int(found.nit)
+    share = float((y > 0).mean()) if fit_intercept else 0.5
+    beta, b = np.where(y > 0, 1.0 - share, share) * (0.5 if fit_intercept else 1.0), 0.0
+    # Both rows are carried along: close to the bound 1 - beta would be rounded to zero.
+    x = np.stack([beta, 1.0 - beta])
+    miss = Q @ beta - 1.0
+    z = np.maximum(np.stack([miss, -miss]), 0.0) + 0.5
+    best = np.inf
+    while len(history) < max_iter:
+        gap = float((x * z).sum())
+        if gap <= 1e-15 * float(x[0].sum()) or gap >= best:
+            break
+        best = gap
+        history.record(gap=gap)
+        try:
+            factor = sla.cho_factor(Q + np.diag((z / x).sum(axis=0)))
+        except sla.LinAlgError:  # rounding, at the end of the path: the polish takes over
+            break
+        stationarity = Q @ x[0] - 1.0 + y * b - z[0] + z[1]
+        by_balance = sla.cho_solve(factor, y)
+        target, shift, dx, dz = np.zeros_like(x), 0.0, np.zeros_like(x), np.zeros_like(x)
+        for corrected in (False, True):
+            if corrected:
+                primal, dual = _reach(x, dx), _reach(z, dz)
+                left = float(((x + primal * dx) * (z + dual * dz)).sum())
+                target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
+            step = sla.cho_solve(factor, target[0] - z[0] - target[1] + z[1] - stationarity)
+            if fit_intercept:
+                shift = float(y @ (step + x[0]) / (y @ by_balance))
+                step -= shift * by_balance
+            dx = np.stack([step, -step])
+            dz = target - z - z / x * dx
+        length = 0.9995 * min(_reach(x, dx), _reach(z, dz))
+        x, z, b = x + length * dx, z + length * dz, b + length * shift
+    return y * x[0] / 2, b, len(history)
 
 
 def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float]:
     """Solve for the free multipliers given who is free, and keep what the certificate says is better."""
-    G, y, X = obj.reduction.G, obj.labels.sign, obj.reduction.X
+    G, y = obj.reduction.G, obj.labels.sign
 
     def measured(v: FloatArray, b: float) -> tuple[Certificate, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
-        alpha = X @ v
+        alpha = obj.reduction.coefficients(v)
         b = obj.best_intercept(alpha, b)
         return obj.certificate(alpha, b, 2.0 * v), v, b
 
@@ -188,8 +216,9 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         at_zero = beta < -miss
         at_one = (1.0 - beta < miss) & ~at_zero
         free = ~at_zero & ~at_one
-        trial_v = np.where(at_one, y / 2, 0.0)
-        rhs = y[free] - G[np.ix_(free, at_one)] @ trial_v[at_one]
+        trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
+        # Only the correction is solved for: among singular systems that keeps it near the multipliers' bounds.
+        rhs = y[free] - G[free] @ trial_v - trial_b
         k = int(free.sum())
         if k == 0:
             break
@@ -198,11 +227,14 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         A[:k, k] = A[k, :k] = float(obj.fit_intercept)
         if not obj.fit_intercept:
             A[k, k] = 1.0
-        solution = np.linalg.lstsq(A, np.append(rhs, -trial_v.sum() * obj.fit_intercept), rcond=1e-14)[0]
-        trial_v[free], trial_b = solution[:k], float(solution[k])
+        rhs = np.append(rhs, -trial_v.sum() * obj.fit_intercept)
+        solution = sla.lstsq(A, rhs, cond=1e-14, lapack_driver="gelsy", check_finite=False)[0]
+        trial_v[free] += solution[:k]
+        trial_b += float(solution[k])
         certificate, feasible, offset = measured(trial_v, trial_b)
-        if abs(certificate.relative_gap) < abs(best.relative_gap):
-            best, v, b = certificate, feasible, offset
+        if not abs(certificate.relative_gap) < abs(best.relative_gap):
+            break
+        best, v, b = certificate, feasible, offset
         if abs(best.relative_gap) < 1e-14:
             break
     return v, b

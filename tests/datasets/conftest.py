@@ -27,12 +27,28 @@ class Facts(NamedTuple):
 USPS_COUNTS = (1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821)
 MNIST_COUNTS = (6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958)
 NEWS_COUNTS = (799, 973, 985, 982, 963, 988, 975, 990, 996, 994, 999, 991, 984, 990, 987, 997, 910, 940, 775, 628)
-NEWS_NAMES = (
-    "alt.atheism comp.graphics comp.os.ms-windows.misc comp.sys.ibm.pc.hardware comp.sys.mac.hardware "
-    "comp.windows.x misc.forsale rec.autos rec.motorcycles rec.sport.baseball rec.sport.hockey sci.crypt "
-    "sci.electronics sci.med sci.space soc.religion.christian talk.politics.guns talk.politics.mideast "
-    "talk.politics.misc talk.religion.misc"
-).split()
+NEWS_NAMES = [
+    "alt.atheism",
+    "comp.graphics",
+    "comp.os.ms-windows.misc",
+    "comp.sys.ibm.pc.hardware",
+    "comp.sys.mac.hardware",
+    "comp.windows.x",
+    "misc.forsale",
+    "rec.autos",
+    "rec.motorcycles",
+    "rec.sport.baseball",
+    "rec.sport.hockey",
+    "sci.crypt",
+    "sci.electronics",
+    "sci.med",
+    "sci.space",
+    "soc.religion.christian",
+    "talk.politics.guns",
+    "talk.politics.mideast",
+    "talk.politics.misc",
+    "talk.religion.misc",
+]
 
 FACTS = {
     "g50c": Facts(50, (275, 275), (10, 50)),

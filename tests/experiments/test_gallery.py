@@ -264,3 +264,27 @@ def test_progress_with_and_without_the_libraries(monkeypatch, capsys, missing):
     with figure_bars(["one"], False) as report:
         report("one", "done")
     assert capsys.readouterr().err == ""
+
+
+def test_the_papers_figures_show_what_the_papers_say(tmp_path, monkeypatch):
+    """Quick, on generated and bundled data: the suite must pass without the real ones."""
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    names = ["two_moons", "clock", "spectra"]
+    results = run_figures(names, quick=True, out=tmp_path, progress=False, formats=("png",))
+    moons, clock, spectra = (json.loads(result.sidecar.read_text()) for result in results)
+    key = "error on unlabelled points, percent"
+    errors = moons["results"][key]
+    assert errors["gamma_I=1"] == 0 < errors["gamma_I=0.01"] <= errors["gamma_I=0"]
+    errors = clock["results"][key]
+    assert errors["LapSVM"] == 0
+    assert errors["SVM"] > 30
+    for sidecar in (moons, clock):
+        assert max(sidecar["certificates"]["relative gap"].values()) < 1e-6
+    shown = spectra["results"]["draw shown"]
+    assert len(shown) == 2
+    for row in shown.values():
+        assert row["KTA"]["order violations"] == row["STORM"]["order violations"] == 0
+        assert row["MKL-R"]["order violations"] > 2
+    assert spectra["results"]["claims"]["KTA is steeper than STORM, by the effective number"] == list(shown)
+    for row in spectra["certificates"]["relative gap, per draw"].values():
+        assert max(max(gaps) for gaps in row.values()) < 1e-5

@@ -1,0 +1,95 @@
+"""The table of SVM and LapSVM: the same problem as `LapSVM.fit` solves, and near the published errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.experiments import Cell, LabeledFolds, evaluate, published, published_parameters, run_table
+from specmargin.experiments import lapsvm_svm as table
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Return a data folder with nothing in it, and no cache."""
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "data").mkdir()
+    return tmp_path / "data"
+
+
+@pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
+@pytest.mark.parametrize("method", ["lapsvm_hinge", "lapsvm_squared_hinge"])
+def test_deformed_kernel_is_lapsvm(nowhere, method, gamma_A, gamma_I):
+    folds = LabeledFolds(2)
+    cell = Cell(
+        "t", method, "digits600", "random50-seed0-01", {"gamma_A": gamma_A, "gamma_I": gamma_I, "weight": "heat"}
+    )
+    got = table._work(cell, folds=folds, data=nowhere)
+    X, y = table._arrays("digits600", nowhere)
+    split = table._splits("digits600", nowhere)[1]
+    clf = sm.LapSVM(
+        gamma=1 / 800,
+        gamma_A=gamma_A,
+        gamma_I=gamma_I,
+        n_neighbors=10,
+        weight="heat",
+        power=2,
+        loss=table.LOSSES[method],
+    )
+    expected = evaluate(clf, X, y, split, tunings=[folds])
+    assert abs(got.pop("relative_gap")) < 1e-6
+    del expected["relative_gap"]
+    assert got == expected
+
+
+def test_settings_are_the_published_ones():
+    for name in ("g50c", "uspst"):
+        printed = published_parameters("lapsvm_primal_2009", "8", name, "lapsvm_dual").set_index("parameter")["value"]
+        setting = table.SETTINGS[name]
+        assert setting.sigma == float(printed["gaussian_sigma"])
+        assert setting.n_neighbors == int(printed["nn"])
+        assert setting.power == int(printed["laplacian_degree_p"])
+
+
+def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path):
+    reports = [
+        run_table("lapsvm_svm", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
+        for jobs in (1, 2)
+    ]
+    assert reports[0].lines == reports[1].lines or repr(reports[0].lines) == repr(reports[1].lines)
+    text = (tmp_path / "1" / "tables" / "lapsvm_svm-quick.txt").read_text()
+    assert "NOT AT HAND: g50c and uspst. In their place: 600 of scikit-learn's digits" in text
+    assert "QUICK" in text
+    assert "failed: 0" in text
+    assert "command: specmargin tables lapsvm_svm --quick --jobs 1" in text
+    assert str(tmp_path) not in text
+    assert len(reports[0].lines) == 6
+    by_method = {line.method: line.mean for line in reports[0].lines if "folds" in line.tuning}
+    assert by_method["lapsvm_hinge"] < by_method["svm"]  # the graph helps on digits
+
+
+@pytest.mark.data
+def test_errors_are_near_the_published_ones(data_folder, nowhere):
+    """On g50c within two standard errors of the published mean at the published parameters; on digits below SVM."""
+    name = "g50c" if data_folder else "digits600"
+    data = data_folder or nowhere
+    gamma_A, gamma_I = (1.0, 10.0) if data_folder else (1e-2, 1.0)  # table 8, lapsvm_dual
+    errors = {}
+    for method, i in (("svm", 0.0), ("lapsvm_hinge", gamma_I)):
+        rows = [
+            table._work(
+                Cell("t", method, name, split.name, {"gamma_A": gamma_A, "gamma_I": i, "weight": "binary"}),
+                folds=LabeledFolds(2),
+                data=data,
+            )
+            for split in table._splits(name, data)
+        ]
+        errors[method] = np.array([row["error_unlabeled"] for row in rows])
+        assert max(abs(row["relative_gap"]) for row in rows) < 1e-6
+    assert errors["lapsvm_hinge"].mean() < errors["svm"].mean()
+    if data_folder:
+        row = published("lapsvm_primal_2009", "4", "g50c", "lapsvm_dual", split="U").iloc[0]
+        spread = np.hypot(row["std"] / np.sqrt(12), errors["lapsvm_hinge"].std(ddof=1) / np.sqrt(10))
+        assert abs(errors["lapsvm_hinge"].mean() - row["mean"]) < 2 * spread

@@ -1,0 +1,336 @@
+"""Sweeps survive kill -9, failures, damage and impatience, and give the same rows whatever happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specmargin.exceptions import SpecmarginError
+from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
+from specmargin.experiments.records import Store
+
+
+def cells_of(n, experiment="toy"):
+    return [Cell(experiment, "m", "d", f"s{k % 3}", {"k": k}) for k in range(n)]
+
+
+def logging_work(log: Path, fail=()):
+    """Return a work that writes a byte per call into a file named after the cell."""
+
+    def work(cell):
+        k = cell.parameters["k"]
+        with open(log / str(k), "ab") as file:
+            file.write(b"x")
+        if k in fail:
+            raise ArithmeticError(f"no answer for {k}")
+        return {"error_test": 100.0 / (3 + k), "solver": "toy"}
+
+    return work
+
+
+def calls(log: Path) -> dict[int, int]:
+    return {int(path.name): path.stat().st_size for path in log.iterdir()}
+
+
+def timeless(rows):
+    return [{k: v for k, v in row.items() if k not in ("seconds", "run")} for row in rows]
+
+
+@pytest.fixture
+def log(tmp_path):
+    (tmp_path / "log").mkdir()
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    def run(cells, work, **options):
+        options = {"folder": tmp_path / "sweep", "version": "1", "progress": False} | options
+        return run_sweep(cells, work, **options)
+
+    return run
+
+
+def test_second_call_reads_and_adds_only_new_cells(sweep, log):
+    first = sweep(cells_of(4), logging_work(log))
+    assert [row["error_test"] for row in first] == [100.0 / (3 + k) for k in range(4)]
+    again = sweep(cells_of(6), logging_work(log))
+    assert again[:4] == first
+    assert calls(log) == dict.fromkeys(range(6), 1)
+
+
+def test_rows_come_in_the_declared_order_and_equal_cells_run_once(sweep, log):
+    cells = cells_of(5)[::-1]
+    rows = sweep(cells + cells_of(5), logging_work(log), jobs=2)
+    assert [row["key"] for row in rows] == [cell.key for cell in cells]
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
+    def work(cell):
+        # Products of this size are split among threads, and the split changes the last bits.
+        A = np.random.default_rng(cell.parameters["k"]).standard_normal((300, 300))
+        return {"error_test": float(np.linalg.svd(A @ A.T, compute_uv=False).sum())}
+
+    one, two = (
+        run_sweep(cells_of(6), work, folder=tmp_path / str(jobs), version="1", jobs=jobs, progress=False)
+        for jobs in (1, 2)
+    )
+    assert timeless(one) == timeless(two)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_are_set_in_the_cell(sweep, jobs, threads):
+    def work(cell):
+        from threadpoolctl import threadpool_info
+
+        return {"threads": max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")}
+
+    rows = sweep(cells_of(3), work, jobs=jobs, threads=threads)
+    assert [row["threads"] for row in rows] == [threads] * 3
+
+
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+from specmargin.experiments import Cell, run_sweep
+
+def work(cell):
+    with open(Path(sys.argv[1]) / "log" / f"{os.getpid()}", "ab") as file:
+        file.write(b"x")
+    time.sleep(0.05)
+    return {"error_test": 100.0 / (3 + cell.parameters["k"])}
+
+if __name__ == "__main__":
+    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(60)]
+    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=int(sys.argv[2]), progress=False)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, jobs):
+    script = tmp_path / "toy.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path), jobs]
+    store = Store(tmp_path / "sweep")
+    process = subprocess.Popen(command, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(store.read()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    time.sleep(0.1)
+    kept = store.read()
+    started = sum(path.stat().st_size for path in log.iterdir())
+    assert 8 <= len(kept) < 60
+    assert started - len(kept) <= int(jobs)
+
+    subprocess.run(command, check=True)
+
+    total = sum(path.stat().st_size for path in log.iterdir())
+    assert total - started == 60 - len(kept)
+    rows = store.read()
+    assert {key: rows[key] for key in kept} == kept
+    whole = run_sweep(
+        cells_of(60),
+        lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])},
+        folder=tmp_path / "whole",
+        version="1",
+        progress=False,
+    )
+    assert timeless(rows[row["key"]] for row in whole) == timeless(whole)
+
+
+def test_failed_cell_is_recorded_and_does_not_stop_the_rest(sweep, log):
+    rows = sweep(cells_of(4), logging_work(log, fail={1}), jobs=2)
+    assert [row["status"] for row in rows] == ["ok", "failed", "ok", "ok"]
+    assert rows[1]["error"] == "ArithmeticError: no answer for 1"
+    assert "in work: raise ArithmeticError" in rows[1]["traceback"]
+    assert "/" not in rows[1]["traceback"].replace("100.0 / (3 + k)", "")
+    assert "error_test" not in rows[1]
+
+
+def test_failed_cells_are_retried_only_on_request(sweep, log):
+    failed = sweep(cells_of(3), logging_work(log, fail={1}))
+    assert sweep(cells_of(3), logging_work(log)) == failed
+    rows = sweep(cells_of(3), logging_work(log), retry_failed=True)
+    assert [row["status"] for row in rows] == ["ok"] * 3
+    assert calls(log) == {0: 1, 1: 2, 2: 1}
+    assert sweep(cells_of(3), logging_work(log)) == rows
+
+
+def test_second_failure_replaces_the_first(sweep, log):
+    sweep(cells_of(1), logging_work(log, fail={0}))
+
+    def other(cell):
+        raise LookupError("another reason")
+
+    assert sweep(cells_of(1), other, retry_failed=True)[0]["error"] == "LookupError: another reason"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace(b'"param_k":2', b'"param_k":7'),  # one byte, still JSON
+        lambda text: text[: text.index(b'"param_k":2')],  # torn: rows 3 and 4 are gone, too
+        lambda text: text.replace(b'"status"', b"\xff\xfe", 1),
+        lambda text: b"",
+        lambda text: b"\x00" * 100 + text,
+    ],
+)
+def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
+    whole = sweep(cells_of(5), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
+    before = shard.read_bytes()
+    shard.write_bytes(damage(before))
+    assert shard.read_bytes() != before
+    missing = 5 - len(read_sweep(tmp_path / "sweep"))
+    assert (missing > 0) == (b"\x00" not in shard.read_bytes())
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert sum(calls(log).values()) == 5 + missing
+
+
+def test_row_after_a_torn_one_in_the_same_file_is_kept(tmp_path):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    row = {"key": "a", "status": "ok"}
+    store.append(row, "run")
+    (shard,) = store.cells.iterdir()
+    shard.write_bytes(shard.read_bytes() + b'\n12345678 {"key":"b","sta')  # what a full disk leaves
+    store.append({"key": "c", "status": "ok"}, "run")
+    assert set(store.read()) == {"a", "c"}
+
+
+def test_stale_results_are_refused_with_the_remedy(tmp_path, sweep, log):
+    sweep(cells_of(2), logging_work(log))
+    with pytest.raises(StaleResultsError, match=r"'version': '1'.*'version': '2'.*fresh=True"):
+        sweep(cells_of(2), logging_work(log), version="2")
+    with pytest.raises(StaleResultsError, match="other"):
+        sweep(cells_of(2, "other"), logging_work(log))
+    (tmp_path / "sweep" / "manifest.json").write_text('{"version"')
+    with pytest.raises(StaleResultsError, match="unknown experiment"):
+        sweep(cells_of(2), logging_work(log))
+    (tmp_path / "sweep" / "manifest.json").unlink()
+    with pytest.raises(StaleResultsError, match="unknown experiment"):
+        sweep(cells_of(2), logging_work(log))
+    assert calls(log) == {0: 1, 1: 1}
+
+
+def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
+    sweep(cells_of(3), logging_work(log))
+    (tmp_path / "sweep" / "notes.txt").write_text("mine")
+    rows = sweep(cells_of(2), logging_work(log), version="2", fresh=True)
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+    assert len(read_sweep(tmp_path / "sweep")) == len(rows) == 2
+    assert len(Store(tmp_path / "sweep").provenance()) == 1
+    assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
+
+
+def test_version_is_the_source_of_the_work_by_default(sweep):
+    def work(cell):
+        return {"error_test": 1.0}
+
+    sweep(cells_of(1), work, version=None)
+    first = work
+
+    def work(cell):
+        return {"error_test": 2.0}
+
+    sweep(cells_of(1), first, version=None)
+    with pytest.raises(StaleResultsError, match="source"):
+        sweep(cells_of(1), work, version=None)
+    with pytest.raises(ValueError, match="pass version="):
+        sweep(cells_of(1), len, version=None)
+
+
+def test_interrupt_leaves_a_folder_that_can_be_resumed(tmp_path, sweep, log):
+    def impatient(cell):
+        if cell.parameters["k"] == 3:
+            raise KeyboardInterrupt
+        return logging_work(log)(cell)
+
+    with pytest.raises(SweepInterruptedError, match="interrupted: 3 of 5 cells"):
+        sweep(cells_of(5), impatient)
+    assert len(sweep(cells_of(5), logging_work(log))) == 5
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_death_of_a_worker_is_explained(sweep, log):
+    def mortal(cell):
+        if cell.parameters["k"] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return logging_work(log)(cell)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # joblib's own word on it
+        with pytest.raises(SpecmarginError, match=r"worker process died.*goes on from there.*fewer jobs than 2"):
+            sweep(cells_of(8), mortal, jobs=2)
+    assert [row["status"] for row in sweep(cells_of(8), logging_work(log))] == ["ok"] * 8
+
+
+def test_nan_is_a_failure_and_so_is_a_name_of_the_cell(sweep):
+    outcomes = [{"error_test": float("nan")}, {"dataset": "x"}, {"error_test": object()}, {"relative_gap": np.nan}]
+    rows = sweep(cells_of(4), lambda cell: outcomes[cell.parameters["k"]])
+    assert [row["status"] for row in rows] == ["failed", "failed", "failed", "ok"]
+    assert "error_test = nan" in rows[0]["error"]
+    assert "['dataset']" in rows[1]["error"]
+    assert "does not fit into JSON" in rows[2]["error"]
+
+
+def test_warnings_are_kept_in_the_row(sweep):
+    def work(cell):
+        for _ in range(3):
+            warnings.warn("gap 1e-3 only", RuntimeWarning, stacklevel=2)
+        return {}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sweep(cells_of(1), work)[0]["warnings"] == "RuntimeWarning: gap 1e-3 only"
+
+
+def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
+    rows = sweep(cells_of(1), lambda cell: {"a": np.float64(0.1) + 0.2, "n": np.int64(7), "flag": np.bool_(True)})
+    assert (rows[0]["a"], rows[0]["n"], rows[0]["flag"]) == (0.1 + 0.2, 7, True)
+    assert read_sweep(tmp_path / "sweep") == rows
+
+
+def test_rows_name_the_run_that_computed_them(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log), provenance={"commit": "one"})
+    rows = sweep(cells_of(2), logging_work(log), provenance={"commit": "two"})
+    provenance = Store(tmp_path / "sweep").provenance()
+    assert [provenance[row["run"]]["commit"] for row in rows] == ["one", "two"]
+    sweep(cells_of(2), logging_work(log))
+    assert len(Store(tmp_path / "sweep").provenance()) == 2  # nothing computed, no run
+
+
+def test_no_cell_or_several_experiments_are_refused(sweep):
+    with pytest.raises(ValueError, match="got no cell"):
+        sweep([], dict)
+    with pytest.raises(ValueError, match=r"\['other', 'toy'\]"):
+        sweep(cells_of(1) + cells_of(1, "other"), dict)
+
+
+def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
+    sweep(cells_of(2), logging_work(log))
+    sweep(cells_of(5), logging_work(log, fail={4}), progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "2/5" in shown.err
+    assert "5/5" in shown.err
+    assert "failed=1" in shown.err
+
+
+def test_manifest_is_readable(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    manifest = json.loads((tmp_path / "sweep" / "manifest.json").read_text())
+    assert manifest == {"format": 1, "experiment": "toy", "version": "1"}

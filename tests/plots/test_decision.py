@@ -1,0 +1,177 @@
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib import colors
+from matplotlib.contour import ContourSet
+from sklearn.svm import SVC
+
+from specmargin.plots import DecisionDisplay, LabelDisplay, decision_grid, subplots
+from specmargin.plots.style import CLASS_COLORS
+
+RNG = np.random.default_rng(0)
+X = RNG.uniform([-1, -1], [3, 1], size=(60, 2))
+Y_TRUE = (X[:, 0] - 2 * X[:, 1] > 0.5).astype(int)
+
+
+def plane(points):
+    return points[:, 0] - 2 * points[:, 1] - 0.5
+
+
+@pytest.fixture
+def ax():
+    return subplots(width="column")[1][0, 0]
+
+
+def contours(ax):
+    return [item for item in ax.collections if isinstance(item, ContourSet)]
+
+
+def offsets(ax):
+    """Points and face colours of the scatters."""
+    return [
+        (np.asarray(item.get_offsets()), colors.to_hex(item.get_facecolor()[0]).upper())
+        for item in ax.collections
+        if not isinstance(item, ContourSet)
+    ]
+
+
+def test_surface_is_the_decision_function_and_not_its_transpose(ax):
+    display = DecisionDisplay.from_estimator(SimpleNamespace(decision_function=plane), X, ax=ax, resolution=37)
+    assert display.response.shape == (len(display.xx1), len(display.xx0))
+    for i, j in [(0, 0), (3, 11), (len(display.xx1) - 1, 5)]:
+        node = np.array([[display.xx0[j], display.xx1[i]]])
+        assert display.response[i, j] == pytest.approx(plane(node)[0])
+    # The picture puts row i at height xx1[i]: origin below, cell centres on the grid.
+    left, right, bottom, top = display.surface_.get_extent()
+    assert display.surface_.origin == "lower"
+    step = display.xx0[1] - display.xx0[0]
+    assert left == pytest.approx(display.xx0[0] - step / 2)
+    assert right == pytest.approx(display.xx0[-1] + step / 2)
+    assert top - bottom == pytest.approx(step * len(display.xx1))
+
+
+def test_zero_contour_lies_on_the_boundary(ax):
+    DecisionDisplay.from_estimator(SimpleNamespace(decision_function=plane), X, ax=ax)
+    (contour,) = contours(ax)
+    vertices = np.vstack([path.vertices for path in contour.get_paths()])
+    np.testing.assert_allclose(plane(vertices), 0, atol=1e-9)
+    assert len(vertices) > 50
+
+
+def test_margins_are_drawn_on_request_and_only_where_they_exist(ax):
+    DecisionDisplay.from_estimator(SimpleNamespace(decision_function=plane), X, ax=ax, margins=True)
+    assert sorted(float(contour.levels[0]) for contour in contours(ax)) == [-1.0, 0.0, 1.0]
+    other = subplots()[1][0, 0]
+    constant = SimpleNamespace(decision_function=lambda points: np.full(len(points), 2.0))
+    DecisionDisplay.from_estimator(constant, X, ax=other, margins=True)
+    assert contours(other) == []
+
+
+def test_colours_are_centred_on_zero_whatever_the_values(ax):
+    lopsided = SimpleNamespace(decision_function=lambda points: plane(points) + 30)
+    display = DecisionDisplay.from_estimator(lopsided, X, ax=ax)
+    low, high = display.surface_.get_clim()
+    assert low == -high
+    assert high == pytest.approx(np.abs(display.response).max())
+    assert display.surface_.to_rgba(np.array([0.0]))[0].tolist() == [1.0, 1.0, 1.0, 1.0]
+    assert display.colorbar_.ax.get_ylabel() == "decision function $f(x)$"
+    assert display.colorbar_.extend == "neither"
+
+
+def test_a_given_limit_clips_and_the_bar_says_so(ax):
+    display = DecisionDisplay.from_estimator(SimpleNamespace(decision_function=plane), X, ax=ax, limit=0.5)
+    assert display.surface_.get_clim() == (-0.5, 0.5)
+    assert display.colorbar_.extend == "both"
+    with pytest.raises(ValueError, match="limit=0"):
+        display.plot(ax, limit=0)
+
+
+def test_a_constant_zero_decision_is_drawn(ax):
+    zero = SimpleNamespace(decision_function=lambda points: np.zeros(len(points)))
+    assert DecisionDisplay.from_estimator(zero, X, ax=ax).surface_.get_clim() == (-1.0, 1.0)
+
+
+def test_points_by_label_with_the_estimators_own_marker(ax):
+    y = np.where(np.arange(60) < 6, Y_TRUE, 9)
+    machine = SimpleNamespace(decision_function=plane, unlabeled=9, classes_=np.array([0, 1]))
+    DecisionDisplay.from_estimator(machine, X, y, ax=ax)
+    hidden, negative, positive = offsets(ax)
+    np.testing.assert_allclose(hidden[0], X[6:])
+    np.testing.assert_allclose(negative[0], X[:6][Y_TRUE[:6] == 0])
+    np.testing.assert_allclose(positive[0], X[:6][Y_TRUE[:6] == 1])
+    assert (negative[1], positive[1]) == CLASS_COLORS
+    assert ax.get_aspect() == 1.0
+
+
+def test_the_positive_side_has_the_colour_of_the_positive_class(ax):
+    machine = SVC().fit(X, Y_TRUE)
+    display = DecisionDisplay.from_estimator(machine, X, Y_TRUE, unlabeled=-1, ax=ax)
+    red, _, blue = display.surface_.to_rgba(np.array([display.response.max()]))[0][:3]
+    assert red > blue
+    assert (colors.to_rgb(CLASS_COLORS[1])[0] > colors.to_rgb(CLASS_COLORS[1])[2]) is True
+
+
+def test_more_classes_have_no_single_surface(ax):
+    y = np.arange(60) % 3
+    machine = SVC().fit(X, y)
+    with pytest.raises(ValueError, match=r"gives the shape \(.*, 3\)"):
+        DecisionDisplay.from_estimator(machine, X, y, ax=ax)
+
+
+def test_wrong_grids_are_named():
+    with pytest.raises(ValueError, match=r"needs \(3, 2\)"):
+        DecisionDisplay([0, 1], [0, 1, 2], np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="not finite"):
+        DecisionDisplay([0, 1], [0, 1], [[0, np.nan], [0, 0]])
+    with pytest.raises(ValueError, match=r"X has the shape \(4, 3\)"):
+        decision_grid(np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="resolution=1"):
+        decision_grid(X, resolution=1)
+
+
+def test_grid_covers_the_points_with_square_cells():
+    xx0, xx1 = decision_grid(X, resolution=50, margin=0.1)
+    side = np.ptp(X, axis=0).max()
+    assert len(xx0) == 50
+    np.testing.assert_allclose(np.diff(xx0), np.diff(xx1)[0])
+    assert xx0[0] == pytest.approx(X[:, 0].min() - 0.1 * side)
+    assert xx1[-1] >= X[:, 1].max() + 0.1 * side - 1e-12
+    assert [len(part) for part in decision_grid([[1.0, 1.0]], resolution=3)] == [3, 3]
+
+
+def test_labels_alone_with_names_and_strings(ax):
+    y = np.array(["moon", "sun", "?"] * 20)
+    display = LabelDisplay(X, y, unlabeled="?").plot(ax, legend=True, names=["Moon", "Sun"], title="Sky")
+    assert display.classes.tolist() == ["moon", "sun"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unlabeled", "Moon", "Sun"]
+    markers = [item.get_paths()[0].vertices.shape for item in ax.collections]
+    assert markers[1] != markers[2]
+    for item in ax.collections[1:]:
+        assert colors.to_hex(item.get_edgecolor()[0]) == "#000000"
+
+
+def test_few_labels_are_large_and_many_small():
+    few, many = (subplots()[1][0, 0] for _ in range(2))
+    LabelDisplay(X, np.where(np.arange(60) < 4, Y_TRUE, -1)).plot(few)
+    LabelDisplay(X, Y_TRUE).plot(many)
+    assert few.collections[-1].get_sizes()[0] > 3 * many.collections[-1].get_sizes()[0]
+    assert len(many.collections) == 2  # no scatter, and no legend entry, for unlabelled points
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": Y_TRUE[:5]}, r"y has the shape \(5,\), but X has 60 points"),
+        ({"y": Y_TRUE, "classes": [0, 7]}, r"y holds \[.*1.*\], which classes=\[0, 7\]"),
+        ({"y": np.arange(60)}, "60 classes, but there are 8 colours"),
+    ],
+)
+def test_wrong_labels_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LabelDisplay(X, **arguments)
+
+
+def test_names_must_match_the_classes(ax):
+    with pytest.raises(ValueError, match=r"names=\['a'\]"):
+        LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])

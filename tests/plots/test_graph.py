@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.neighbors import kneighbors_graph
+
+from specmargin.plots import GraphDisplay, subplots
+
+RNG = np.random.default_rng(1)
+X = RNG.standard_normal((50, 2))
+W = kneighbors_graph(X, 4)
+W = W.maximum(W.T)
+
+
+@pytest.fixture
+def ax():
+    return subplots(width="column")[1][0, 0]
+
+
+def test_draws_every_edge_once(ax):
+    display = GraphDisplay(X, W).plot(ax)
+    segments = display.edges_.get_segments()
+    dense = W.toarray()
+    expected = {frozenset((i, j)) for i, j in zip(*np.nonzero(dense), strict=True)}
+    row_of = {tuple(point): k for k, point in enumerate(X)}
+    drawn = [frozenset(row_of[tuple(end)] for end in segment) for segment in segments]
+    assert set(drawn) == expected
+    assert len(drawn) == len(expected) == W.nnz // 2
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sparse.csr_matrix, sparse.coo_array])
+def test_any_kind_of_matrix_and_no_loops_or_explicit_zeros(ax, convert):
+    dense = np.array([[7.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.0, 0.0]])
+    matrix = convert(dense)
+    if sparse.issparse(matrix) and matrix.format == "csr":
+        matrix.data[matrix.data == 1.0] = 0.0
+        assert len(GraphDisplay(X[:3], matrix).pairs) == 1
+        return
+    np.testing.assert_array_equal(GraphDisplay(X[:3], matrix).pairs, [[0, 1], [1, 2]])
+
+
+def test_heavier_edges_are_wider_and_darker(ax):
+    W = np.zeros((4, 4))
+    W[0, 1] = W[1, 0] = 1.0
+    W[1, 2] = W[2, 1] = 0.5
+    W[2, 3] = W[3, 2] = 0.1
+    edges = GraphDisplay(X[:4], W).plot(ax).edges_
+    assert np.all(np.diff(edges.get_linewidths()) < 0)
+    assert np.all(np.diff(edges.get_colors()[:, 3]) < 0)
+
+
+def test_nodes_by_score_on_a_scale_centred_on_zero(ax):
+    score = np.linspace(-1, 3, 50)
+    display = GraphDisplay(X, W).plot(ax, score=score, score_label="second eigenvector")
+    nodes = ax.collections[-1]
+    np.testing.assert_array_equal(nodes.get_array(), score)
+    assert nodes.get_clim() == (-3.0, 3.0)
+    assert display.colorbar_.ax.get_ylabel() == "second eigenvector"
+    assert nodes.get_zorder() > display.edges_.get_zorder()
+
+
+def test_nodes_by_label(ax):
+    y = np.where(np.arange(50) % 3 == 0, -1, np.arange(50) % 2)
+    display = GraphDisplay(X, W).plot(ax, y=y, legend=True, title="Graph")
+    sizes = [len(item.get_offsets()) for item in ax.collections if item is not display.edges_]
+    assert sizes == [(y == -1).sum(), (y == 0).sum(), (y == 1).sum()]
+    assert display.colorbar_ is None
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unlabeled", "class 0", "class 1"]
+
+
+def test_graph_without_edges(ax):
+    assert len(GraphDisplay(X, sparse.csr_array((50, 50))).plot(ax).edges_.get_segments()) == 0
+    ax.figure.canvas.draw()
+
+
+def test_wrong_input_is_named(ax):
+    with pytest.raises(ValueError, match=r"W has the shape \(50, 50\), but X has 10 points"):
+        GraphDisplay(X[:10], W)
+    with pytest.raises(ValueError, match=r"not symmetric \(entries differ by up to 1\)"):
+        GraphDisplay(X[:2], np.array([[0.0, 1.0], [0.0, 0.0]]))
+    with pytest.raises(ValueError, match="not finite"):
+        GraphDisplay(X[:2], np.array([[0.0, np.inf], [np.inf, 0.0]]))
+    with pytest.raises(ValueError, match="both y and score"):
+        GraphDisplay(X, W).plot(ax, y=np.zeros(50), score=np.zeros(50))
+    with pytest.raises(ValueError, match=r"score has the shape \(3,\)"):
+        GraphDisplay(X, W).plot(ax, score=np.zeros(3))

@@ -1,0 +1,166 @@
+from types import SimpleNamespace
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection
+
+from specmargin.plots import SpectrumDisplay, method_styles, subplots
+
+Q = 40
+ORDERED = np.r_[5.0, 0.7 ** np.arange(Q - 1)]
+FREE = np.r_[3.0, np.zeros(Q - 1)]
+FREE[[7, 20, 33]] = [0.2, 0.5, 0.3]
+
+
+@pytest.fixture
+def ax():
+    return subplots(width="column")[1][0, 0]
+
+
+def curves(ax, name):
+    """Lines of one method, by colour: step curve, markers."""
+    color = method_styles([name])[name].color
+    return [line for line in ax.lines if line.get_color() == color]
+
+
+def test_curve_is_the_shares_from_the_second_weight_on(ax):
+    SpectrumDisplay({"STORM": ORDERED}).plot(ax, floor=1e-9)
+    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
+    np.testing.assert_array_equal(step.get_xdata(), np.arange(2, Q + 1))
+    np.testing.assert_allclose(step.get_ydata(), ORDERED[1:] / ORDERED[1:].sum())
+    assert "left out" in ax.get_xlabel()
+
+
+def test_raw_weights_and_first_index_on_request(ax):
+    SpectrumDisplay({"STORM": ORDERED}).plot(ax, normalize=False, first=1, scale="linear")
+    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
+    np.testing.assert_allclose(step.get_ydata(), ORDERED)
+    assert "left out" not in ax.get_xlabel()
+    assert ax.get_ylabel() == r"weight $\delta_i$"
+
+
+def test_markers_lie_on_the_curve(ax):
+    SpectrumDisplay({"KTA": ORDERED, "STORM": ORDERED}).plot(ax, floor=1e-12)
+    shares = dict(zip(np.arange(2, Q + 1), ORDERED[1:] / ORDERED[1:].sum(), strict=True))
+    for name in ("KTA", "STORM"):
+        marked = next(line for line in curves(ax, name) if line.get_linestyle() == "None")
+        assert 4 <= len(marked.get_xdata()) <= 10
+        for x, y in zip(marked.get_xdata(), marked.get_ydata(), strict=True):
+            assert y == pytest.approx(shares[x])
+
+
+def test_log_axis_ends_at_a_floor_that_is_named(ax):
+    SpectrumDisplay({"STORM": ORDERED}).plot(ax, floor=1e-3)
+    shares = ORDERED[1:] / ORDERED[1:].sum()
+    first_below = int(np.flatnonzero(shares < 1e-3)[0])
+    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
+    assert step.get_ydata().min() == 1e-3
+    assert len(step.get_xdata()) == first_below + 1  # the curve ends where it reaches the floor
+    assert ax.get_ylim()[0] < 1e-3
+    (open_marker,) = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
+    assert open_marker.get_xdata().tolist() == [first_below + 2]
+    assert open_marker.get_ydata().tolist() == [1e-3]
+    ax.figure.canvas.draw()
+    texts = {tick: label.get_text() for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
+    assert texts[1e-3] == r"$\leq 10^{-3}$"
+    assert texts[0.1] == "$10^{-1}$"
+
+
+def test_a_spectrum_without_order_is_drawn_as_stems_under_the_curves(ax):
+    SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax)
+    (stems,) = [item for item in ax.collections if isinstance(item, LineCollection)]
+    segments = stems.get_segments()
+    assert [segment[0, 0] for segment in segments] == [8, 21, 34]
+    np.testing.assert_allclose([segment[1, 1] for segment in segments], [0.2, 0.5, 0.3])
+    assert all(segment[0, 1] == 1e-6 for segment in segments)
+    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
+    assert stems.get_zorder() < step.get_zorder()
+    zeros = next(line for line in ax.lines if line.get_marker() == "|")
+    assert len(zeros.get_xdata()) == Q - 1 - 3
+
+
+def test_rounding_of_a_solver_does_not_break_the_order(ax):
+    noisy = ORDERED + 1e-9 * np.random.default_rng(0).standard_normal(Q)
+    SpectrumDisplay({"STORM": np.maximum(noisy, -1e-12)}).plot(ax)
+    assert not [item for item in ax.collections if isinstance(item, LineCollection)]
+
+
+def test_both_scales_and_the_legend_outside_the_axes():
+    figure, axes = subplots(1, 2)
+    display = SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(axes[0], scale="both", title="Task")
+    assert [ax.get_yscale() for ax in axes[0]] == ["linear", "log"]
+    assert display.ax_ is axes[0, 0]
+    assert display.figure_ is figure
+    figure.canvas.draw()
+    legend = axes[0, 1].get_legend()
+    assert [text.get_text() for text in legend.get_texts()] == ["STORM", "MKL"]
+    assert legend.get_window_extent().y0 >= axes[0, 1].get_window_extent().y1 - 1
+    # Stems have no line to show.
+    assert [handle.get_linestyle() for handle in display.legend_handles()] == ["-", "None"]
+
+
+def test_title_stands_clear_of_the_legend(ax):
+    SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax, title="Task")
+    ax.figure.canvas.draw()
+    assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
+
+
+def test_from_estimators_reads_the_learned_attributes():
+    storm = SimpleNamespace(delta_=ORDERED, eigenvalues_=np.linspace(0, 2, Q))
+    ax = subplots()[1][0, 0]
+    display = SpectrumDisplay.from_estimators({"STORM": storm}, ax=ax, x="eigenvalue", floor=1e-9)
+    step = next(line for line in curves(ax, "STORM") if line.get_drawstyle() == "steps-mid")
+    np.testing.assert_array_equal(step.get_xdata(), storm.eigenvalues_[1:])
+    assert display.ax_ is ax
+    with pytest.raises(ValueError, match=r"'KTA' \(SimpleNamespace\) has no delta_: fit it first"):
+        SpectrumDisplay.from_estimators({"KTA": SimpleNamespace()})
+
+
+def test_without_axes_there_is_a_pyplot_figure():
+    before = len(plt.get_fignums())
+    display = SpectrumDisplay({"STORM": ORDERED}).plot()
+    assert len(plt.get_fignums()) == before + 1
+    plt.close(display.figure_)
+
+
+@pytest.mark.parametrize(
+    ("spectra", "message"),
+    [
+        ({}, "spectra is empty"),
+        ({"A": [[1.0, 2.0]]}, r"'A' has the shape \(1, 2\)"),
+        ({"A": [1.0, np.nan]}, "'A' holds nan at index 1"),
+        ({"A": [1.0, -0.1]}, r"'A' is negative at index 1 \(-0.1\)"),
+    ],
+)
+def test_wrong_spectra_are_named(spectra, message):
+    with pytest.raises(ValueError, match=message):
+        SpectrumDisplay(spectra)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scale": "cubic"}, "scale='cubic' is unknown"),
+        ({"x": "time"}, "x='time' is unknown"),
+        ({"x": "eigenvalue"}, "needs the eigenvalues"),
+        ({"first": 0}, "first=0"),
+        ({"first": Q + 1}, f"first={Q + 1}, but the shortest spectrum has {Q} weights"),
+        ({"floor": 0.0}, "floor=0.0"),
+        ({"scale": "both"}, "1 axes for 2 scale"),
+    ],
+)
+def test_wrong_options_are_named(ax, options, message):
+    with pytest.raises(ValueError, match=message):
+        SpectrumDisplay({"A": ORDERED}).plot(ax, **options)
+
+
+def test_eigenvalues_must_cover_the_spectrum():
+    with pytest.raises(ValueError, match="the longest spectrum has 40 weights"):
+        SpectrumDisplay({"A": ORDERED}, eigenvalues=np.arange(3))
+
+
+def test_all_weight_on_the_constant_eigenvector_is_drawn_at_the_floor(ax):
+    SpectrumDisplay({"STORM": np.r_[1.0, np.zeros(9)]}).plot(ax)
+    ax.figure.canvas.draw()
+    assert [line.get_ydata().tolist() for line in ax.lines if line.get_markerfacecolor() == "white"] == [[1e-6]]

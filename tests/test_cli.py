@@ -1,0 +1,167 @@
+"""The command line: clean messages, exit codes, options that arrive."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+from typer.testing import CliRunner
+
+from specmargin.cli import app
+from specmargin.exceptions import SpecmarginError
+from specmargin.experiments import TABLES, SweepInterruptedError, TableReport
+from specmargin.experiments.tables import TableEntry
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # Set first, so that whatever the command sets is taken back.
+    monkeypatch.setenv("SPECMARGIN_DATA", str(tmp_path / "none"))
+    return lambda *arguments: CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def toy_table(monkeypatch):
+    """Register a table that remembers its options, or raises what `raises` holds."""
+    toy = SimpleNamespace(options=[], raises=None)
+
+    def build(options):
+        toy.options.append(options)
+        if toy.raises is not None:
+            raise toy.raises
+        return TableReport("toy", "The toy table", [])
+
+    monkeypatch.setitem(sys.modules, "toy_tables", SimpleNamespace(build=build))
+    for name in list(TABLES):
+        monkeypatch.delitem(TABLES, name)
+    monkeypatch.setitem(TABLES, "toy", TableEntry("A toy", "toy_tables:build"))
+    return toy
+
+
+def test_help_names_the_commands(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    for command in ("figures", "tables", "datasets"):
+        assert command in result.output
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys, specmargin.cli; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"numpy", "scipy", "pandas", "sklearn", "cvxpy", "matplotlib", "joblib", "networkx"}
+
+
+def test_entry_point_runs():
+    result = subprocess.run([sys.executable, "-m", "specmargin.cli", "--help"], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert "Usage: specmargin" in result.stdout
+
+
+def test_tables_list(run):
+    result = run("tables", "--list")
+    assert result.exit_code == 0
+    assert "lapsvm_svm" in result.output
+
+
+def test_tables_pass_their_options_and_print_the_table(run, toy_table, tmp_path):
+    (tmp_path / "d").mkdir()
+    options = ["--quick", "--data", tmp_path / "d", "--out", "o", "--jobs", 2, "--fresh", "--retry-failed"]
+    result = run("tables", "toy", *options)
+    assert result.exit_code == 0, result.output
+    assert "The toy table" in result.stdout
+    (got,) = toy_table.options
+    assert (got.quick, got.data, got.jobs, got.fresh, got.retry_failed) == (True, tmp_path / "d", 2, True, True)
+    assert os.environ["SPECMARGIN_DATA"] == str(tmp_path / "d")
+    assert (tmp_path / "o" / "tables" / "toy.csv").is_file()
+    assert run("tables").exit_code == 0  # all of them
+    assert toy_table.options[1].folder.parts[:2] == ("results", "sweeps")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(ValueError("take 1 to 5"), 2), (SpecmarginError("the folder is stale; use --fresh"), 1)]
+)
+def test_foreseen_errors_are_one_message(run, toy_table, error, code):
+    toy_table.raises = error
+    result = run("tables", "toy")
+    assert result.exit_code == code
+    assert result.stderr == f"Error: {error}\n"
+    assert result.stdout == ""
+
+
+def test_debug_shows_the_error_itself(run, toy_table):
+    toy_table.raises = ValueError("deep inside")
+    result = run("--debug", "tables", "toy")
+    assert result.exception is toy_table.raises
+
+
+def test_unforeseen_errors_are_not_hidden(run, toy_table):
+    toy_table.raises = ZeroDivisionError("a bug")
+    assert run("tables", "toy").exception is toy_table.raises
+
+
+def test_interrupt_says_how_to_go_on(run, toy_table):
+    toy_table.raises = SweepInterruptedError("interrupted: 3 of 9 cells or more are in 'results'")
+    result = run("tables", "toy")
+    assert result.exit_code == 130
+    assert "3 of 9 cells" in result.stderr
+
+
+def test_missing_extra_names_the_remedy(run, toy_table):
+    toy_table.raises = ModuleNotFoundError("No module named 'pandas'", name="pandas")
+    result = run("tables", "toy")
+    assert result.exit_code == 1
+    assert "pip install 'specmargin[data,experiments,cli]'" in result.stderr
+
+
+def test_unknown_names_and_folders(run, tmp_path):
+    result = run("tables", "nope")
+    assert result.exit_code == 2
+    assert "no table 'nope'; choose one of: lapsvm_svm" in result.stderr
+    result = run("tables", "--data", tmp_path / "absent")
+    assert result.exit_code == 2
+    assert "is not a folder" in result.stderr
+    assert run("no-such-command").exit_code == 2
+
+
+def test_datasets(run, tmp_path):
+    result = run("datasets", "list")
+    assert result.exit_code == 0
+    assert "scikit-learn" in result.stdout
+    assert "can be downloaded" in result.stdout
+    assert "not at hand" in result.stdout
+    result = run("datasets", "fetch", "digits")
+    assert result.stdout.startswith("digits: 1797 samples, 64 features")
+    result = run("datasets", "fetch", "g50c")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: the data set 'g50c' is not at hand")
+    assert run("datasets", "fetch", "g50").exit_code == 2
+
+
+def test_figures_pass_their_options(run, tmp_path, monkeypatch):
+    from specmargin.experiments import gallery
+
+    calls = []
+
+    def run_figures(names, **options):
+        calls.append((list(names), options))
+        return [SimpleNamespace(name="moons", paths=("moons.pdf", "moons.png"))]
+
+    monkeypatch.setattr(gallery, "run_figures", run_figures)
+    result = run("figures", "moons", "clock", "--quick", "--data", tmp_path, "--out", "o", "--jobs", 2)
+    assert result.exit_code == 0, result.output
+    assert "moons: moons.pdf, moons.png" in result.stdout
+    names, options = calls[0]
+    assert names == ["moons", "clock"]
+    assert (options["quick"], options["data"], str(options["out"]), options["jobs"]) == (True, tmp_path, "o", 2)
+    assert run("figures").exit_code == 0
+    assert calls[1][0] == []
+    monkeypatch.setattr(gallery, "available_figures", lambda: {"moons": "Two moons."})
+    assert "Two moons." in run("figures", "--list").stdout
+    assert len(calls) == 2
