@@ -59,4 +59,3 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
 
 class DisconnectedGraphWarning(UserWarning):
     """The graph has isolated nodes, several components, or a component without a labelled point."""
-

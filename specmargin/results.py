@@ -114,8 +114,9 @@ class History:
                 f"History has the columns {sorted(self.columns)}, but {sorted(values)} were recorded; "
                 "record every quantity in every iteration (nan where it is not known)."
             )
-        for name, value in values.items():
-            self.columns.setdefault(name, []).append(float(value))
+        numbers = {name: float(value) for name, value in values.items()}
+        for name, number in numbers.items():
+            self.columns.setdefault(name, []).append(number)
 
     def __getitem__(self, name: str) -> list[float]:
         return self.columns[name]
@@ -131,7 +132,7 @@ def _frozen(values: Mapping[str, Any] | None) -> Mapping[str, Any]:
     return MappingProxyType(dict(values or {}))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SolveResult:
     """The answer of a solver, and the evidence for it.
 
@@ -187,7 +188,7 @@ class SolveResult:
             object.__setattr__(self, name, _frozen(value) if name in ("variables", "duals") else value)
 
     def __repr__(self) -> str:
-        solver = " ".join(part for part in (self.solver, self.solver_version) if part)
+        solver = " ".join(part for part in (self.solver, self.solver_version) if part) or "no solver"
         return (
             f"{self.problem}: {self.status.name}, relative gap {self.certificate.relative_gap:.1e}, "
             f"{self.n_iter} iterations, {solver}"

@@ -200,7 +200,7 @@ def _not_found(entry: Entry, data_home: str | os.PathLike[str] | None, why: str)
     return DataNotFoundError(
         f"the data set {entry.name!r} is not at hand: {why}. Looked for {entry.name}.npz in "
         f"{', '.join(map(str, folders))}. Put the file into {folders[0]}, or name its folder by data_home= "
-        f"or the environment variable {DATA_VARIABLE}. It is an uncompressed or compressed NumPy archive of "
+        f"or the environment variable {DATA_VARIABLE}. It is a NumPy archive of "
         f"{LAYOUTS[entry.layout]}: {entry.summary}."
     )
 

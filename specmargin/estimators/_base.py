@@ -70,6 +70,18 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         SolverError
             If no solver gives a usable answer; its ``result`` says what is known.
         """
+        X, labels, graph = self._validated(X, y, graph)
+        if graph is not None:
+            warn_components(graph, labels.labeled, stacklevel=3)
+        self.classes_ = labels.classes
+        scores, results = self._fit(X, labels, graph)
+        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self.transduction_ = self._classes_of(scores)
+        self._warn_of_gaps(results)
+        return self
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
+        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
@@ -77,14 +89,13 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             )
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         labels = self._labels(X, y)
-        if graph is not None:
+        if not self._needs_graph():
+            graph = None
+        elif graph is None:
+            graph = self._neighbor_graph(X)
+        else:
             graph = check_adjacency(graph, X.shape[0])
-        self.classes_ = labels.classes
-        scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max(1, *(result.n_iter for result in results))
-        self.transduction_ = self._classes_of(scores)
-        self._warn_of_gaps(results)
-        return self
+        return X, labels, graph
 
     def _labels(self, X: Matrix, y: Any) -> Labels:
         y = column_or_1d(y, warn=True)
@@ -94,12 +105,12 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             check_classification_targets(y[~hidden])
         return encode_labels(y, self.unlabeled)
 
-    def _adjacency(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> SparseArray:
-        """Return the graph that was given, or the neighbours' one; warn about its components."""
-        if graph is None:
-            graph = knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
-        warn_components(graph, labels.labeled, stacklevel=4)
-        return graph
+    def _needs_graph(self) -> bool:
+        return True
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        """Return the graph of nearest neighbours."""
+        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
 
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Say which answers are proved less well than was asked for."""

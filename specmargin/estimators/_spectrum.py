@@ -31,9 +31,8 @@ class SpectrumClassifier(SemiSupervisedClassifier):
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         n = X.shape[0]
-        W = self._adjacency(X, labels, graph)
         spectrum = laplacian_eigenpairs(
-            W, q=min(_DEFAULT_Q, n) if self.q is None else self.q, normalized=self.normalized
+            graph, q=min(_DEFAULT_Q, n) if self.q is None else self.q, normalized=self.normalized
         )
         results = [self._solve(spectrum, binary) for binary in labels.one_vs_rest()]
         self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors

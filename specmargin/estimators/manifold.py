@@ -149,7 +149,7 @@ class LapSVM(SemiSupervisedClassifier):
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         K = self._gram(X)
-        base = self._objective(X, K, next(iter(labels.one_vs_rest())), labels, graph)
+        base = self._objective(K, next(iter(labels.one_vs_rest())), graph)
         results = [self._solve(objective) for objective in base.one_vs_rest(labels)]
         self._X_fit = X
         self.result_ = unpacked(results)
@@ -163,25 +163,21 @@ class LapSVM(SemiSupervisedClassifier):
             return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
         return gram(X, Y, kernel=self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
 
-    def _objective(
-        self, X: Matrix, K: FloatArray, binary: Labels, labels: Labels, graph: SparseArray | None
-    ) -> objectives.LapSVM:
-        L = None
-        if self.gamma_I != 0:
-            if graph is None and self.kernel == "precomputed":
-                raise ValueError(
-                    "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
-                    "gamma_I=0 for the supervised SVM."
-                )
-            L = laplacian(self._adjacency(X, labels, graph), normalized=self.normalized, power=self.power)
+    def _needs_graph(self) -> bool:
+        return self.gamma_I != 0
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
+                "gamma_I=0 for the supervised SVM."
+            )
+        return super()._neighbor_graph(X)
+
+    def _objective(self, K: FloatArray, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
+        L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
         return objectives.LapSVM(
-            K,
-            L,
-            binary,
-            loss=self.loss,
-            gamma_A=self.gamma_A,
-            gamma_I=self.gamma_I,
-            fit_intercept=self.fit_intercept,
+            K, L, labels, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
         )
 
     def _solve(self, objective: objectives.LapSVM) -> SolveResult:
@@ -198,22 +194,17 @@ class LapSVM(SemiSupervisedClassifier):
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
-        """Return the dual QP of these data as a fresh, unsolved `specmargin.problems.BuiltProblem` (two classes).
+        """Return the dual QP of these data as a fresh, unsolved `specmargin.problems.BuiltProblem`.
 
         Parameters
         ----------
         X, y, graph
-            As for `fit`.
+            As for `fit`; two classes.
         """
-        from sklearn.utils import check_array
-
         from specmargin import problems
-        from specmargin.graphs import check_adjacency
 
-        X = check_array(X, accept_sparse="csr", dtype=np.float64)
-        labels = self._labels(X, y)
+        X, labels, graph = self._validated(X, y, graph)
         if not labels.is_binary:
             raise ValueError(f"{len(labels.classes)} classes make as many problems; build them one against the rest.")
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
-        graph = None if graph is None else check_adjacency(graph, X.shape[0])
-        return problems.lapsvm_dual(self._objective(X, self._gram(X), labels, labels, graph))
+        return problems.lapsvm_dual(self._objective(self._gram(X), labels, graph))

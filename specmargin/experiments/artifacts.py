@@ -12,7 +12,7 @@ import logging
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,9 @@ def write_data(path: Path, data: Mapping[str, Any], meta: Mapping[str, Any]) -> 
     arrays: dict[str, AnyArray] = {}
     tree = json.dumps(_pack(data, arrays, "data"))
     buffer = io.BytesIO()
-    np.savez_compressed(buffer, __tree__=np.array(tree), __meta__=np.array(json.dumps(meta)), **arrays)
+    texts = {"__tree__": np.array(tree), "__meta__": np.array(json.dumps(meta))}
+    # numpy's stubs take every keyword for its own option.
+    np.savez_compressed(buffer, **cast(Any, {**texts, **arrays}))
     replace_file(path, buffer.getvalue())
 
 

@@ -49,9 +49,9 @@ def evaluate(
     Returns
     -------
     dict
-        ``error_unlabeled``, ``error_validation`` and ``error_test`` where the split has such samples, a column per
-        `LabeledFolds`, and ``solver`` and ``relative_gap`` (the worst of all fits and classes) where the estimator
-        has a ``result_``.
+        ``error_unlabeled``, ``error_validation`` and ``error_test`` where the split has such samples, and a column per
+        `LabeledFolds`. Where the estimator has a ``result_``, also ``solver`` and ``relative_gap``: the worst of all
+        fits and classes, inf where nothing is proved.
 
     Raises
     ------
@@ -158,6 +158,6 @@ class _Fitter:
     def evidence(self) -> dict[str, Any]:
         if not self.gaps:
             return {}
-        # NaN proves nothing, and max() would pass over it.
-        worst = math.nan if any(map(math.isnan, self.gaps)) else max(self.gaps, key=abs)
+        # NaN proves as little as an infinite gap, and max() would pass over it.
+        worst = max((math.inf if math.isnan(gap) else gap for gap in self.gaps), key=abs)
         return {"solver": "+".join(sorted(self.solvers)), "relative_gap": worst}

@@ -105,7 +105,7 @@ def make_row(cell: Cell, outcome: Mapping[str, Any]) -> Row:
     Raises
     ------
     ValueError
-        If the outcome uses a name of the cell, or holds NaN other than as ``relative_gap``.
+        If the outcome uses a name of the cell, or holds NaN.
     """
     row: Row = {"key": cell.key, **cell.to_dict(), "parameters": canonical_json(dict(cell.parameters))}
     for name, value in cell.parameters.items():
@@ -114,8 +114,8 @@ def make_row(cell: Cell, outcome: Mapping[str, Any]) -> Row:
     if taken:
         raise ValueError(f"the work returned {taken}, which are columns of the cell itself; rename them.")
     for name, value in outcome.items():
-        if isinstance(value, float) and math.isnan(value) and name != "relative_gap":
-            raise ValueError(f"the work returned {name} = nan; leave out what is not known, or raise.")
+        if isinstance(value, float) and math.isnan(value):
+            raise ValueError(f"the work returned {name} = nan; leave out what is not known, or raise an error.")
     return row | dict(outcome)
 
 
@@ -219,14 +219,14 @@ def from_frame(frame: pd.DataFrame) -> list[Row]:
                 if given in parameters:
                     value = parameters[given]
                     row[str(name)] = canonical_json(value) if isinstance(value, dict | list) else value
-            elif value is not None and (value == value or name == "relative_gap"):
+            elif value is not None and value == value:  # NaN is how pandas writes "nothing"
                 row[str(name)] = value
         rows.append(row)
     return rows
 
 
 def worst_gap(rows: Iterable[Row]) -> float | None:
-    """Return the relative gap of the largest modulus among rows that have a certificate; NaN if any is NaN.
+    """Return the relative gap of the largest modulus among rows that have a certificate.
 
     Examples
     --------
@@ -234,6 +234,4 @@ def worst_gap(rows: Iterable[Row]) -> float | None:
     -1e-07
     """
     gaps = [row["relative_gap"] for row in rows if row.get("relative_gap") is not None]
-    if any(math.isnan(gap) for gap in gaps):
-        return math.nan
     return max(gaps, key=abs, default=None)

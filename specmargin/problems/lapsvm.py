@@ -19,7 +19,7 @@ import numpy as np
 
 from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
+from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, decisions_from_duals, expansion_of
 
 __all__ = ["lapsvm_dual", "lapsvm_primal"]
 
@@ -78,12 +78,17 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
 
     def recover(current: LapSVM) -> Recovered:
+        G, X = current.reduction.G, current.reduction.X
         theta = current.repair_multipliers(y * beta.value)
-        alpha = current.reduction.coefficients(theta / 2)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
-        b = current.best_intercept(alpha, b)
+        expansions = [theta / 2]
+        if loss.name == "hinge":
+            f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
+            expansions.append(expansion_of(G, f - b, theta / 2))
+        points = [(X @ v, current.best_intercept(X @ v, b)) for v in expansions]
+        alpha, b = min(points, key=lambda point: current.value(*point))
         variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, y * beta.value))
+        return Recovered(variables, current.certificate(alpha, b, y * beta.value, a=X @ (theta / 2)))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A

@@ -22,8 +22,8 @@ def rmm(obj: RMM) -> BuiltProblem:
     """Build the dual QP of the relative margin machine.
 
     Variables ``alpha``, ``beta``, ``eta`` (l,; the latter two where B is finite); constraints ``balance`` (its
-    multiplier is the intercept), ``box`` and ``nonnegative``; parameters ``C`` and, where finite, ``B``. The result adds ``gamma``
-    (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
+    multiplier is the intercept), ``box`` and ``nonnegative``; parameters ``C`` and, where finite, ``B``. The result
+    adds ``gamma`` (l,), ``b`` and ``f`` (l,), the decisions K gamma + b of the labelled samples.
 
     Parameters
     ----------

@@ -321,7 +321,9 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
         gamma = y * np.asarray(constraints["margin"].dual_value)
         if B is not None:
             gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
-        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value), np.asarray(v.value)
+        # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero.
+        reach = np.sqrt(2.0 * np.maximum(t.value, 0.0) * np.maximum(delta.value, 0.0))
+        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value), np.clip(v.value, -reach, reach)
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
     return _Parts(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)

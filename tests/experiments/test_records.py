@@ -87,4 +87,4 @@ def test_worst_gap():
     assert worst_gap([]) is None
     assert worst_gap([{"relative_gap": None}, {"status": "failed"}]) is None
     assert worst_gap([{"relative_gap": 1e-9}, {"relative_gap": -1e-8}]) == -1e-8
-    assert math.isnan(worst_gap([{"relative_gap": 1.0}, {"relative_gap": math.nan}]))
+    assert worst_gap([{"relative_gap": 1.0}, {"relative_gap": math.inf}]) == math.inf

@@ -279,7 +279,7 @@ def test_death_of_a_worker_is_explained(sweep, log):
 
 
 def test_nan_is_a_failure_and_so_is_a_name_of_the_cell(sweep):
-    outcomes = [{"error_test": float("nan")}, {"dataset": "x"}, {"error_test": object()}, {"relative_gap": np.nan}]
+    outcomes = [{"error_test": float("nan")}, {"dataset": "x"}, {"error_test": object()}, {"relative_gap": np.inf}]
     rows = sweep(cells_of(4), lambda cell: outcomes[cell.parameters["k"]])
     assert [row["status"] for row in rows] == ["failed", "failed", "failed", "ok"]
     assert "error_test = nan" in rows[0]["error"]

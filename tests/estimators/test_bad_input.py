@@ -1,0 +1,162 @@
+"""Bad input gets an error that names the value and the remedy, or a warning with a number; never NaN."""
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import DisconnectedGraphWarning, SolverError, SolverNotInstalledError
+
+ALL = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA]
+SPECTRAL = ALL[1:]
+
+
+@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_features_that_are_not_finite(cls, moons, bad):
+    X, _, y = moons
+    X = X.copy()
+    X[3, 1] = bad
+    with pytest.raises(ValueError, match="NaN|infinity"):
+        cls().fit(X, y)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_one_class_and_no_class(cls, moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"one class only \(0\)"):
+        cls().fit(X, np.where(y == 1, -1, y))
+    with pytest.raises(ValueError, match="no labelled sample"):
+        cls().fit(X, np.full(len(X), -1))
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_labels_of_minus_one_and_one(cls, moons):
+    X, y_true, _ = moons
+    with pytest.raises(ValueError, match="pass it: unlabeled=0 or unlabeled=np.nan"):
+        cls().fit(X, 2 * y_true - 1)
+    cls(unlabeled=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, 2 * y_true - 1, 0))
+
+
+@pytest.mark.parametrize("cls", SPECTRAL)
+def test_more_eigenvectors_than_samples(cls, moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match="q=121.*120"):
+        cls(q=121).fit(X, y)
+
+
+def test_eps_too_large(moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"eps=0\.1 is too large for q=20.*Take eps below"):
+        sm.STORM(eps=0.1, q=20).fit(X, y)
+    with pytest.raises(ValueError, match=r"eps=-1.0 must be"):
+        sm.STORM(eps=-1.0, q=20).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [sm.STORM, sm.MKL])
+def test_the_bound_on_the_decisions(cls, moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"B=-0\.5 must be >= 0"):
+        cls(B=-0.5, q=10).fit(X, y)
+    with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
+        fitted = cls(B=0.5, q=10).fit(X, y)
+    assert np.isfinite(fitted.scores_).all()
+    assert fitted.result_.certificate.is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("cls", SPECTRAL)
+@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
+def test_the_weight_of_the_loss(cls, moons, C):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
+        cls(C=C, q=10).fit(X, y)
+
+
+@pytest.mark.parametrize("gamma_A", [0.0, -1.0, np.nan])
+def test_the_ambient_weight(moons, gamma_A):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=f"gamma_A={gamma_A!r} must be a positive number"):
+        sm.LapSVM(gamma_A=gamma_A).fit(X, y)
+    with pytest.raises(ValueError, match=r"gamma_I=-1.0 must be a number >= 0"):
+        sm.LapSVM(gamma_I=-1.0).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_graphs_that_are_none(cls, moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=6).toarray()
+    lopsided, negative = W.copy(), W.copy()
+    lopsided[0, 1], lopsided[1, 0] = 2.0, 0.5
+    negative[0, 1] = negative[1, 0] = -1.0
+    for graph, text in (
+        (lopsided, "symmetric"),
+        (negative, "negative"),
+        (W[:100, :100], "100.*120|120.*100"),
+        (W[:100], "square|shape"),
+        (np.where(W > 0, np.nan, 0.0), "NaN|finite"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            cls().fit(X, y, graph=graph)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_a_solver_that_is_not_installed(cls, moons):
+    X, _, y = moons
+    with pytest.raises(SolverNotInstalledError, match="'GUROBI_OF_MINE' is not installed.*CLARABEL"):
+        cls(solver="GUROBI_OF_MINE").fit(X, y)
+
+
+def test_a_failed_solve_carries_its_result(moons, monkeypatch):
+    import cvxpy as cp
+
+    X, _, y = moons
+
+    def fail(self, *args, **kwargs):
+        raise cp.SolverError("the lights went out")
+
+    monkeypatch.setattr(cp.Problem, "solve", fail)
+    with pytest.raises(SolverError, match="the lights went out") as caught:
+        sm.STORM(q=10).fit(X, y)
+    assert caught.value.result.status.name == "FAILED"
+    assert [attempt.split(":")[0] for attempt in caught.value.result.attempts] == ["CLARABEL", "ECOS"]
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_isolated_nodes_and_components_without_a_label_are_counted(cls, moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=6).tolil()
+    free = np.flatnonzero(y == -1)[:2]
+    for node in free:
+        W[node, :] = 0
+        W[:, node] = 0
+    with pytest.warns(DisconnectedGraphWarning, match="2 isolated nodes") as caught:
+        fitted = cls().fit(X, y, graph=W.tocsr())
+    assert caught[0].filename == __file__
+    assert np.isin(fitted.transduction_, [0, 1]).all()
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_unfitted_wrong_width_and_wrong_length(cls, moons):
+    from sklearn.exceptions import NotFittedError
+
+    X, _, y = moons
+    with pytest.raises(NotFittedError):
+        cls().predict(X)
+    with pytest.raises(ValueError, match="3 features.*expecting 2"):
+        cls().fit(X, y).predict(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="inconsistent"):
+        cls().fit(X, y[:-1])
+
+
+def test_unknown_words_list_the_known_ones(moons):
+    X, _, y = moons
+    for clf, text in (
+        (sm.LapSVM(loss="logistic"), "squared_hinge"),
+        (sm.LapSVM(kernel="sigmoidal"), "rbf"),
+        (sm.LapSVM(kind="directed"), "mutual"),
+        (sm.LapSVM(weight="golden"), "heat"),
+        (sm.LapSVM(n_neighbors=500), "500.*120|120.*500"),
+        (sm.KTA(margin="thick"), "relative"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            clf.fit(X, y)

@@ -1,0 +1,175 @@
+"""LapSVM as an estimator: what it solves, several classes, graphs, kernels, new samples."""
+
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import specmargin as sm
+
+
+def test_decisions_are_those_of_the_literal_formula(moons, tol):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=4.0, gamma_A=0.02, gamma_I=0.5, n_neighbors=8, power=2, normalized=True).fit(X, y)
+    W = sm.graphs.knn_graph(X, n_neighbors=8).toarray()
+    d = W.sum(1)
+    L = np.eye(len(X)) - W / np.sqrt(np.outer(d, d))
+    K = np.exp(-4.0 * ((X[:, None] - X[None]) ** 2).sum(-1))
+    alpha, b = clf.dual_coef_[0], clf.intercept_[0]
+    labeled, sign = np.flatnonzero(y != -1), np.where(y[y != -1] == 1, 1.0, -1.0)
+    f = K @ alpha + b
+    value = np.maximum(1 - sign * f[labeled], 0).sum() + 0.02 * alpha @ K @ alpha + 0.5 * f_norm(K @ alpha, L @ L)
+    assert clf.result_.certificate.primal_objective == pytest.approx(value, rel=tol["linalg"])
+    assert clf.result_.certificate.is_optimal(1e-9)
+    np.testing.assert_allclose(clf.decision_function(X), f, rtol=0, atol=1e-9)
+    np.testing.assert_array_equal(clf.transduction_, (f > 0).astype(int))
+
+
+def f_norm(f, L):
+    return f @ L @ f
+
+
+def test_every_solver_finds_the_same_objective(moons):
+    X, _, y = moons
+    values = [
+        sm.LapSVM(gamma=2.0, solver=solver).fit(X, y).result_.certificate.primal_objective
+        for solver in ("auto", "factorized", "dual", "CLARABEL", "ECOS", ("ECOS", "CLARABEL"))
+    ]
+    np.testing.assert_allclose(values, values[0], rtol=2e-6)
+
+
+def test_without_the_graph_it_is_scikit_learns_svm(moons):
+    X, _, y = moons
+    known = y != -1
+    clf = sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+    svc = SVC(C=1 / (2 * 0.1), gamma=2.0, tol=1e-10).fit(X[known], y[known])
+    np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-6)
+
+
+def test_unlabelled_samples_help_on_the_moons(moons):
+    X, y_true, y = moons
+    semi = sm.LapSVM(gamma=4.0, gamma_A=0.01, gamma_I=1.0, n_neighbors=10).fit(X, y)
+    supervised = sm.LapSVM(gamma=4.0, gamma_A=0.01, gamma_I=0.0).fit(X, y)
+    errors = [(fitted.transduction_ != y_true).mean() for fitted in (semi, supervised)]
+    assert errors[0] <= 0.02 < errors[1]
+
+
+def test_new_samples_next_to_old_ones_agree(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=4.0).fit(X, y)
+    np.testing.assert_array_equal(clf.predict(X + 1e-9), clf.transduction_)
+
+
+def test_several_classes_are_one_against_the_rest(blobs):
+    X, y_true, y = blobs
+    clf = sm.LapSVM(gamma=0.5, unlabeled="?").fit(X, y)
+    assert clf.decision_function(X).shape == (120, 3)
+    assert len(clf.result_) == 3
+    assert all(result.certificate.is_optimal(1e-9) for result in clf.result_)
+    assert (clf.transduction_ == y_true).mean() > 0.97
+    for k, name in enumerate("abc"):
+        one = np.where(y == "?", -1, (y == name).astype(int))
+        alone = sm.LapSVM(gamma=0.5).fit(X, one)
+        np.testing.assert_allclose(clf.decision_function(X)[:, k], alone.decision_function(X), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("marker", "values"), [(np.nan, [0.0, 1.0]), (None, ["a", "b"]), (0, [-1, 1]), ("?", ["x", "y"])]
+)
+def test_every_marker_gives_the_same_answer(moons, marker, values):
+    X, _, y = moons
+    renamed = np.empty(len(y), dtype=object)
+    renamed[:] = [marker if label == -1 else values[label] for label in y]
+    if marker == 0 or isinstance(marker, float):
+        renamed = renamed.astype(float if isinstance(marker, float) else int)
+    expected = sm.LapSVM(gamma=2.0).fit(X, y)
+    clf = sm.LapSVM(gamma=2.0, unlabeled=marker).fit(X, renamed)
+    np.testing.assert_array_equal(clf.transduction_, np.array(values)[expected.transduction_])
+
+
+def test_sparse_features_equal_dense_ones(moons):
+    X, _, y = moons
+    dense = sm.LapSVM(gamma=2.0).fit(X, y)
+    sparse = sm.LapSVM(gamma=2.0).fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.decision_function(sp.csr_matrix(X)), dense.decision_function(X), atol=1e-8)
+
+
+def test_a_graph_of_ones_own_in_every_dress(moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    expected = sm.LapSVM(gamma=2.0, n_neighbors=6).fit(X, y).decision_function(X)
+    for graph in (W, sp.csc_matrix(W), W.toarray(), nx.from_scipy_sparse_array(W)):
+        np.testing.assert_allclose(
+            sm.LapSVM(gamma=2.0).fit(X, y, graph=graph).decision_function(X), expected, atol=1e-8
+        )
+
+
+def test_a_precomputed_kernel_with_a_graph(moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=6)
+    K = sm.kernels.gram(X, gamma=2.0)
+    clf = sm.LapSVM(kernel="precomputed").fit(K, y, graph=W)
+    expected = sm.LapSVM(gamma=2.0).fit(X, y)
+    np.testing.assert_allclose(clf.decision_function(K[:5]), expected.decision_function(X[:5]), atol=1e-8)
+    with pytest.raises(ValueError, match="leaves no features to build a graph"):
+        sm.LapSVM(kernel="precomputed").fit(K, y)
+    sm.LapSVM(kernel="precomputed", gamma_I=0.0).fit(K, y)
+
+
+def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
+    X, y_true, y = moons
+    twice, labels = np.concatenate([X, X]), np.concatenate([y, y])
+    clf = sm.LapSVM(gamma=2.0, n_neighbors=12).fit(twice, labels)
+    assert clf.result_.certificate.is_optimal(1e-8)
+    linear = sm.LapSVM(kernel="linear").fit(X, y)  # Gram matrix of rank two
+    assert linear.result_.certificate.is_optimal(1e-8)
+    full = sm.LapSVM(gamma=2.0).fit(X, y_true)
+    assert full.result_.certificate.is_optimal(1e-8)
+    assert full.score(X, y_true) > 0.99
+
+
+def test_it_can_be_cloned_pickled_piped_and_searched(moons):
+    X, y_true, y = moons
+    clf = clone(sm.LapSVM(gamma=2.0, solver="dual")).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
+    assert again.result_.certificate == clf.result_.certificate
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), sm.LapSVM(n_neighbors=8)),
+        {"lapsvm__gamma_I": [0.0, 1.0]},
+        cv=sm.LabeledKFold(4, random_state=0),
+        scoring=lambda model, X, y: (model.predict(X) == y)[y != -1].mean(),
+    ).fit(X, y)
+    assert search.best_params_ == {"lapsvm__gamma_I": 1.0}
+
+
+def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=2.0).fit(X, y)
+    expected = clf.decision_function(X)
+    monkeypatch.setattr("specmargin.estimators._base._BATCH_ELEMENTS", 500)
+    np.testing.assert_array_equal(clf.decision_function(X), expected)
+
+
+def test_the_problem_can_be_built_and_taken_apart(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=2.0)
+    built = clf.build_problem(X, y)
+    result = sm.solve(built)
+    expected = sm.LapSVM(gamma=2.0).fit(X, y).result_.certificate.primal_objective
+    assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
+    assert set(built.constraints) == {"balance", "nonnegative", "box"}
+
+
+def test_an_uncertified_answer_warns_with_its_gap(moons):
+    X, _, y = moons
+    with pytest.warns(ConvergenceWarning, match=r"proved to a relative gap of .*e-"):
+        sm.LapSVM(gamma=2.0, solver="SCS", solver_params={"max_iters": 5}).fit(X, y)

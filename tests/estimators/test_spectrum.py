@@ -1,0 +1,130 @@
+"""STORM, STOAM, MKL and KTA as estimators."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+import specmargin as sm
+
+METHODS = [
+    sm.STORM(C=10.0),
+    sm.STOAM(C=10.0),
+    sm.MKL(C=10.0),
+    sm.MKL(C=10.0, B=1.5),
+    sm.KTA(C=10.0),
+    sm.KTA(margin="relative"),
+]
+
+
+@pytest.fixture(params=METHODS, ids=lambda method: repr(method))
+def method(request):
+    return clone(request.param).set_params(q=30)
+
+
+def test_the_answer_is_certified_and_the_spectrum_admissible(moons, method):
+    X, y_true, y = moons
+    fitted = method.fit(X, y)
+    assert fitted.result_.certificate.is_optimal(1e-7)
+    assert fitted.delta_.shape == (30,)
+    assert fitted.delta_.min() >= 0
+    assert fitted.delta_.sum() == pytest.approx(1.0, abs=1e-12)
+    if not isinstance(method, sm.MKL):
+        assert np.diff(fitted.delta_[1:]).max() <= 1e-12
+        # Without the order eight labels overfit: that is the paper's point, not an error.
+        assert (fitted.transduction_ == y_true).mean() > 0.9
+    np.testing.assert_array_equal(fitted.transduction_, (fitted.scores_ > 0).astype(int))
+
+
+def test_decisions_are_those_of_a_machine_on_the_learned_kernel(moons, method):
+    """At the optimum the classifier is the SVM of the kernel that the learned spectrum makes."""
+    X, _, y = moons
+    if np.isfinite(getattr(method, "B", np.inf)) and getattr(method, "margin", "relative") == "relative":
+        return  # a relative margin is no SVM; the next test has it
+    fitted = method.fit(X, y)
+    U = np.sqrt(len(X)) * fitted.eigenvectors_
+    K = (U * fitted.delta_) @ U.T
+    known = y != -1
+    svc = SVC(C=fitted.C, kernel="precomputed", tol=1e-10).fit(K[np.ix_(known, known)], y[known])
+    np.testing.assert_allclose(fitted.scores_, svc.decision_function(K[:, known]), atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, margin="relative", B=1.05)]
+)
+def test_the_bound_holds_on_the_labelled_samples(moons, method):
+    X, _, y = moons
+    scores = method.set_params(q=30).fit(X, y).scores_[y != -1]
+    assert np.abs(scores).max() <= 1.05 * (1 + 1e-9)
+
+
+def test_storm_without_a_bound_is_stoam_and_without_order_is_mkl(moons):
+    X, _, y = moons
+    storm, stoam = sm.STORM(C=5.0, B=np.inf, q=20).fit(X, y), sm.STOAM(C=5.0, q=20).fit(X, y)
+    np.testing.assert_allclose(storm.delta_, stoam.delta_, atol=1e-12)
+    mkl = sm.MKL(C=5.0, q=20).fit(X, y)
+    assert mkl.result_.certificate.primal_objective <= stoam.result_.certificate.primal_objective * (1 + 1e-9)
+
+
+def test_eps_is_the_least_drop(moons):
+    X, _, y = moons
+    delta = sm.STORM(C=5.0, q=20, eps=1e-4).fit(X, y).delta_
+    assert -np.diff(delta[1:]).max() >= 1e-4 * (1 - 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")  # blobs lie apart
+def test_several_classes_share_the_eigenpairs(blobs):
+    X, y_true, y = blobs
+    fitted = sm.STOAM(C=10.0, q=20, unlabeled="?").fit(X, y)
+    assert fitted.delta_.shape == (3, 20)
+    assert fitted.scores_.shape == (120, 3)
+    assert len(fitted.result_) == 3
+    assert (fitted.transduction_ == y_true).mean() > 0.97
+    one = np.where(y == "?", -1, (y == "b").astype(int))
+    np.testing.assert_allclose(fitted.scores_[:, 1], sm.STOAM(C=10.0, q=20).fit(X, one).scores_, atol=1e-9)
+
+
+def test_training_samples_get_their_own_scores_and_neighbours_similar_ones(moons, method):
+    X, _, y = moons
+    fitted = method.fit(X, y)
+    np.testing.assert_allclose(fitted.decision_function(X), fitted.scores_, atol=1e-12)
+    agree = fitted.predict(X + 0.01) == fitted.transduction_
+    assert agree.mean() > 0.97
+
+
+@pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
+def test_sparse_text_like_features_with_the_cosine(rng):
+    topics = rng.random((2, 40)) ** 4
+    y_true = np.repeat([0, 1], 40)
+    X = sp.csr_matrix(rng.poisson(3 * topics[y_true]))
+    y = sm.hide_labels(y_true, per_class=4, random_state=0)
+    fitted = sm.STORM(C=10.0, q=20, metric="cosine").fit(X, y)
+    assert (fitted.transduction_ == y_true).mean() > 0.9
+    assert fitted.predict(X[:3]).shape == (3,)
+
+
+def test_the_answer_does_not_depend_on_the_basis_of_tied_eigenvalues():
+    """A cycle has pairs of equal eigenvalues; rotating the samples around it rotates the basis inside each pair."""
+    n = 24
+    W = np.roll(np.eye(n), 1, axis=1)
+    W = W + W.T
+    y = np.full(n, -1)
+    y[[0, 1, 2]], y[[12, 13]] = 0, 1
+    X = np.arange(n, dtype=float)[:, None]
+    shift = np.roll(np.arange(n), 5)
+    a = sm.STORM(C=3.0, q=9).fit(X, y, graph=W)
+    b = sm.STORM(C=3.0, q=9).fit(X, y[shift], graph=W[np.ix_(shift, shift)])
+    np.testing.assert_allclose(a.delta_, b.delta_, atol=1e-5)
+    np.testing.assert_allclose(a.scores_[shift], b.scores_, atol=1e-4)
+    np.testing.assert_allclose(a.delta_[1::2], a.delta_[2::2], atol=1e-15)
+
+
+def test_pickling_keeps_everything(moons, method):
+    X, _, y = moons
+    fitted = method.fit(X, y)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+    assert repr(again.result_) == repr(fitted.result_)
