@@ -74,9 +74,21 @@ class BuiltProblem:
 
     def current_objective(self) -> Any:
         """Return the objective at the parameters' present values."""
+        for name, parameter in self.parameters.items():
+            if parameter.value is None:
+                raise ValueError(f"the parameter {name!r} has no value; assign built.parameters[{name!r}].value.")
         values = {name: float(parameter.value) for name, parameter in self.parameters.items()}
         changed = {name: value for name, value in values.items() if value != getattr(self.objective, name)}
         return self.update(self.objective, changed) if changed else self.objective
+
+    def missing(self) -> list[str]:
+        """Return the labels of constraints that `problem` no longer holds: their multipliers mean nothing."""
+        held = {constraint.id for constraint in self.problem.constraints}
+        return [
+            label
+            for label, constraint in self.constraints.items()
+            if not held.issuperset(part.id for part in (constraint if isinstance(constraint, list) else [constraint]))
+        ]
 
     def duals(self) -> dict[str, FloatArray]:
         """Return the multipliers by the label of their constraint."""
@@ -204,6 +216,11 @@ def _attempt(
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
     answer = replace(answer, status=status, message=said, n_iter=n_iter)
     if status.has_solution and all(variable.value is not None for variable in problem.variables()):
+        if built.missing():
+            raise ValueError(
+                f"{built.name} was solved without its constraints {built.missing()}, from whose multipliers the answer "
+                "is read. Put them back; to relax a bound, assign a large value to its parameter."
+            )
         recovered = built.recover(objective)
         if recovered.certificate.is_optimal(tol):
             status = Status.OPTIMAL

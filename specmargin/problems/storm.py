@@ -321,9 +321,12 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
         gamma = y * np.asarray(constraints["margin"].dual_value)
         if B is not None:
             gamma = gamma - np.asarray(constraints["upper"].dual_value) + np.asarray(constraints["lower"].dual_value)
-        # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero.
+        kappa = cone.drops(np.asarray(delta.value)) - current.eps
+        # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero; cutting that
+        # off is the better point unless C is large.
         reach = np.sqrt(2.0 * np.maximum(t.value, 0.0) * np.maximum(delta.value, 0.0))
-        return gamma, cone.drops(np.asarray(delta.value)) - current.eps, float(b.value), np.clip(v.value, -reach, reach)
+        candidates = [(gamma, kappa, float(b.value), found) for found in (v.value, np.clip(v.value, -reach, reach))]
+        return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
     return _Parts(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)

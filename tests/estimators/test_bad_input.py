@@ -16,7 +16,7 @@ def test_features_that_are_not_finite(cls, moons, bad):
     X, _, y = moons
     X = X.copy()
     X[3, 1] = bad
-    with pytest.raises(ValueError, match="NaN|infinity"):
+    with pytest.raises(ValueError, match=r"NaN|infinity"):
         cls().fit(X, y)
 
 
@@ -32,7 +32,7 @@ def test_one_class_and_no_class(cls, moons):
 @pytest.mark.parametrize("cls", ALL)
 def test_labels_of_minus_one_and_one(cls, moons):
     X, y_true, _ = moons
-    with pytest.raises(ValueError, match="pass it: unlabeled=0 or unlabeled=np.nan"):
+    with pytest.raises(ValueError, match=r"pass it: unlabeled=0 or unlabeled=np.nan"):
         cls().fit(X, 2 * y_true - 1)
     cls(unlabeled=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, 2 * y_true - 1, 0))
 
@@ -40,7 +40,7 @@ def test_labels_of_minus_one_and_one(cls, moons):
 @pytest.mark.parametrize("cls", SPECTRAL)
 def test_more_eigenvectors_than_samples(cls, moons):
     X, _, y = moons
-    with pytest.raises(ValueError, match="q=121.*120"):
+    with pytest.raises(ValueError, match=r"q=121.*120"):
         cls(q=121).fit(X, y)
 
 
@@ -101,7 +101,7 @@ def test_graphs_that_are_none(cls, moons):
 @pytest.mark.parametrize("cls", ALL)
 def test_a_solver_that_is_not_installed(cls, moons):
     X, _, y = moons
-    with pytest.raises(SolverNotInstalledError, match="'GUROBI_OF_MINE' is not installed.*CLARABEL"):
+    with pytest.raises(SolverNotInstalledError, match=r"'GUROBI_OF_MINE' is not installed.*CLARABEL"):
         cls(solver="GUROBI_OF_MINE").fit(X, y)
 
 
@@ -142,7 +142,7 @@ def test_unfitted_wrong_width_and_wrong_length(cls, moons):
     X, _, y = moons
     with pytest.raises(NotFittedError):
         cls().predict(X)
-    with pytest.raises(ValueError, match="3 features.*expecting 2"):
+    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
         cls().fit(X, y).predict(np.ones((2, 3)))
     with pytest.raises(ValueError, match="inconsistent"):
         cls().fit(X, y[:-1])

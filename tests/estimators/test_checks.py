@@ -1,4 +1,4 @@
-"""Scikit-learn's own suite: everything passes with NaN as the marker, and with -1 all but the one check that uses -1."""
+"""Scikit-learn's own suite: it passes with NaN as the marker, and with -1 in all but the one check that uses -1."""
 
 import numpy as np
 import pytest

@@ -137,7 +137,7 @@ def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
 
 
 def test_it_can_be_cloned_pickled_piped_and_searched(moons):
-    X, y_true, y = moons
+    X, _, y = moons
     clf = clone(sm.LapSVM(gamma=2.0, solver="dual")).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))

@@ -1,0 +1,79 @@
+"""Losses against differences and brute-force minimisation; their CVXPY side is in `problems/test_expressions.py`."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from specmargin.losses import LOSSES, Hinge, Squared, SquaredHinge, get_loss
+
+losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
+
+
+def away_from_kinks(rng, size=200):
+    t = rng.uniform(-4.0, 4.0, size)
+    return t[np.abs(t - 1.0) > 1e-2]
+
+
+@losses
+def test_gradient_is_the_difference_quotient(loss, rng, tol):
+    t, h = away_from_kinks(rng), 1e-5
+    quotient = (loss.value(t + h) - loss.value(t - h)) / (2 * h)
+    np.testing.assert_allclose(loss.gradient(t), quotient, rtol=0, atol=tol["gradient"])
+
+
+@losses
+def test_curvature_is_the_difference_quotient_of_the_gradient(loss, rng, tol):
+    t, h = away_from_kinks(rng), 1e-5
+    quotient = (loss.gradient(t + h) - loss.gradient(t - h)) / (2 * h)
+    np.testing.assert_allclose(loss.curvature(t), quotient, rtol=0, atol=tol["gradient"])
+
+
+@losses
+def test_gradient_at_the_kink_is_a_subgradient(loss):
+    at_kink, t = np.array([1.0]), np.linspace(-5, 5, 101)
+    assert (loss.value(t) >= loss.value(at_kink) + loss.gradient(at_kink) * (t - 1.0) - 1e-15).all()
+
+
+@losses
+@given(beta=st.floats(-3.0, 3.0))
+def test_dual_value_is_the_least_of_loss_plus_line(loss, beta):
+    conjugate = float(loss.dual_value(np.array([beta]))[0])
+
+    def slanted(t):
+        return float(loss.value(np.array([t]))[0]) + beta * t
+
+    if not loss.lower <= beta <= loss.upper:
+        assert conjugate == -np.inf
+        # Far out on one side the line wins against the loss.
+        miss = min(abs(beta - bound) for bound in (loss.lower, loss.upper))
+        assume(miss > 1e-6)
+        assert min(slanted(1e4 / miss), slanted(-1e4 / miss)) < -1e3
+        return
+    grid = np.linspace(-10, 10, 4001)
+    start = grid[np.argmin([slanted(t) for t in grid])]
+    found = minimize_scalar(slanted, bounds=(start - 0.01, start + 0.01), method="bounded", options={"xatol": 1e-10})
+    assert conjugate == pytest.approx(min(found.fun, slanted(start)), abs=1e-8)
+    assert conjugate <= slanted(start) + 1e-12  # a bound on every point of the grid
+
+
+@pytest.mark.parametrize(
+    ("loss", "values"),
+    [(Hinge(), [3.0, 1.0, 0.0, 0.0]), (SquaredHinge(), [9.0, 1.0, 0.0, 0.0]), (Squared(), [9.0, 1.0, 0.0, 4.0])],
+)
+def test_values_at_chosen_margins(loss, values):
+    assert loss.value(np.array([-2.0, 0.0, 1.0, 3.0])).tolist() == values
+
+
+def test_losses_are_found_by_name_and_pass_through():
+    assert get_loss("hinge") == Hinge()
+    assert get_loss("squared_hinge") == SquaredHinge()
+    assert get_loss("squared") == Squared()
+    own = SquaredHinge()
+    assert get_loss(own) is own
+
+
+def test_unknown_name_is_answered_by_the_known_ones():
+    with pytest.raises(ValueError, match=r"'logistic'.*'hinge', 'squared', 'squared_hinge'"):
+        get_loss("logistic")
