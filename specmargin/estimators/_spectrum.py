@@ -10,7 +10,8 @@ import numpy as np
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
 from specmargin.graphs import neighbor_weights
 from specmargin.labels import Labels
-from specmargin.results import SolveResult
+from specmargin.objectives import SpectrumMargin
+from specmargin.results import SolveResult, Status
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -48,10 +49,21 @@ class SpectrumClassifier(SemiSupervisedClassifier):
         raise NotImplementedError
 
     def _cvxpy(self, built: Any) -> SolveResult:
+        """Solve a CVXPY problem by the solvers that were asked for."""
         from specmargin import problems
 
         order = ("CLARABEL", "ECOS") if self.solver == "auto" else self.solver
         return problems.solve(built, order, tol=self.tol, check=True, **dict(self.solver_params or {}))
+
+    def _joint(self, objective: SpectrumMargin) -> SolveResult:
+        """Learn spectrum and classifier together; left to itself, take the form that is certified best."""
+        from specmargin import problems
+
+        result = self._cvxpy(problems.storm(objective, "compact"))
+        if self.solver == "auto" and result.status is not Status.OPTIMAL:
+            other = self._cvxpy(problems.storm(objective, "chained"))
+            result = min(result, other, key=lambda answer: abs(answer.certificate.relative_gap))
+        return result
 
     def _decision(self, X: Matrix) -> FloatArray:
         weights = neighbor_weights(X, self._X_fit, n_neighbors=self.n_neighbors, weight=self.weight, metric=self.metric)
@@ -71,7 +83,7 @@ _GRAPH_PARAMETERS = """q : int, optional
     normalized : bool, default False
         Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
     solver : str or sequence of str, default "auto"
-        "auto": Clarabel on the compact CVXPY form, then ECOS. Or any installed CVXPY solver, or an order of them.
+        "auto": Clarabel, then ECOS, on the CVXPY form that gets certified. Or any installed CVXPY solver, or an order of them.
     solver_params : dict, optional
         Passed on to the solver.
     tol : float, default 1e-6

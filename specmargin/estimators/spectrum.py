@@ -92,11 +92,7 @@ class STORM(SpectrumClassifier):
         self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        from specmargin import problems
-
-        return self._cvxpy(
-            problems.storm(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, eps=self.eps))
-        )
+        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, eps=self.eps))
 
 
 @documented
@@ -162,9 +158,7 @@ class STOAM(SpectrumClassifier):
         self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        from specmargin import problems
-
-        return self._cvxpy(problems.stoam(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps)))
+        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps))
 
 
 @documented
@@ -235,6 +229,4 @@ class MKL(SpectrumClassifier):
         self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        from specmargin import problems
-
-        return self._cvxpy(problems.mkl(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False)))
+        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False))

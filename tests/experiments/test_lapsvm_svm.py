@@ -46,6 +46,21 @@ def test_deformed_kernel_is_lapsvm(nowhere, method, gamma_A, gamma_I):
     assert got == expected
 
 
+def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
+    gamma_A, gamma_I = 1e-2, 1.0
+    X, y = table._arrays("digits600", nowhere)
+    labeled = table._splits("digits600", nowhere)[0].labeled
+    graph = {"n_neighbors": 10, "power": 2}
+    marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
+    options = {"gamma_A": gamma_A, "loss": "squared_hinge"}
+    direct = sm.LapSVM(gamma=1 / 800, gamma_I=gamma_I, **graph, **options).fit(X, marked)
+    K = table._deformed_kernel("digits600", "binary", gamma_I / gamma_A, nowhere)
+    reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
+    expected = direct.decision_function(X)
+    assert np.abs(expected).max() > 0.5
+    np.testing.assert_allclose(reduced.decision_function(K[:, labeled]), expected, rtol=0, atol=tol["linalg"])
+
+
 def test_settings_are_the_published_ones():
     for name in ("g50c", "uspst"):
         printed = published_parameters("lapsvm_primal_2009", "8", name, "lapsvm_dual").set_index("parameter")["value"]

@@ -69,6 +69,7 @@ def test_frame_and_back():
     frame = to_frame(rows)
     assert frame["error_test"].dtype == np.float64
     assert frame["error_test"].mean() == pytest.approx((1 / 3 + 1 / 5 + 1 / 6) / 3)
+    assert [type(value) for value in frame["param_k"][:2]] == [int, int]  # 50 does not become 50.0 for a gap
     back = from_frame(frame)
     assert back == rows
     assert [type(row.get("param_k")) for row in back] == [int, int, type(None), float]

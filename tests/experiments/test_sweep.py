@@ -298,6 +298,20 @@ def test_warnings_are_kept_in_the_row(sweep):
         assert sweep(cells_of(1), work)[0]["warnings"] == "RuntimeWarning: gap 1e-3 only"
 
 
+def test_workers_start_with_the_limit_in_their_environment(sweep):
+    # For libraries that only the cell loads, after the limit was set.
+    rows = sweep(cells_of(2), lambda cell: {"limit": os.environ["OMP_NUM_THREADS"]}, jobs=2, threads=3)
+    assert [row["limit"] for row in rows] == ["3", "3"]
+
+
+def test_success_outlives_the_failure_of_a_later_or_parallel_run(tmp_path):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    store.append({"key": "a", "status": "ok"}, "1")
+    store.append({"key": "a", "status": "failed"}, "2")
+    assert store.read() == {"a": {"key": "a", "status": "ok"}}
+
+
 def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
     rows = sweep(cells_of(1), lambda cell: {"a": np.float64(0.1) + 0.2, "n": np.int64(7), "flag": np.bool_(True)})
     assert (rows[0]["a"], rows[0]["n"], rows[0]["flag"]) == (0.1 + 0.2, 7, True)

@@ -15,7 +15,7 @@ def _labels(truth, labeled):
     return sm.encode_labels(y)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def manifold_data():
     """Return make(...) -> (K, L, labels); `parts` graph components, `copies` of every sample, `power` of L."""
 
@@ -33,7 +33,7 @@ def manifold_data():
     return make
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def spectrum_data():
     """Return make(kind, ...) -> (Spectrum, labels) on a graph with simple or tied eigenvalues or in two parts."""
 

@@ -1,0 +1,327 @@
+"""LapSVM's value, derivatives, reduction and dual bound against literal formulas and CVXPY models written here."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import laplacian as csgraph_laplacian
+
+import specmargin as sm
+from specmargin.objectives import LapSVM
+
+NAMES = ("hinge", "squared_hinge", "squared")
+names = pytest.mark.parametrize("name", NAMES)
+TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-12, "tol_gap_abs": 1e-12, "tol_feas": 1e-12}
+
+
+def literal_value(name, K, L, labels, gamma_A, gamma_I, alpha, b):
+    """The table of values of the public names, sample by sample."""
+    f = K @ alpha + b
+    penalty = gamma_A * alpha @ K @ alpha + gamma_I * alpha @ K @ L @ K @ alpha
+    t = [y * f[i] for y, i in zip(labels.sign, labels.labeled, strict=True)]
+    if name == "hinge":
+        return sum(max(0.0, 1 - ti) for ti in t) + penalty
+    if name == "squared_hinge":
+        return 0.5 * (sum(max(0.0, 1 - ti) ** 2 for ti in t) + penalty)
+    return sum((y - f[i]) ** 2 for y, i in zip(labels.sign, labels.labeled, strict=True)) + penalty
+
+
+def literal_optimum(name, K, L, labels, gamma_A, gamma_I, fit_intercept=True):
+    """The primal as the papers print it, by CVXPY: its optimum, an alpha and b.
+
+    K alpha = R w with K = R R' instead of alpha itself: interior-point methods stop early on a nearly singular K.
+    """
+    eigenvalues, V = np.linalg.eigh(K)
+    kept = eigenvalues > 1e-12 * eigenvalues[-1]
+    R = V[:, kept] * np.sqrt(eigenvalues[kept])
+    w, b = cp.Variable(R.shape[1]), cp.Variable()
+    t = cp.multiply(labels.sign, R[labels.labeled] @ w + b)
+    RLR = R.T @ L @ R
+    penalty = gamma_A * cp.sum_squares(w) + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
+    value = {
+        "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
+        "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
+        "squared": lambda: cp.sum_squares(1 - t) + penalty,
+    }[name]()
+    problem = cp.Problem(cp.Minimize(value), [] if fit_intercept else [b == 0])
+    problem.solve(**TIGHT)
+    return problem.value, V[:, kept] @ (w.value / np.sqrt(eigenvalues[kept])), float(b.value)
+
+
+def objective(data, name="hinge", gamma_A=0.1, gamma_I=0.5, **options):
+    K, L, labels = data
+    return LapSVM(K, L, labels, loss=name, gamma_A=gamma_A, gamma_I=gamma_I, **options)
+
+
+# Value and derivatives
+
+
+@names
+def test_value_is_the_literal_formula(name, manifold_data, rng):
+    K, L, labels = manifold_data()
+    for _ in range(5):
+        alpha, b = rng.normal(size=len(K)), float(rng.normal())
+        value = LapSVM(K, L, labels, loss=name, gamma_A=0.3, gamma_I=0.7).value(alpha, b)
+        assert value == pytest.approx(literal_value(name, K, L, labels, 0.3, 0.7, alpha, b), rel=1e-12)
+
+
+@names
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_gradient_is_the_difference_quotient(name, fit_intercept, manifold_data, rng, tol):
+    data = manifold_data()
+    obj, n = objective(data, name, fit_intercept=fit_intercept), len(data[0])
+    alpha, b, h = rng.normal(size=n), 0.3, 1e-6
+    by_alpha, by_b = obj.gradient(alpha, b)
+    for _ in range(5):
+        d = rng.normal(size=n)
+        quotient = (obj.value(alpha + h * d, b) - obj.value(alpha - h * d, b)) / (2 * h)
+        assert by_alpha @ d == pytest.approx(quotient, rel=tol["gradient"])
+    quotient = (obj.value(alpha, b + h) - obj.value(alpha, b - h)) / (2 * h)
+    assert by_b == pytest.approx(quotient if fit_intercept else 0.0, rel=tol["gradient"])
+
+
+@names
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_hessian_product_is_the_difference_quotient_of_the_gradient(name, fit_intercept, manifold_data, rng, tol):
+    data = manifold_data()
+    obj, n = objective(data, name, fit_intercept=fit_intercept), len(data[0])
+    alpha, b, h = rng.normal(size=n), 0.3, 1e-6
+    d, d_b = rng.normal(size=n), float(rng.normal()) if fit_intercept else 0.0
+    product, product_b = obj.hessian_product(alpha, b, d, d_b)
+    after, after_b = obj.gradient(alpha + h * d, b + h * d_b)
+    before, before_b = obj.gradient(alpha - h * d, b - h * d_b)
+    np.testing.assert_allclose(product, (after - before) / (2 * h), rtol=tol["gradient"], atol=1e-6)
+    assert product_b == pytest.approx((after_b - before_b) / (2 * h), rel=tol["gradient"], abs=1e-6)
+
+
+def test_operators_take_columns(manifold_data, rng):
+    data = manifold_data()
+    obj, columns = objective(data), rng.normal(size=(len(data[0]), 3))
+    together = obj.apply_S(columns)
+    S = 0.1 * np.eye(len(data[0])) + 0.5 * data[1] @ data[0]
+    np.testing.assert_allclose(together, S @ columns, rtol=1e-12, atol=1e-13)
+    for j in range(3):
+        np.testing.assert_allclose(obj.apply_S(columns[:, j]), together[:, j], rtol=1e-12, atol=1e-13)
+
+
+def test_power_of_the_laplacian_is_the_matrix_power(manifold_data, rng):
+    K, _, labels = manifold_data()
+    W = K - np.diag(np.diag(K))
+    L = csgraph_laplacian(W, normed=True)
+    applied = objective((K, sm.graphs.laplacian(W, normalized=True, power=2), labels), "squared")
+    formed = objective((K, L @ L, labels), "squared")
+    alpha = rng.normal(size=len(K))
+    assert applied.value(alpha, 0.1) == pytest.approx(formed.value(alpha, 0.1), rel=1e-12)
+    np.testing.assert_allclose(applied.reduction.G, formed.reduction.G, rtol=1e-10)
+
+
+# The reduction to l right-hand sides
+
+
+def dense_inverse(obj):
+    n, labeled = len(obj.K), obj.labels.labeled
+    S = obj.gamma_A * np.eye(n) + (0 if obj.L is None else obj.gamma_I * (obj.L @ np.eye(n)) @ obj.K)
+    X = np.linalg.inv(S)[:, labeled]
+    return X, obj.K[labeled] @ X
+
+
+CASES = {
+    "plain": {},
+    "combinatorial": {"normed": False},
+    "duplicates": {"copies": 2},
+    "disconnected": {"parts": 3},
+    "fully labelled": {"l": 18},
+}
+cases = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@cases
+@pytest.mark.parametrize("gammas", [(0.1, 0.5), (1e-3, 1.0), (1.0, 0.0)])
+def test_reduction_is_the_dense_inverse(case, gammas, manifold_data, rng):
+    obj = objective(manifold_data(**case), gamma_A=gammas[0], gamma_I=gammas[1])
+    X, G = dense_inverse(obj)
+    reduction = obj.reduction
+    np.testing.assert_allclose(reduction.X, X, rtol=0, atol=1e-10 * np.abs(X).max())
+    np.testing.assert_allclose(reduction.G, G, rtol=0, atol=1e-10 * np.abs(G).max())
+    np.testing.assert_array_equal(reduction.G, reduction.G.T)
+    assert np.linalg.eigvalsh(reduction.G).min() >= -1e-12 * np.abs(G).max()
+    v = rng.normal(size=X.shape[1])
+    np.testing.assert_allclose(reduction.coefficients(v), X @ v, rtol=0, atol=1e-9 * np.abs(X).max())
+    # What makes it a reduction: the penalty is v'G v.
+    alpha = reduction.coefficients(v)
+    f = obj.K @ alpha
+    assert f @ obj.apply_S(alpha) == pytest.approx(v @ reduction.G @ v, rel=1e-9)
+
+
+def test_reduction_stays_accurate_when_the_graph_rules(manifold_data):
+    # cond(S) is 1e9 here. On the function that the graph leaves free X is of size 1e6; G v takes it out again.
+    K, L, labels = manifold_data(n=30, l=12)
+    K = K + np.eye(30)
+    obj = objective((K, L, labels), "squared", gamma_A=1e-7, gamma_I=10.0)
+    G = obj.reduction.G
+    v = np.linalg.solve(G + np.eye(12), labels.sign)
+    v -= np.linalg.solve(G + np.eye(12), np.ones(12)) * (v.sum() / np.linalg.solve(G + np.eye(12), np.ones(12)).sum())
+    alpha = obj.reduction.coefficients(v)
+    stationarity = obj.apply_S(alpha)
+    stationarity[labels.labeled] -= v
+    assert np.abs(stationarity).max() < 1e-12
+    through_X = obj.apply_S(obj.reduction.X @ v)
+    through_X[labels.labeled] -= v
+    assert np.abs(stationarity).max() < 1e-2 * np.abs(through_X).max()
+
+
+def test_one_vs_rest_shares_the_factorisation(manifold_data):
+    K, L, _ = manifold_data()
+    labels = sm.encode_labels([0, 1, 2, 0, 1, 2, 1] + [-1] * 11)
+    first = LapSVM(K, L, next(labels.one_vs_rest()), gamma_A=0.1, gamma_I=1.0)
+    objectives = list(first.one_vs_rest(labels))
+    assert len(objectives) == 3
+    for k, other in enumerate(objectives):
+        assert other.reduction is first.reduction
+        np.testing.assert_array_equal(other.labels.sign, labels.sign[:, k])
+        assert (other.gamma_A, other.gamma_I, other.loss) == (0.1, 1.0, first.loss)
+
+
+# Duality
+
+DUAL_CASES = {
+    "plain": ({}, 0.05, 0.5),
+    "singular K": ({"copies": 3}, 0.05, 0.5),
+    "disconnected": ({"parts": 3}, 0.05, 0.5),
+    "no graph": ({}, 0.2, 0.0),
+    "strong graph": ({}, 1e-3, 10.0),
+}
+
+
+@pytest.mark.parametrize("case", DUAL_CASES.values(), ids=DUAL_CASES)
+@names
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_dual_bound_of_random_multipliers(case, name, fit_intercept, manifold_data, rng):
+    kind, gamma_A, gamma_I = case
+    data = manifold_data(**kind)
+    optimum, best_alpha, _ = literal_optimum(name, *data, gamma_A, gamma_I, fit_intercept)
+    obj = objective(data, name, gamma_A, gamma_I, fit_intercept=fit_intercept)
+    tightest = -np.inf
+    for size in (0.1, 0.3, 1.0):
+        for _ in range(10):
+            theta = obj.repair_multipliers(size * rng.normal(size=obj.labels.n_labeled))
+            if fit_intercept:
+                assert abs(theta.sum()) < 1e-13
+            exact = obj.dual_bound(theta)
+            tightest = max(tightest, exact)
+            assert exact <= optimum * (1 + 1e-9)
+            for a in (np.zeros(len(obj.K)), rng.normal(size=len(obj.K)), best_alpha + 1e-3 * rng.normal(size=len(obj.K))):
+                assert obj.dual_bound(theta, a) <= exact + 1e-9 * max(1.0, abs(exact))
+    assert tightest > 0
+
+
+@pytest.mark.parametrize("case", DUAL_CASES.values(), ids=DUAL_CASES)
+@names
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_duality_is_tight_at_the_optimum(case, name, fit_intercept, manifold_data):
+    kind, gamma_A, gamma_I = case
+    K, L, labels = manifold_data(**kind)
+    optimum, _, b = literal_optimum(name, K, L, labels, gamma_A, gamma_I, fit_intercept)
+    obj = objective((K, L, labels), name, gamma_A, gamma_I, fit_intercept=fit_intercept)
+    # The deformed kernel's dual, written out: max sum V*(beta) - 1/4 (y beta)'G (y beta).
+    G = dense_inverse(obj)[1]
+    y, beta = labels.sign, cp.Variable(labels.n_labeled)
+    terms = cp.sum(beta) if name == "hinge" else cp.sum(beta) - cp.sum_squares(beta) / 4
+    constraints = [y @ beta == 0] if fit_intercept else []
+    constraints += {"hinge": [beta >= 0, beta <= 1], "squared_hinge": [beta >= 0], "squared": []}[name]
+    quadratic = cp.quad_form(cp.multiply(y, beta), cp.psd_wrap((G + G.T) / 2))
+    dual = cp.Problem(cp.Maximize(terms - quadratic / 4), constraints)
+    dual.solve(**TIGHT)
+    theta = obj.repair_multipliers(y * beta.value)
+    assert obj.dual_bound(theta) == pytest.approx(optimum, rel=1e-9)
+    # And the certificate of the point that these multipliers make.
+    certificate = obj.certificate(obj.reduction.coefficients(theta / 2), b, theta)
+    assert certificate.dual_objective == pytest.approx(optimum, rel=1e-9)
+    assert certificate.is_optimal(1e-6)
+
+
+@names
+@given(seed=st.integers(0, 10**6))
+def test_certificate_of_any_candidate_has_a_nonnegative_gap(name, seed, manifold_data):
+    rng = np.random.default_rng(seed)
+    obj = objective(manifold_data(), name)
+    alpha, b = rng.normal(size=18) * rng.choice([0.01, 0.3, 3]), float(rng.normal())
+    for theta in (None, rng.normal(size=7)):
+        certificate = obj.certificate(alpha, b, theta)
+        assert certificate.primal_objective == obj.value(alpha, b)
+        assert certificate.gap >= -1e-12 * abs(certificate.primal_objective)
+        assert certificate.complementarity >= 0
+
+
+@names
+def test_multipliers_of_the_optimum_need_no_solver(name, manifold_data):
+    data = manifold_data()
+    optimum, alpha, b = literal_optimum(name, *data, 0.1, 0.5)
+    certificate = objective(data, name).certificate(alpha, b)
+    assert certificate.primal_objective == pytest.approx(optimum, rel=1e-9)
+    assert certificate.is_optimal(1e-5)
+
+
+def test_best_intercept_minimises_the_hinge_and_leaves_the_others_alone(manifold_data, rng):
+    data = manifold_data()
+    alpha = rng.normal(size=18)
+    obj = objective(data)
+    grid = np.linspace(-10, 10, 2001)
+    for start in (-5.0, 0.1, 5.0):
+        b = obj.best_intercept(alpha, start)
+        assert obj.value(alpha, b) <= min(obj.value(alpha, other) for other in grid) + 1e-12
+        assert objective(data, "squared").best_intercept(alpha, start) == start
+        assert objective(data, fit_intercept=False).best_intercept(alpha, start) == start
+
+
+# Scaling
+
+
+@names
+def test_means_and_sums_have_the_same_expansion(name, manifold_data):
+    """gamma_A = l gamma_A', gamma_I = l gamma_I' / (l + u)^2: the other paper's form, divided by l, is this one."""
+    K, L, labels = manifold_data()
+    l, n = labels.n_labeled, len(K)  # noqa: E741
+    gamma_A, gamma_I = 0.02, 8.0
+    alpha, b = cp.Variable(n), cp.Variable()
+    t = cp.multiply(labels.sign, K[labels.labeled] @ alpha + b)
+    loss = {"hinge": cp.pos(1 - t), "squared_hinge": cp.square(cp.pos(1 - t)), "squared": cp.square(1 - t)}[name]
+    KLK = K @ L @ K
+    means = (
+        cp.sum(loss) / l
+        + gamma_A * cp.quad_form(alpha, cp.psd_wrap(K))
+        + gamma_I / n**2 * cp.quad_form(alpha, cp.psd_wrap((KLK + KLK.T) / 2))
+    )
+    problem = cp.Problem(cp.Minimize(means))
+    problem.solve(**TIGHT)
+    obj = objective((K, L, labels), name, l * gamma_A, l * gamma_I / n**2)
+    assert obj.value(alpha.value, float(b.value)) == pytest.approx(obj.scale * l * problem.value, rel=1e-9)
+    mine = sm.solvers.factorized(obj)
+    np.testing.assert_allclose(mine.variables["f"] - mine.variables["b"], K @ alpha.value, atol=1e-4)
+    assert mine.certificate.primal_objective == pytest.approx(obj.scale * l * problem.value, rel=1e-8)
+
+
+# Errors
+
+
+def test_errors_say_what_was_wrong(manifold_data):
+    K, L, labels = manifold_data()
+    with pytest.raises(ValueError, match=r"gamma_A=0\.0 must be a positive number.*1e-6"):
+        LapSVM(K, L, labels, gamma_A=0.0)
+    with pytest.raises(ValueError, match="gamma_A=nan"):
+        LapSVM(K, L, labels, gamma_A=np.nan)
+    with pytest.raises(ValueError, match=r"gamma_I=-0\.5 must be a number >= 0"):
+        LapSVM(K, L, labels, gamma_I=-0.5)
+    with pytest.raises(ValueError, match=r"gamma_I=2\.0 weighs a Laplacian, but L is None"):
+        LapSVM(K, None, labels, gamma_I=2.0)
+    with pytest.raises(ValueError, match=r"K has the shape \(17, 17\), but there are 18 samples"):
+        LapSVM(K[:17, :17], L, labels)
+    with pytest.raises(ValueError, match=r"L has the shape \(17, 17\), but K has \(18, 18\)"):
+        LapSVM(K, L[:17, :17], labels)
+    with pytest.raises(ValueError, match="K holds NaN or infinite"):
+        LapSVM(np.where(np.eye(18) > 0, np.nan, K), L, labels)
+    with pytest.raises(ValueError, match="one_vs_rest"):
+        LapSVM(K, L, sm.encode_labels([0, 1, 2] + [-1] * 15))
+    with pytest.raises(ValueError, match="unknown loss 'logistic'"):
+        LapSVM(K, L, labels, loss="logistic")
