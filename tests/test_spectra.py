@@ -105,6 +105,15 @@ def test_null_space_contrasts_components_by_size():
     assert sizes == [{52}, {25, 15, 12}, {40, 10, 2}]
 
 
+def test_signs_hold_in_the_null_space_too():
+    # The smaller component has the larger degrees, so that the larger component's entries are the larger ones.
+    W = sparse(nx.disjoint_union(nx.path_graph(6), nx.complete_graph(5)))
+    s = laplacian_eigenpairs(W, 2, normalized=True)
+    u = s.eigenvectors[:, 1]
+    assert u[abs(u).argmax()] > 0
+    assert (np.sign(u[:6]) == -np.sign(u[6])).all()
+
+
 @KINDS
 def test_graph_without_edges(normalized):
     s = laplacian_eigenpairs(sp.csr_array((4, 4)), 3, normalized=normalized)
@@ -343,6 +352,8 @@ def test_nystrom_is_guarded_where_the_equation_is_singular(normalized):
     s = Spectrum(np.array([1.0]), np.ones((2, 1)), 0, normalized, degrees=np.array([4.0, 4.0]))
     value = nystrom(s, np.array([[0.5, 0.5]]), floor=0.1)[0, 0]
     assert value == pytest.approx(1 / 0.1 * (0.5 if normalized else 1.0))
+    beyond = Spectrum(np.array([1.01]), np.ones((2, 1)), 0, normalized, degrees=np.array([4.0, 4.0]))
+    assert nystrom(beyond, np.array([[0.5, 0.5]]), floor=0.1)[0, 0] == pytest.approx(-value)
 
 
 def test_nystrom_follows_a_smooth_eigenvector():

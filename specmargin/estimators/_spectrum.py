@@ -83,7 +83,8 @@ _GRAPH_PARAMETERS = """q : int, optional
     normalized : bool, default False
         Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
     solver : str or sequence of str, default "auto"
-        "auto": Clarabel, then ECOS, on the CVXPY form that gets certified. Or any installed CVXPY solver, or an order of them.
+        "auto": Clarabel, then ECOS, on the CVXPY form that gets certified. Or any installed CVXPY solver, or an
+        order of them.
     solver_params : dict, optional
         Passed on to the solver.
     tol : float, default 1e-6

@@ -198,12 +198,11 @@ def to_frame(rows: Iterable[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(list(rows), dtype=object)
     for name in frame.columns:
         values = frame[name].dropna()
-        # A parameter column with gaps stays as it is: 50 would read back as 50.0.
-        if len(values) and (len(values) == len(frame) or not name.startswith("param_")):
-            numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
-            same = len({type(v) for v in values}) == 1 or not name.startswith("param_")
-            if numeric and same:
-                frame[name] = pd.to_numeric(frame[name])
+        kinds = {type(value) for value in values}
+        # A parameter keeps its type: with gaps or a float beside it, 50 would become 50.0.
+        exact = not name.startswith("param_") or (len(kinds) == 1 and len(values) == len(frame))
+        if kinds and kinds <= {int, float} and exact:
+            frame[name] = pd.to_numeric(frame[name])
     return frame
 
 

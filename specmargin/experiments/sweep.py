@@ -116,13 +116,13 @@ def run_sweep(
         raise ValueError(
             f"a sweep needs cells of one experiment, got {experiments or 'no cell'}; use a folder for each."
         )
-    store = Store(folder)
+    store = Store(Path(folder).resolve())  # workers may live in another folder
     _open(store, experiments[0], version if version is not None else _source_hash(work), fresh)
     rows = store.read()
     missing = [cell for cell in unique if cell.key not in rows or (retry_failed and rows[cell.key]["status"] != "ok")]
     if missing:
         run = _new_run(store, collect() if provenance is None else provenance)
-        for row in _compute(missing, work, store, run, jobs, threads, progress, rows.keys(), len(unique)):
+        for row in _compute(missing, work, store, run, jobs, threads, progress, len(unique)):
             rows[row["key"]] = row
     return [rows[cell.key] for cell in unique]
 
@@ -187,7 +187,6 @@ def _compute(
     jobs: int,
     threads: int,
     progress: bool,
-    known: Iterable[str],
     total: int,
 ) -> Iterable[Row]:
     """Yield the rows of `cells` as they are done; each is on disk before it is yielded."""

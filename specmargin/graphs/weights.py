@@ -143,8 +143,6 @@ def radius_graph(
     near = NearestNeighbors(radius=radius, metric=metric).fit(X).radius_neighbors_graph(X, mode="connectivity")
     edges = sp.csr_array(near)
     edges = edges.maximum(edges.T)
-    edges.setdiag(0.0)
-    edges.eliminate_zeros()
     if weight == "heat" and sigma is None:
         upper = sp.triu(edges, 1).tocoo()
         sigma = _mean_distance(X, upper.row, upper.col, metric)

@@ -193,19 +193,24 @@ class LapSVM:
         if self.L is None or self.gamma_I == 0:
             G = self.K[np.ix_(labeled, labeled)] / self.gamma_A
             return Reduction(J / self.gamma_A, (G + G.T) / 2)
+        rows = self.K[labeled]
         A = self.gamma_I * (self.L @ self.K)
         A[np.diag_indices(n)] += self.gamma_A
-        A[labeled] += self.K[labeled]
+        A[labeled] += rows
         lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
         damped = sla.lu_solve(lu, J, check_finite=False)
-        # One step of refinement.
+        # One step of refinement, here and for G below.
         residual = J - self.apply_S(damped)
-        residual[labeled] -= self.K[labeled] @ damped
+        residual[labeled] -= rows @ damped
         damped += sla.lu_solve(lu, residual, check_finite=False)
-        H = self.K[labeled] @ damped
+        H = rows @ damped
         h, V = np.linalg.eigh((H + H.T) / 2)
         h = np.clip(h, 0.0, 1.0 - 1e-15)
         G = (V * (h / (1.0 - h))) @ V.T
+        # 1 - h has lost digits where G is large; S^-1 = (I + X K_l) (S + J'J K)^-1 with K_l = J K gives them back.
+        X = damped + damped @ G
+        correction = rows @ sla.lu_solve(lu, J - self.apply_S(X), check_finite=False)
+        G = G + correction + G @ correction
         G = (G + G.T) / 2
         return Reduction(damped + damped @ G, G, damped)
 

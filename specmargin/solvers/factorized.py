@@ -200,7 +200,7 @@ def _interior_point(
 
 def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float]:
     """Solve for the free multipliers given who is free, and keep what the certificate says is better."""
-    G, y = obj.reduction.G, obj.labels.sign
+    G, y, labeled = obj.reduction.G, obj.labels.sign, obj.labels.labeled
 
     def measured(v: FloatArray, b: float) -> tuple[Certificate, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
@@ -208,17 +208,21 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         b = obj.best_intercept(alpha, b)
         return obj.certificate(alpha, b, 2.0 * v), v, b
 
+    def decisions(v: FloatArray) -> FloatArray:
+        return obj.K[labeled] @ obj.reduction.coefficients(v)
+
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
     for _ in range(steps):
-        beta, miss = 2.0 * y * trial_v, 1.0 - y * (G @ trial_v + trial_b)
+        # The decisions of the coefficients themselves: G v repeats them up to the rounding of G only.
+        beta, miss = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
         at_zero = beta < -miss
         at_one = (1.0 - beta < miss) & ~at_zero
         free = ~at_zero & ~at_one
         trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
         # Only the correction is solved for: among singular systems that keeps it near the multipliers' bounds.
-        rhs = y[free] - G[free] @ trial_v - trial_b
+        rhs = (y - decisions(trial_v) - trial_b)[free]
         k = int(free.sum())
         if k == 0:
             break

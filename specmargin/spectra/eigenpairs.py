@@ -141,9 +141,8 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     if fault:
         raise ValueError(f"the adjacency {fault}; graphs.check_adjacency(W) says where, or cleans it.")
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
-    L = sp.csr_array((L + L.T) / 2)
-    L.eliminate_zeros()  # a stored zero would count as an edge between components
-    return L, np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
+    # The sum also drops stored zeros, which would count as edges between components.
+    return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1
 
 
 def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -> tuple[FloatArray, SparseArray]:

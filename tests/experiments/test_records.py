@@ -69,7 +69,9 @@ def test_frame_and_back():
     frame = to_frame(rows)
     assert frame["error_test"].dtype == np.float64
     assert frame["error_test"].mean() == pytest.approx((1 / 3 + 1 / 5 + 1 / 6) / 3)
-    assert [type(value) for value in frame["param_k"][:2]] == [int, int]  # 50 does not become 50.0 for a gap
+    for part in (frame, to_frame(rows[:3])):  # 50 does not become 50.0 for a float or a gap beside it
+        assert [type(value) for value in part["param_k"][:2]] == [int, int]
+    assert to_frame(rows[:2])["param_k"].dtype == np.int64
     back = from_frame(frame)
     assert back == rows
     assert [type(row.get("param_k")) for row in back] == [int, int, type(None), float]

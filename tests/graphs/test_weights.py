@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from specmargin.graphs import _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma
+from specmargin.graphs import _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma, weights
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -94,6 +94,16 @@ def test_duplicates_never_list_themselves(metric, dimension):
     np.testing.assert_array_equal(i // 5, j // 5)
     # Duplicates are at distance 0 exactly, although brute force inside puts them 1e-6 apart.
     np.testing.assert_array_equal(W.data, 1.0)
+
+
+@pytest.mark.parametrize("dimension", [2, 40])
+def test_own_row_is_removed_by_index(dimension):
+    # More copies than neighbours: a row may stand anywhere in its own list, or be missing from it.
+    rows = np.repeat(np.random.default_rng(5).normal(size=(4, dimension)), 15, axis=0)
+    i, j = weights._listed(rows, 6, "euclidean")
+    assert (np.bincount(i) == 6).all()
+    assert (i != j).all()
+    np.testing.assert_array_equal(i // 15, j // 15)
 
 
 def test_all_rows_equal():
@@ -218,6 +228,8 @@ def test_no_row_of_neighbor_weights_is_empty():
     opposite = neighbor_weights([[-1.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]], 2, weight="cosine")
     assert opposite.toarray().tolist() == [[1.0, 1.0]]
     zero = neighbor_weights([[0.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]], 2, metric="cosine")
+    assert zero.toarray().tolist() == [[1.0, 1.0]]
+    zero = neighbor_weights([[0.0, 0.0]], [[1.0, 0.0], [2.0, 0.0]], 2, weight="cosine")
     assert zero.toarray().tolist() == [[1.0, 1.0]]
 
 
