@@ -71,7 +71,6 @@ format: $(READY) ## mend the style, strip the notebooks
 lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	@$(PIP) install uv
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --no-emit-index-url --no-emit-find-links \
 	    --extra data --extra experiments --extra cli --group dev --output-file $(LOCK)
 	@echo "$(LOCK) is up to date; run make test, then commit it."
 

@@ -20,7 +20,8 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.objectives import LapSVM
-from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.objectives.margin import hinge_intercepts
+from specmargin.results import History, SolveResult, Status
 from specmargin.typing import BoolArray, FloatArray
 
 __all__ = ["factorized"]
@@ -199,30 +200,27 @@ def _interior_point(
 
 
 def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float]:
-    """Solve for the free multipliers given who is free, and keep what the certificate says is better."""
-    G, y, labeled = obj.reduction.G, obj.labels.sign, obj.labels.labeled
+    """Solve for the free multipliers given who is free; keep the point of the smallest gap, measured on G alone."""
+    G, y = obj.reduction.G, obj.labels.sign
 
-    def measured(v: FloatArray, b: float) -> tuple[Certificate, FloatArray, float]:
+    def measured(v: FloatArray, b: float) -> tuple[float, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
-        alpha = obj.reduction.coefficients(v)
-        b = obj.best_intercept(alpha, b)
-        return obj.certificate(alpha, b, 2.0 * v), v, b
-
-    def decisions(v: FloatArray) -> FloatArray:
-        return obj.K[labeled] @ obj.reduction.coefficients(v)
+        f = G @ v
+        if obj.fit_intercept:
+            b = float(np.clip(b, *hinge_intercepts(y, f)))
+        # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
+        return float(np.maximum(1.0 - y * (f + b), 0.0).sum() + 2.0 * v @ (f - y)), v, b
 
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
     for _ in range(steps):
-        # The decisions of the coefficients themselves: G v repeats them up to the rounding of G only.
-        beta, miss = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
+        beta, miss = 2.0 * y * trial_v, 1.0 - y * (G @ trial_v + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
         at_zero = beta < -miss
         at_one = (1.0 - beta < miss) & ~at_zero
         free = ~at_zero & ~at_one
-        trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
-        # Only the correction is solved for: among singular systems that keeps it near the multipliers' bounds.
-        rhs = (y - decisions(trial_v) - trial_b)[free]
+        trial_v = np.where(at_one, y / 2, 0.0)
+        rhs = y[free] - G[np.ix_(free, at_one)] @ trial_v[at_one]
         k = int(free.sum())
         if k == 0:
             break
@@ -231,14 +229,10 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         A[:k, k] = A[k, :k] = float(obj.fit_intercept)
         if not obj.fit_intercept:
             A[k, k] = 1.0
-        rhs = np.append(rhs, -trial_v.sum() * obj.fit_intercept)
-        solution = sla.lstsq(A, rhs, cond=1e-14, lapack_driver="gelsy", check_finite=False)[0]
-        trial_v[free] += solution[:k]
-        trial_b += float(solution[k])
-        certificate, feasible, offset = measured(trial_v, trial_b)
-        if not abs(certificate.relative_gap) < abs(best.relative_gap):
+        solution = np.linalg.lstsq(A, np.append(rhs, -trial_v.sum() * obj.fit_intercept), rcond=1e-14)[0]
+        trial_v[free], trial_b = solution[:k], float(solution[k])
+        gap, feasible, offset = measured(trial_v, trial_b)
+        if abs(gap) >= abs(best):
             break
-        best, v, b = certificate, feasible, offset
-        if abs(best.relative_gap) < 1e-14:
-            break
+        best, v, b = gap, feasible, offset
     return v, b

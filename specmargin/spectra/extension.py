@@ -19,9 +19,8 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
 
     * combinatorial, :math:`(d_i - \lambda) u_i = \sum_j w_{ij} u_j`, gives
       :math:`u(x) = \sum_j w(x, j) u_j / (d(x) - \lambda)`;
-    * normalized, :math:`(1 - \lambda) u_i / \sqrt{d_i} = \frac1{d_i} \sum_j w_{ij} u_j / \sqrt{d_j}` (``u /
-    sqrt(d)``
-      belongs to the random walk), gives
+    * normalized, :math:`(1 - \lambda) u_i / \sqrt{d_i} = \frac1{d_i} \sum_j w_{ij} u_j / \sqrt{d_j}` (that is the
+      random walk at ``u / sqrt(d)``), gives
       :math:`u(x) = \sum_j w(x, j) u_j / \sqrt{d_j} \,/\, ((1 - \lambda) \sqrt{d(x)})`.
 
     At a training point with its own row of W both return the eigenvector. Where the relative denominator,

@@ -122,7 +122,9 @@ def test_best_for_by_a_general_minimiser():
         delta = cone.weights(kappa)
         return cost(v, delta / delta.sum())
 
-    found = minimize(of_logs, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14, "maxiter": 9999})
+    found = minimize(
+        of_logs, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14, "maxiter": 9999}
+    )
     assert cost(v, cone.best_for(v)) == pytest.approx(found.fun, rel=1e-8)
 
 
