@@ -49,25 +49,20 @@ class Reduction:
         S^-1 J': expansion coefficients per labelled sample, alpha = X v.
     G : ndarray of shape (l, l)
         J K X, symmetric positive semidefinite: the deformed kernel at the labelled samples.
-    damped, H : ndarray of shape (n, l) and (l, l), optional
-        (S + J'J K)^-1 J' = X (I + G)^-1 and J K times it, G (I + G)^-1, from which X and G were computed.
+    damped : ndarray of shape (n, l), optional
+        (S + J'J K)^-1 J' = X (I + G)^-1, where X itself was computed from it.
     """
 
     X: FloatArray
     G: FloatArray
     damped: FloatArray | None = None
-    H: FloatArray | None = None
 
     def coefficients(self, v: FloatArray) -> FloatArray:
         """Return alpha = X v, avoiding the huge entries that X has along functions free of the graph's penalty.
 
-        They cancel in X v; alpha is ``damped @ u`` with the moderate u = (I + G) v, the solution of u - H u = v.
+        These entries cancel in X v: v is small there, and G v moderate.
         """
-        if self.damped is None or self.H is None:
-            return self.X @ v
-        u = v + self.G @ v
-        residual = v - u + self.H @ u
-        return self.damped @ (u + residual + self.G @ residual)
+        return self.X @ v if self.damped is None else self.damped @ (v + self.G @ v)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +212,7 @@ class LapSVM:
         correction = rows @ sla.lu_solve(lu, J - self.apply_S(X), check_finite=False)
         G = G + correction + G @ correction
         G = (G + G.T) / 2
-        return Reduction(damped + damped @ G, G, damped, H)
+        return Reduction(damped + damped @ G, G, damped)
 
     def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""

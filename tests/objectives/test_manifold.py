@@ -155,16 +155,14 @@ def test_reduction_is_the_dense_inverse(case, gammas, manifold_data, rng):
 
 
 def test_reduction_stays_accurate_when_the_graph_rules(manifold_data):
-    # gamma_I / gamma_A = 1e8. On the function that the graph leaves free X has entries of 1e6; G v takes them out again.
+    # gamma_I / gamma_A = 1e8: X is of size 1e6 on the function that the graph leaves free; these entries cancel.
     K, L, labels = manifold_data(n=30, l=12)
     obj = objective((K + np.eye(30), L, labels), "squared", gamma_A=1e-7, gamma_I=10.0, fit_intercept=False)
     v = np.linalg.solve(obj.reduction.G + np.eye(12), labels.sign)
     stable, plain = obj.reduction.coefficients(v), obj.reduction.X @ v
     assert np.abs(obj.apply_S(stable)[labels.unlabeled]).max() < 1e-13
     assert np.abs(obj.apply_S(plain)[labels.unlabeled]).max() > 1e-11
-    gap = obj.certificate(stable, 0.0, 2 * v).relative_gap
-    assert gap < 1e-8
-    assert gap < 1e-2 * obj.certificate(plain, 0.0, 2 * v).relative_gap
+    assert obj.certificate(stable, 0.0, 2 * v).relative_gap < 1e-8
 
 
 def test_one_vs_rest_shares_the_factorisation(manifold_data):

@@ -1,0 +1,318 @@
+"""Spectrum objectives: weak duality, extreme spectra, units, and the alignment's literal definition."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog, nnls
+
+import specmargin as sm
+from specmargin.objectives import Alignment, SpectrumMargin
+
+TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-9, "tol_gap_abs": 1e-9, "tol_feas": 1e-9}
+KINDS = ("simple", "tied", "split")
+kinds = pytest.mark.parametrize("kind", KINDS)
+orders = pytest.mark.parametrize("order", [True, False], ids=["ordered", "unordered"])
+
+
+def order_constraints(obj, delta, eps):
+    """delta_2 >= delta_3 >= ..., with drops of at least eps where eigenvalues differ, equal where they do not."""
+    q, eigenvalues = obj.q, obj.spectrum.eigenvalues
+    if not obj.order:
+        return [delta >= eps]
+    constraints = [delta[0] >= eps, delta[q - 1] >= eps]
+    for j in range(1, q - 1):
+        tied = abs(eigenvalues[j + 1] - eigenvalues[j]) < 1e-8 * eigenvalues[-1]
+        constraints.append(delta[j] == delta[j + 1] if tied else delta[j] - delta[j + 1] >= eps)
+    return constraints
+
+
+def literal_model(obj, U, C):
+    """Eq. 7 on the labelled rows of U, by CVXPY: (optimum, delta, v, b, gamma)."""
+    y, q = obj.labels.sign, obj.q
+    v, b, delta = cp.Variable(q), cp.Variable(), cp.Variable(q)
+    xi = cp.Variable(len(y), nonneg=True)
+    f = U @ v + b
+    bounds = [f <= obj.B, f >= -obj.B] if np.isfinite(obj.B) else []
+    margin = cp.multiply(y, f) >= 1 - xi
+    norm = sum(cp.quad_over_lin(v[j], delta[j]) for j in range(q)) / 2
+    constraints = [margin, *bounds, cp.sum(delta) == 1, *order_constraints(obj, delta, obj.eps)]
+    problem = cp.Problem(cp.Minimize(norm + C * cp.sum(xi)), constraints)
+    problem.solve(**TIGHT)
+    gamma = y * margin.dual_value
+    if bounds:
+        gamma = gamma - bounds[0].dual_value + bounds[1].dual_value
+    return problem.value, delta.value, v.value, float(b.value), gamma
+
+
+def random_spectrum(obj, rng, eps):
+    kappa = rng.exponential(size=obj.cone.m) * (rng.random(obj.cone.m) < 0.6)
+    if kappa.sum() == 0:
+        kappa[-1] = 1.0
+    kappa *= (1 - eps * obj.cone.c.sum()) / (obj.cone.c @ kappa)
+    return obj.cone.weights(kappa + eps)
+
+
+# Weak duality and the certificate
+
+
+@kinds
+@orders
+@pytest.mark.parametrize("B", [1.2, np.inf])
+@pytest.mark.parametrize("eps", [0.0, 1e-3])
+@given(seed=st.integers(0, 10**6))
+def test_no_dual_value_exceeds_a_primal_value(kind, order, B, eps, seed, spectrum_data):
+    rng = np.random.default_rng(seed)
+    spectrum, labels = spectrum_data(kind)
+    obj = SpectrumMargin(spectrum, labels, C=float(rng.uniform(0.1, 20)), B=B, order=order, eps=eps)
+    size = 10.0 ** rng.uniform(-3, 1)
+    gamma = obj.loss.repair_multipliers(labels.sign, size * rng.normal(size=labels.n_labeled))
+    delta = random_spectrum(obj, rng, eps)
+    assert delta.sum() == pytest.approx(1.0)
+    v = delta * (obj.U.T @ (gamma + 0.1 * size * rng.normal(size=len(gamma))))
+    scale, b = obj.loss.repair_decisions(labels.sign, obj.U @ v, float(rng.normal()))
+    primal = obj.value(scale * (1 - 1e-12) * v, b * (1 - 1e-12), delta)
+    assert np.isfinite(primal)
+    assert obj.dual_bound(gamma) <= primal + 1e-9 * abs(primal)
+
+
+@kinds
+@orders
+@pytest.mark.parametrize("B", [1.2, np.inf])
+@given(seed=st.integers(0, 10**6))
+def test_repair_makes_feasible_points_of_anything(kind, order, B, seed, spectrum_data):
+    rng = np.random.default_rng(seed)
+    spectrum, labels = spectrum_data(kind)
+    eps = float(rng.choice([0.0, 1e-3]))
+    obj = SpectrumMargin(spectrum, labels, C=2.0, B=B, order=order, eps=eps)
+    gamma, kappa = 3 * rng.normal(size=labels.n_labeled), rng.normal(size=obj.cone.m)
+    v = None if rng.random() < 0.5 else rng.normal(size=obj.q)
+    point = obj.repair(gamma, kappa, float(rng.normal()), v)
+    assert abs(point.gamma.sum()) < 1e-13
+    assert point.delta.sum() == pytest.approx(1.0)
+    np.testing.assert_allclose(obj.cone.weights(point.kappa + eps), point.delta, rtol=0, atol=1e-14)
+    assert point.kappa.min() >= 0
+    assert np.abs(obj.U @ point.v + point.b).max() <= B * (1 + 1e-12)
+    certificate = obj.certificate(gamma, kappa, point.b, v)
+    assert certificate.gap >= -1e-12 * certificate.primal_objective
+    assert certificate.complementarity >= 0
+    # The objective claimed for the point is its literal value.
+    f = np.clip(obj.U @ point.v + point.b, -B, B)
+    used = point.v != 0
+    expected = 0.5 * (point.v[used] ** 2 / point.delta[used]).sum() + 2.0 * np.maximum(0, 1 - labels.sign * f).sum()
+    assert obj.primal_objective(point) == pytest.approx(expected, rel=1e-12)
+
+
+@kinds
+@orders
+@pytest.mark.parametrize(("C", "B"), [(0.5, np.inf), (5.0, np.inf), (5.0, 1.2)])
+@pytest.mark.parametrize("eps", [0.0, 1e-3])
+def test_certificate_closes_at_the_optimum_of_the_literal_model(kind, order, C, B, eps, spectrum_data, rng):
+    spectrum, labels = spectrum_data(kind)
+    obj = SpectrumMargin(spectrum, labels, C=C, B=B, order=order, eps=eps)
+    optimum, delta, v, b, gamma = literal_model(obj, obj.U, C)
+    certificate = obj.certificate(gamma, obj.cone.drops(delta) - eps, b, v)
+    assert certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
+    assert certificate.dual_objective == pytest.approx(optimum, rel=1e-6)
+    assert certificate.dual_objective <= optimum * (1 + 1e-7)
+    assert certificate.is_optimal(1e-6)
+    assert certificate.complementarity < 1e-5
+    for _ in range(10):
+        other = obj.certificate(gamma + 0.1 * rng.normal(size=len(gamma)), np.abs(rng.normal(size=obj.cone.m)), b)
+        assert other.dual_objective <= optimum * (1 + 1e-7)
+        assert other.primal_objective >= optimum * (1 - 1e-7)
+        assert other.dual_residual > 0
+        assert other.primal_residual > 0
+
+
+# The extreme spectra
+
+
+@kinds
+@orders
+@pytest.mark.parametrize("eps", [0.0, 1e-3])
+def test_the_worst_spectrum_is_an_extreme_one(kind, order, eps, spectrum_data, rng):
+    """max over the polytope of sum_j p_j delta_j, by linear programming, is rho max_r S_r / c_r + eps sum S."""
+    spectrum, labels = spectrum_data(kind)
+    obj = SpectrumMargin(spectrum, labels, order=order, eps=eps)
+    for _ in range(5):
+        gamma = rng.normal(size=labels.n_labeled)
+        gamma -= gamma.mean()
+        p = (obj.U.T @ gamma) ** 2 / 2
+        delta = cp.Variable(obj.q)
+        program = cp.Problem(cp.Maximize(p @ delta), [cp.sum(delta) == 1, *order_constraints(obj, delta, eps)])
+        program.solve(solver="HIGHS")
+        S = obj.cone.sums(p)
+        assert obj.rho * (S / obj.cone.c).max() + eps * S.sum() == pytest.approx(program.value, rel=1e-9)
+        unbounded = SpectrumMargin(spectrum, labels, C=1e6, B=2.0, order=order, eps=eps)
+        linear = unbounded.loss.dual_value(labels.sign * gamma).sum()
+        assert unbounded.dual_bound(gamma) == pytest.approx(linear - program.value, rel=1e-9)
+
+
+def test_the_worst_spectrum_by_scipy(spectrum_data, rng):
+    obj = SpectrumMargin(*spectrum_data("simple"))
+    q = obj.q
+    p = rng.exponential(size=q)
+    falling = np.eye(q)[2:] - np.eye(q)[1:-1]  # delta_{j+1} - delta_j <= 0
+    found = linprog(-p, A_ub=falling, b_ub=np.zeros(q - 2), A_eq=np.ones((1, q)), b_eq=[1.0])
+    assert (obj.cone.sums(p) / obj.cone.c).max() == pytest.approx(-found.fun, rel=1e-10)
+
+
+# Units
+
+
+@pytest.mark.parametrize("B", [1.2, np.inf])
+def test_unscaled_eigenvectors_with_n_times_C_give_n_times_the_objective(B, spectrum_data):
+    spectrum, labels = spectrum_data("simple")
+    n, C = spectrum.n_samples, 2.0
+    obj = SpectrumMargin(spectrum, labels, C=C, B=B)
+    scaled, delta, v, _, _ = literal_model(obj, obj.U, C)
+    plain, plain_delta, plain_v, _, _ = literal_model(obj, spectrum.eigenvectors[labels.labeled], n * C)
+    assert plain == pytest.approx(n * scaled, rel=1e-7)
+    np.testing.assert_allclose(plain_delta, delta, atol=1e-4)
+    np.testing.assert_allclose(plain_v, np.sqrt(n) * v, atol=1e-3)
+
+
+def test_mean_kernel_diagonal_is_one(spectrum_data, rng):
+    spectrum, labels = spectrum_data("simple")
+    obj = SpectrumMargin(spectrum, labels)
+    delta = random_spectrum(obj, rng, 0.0)
+    features = np.array([obj.decision(row, 0.0) for row in np.eye(obj.q)]).T
+    assert np.trace(features * delta @ features.T) / spectrum.n_samples == pytest.approx(1.0)
+    np.testing.assert_allclose(features[labels.labeled], obj.U, rtol=1e-13)
+    assert obj.decision(np.zeros(obj.q), 0.3).tolist() == [0.3] * spectrum.n_samples
+
+
+def test_value_is_infinite_outside_the_domain(spectrum_data):
+    obj = SpectrumMargin(*spectrum_data("simple"), C=1.0, B=1.5)
+    delta = np.zeros(obj.q)
+    delta[1] = 1.0
+    v = np.zeros(obj.q)
+    v[1] = 0.1
+    assert np.isfinite(obj.value(v, 0.0, delta))
+    assert obj.value(v, 5.0, delta) == np.inf
+    v[2] = 1e-9
+    assert obj.value(v, 0.0, delta) == np.inf
+
+
+# Names and errors
+
+
+@pytest.mark.parametrize(
+    ("order", "B", "name"),
+    [(True, 2.0, "STORM"), (True, np.inf, "STOAM"), (False, 2.0, "MKL-R"), (False, np.inf, "MKL-S")],
+)
+def test_name(order, B, name, spectrum_data):
+    assert SpectrumMargin(*spectrum_data(), B=B, order=order).name == name
+
+
+def test_ties_are_tied_only_when_asked_and_ordered(spectrum_data):
+    data = spectrum_data("tied", q=9)  # a cycle: 0 and four pairs
+    assert SpectrumMargin(*data).cone.block_ends.tolist() == [2, 4, 6, 8]
+    assert SpectrumMargin(*data, ties=False).cone.m == 9
+    assert SpectrumMargin(*data, order=False).cone.m == 9
+    assert Alignment(*data).cone.block_ends.tolist() == [2, 4, 6, 8]
+
+
+def test_errors_say_what_was_wrong(spectrum_data):
+    spectrum, labels = spectrum_data("simple", q=9)  # sum(c) = 1 + 36
+    with pytest.raises(ValueError, match=r"eps=-0\.1 must be a number >= 0"):
+        SpectrumMargin(spectrum, labels, eps=-0.1)
+    with pytest.raises(ValueError, match="eps=nan"):
+        SpectrumMargin(spectrum, labels, eps=np.nan)
+    with pytest.raises(ValueError, match=r"eps=0\.03 is too large for q=9.*37.*below 2\.7e-02"):
+        SpectrumMargin(spectrum, labels, eps=0.03)
+    assert SpectrumMargin(spectrum, labels, eps=0.027).rho == pytest.approx(0.001)
+    assert SpectrumMargin(spectrum, labels, order=False, eps=0.03).rho == pytest.approx(1 - 0.27)
+    with pytest.raises(ValueError, match=r"C=0\.0"):
+        SpectrumMargin(spectrum, labels, C=0.0)
+    with pytest.raises(ValueError, match=r"B=-1\.0"):
+        SpectrumMargin(spectrum, labels, B=-1.0)
+    with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
+        SpectrumMargin(spectrum, labels, B=0.5)
+    for kind in (SpectrumMargin, Alignment):
+        with pytest.raises(ValueError, match="4 samples, but the eigenvectors have 24 rows"):
+            kind(spectrum, sm.encode_labels([0, 1, -1, -1]))
+        with pytest.raises(ValueError, match="one_vs_rest"):
+            kind(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21))
+
+
+# Alignment
+
+
+def literal_alignment(obj, delta):
+    """Eq. 2: <K, yy'> / sqrt(<K, K> <yy', yy'>) with Frobenius products on the labelled samples."""
+    U = obj.spectrum.eigenvectors[obj.labels.labeled]
+    K, yy = (U * delta) @ U.T, np.outer(obj.labels.sign, obj.labels.sign)
+    return np.vdot(K, yy) / np.sqrt(np.vdot(K, K) * np.vdot(yy, yy))
+
+
+def best_delta(obj):
+    """The projection on the cone as nonnegative least squares between vectorised kernels."""
+    rays = obj.cone.matrix()
+    kernels = np.array([((obj.U * ray) @ obj.U.T).ravel() for ray in rays]).T
+    kappa, _ = nnls(kernels / obj.labels.n_labeled, np.outer(obj.labels.sign, obj.labels.sign).ravel())
+    delta = rays.T @ kappa
+    return delta / delta.sum()
+
+
+@kinds
+@orders
+def test_alignment_is_the_literal_formula(kind, order, spectrum_data, rng):
+    obj = Alignment(*spectrum_data(kind), order=order)
+    for _ in range(10):
+        delta = random_spectrum(obj, rng, 0.0)
+        assert obj.value(delta) == pytest.approx(literal_alignment(obj, delta), rel=1e-12)
+        assert obj.value(7.5 * delta) == pytest.approx(obj.value(delta), rel=1e-13)
+        assert obj.upper_bound(7.5 * delta) == pytest.approx(obj.upper_bound(delta), rel=1e-12)
+    assert obj.value(np.zeros(obj.q)) == 0.0
+
+
+@kinds
+@orders
+@given(seed=st.integers(0, 10**6))
+def test_upper_bound_holds_for_every_pair_of_spectra(kind, order, seed, spectrum_data):
+    rng = np.random.default_rng(seed)
+    obj = Alignment(*spectrum_data(kind), order=order)
+    one, other = random_spectrum(obj, rng, 0.0), random_spectrum(obj, rng, 0.0)
+    assert obj.value(other) <= obj.upper_bound(one) + 1e-12
+    assert obj.value(one) <= obj.upper_bound(one) + 1e-12
+    certificate = obj.certificate(one)
+    assert certificate.gap >= -1e-12
+    assert certificate.primal_residual < 1e-14
+
+
+@kinds
+@orders
+def test_upper_bound_is_tight_at_the_optimum(kind, order, spectrum_data, rng):
+    obj = Alignment(*spectrum_data(kind), order=order)
+    best = best_delta(obj)
+    certificate = obj.certificate(3.0 * best)
+    assert certificate.is_optimal(1e-9)
+    assert certificate.sense == "maximize"
+    assert certificate.primal_objective == pytest.approx(literal_alignment(obj, best), rel=1e-12)
+    for _ in range(100):
+        assert obj.value(random_spectrum(obj, rng, 0.0)) <= certificate.primal_objective + 1e-12
+
+
+def test_certificate_repairs_what_is_not_admissible(spectrum_data):
+    obj = Alignment(*spectrum_data("simple"))
+    delta = best_delta(obj)
+    bent = delta.copy()
+    bent[-1] += 0.1  # rises at the end
+    certificate = obj.certificate(bent)
+    assert certificate.primal_residual > 0.01
+    assert certificate.gap >= 0
+    repaired = obj.repair(bent)
+    assert repaired.sum() == pytest.approx(1.0)
+    assert (np.diff(repaired[1:]) <= 1e-15).all()
+    assert certificate.primal_objective == pytest.approx(literal_alignment(obj, repaired), rel=1e-12)
+
+
+def test_alignment_without_correlation_is_an_error(spectrum_data):
+    spectrum, _ = spectrum_data("simple", q=1)
+    balanced = sm.encode_labels([0, 1, 0, 1] + [-1] * 20)
+    with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
+        Alignment(spectrum, balanced)
+    assert Alignment(spectrum, sm.encode_labels([0, 1, 1, 1] + [-1] * 20)).value(np.ones(1)) == pytest.approx(0.25)

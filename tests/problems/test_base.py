@@ -1,0 +1,273 @@
+"""What `solve` promises: statuses, fallback, errors, names, parameters, and results that travel."""
+
+import pickle
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
+from specmargin.problems import BuiltProblem, kta, lapsvm_dual, lapsvm_primal, rmm, solve, storm
+from specmargin.results import Status
+
+
+@pytest.fixture
+def svm(gram_data):
+    K, labels = gram_data()
+    return rmm(sm.objectives.RMM(K, labels, C=2.0))
+
+
+@pytest.fixture
+def every_problem(gram_data, manifold_data, spectrum_data):
+    K, labels = gram_data()
+    manifold = manifold_data()
+    spectrum = spectrum_data("tied")
+    margin = [
+        sm.objectives.SpectrumMargin(*spectrum, B=B, order=order, eps=eps)
+        for B in (1.5, np.inf)
+        for order in (True, False)
+        for eps in (0.0, 1e-4)
+    ]
+    return [
+        *(rmm(sm.objectives.RMM(K, labels, B=B)) for B in (1.5, np.inf)),
+        *(
+            build(sm.objectives.LapSVM(*manifold, loss=loss, gamma_I=1.0, fit_intercept=fit_intercept))
+            for build in (lapsvm_dual, lapsvm_primal)
+            for loss in ("hinge", "squared_hinge", "squared")
+            for fit_intercept in (True, False)
+        ),
+        *(kta(sm.objectives.Alignment(*spectrum, order=order)) for order in (True, False)),
+        *(storm(obj, form) for obj in margin for form in ("literal", "chained", "compact", "primal")),
+    ]
+
+
+# Names
+
+
+def test_every_problem_is_dpp_with_names_and_labels(every_problem):
+    assert len({built.name for built in every_problem}) > 10
+    for built in every_problem:
+        assert built.problem.is_dcp(dpp=True)
+        assert {id(p) for p in built.problem.parameters()} >= {id(p) for p in built.parameters.values()}
+        known = {v.name() for v in built.problem.variables()}
+        for name, variable in built.variables.items():
+            assert variable.name() == name
+            assert name in known
+        for name, parameter in built.parameters.items():
+            assert parameter.name() == name
+            assert float(parameter.value) == getattr(built.objective, name)
+        labels = {constraint.label for constraint in built.problem.constraints}
+        assert labels == set(built.constraints)
+        assert None not in labels
+        text = built.problem.format_labeled()
+        for label in built.constraints:
+            assert f"{label}:" in text
+
+
+def test_a_problem_that_is_not_dpp_is_refused(svm):
+    C = cp.Parameter(nonneg=True, value=1.0)
+    twice = cp.Problem(cp.Minimize(C * C * cp.sum(svm.variables["alpha"])), svm.problem.constraints)
+    with pytest.raises(AssertionError, match="SVM is not DPP"):
+        replace(svm, problem=twice)
+
+
+def test_result_holds_raw_and_recovered_variables_and_all_duals(every_problem):
+    for built in every_problem[:4]:
+        result = solve(built)
+        assert set(result.variables) >= set(built.variables)
+        assert set(result.duals) == set(built.constraints)
+        assert result.problem == built.name
+
+
+# Statuses
+
+
+def test_a_good_solve_is_optimal_by_its_certificate(svm):
+    result = solve(svm)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.is_optimal(1e-6)
+    assert (result.solver, result.solver_version) == ("CLARABEL", pytest.importorskip("clarabel").__version__)
+    assert result.n_iter > 0
+    assert result.seconds > 0
+    assert len(result.attempts) == 1
+    assert result.attempts[0].startswith("CLARABEL: optimal, relative gap ")
+
+
+def test_the_certificate_and_not_the_solver_decides(svm):
+    result = solve(svm, tol=1e-30)
+    assert "optimal" in result.message
+    assert result.status is Status.OPTIMAL_INACCURATE
+
+
+@pytest.mark.parametrize(("solver", "option"), [("CLARABEL", "max_iter"), ("ECOS", "max_iters")])
+def test_an_iteration_limit_is_a_status_with_a_measured_gap(spectrum_data, solver, option):
+    obj = sm.objectives.SpectrumMargin(*spectrum_data(), C=10.0, B=1.2)
+    result = solve(storm(obj), solver, **{option: 3})
+    assert result.status is Status.MAX_ITER
+    assert result.status.has_solution
+    assert 1e-3 < result.certificate.relative_gap < np.inf
+    assert result.n_iter == 3
+    assert solve(storm(obj), solver, check=True, **{option: 3}).status is Status.MAX_ITER
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+def test_contradicting_constraints(svm, solver):
+    b = svm.variables["alpha"][0]
+    broken = replace(svm, problem=cp.Problem(svm.problem.objective, [*svm.problem.constraints, b >= 1, b <= 0.5]))
+    result = solve(broken, solver)
+    assert result.status is Status.INFEASIBLE
+    assert not result.status.has_solution
+    assert dict(result.variables) == {}
+    assert result.certificate.relative_gap == np.inf
+    with pytest.raises(InfeasibleError, match=rf"SVM is infeasible \({solver}: infeasible\).*Loosen") as caught:
+        solve(broken, solver, check=True)
+    assert caught.value.result.status is Status.INFEASIBLE
+
+
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+def test_unbounded_problem(svm, solver):
+    loose = replace(svm, problem=cp.Problem(cp.Maximize(cp.sum(svm.variables["alpha"]))))
+    assert solve(loose, solver).status is Status.UNBOUNDED
+    with pytest.raises(InfeasibleError, match="SVM is unbounded.*Put back") as caught:
+        solve(loose, solver, check=True)
+    assert caught.value.result.status is Status.UNBOUNDED
+
+
+def test_an_added_constraint_is_allowed_and_the_certificate_stays_that_of_the_objective(svm):
+    free = solve(svm)
+    small = replace(
+        svm, problem=cp.Problem(svm.problem.objective, [*svm.problem.constraints, svm.variables["alpha"] <= 0.1])
+    )
+    held = solve(small)
+    assert held.status is Status.OPTIMAL_INACCURATE
+    assert held.certificate.primal_objective > free.certificate.primal_objective
+
+
+def test_a_constraint_that_was_taken_out_is_named(svm):
+    kept = [constraint for constraint in svm.problem.constraints if constraint is not svm.constraints["box"]]
+    with pytest.raises(ValueError, match=r"SVM was solved without its constraints \['box'\].*Put them back"):
+        solve(replace(svm, problem=cp.Problem(svm.problem.objective, kept)))
+
+
+# Solvers and fallback
+
+
+@pytest.mark.parametrize("name", ["NOPE", "clarabel2"])
+def test_unknown_solver_is_named(svm, name):
+    with pytest.raises(SolverNotInstalledError, match=f"'{name}' is not installed.*CLARABEL"):
+        solve(svm, name)
+    with pytest.raises(ImportError):  # also what an import guard would catch
+        solve(svm, ("CLARABEL", name))
+
+
+def test_solver_names_in_any_case_and_an_empty_order(svm):
+    assert solve(svm, "clarabel").solver == "CLARABEL"
+    with pytest.raises(ValueError, match="empty"):
+        solve(svm, ())
+
+
+def failing(monkeypatch, *names):
+    """Make the named solvers raise, as they do on numerical breakdown."""
+    genuine = cp.Problem.solve
+
+    def breaks(self, *args, solver=None, **options):
+        if solver in names:
+            raise cp.SolverError(f"{solver} broke down")
+        return genuine(self, *args, solver=solver, **options)
+
+    monkeypatch.setattr(cp.Problem, "solve", breaks)
+
+
+def test_fallback_after_a_failure(svm, monkeypatch):
+    failing(monkeypatch, "CLARABEL")
+    result = solve(svm, ("CLARABEL", "ECOS", "SCS"))
+    assert result.solver == "ECOS"
+    assert result.status is Status.OPTIMAL
+    assert result.attempts[0] == "CLARABEL: failed (CLARABEL broke down)"
+    assert result.attempts[1].startswith("ECOS: optimal")
+    assert len(result.attempts) == 2  # the third was not needed
+
+
+def test_fallback_after_an_answer_that_is_not_certified_returns_the_best(svm):
+    # No gap is small enough: all are asked, and the smallest gap wins.
+    result = solve(svm, ("SCS", "CLARABEL"), tol=1e-30)
+    assert [attempt.split(":")[0] for attempt in result.attempts] == ["SCS", "CLARABEL"]
+    gaps = [float(attempt.rsplit(" ", 1)[1]) for attempt in result.attempts]
+    assert gaps[1] < gaps[0]
+    assert result.solver == "CLARABEL"
+    assert solve(svm, ("CLARABEL", "SCS"), tol=1e-30).solver == "CLARABEL"
+
+
+def test_no_fallback_when_the_first_is_certified(svm):
+    assert solve(svm, ("CLARABEL", "SCS")).attempts[0].startswith("CLARABEL")
+    assert len(solve(svm, ("CLARABEL", "SCS")).attempts) == 1
+
+
+def test_all_fail(svm, monkeypatch):
+    failing(monkeypatch, "CLARABEL", "ECOS")
+    result = solve(svm, ("CLARABEL", "ECOS"))
+    assert result.status is Status.FAILED
+    assert len(result.attempts) == 2
+    with pytest.raises(SolverError, match=r"was not solved.*CLARABEL broke down.*ECOS broke down.*Try") as caught:
+        solve(svm, ("CLARABEL", "ECOS"), check=True)
+    assert not isinstance(caught.value, InfeasibleError)
+    assert caught.value.result.attempts == result.attempts
+
+
+def test_inaccurate_solutions_are_a_status_and_not_a_warning(svm, recwarn):
+    result = solve(svm, "SCS", max_iters=5)
+    assert result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER)
+    assert not [warning for warning in recwarn if "inaccurate" in str(warning.message)]
+
+
+# Parameters
+
+
+def test_parameters_without_a_value_are_named(svm):
+    svm.parameters["C"].value = None
+    with pytest.raises(ValueError, match=r"parameter 'C' has no value; assign built.parameters\['C'\].value"):
+        solve(svm)
+
+
+def test_parameters_out_of_range_are_refused_by_the_objective(svm):
+    svm.parameters["C"].value = 0.0
+    with pytest.raises(ValueError, match=r"C=0\.0 must be a positive number"):
+        solve(svm)
+
+
+def test_current_objective_follows_the_parameters(svm):
+    assert svm.current_objective() is svm.objective
+    svm.parameters["C"].value = 5.0
+    assert svm.current_objective().C == 5.0
+    assert svm.objective.C == 2.0
+
+
+# Results
+
+
+def test_repr_is_one_line(svm):
+    text = repr(solve(svm))
+    assert "\n" not in text
+    for part in ("SVM: OPTIMAL, relative gap ", "iterations, CLARABEL"):
+        assert part in text
+
+
+def test_results_can_be_pickled(svm, spectrum_data):
+    obj = sm.objectives.SpectrumMargin(*spectrum_data())
+    for built in (svm, storm(obj, "literal")):
+        result = solve(built)
+        again = pickle.loads(pickle.dumps(result))
+        assert repr(again) == repr(result)
+        assert again.certificate == result.certificate
+        for mine, theirs in ((again.variables, result.variables), (again.duals, result.duals)):
+            assert set(mine) == set(theirs)
+            for name in mine:
+                np.testing.assert_array_equal(mine[name], theirs[name])
+
+
+def test_built_problem_is_an_ordinary_problem(svm):
+    assert isinstance(svm, BuiltProblem)
+    value = svm.problem.solve(solver="CLARABEL")
+    assert solve(svm).certificate.dual_objective == pytest.approx(value, rel=1e-6)
