@@ -191,9 +191,11 @@ def _interior_point(
     best = np.inf
     while len(history) < max_iter:
         gap = float((x * z).sum())
-        if gap <= 1e-15 * float(x[0].sum()) or gap >= best:
+        # The gap may grow while the start is not yet dual feasible; at the end of the path rounding stops it.
+        scale = float(x[0].sum())
+        if gap <= 1e-15 * scale or (gap >= best and best <= 1e-8 * scale):
             break
-        best = gap
+        best = min(gap, best)
         history.record(gap=gap)
         try:
             factor = sla.cho_factor(Q + np.diag((z / x).sum(axis=0)))

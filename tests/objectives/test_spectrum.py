@@ -10,7 +10,9 @@ from scipy.optimize import linprog, nnls
 import specmargin as sm
 from specmargin.objectives import Alignment, SpectrumMargin
 
-TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-9, "tol_gap_abs": 1e-9, "tol_feas": 1e-9}
+TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
+# All the digits there are: Clarabel may stop short of what TIGHT asks for, the comparisons say whether that mattered.
+pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
 KINDS = ("simple", "tied", "split")
 kinds = pytest.mark.parametrize("kind", KINDS)
 orders = pytest.mark.parametrize("order", [True, False], ids=["ordered", "unordered"])

@@ -72,9 +72,7 @@ def test_decisions_from_the_multipliers_of_the_box(rng):
     """They are the decisions of the primal, on a margin problem solved here both ways."""
     X, y = rng.normal(size=(12, 2)), np.where(np.arange(12) % 3 == 0, 1.0, -1.0)
     w, b, xi = cp.Variable(2), cp.Variable(), cp.Variable(12, nonneg=True)
-    primal = cp.Problem(
-        cp.Minimize(0.5 * cp.sum_squares(w) + 2 * cp.sum(xi)), [cp.multiply(y, X @ w + b) >= 1 - xi]
-    )
+    primal = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + 2 * cp.sum(xi)), [cp.multiply(y, X @ w + b) >= 1 - xi])
     primal.solve(solver="CLARABEL")
     alpha = cp.Variable(12)
     box, nonnegative = alpha <= 2, alpha >= 0

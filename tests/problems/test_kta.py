@@ -1,0 +1,100 @@
+"""Kernel-target alignment against nonnegative least squares and against the cosine maximised directly."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import minimize, nnls
+
+from specmargin.objectives import Alignment
+from specmargin.problems import kta, solve
+
+kinds = pytest.mark.parametrize("kind", ["simple", "tied", "split"])
+orders = pytest.mark.parametrize("order", [True, False], ids=["ordered", "unordered"])
+solvers = pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "OSQP"])
+
+
+def by_least_squares(obj):
+    """The projection of yy' on the cone of kernels, vectorised: its ray has the best cosine."""
+    rays = obj.cone.matrix()
+    kernels = np.array([((obj.U * ray) @ obj.U.T).ravel() for ray in rays]).T
+    scale = np.linalg.norm(kernels, axis=0)
+    kappa, _ = nnls(kernels / scale, np.outer(obj.labels.sign, obj.labels.sign).ravel())
+    delta = rays.T @ (kappa / scale)
+    return delta / delta.sum()
+
+
+@kinds
+@orders
+@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+def test_it_is_nonnegative_least_squares(kind, order, solver, spectrum_data):
+    obj = Alignment(*spectrum_data(kind, l=12), order=order)
+    result = solve(kta(obj), solver)
+    delta = by_least_squares(obj)
+    assert result.certificate.is_optimal(1e-6)
+    assert result.certificate.primal_objective == pytest.approx(obj.value(delta), rel=1e-6)
+    np.testing.assert_allclose(result.variables["delta"], delta, atol=1e-4)
+
+
+@kinds
+@orders
+def test_it_is_the_projected_qp(kind, order, spectrum_data, tight):
+    """min 1/2 d'M d - a'd over the cone, the order spelled out in delta, then the sum is set to one."""
+    obj = Alignment(*spectrum_data(kind, l=12), order=order)
+    delta, l = cp.Variable(obj.q), obj.labels.n_labeled  # noqa: E741
+    constraints = [delta >= 0]
+    if order:
+        constraints += [delta[j] >= delta[j + 1] for j in range(1, obj.q - 1)]
+        inside = set(range(1, obj.q)) - set(obj.cone.block_ends)
+        constraints += [delta[j] == delta[j + 1] for j in inside]
+    value = cp.quad_form(delta, cp.psd_wrap(obj.M / l**2)) / 2 - obj.a @ delta / l**2
+    cp.Problem(cp.Minimize(value), constraints).solve(solver="CLARABEL", **tight["CLARABEL"])
+    expected = np.maximum(delta.value, 0)
+    result = solve(kta(obj), **tight["CLARABEL"])
+    assert result.certificate.primal_objective == pytest.approx(obj.value(expected), rel=1e-8)
+    np.testing.assert_allclose(result.variables["delta"], expected / expected.sum(), atol=1e-5)
+
+
+@orders
+def test_nothing_admissible_is_better_aligned(order, spectrum_data, rng):
+    obj = Alignment(*spectrum_data("simple", q=5, l=12), order=order)
+    best = solve(kta(obj)).certificate
+
+    def of_logs(x):
+        return -obj.value(obj.cone.weights(np.exp(x)))
+
+    for _ in range(3):
+        start = rng.normal(size=obj.cone.m)
+        found = minimize(of_logs, start, method="L-BFGS-B", bounds=[(-25, 5)] * obj.cone.m)
+        assert -found.fun <= best.dual_objective + 1e-9
+        assert -found.fun == pytest.approx(best.primal_objective, rel=1e-4)
+
+
+@kinds
+def test_result_is_a_spectrum_of_sum_one(kind, spectrum_data):
+    obj = Alignment(*spectrum_data(kind))
+    result = solve(kta(obj))
+    delta = result.variables["delta"]
+    assert delta.sum() == pytest.approx(1.0)
+    assert delta.min() >= 0
+    assert (np.diff(delta[1:]) <= 1e-15).all()
+    assert obj.value(delta) == result.certificate.primal_objective
+    assert 0 < result.certificate.primal_objective <= result.certificate.dual_objective * (1 + 1e-12) <= 1 + 1e-6
+    assert result.problem == "KTA"
+    assert set(result.duals) == {"order"}
+
+
+def test_an_order_can_only_lower_the_alignment(spectrum_data):
+    data = spectrum_data("tied", l=12)
+    free, tied, untied = (
+        solve(kta(Alignment(*data, **options))).certificate.primal_objective
+        for options in ({"order": False}, {}, {"ties": False})
+    )
+    assert free > untied * (1 + 1e-4)
+    assert untied > tied * (1 + 1e-4)
+
+
+@solvers
+def test_solvers_agree(solver, spectrum_data):
+    obj = Alignment(*spectrum_data())
+    result = solve(kta(obj), solver, tol=1e-4)
+    assert result.certificate.primal_objective == pytest.approx(obj.value(by_least_squares(obj)), rel=1e-4)
