@@ -53,7 +53,7 @@ class STORM(SpectrumClassifier):
     Examples
     --------
     >>> import specmargin as sm
-    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.05, random_state=0)
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
     >>> storm = sm.STORM(C=10.0, B=1.5, q=20).fit(X, y)
     >>> storm.result_.certificate.is_optimal(1e-6), storm.delta_.shape
@@ -122,7 +122,7 @@ class STOAM(SpectrumClassifier):
     Examples
     --------
     >>> import specmargin as sm
-    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.05, random_state=0)
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
     >>> sm.STOAM(C=10.0, q=20).fit(X, y).result_.certificate.is_optimal(1e-6)
     True
@@ -191,7 +191,7 @@ class MKL(SpectrumClassifier):
     Examples
     --------
     >>> import specmargin as sm
-    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.05, random_state=0)
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
     >>> mkl, stoam = sm.MKL(C=10.0, q=20).fit(X, y), sm.STOAM(C=10.0, q=20).fit(X, y)
     >>> a, b = (fitted.result_.certificate for fitted in (mkl, stoam))

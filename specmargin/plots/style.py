@@ -310,6 +310,15 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
     ------
     ValueError
         If a format is not one of the three.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> figure, _ = subplots(1, 1, width="column")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     paths = save(figure, folder + "/empty", formats=("png", "svg"))
+    >>> [path.name for path in paths]
+    ['empty.png', 'empty.svg']
     """
     # What each backend would otherwise fill with the time or its own version.
     metadata: dict[str, dict[str, Any]] = {

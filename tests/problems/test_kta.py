@@ -7,6 +7,7 @@ from scipy.optimize import minimize, nnls
 
 from specmargin.objectives import Alignment
 from specmargin.problems import kta, solve
+from specmargin.results import Status
 
 kinds = pytest.mark.parametrize("kind", ["simple", "tied", "split"])
 orders = pytest.mark.parametrize("order", [True, False], ids=["ordered", "unordered"])
@@ -30,9 +31,9 @@ def test_it_is_nonnegative_least_squares(kind, order, solver, spectrum_data):
     obj = Alignment(*spectrum_data(kind, l=12), order=order)
     result = solve(kta(obj), solver)
     delta = by_least_squares(obj)
-    assert result.certificate.is_optimal(1e-6)
-    assert result.certificate.primal_objective == pytest.approx(obj.value(delta), rel=1e-6)
-    np.testing.assert_allclose(result.variables["delta"], delta, atol=1e-4)
+    assert result.certificate.is_optimal(1e-9)
+    assert result.certificate.primal_objective == pytest.approx(obj.value(delta), rel=1e-9)
+    np.testing.assert_allclose(result.variables["delta"], delta, atol=1e-8)
 
 
 @kinds
@@ -62,11 +63,14 @@ def test_nothing_admissible_is_better_aligned(order, spectrum_data, rng):
     def of_logs(x):
         return -obj.value(obj.cone.weights(np.exp(x)))
 
+    options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
+    reached = []
     for _ in range(3):
         start = rng.normal(size=obj.cone.m)
-        found = minimize(of_logs, start, method="L-BFGS-B", bounds=[(-25, 5)] * obj.cone.m)
+        found = minimize(of_logs, start, method="L-BFGS-B", bounds=[(-25, 5)] * obj.cone.m, options=options)
         assert -found.fun <= best.dual_objective + 1e-9
-        assert -found.fun == pytest.approx(best.primal_objective, rel=1e-4)
+        reached.append(-found.fun)
+    assert max(reached) == pytest.approx(best.primal_objective, rel=1e-6)
 
 
 @kinds
@@ -96,5 +100,12 @@ def test_an_order_can_only_lower_the_alignment(spectrum_data):
 @solvers
 def test_solvers_agree(solver, spectrum_data):
     obj = Alignment(*spectrum_data())
-    result = solve(kta(obj), solver, tol=1e-4)
-    assert result.certificate.primal_objective == pytest.approx(obj.value(by_least_squares(obj)), rel=1e-4)
+    result = solve(kta(obj), solver)
+    assert result.certificate.primal_objective == pytest.approx(obj.value(by_least_squares(obj)), rel=1e-6)
+
+
+def test_an_interrupted_solver_still_leaves_a_spectrum(spectrum_data):
+    result = solve(kta(Alignment(*spectrum_data())), "ECOS", max_iters=0)
+    assert result.status is Status.MAX_ITER
+    assert result.variables["delta"].sum() == pytest.approx(1.0)
+    assert 1e-6 < result.certificate.relative_gap

@@ -120,7 +120,7 @@ def test_parts_have_their_names(gram_data):
 
 
 def test_unlabelled_samples_are_cut_away(gram_data):
-    K, labels = gram_data()
+    K, _ = gram_data()
     half = sm.encode_labels([0, 1, 0, 1, 1] + [-1] * 9)
     result = solve(rmm(RMM(K, half, C=1.0)))
     assert result.variables["f"].shape == (5,)

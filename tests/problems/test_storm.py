@@ -1,5 +1,6 @@
 """STORM, STOAM and MKL: four forms, two solvers, literal models written here, and the limits between the methods."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import cvxpy as cp
@@ -91,17 +92,11 @@ def test_tiny_spectra(method, form, kind, spectrum_data):
 @forms
 def test_bounds_up_to_one_are_feasible(B, form, spectrum_data):
     spectrum, labels = spectrum_data()
-    with pytest.warns(UserWarning, match="below 1") if B < 1 else nothing():
+    with pytest.warns(UserWarning, match="below 1") if B < 1 else nullcontext():
         obj = SpectrumMargin(spectrum, labels, C=0.5, B=B)
         result = solve(storm(obj, form))
     assert result.certificate.is_optimal(1e-6)
     assert np.abs(result.variables["f"][labels.labeled]).max() <= B * (1 + 1e-9) + 1e-12
-
-
-def nothing():
-    import contextlib
-
-    return contextlib.nullcontext()
 
 
 # Models written here

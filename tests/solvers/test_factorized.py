@@ -1,0 +1,280 @@
+"""The factorised solver against CVXPY, scipy and its own certificate over six orders of the gammas."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse.csgraph import laplacian
+from scipy.spatial.distance import cdist
+from sklearn.svm import SVC
+
+import specmargin as sm
+from specmargin.losses import Hinge
+from specmargin.objectives import LapSVM
+from specmargin.results import Status
+from specmargin.solvers import factorized
+
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):  # noqa: E741
+    """A radial kernel, the Laplacian of the six nearest neighbours, labels; l = 2 is one of each class."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
+    truth = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), np.linspace(-1, 1, n_classes + 1)[1:-1])
+    distances = cdist(X, X)
+    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
+    W = np.maximum(W, W.T) - np.eye(n)
+    labeled = rng.permutation(n)[:l]
+    truth[labeled[:n_classes]] = np.arange(n_classes)
+    y = np.full(n, -1)
+    y[labeled] = truth[labeled]
+    return np.exp(-width * distances**2), laplacian(W, normed=True), sm.encode_labels(y)
+
+
+def objective(case, loss, gamma_A=1e-2, gamma_I=1.0, **options):
+    K, L, labels = case
+    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
+
+
+def by_cvxpy(obj):
+    """The primal in features of K, written out: its optimum and the decisions."""
+    eigenvalues, V = np.linalg.eigh(obj.K)
+    kept = eigenvalues > 1e-12 * eigenvalues[-1]
+    R = V[:, kept] * np.sqrt(eigenvalues[kept])
+    w, b = cp.Variable(R.shape[1]), cp.Variable()
+    t = cp.multiply(obj.labels.sign, R[obj.labels.labeled] @ w + b)
+    RLR = R.T @ obj.L @ R
+    penalty = obj.gamma_A * cp.sum_squares(w) + obj.gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
+    value = {
+        "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
+        "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
+        "squared": lambda: cp.sum_squares(1 - t) + penalty,
+    }[obj.loss.name]()
+    problem = cp.Problem(cp.Minimize(value), [] if obj.fit_intercept else [b == 0])
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-12, tol_gap_abs=1e-12, tol_feas=1e-12)
+    return problem.value, R @ w.value
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("l", [2, 10, 40])
+def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):  # noqa: E741
+    obj = objective(data(40, l), loss, fit_intercept=fit_intercept)
+    result = factorized(obj)
+    value, f = by_cvxpy(obj)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(value, rel=1e-9)
+    np.testing.assert_allclose(obj.K @ result.variables["alpha"], f, atol=1e-5)
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("l", [2, 6, 60])
+@pytest.mark.parametrize("gamma_A", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("gamma_I", [0.0, 1e-2, 1.0, 100.0])
+def test_gap_is_closed_over_the_whole_range_of_gammas(loss, fit_intercept, l, gamma_A, gamma_I):  # noqa: E741
+    result = factorized(objective(data(60, l), loss, gamma_A, gamma_I, fit_intercept=fit_intercept))
+    assert -1e-12 < result.certificate.relative_gap <= 1e-9
+    assert result.status is Status.OPTIMAL
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("gamma_A", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("gamma_I", [0.0, 1e-2, 1.0])
+def test_duplicates_make_no_difference(loss, fit_intercept, gamma_A, gamma_I):
+    """K has half its rank, and copies carry opposite labels here and there."""
+    obj = objective(data(60, 30, copies=2), loss, gamma_A, gamma_I, fit_intercept=fit_intercept)
+    assert np.linalg.matrix_rank(obj.K, tol=1e-8) <= 30
+    result = factorized(obj)
+    # Entries of alpha along the null space of K are of size 1/gamma_A and cost that many digits of K alpha.
+    assert -1e-12 < result.certificate.relative_gap <= (1e-8 if gamma_A < 1e-4 and gamma_I > 0 else 1e-9)
+
+
+@losses
+@pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("copies", [1, 2])
+def test_gap_of_a_dominant_graph_on_a_nearly_singular_kernel(loss, width, copies):
+    """gamma_I / gamma_A = 1e8 on a kernel of numerical rank 20: cond(S) is 1e10, half the digits are left."""
+    for l in (2, 6, 60):  # noqa: E741
+        result = factorized(objective(data(60, l, width=width, copies=copies), loss, 1e-6, 100.0))
+        assert -1e-12 < result.certificate.relative_gap <= 1e-7
+
+
+@losses
+def test_variables_belong_together(loss):
+    obj = objective(data(l=20), loss, gamma_A=0.1)
+    result = factorized(obj)
+    values, y, labeled = result.variables, obj.labels.sign, obj.labels.labeled
+    b = float(values["b"])
+    np.testing.assert_allclose(values["f"], obj.K @ values["alpha"] + b, atol=1e-13)
+    np.testing.assert_allclose(values["f"][labeled], obj.reduction.G @ values["v"] + b, atol=1e-9)
+    np.testing.assert_allclose(obj.apply_S(values["alpha"])[labeled], values["v"], atol=1e-9)
+    np.testing.assert_allclose(values["beta"], 2 * y * values["v"], atol=1e-14)
+    assert values["v"].sum() == pytest.approx(0.0, abs=1e-10)
+    loss_value = obj.scale * obj._loss.value(y * values["f"][labeled]).sum()
+    penalty = obj.scale * values["v"] @ obj.reduction.G @ values["v"]
+    assert result.certificate.primal_objective == pytest.approx(loss_value + penalty, rel=1e-9)
+    if loss == "hinge":
+        assert values["beta"].min() >= 0
+        assert values["beta"].max() <= 1
+    else:  # v is half the slope of the loss
+        np.testing.assert_allclose(values["v"], -y * obj._loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
+
+
+@losses
+def test_gradient_vanishes_or_is_a_subgradient(loss):
+    obj = objective(data(l=20), loss, gamma_A=0.1)
+    result = factorized(obj)
+    alpha, b = result.variables["alpha"], float(result.variables["b"])
+    if loss != "hinge":
+        by_alpha, by_b = obj.gradient(alpha, b)
+        assert np.abs(by_alpha).max() < 1e-9
+        assert abs(by_b) < 1e-9
+    rng = np.random.default_rng(0)
+    for size in (1e-4, 1e-2, 1.0):
+        for _ in range(5):
+            other = obj.value(alpha + size * rng.normal(size=60), b + size * rng.normal())
+            assert other >= result.certificate.primal_objective * (1 - 1e-12)
+
+
+def test_squared_hinge_is_the_minimum_of_the_primal():
+    obj = objective(data(30, 12, width=1.0), "squared_hinge", 0.1, 1.0)
+
+    def fun(x):
+        by_alpha, by_b = obj.gradient(x[:-1], x[-1])
+        return obj.value(x[:-1], x[-1]), np.append(by_alpha, by_b)
+
+    found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    result = factorized(obj)
+    assert result.certificate.primal_objective <= found.fun * (1 + 1e-12)
+    assert result.certificate.primal_objective == pytest.approx(found.fun, rel=1e-9)
+
+
+def test_squared_loss_is_the_linear_system():
+    """[[G + I, 1], [1', 0]] (v, b) = (y, 0) with the dense inverse of S."""
+    obj = objective(data(30, 12), "squared")
+    labeled = obj.labels.labeled
+    S = obj.gamma_A * np.eye(30) + obj.gamma_I * obj.L @ obj.K
+    X = np.linalg.inv(S)[:, labeled]
+    A = np.block([[obj.K[labeled] @ X + np.eye(12), np.ones((12, 1))], [np.ones((1, 12)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(A, np.append(obj.labels.sign, 0.0))
+    result = factorized(obj)
+    np.testing.assert_allclose(result.variables["v"], solution[:-1], rtol=1e-9)
+    assert float(result.variables["b"]) == pytest.approx(solution[-1], rel=1e-9)
+    np.testing.assert_allclose(result.variables["alpha"], X @ solution[:-1], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma_A", [1e-3, 0.05, 0.5])
+def test_hinge_is_the_svm_on_half_the_deformed_kernel(gamma_A):
+    obj = objective(data(l=30), "hinge", gamma_A)
+    svc = SVC(C=1.0, kernel="precomputed", tol=1e-10).fit(obj.reduction.G / 2, obj.labels.sign)
+    v = np.zeros(30)
+    v[svc.support_] = svc.dual_coef_.ravel() / 2
+    theirs = obj.value(obj.reduction.coefficients(v), svc.intercept_[0])
+    ours = factorized(obj).certificate.primal_objective
+    assert ours <= theirs * (1 + 1e-12)
+    assert ours == pytest.approx(theirs, rel=1e-5)  # libsvm keeps the kernel in single precision
+
+
+@losses
+def test_fully_labelled_without_a_graph(loss):
+    case = data(40, 40)
+    with_L = factorized(objective(case, loss, 0.1, 0.0))
+    without = factorized(LapSVM(case[0], None, case[2], loss=loss, gamma_A=0.1))
+    assert with_L.certificate.primal_objective == without.certificate.primal_objective
+    assert without.certificate.is_optimal(1e-12)
+
+
+@losses
+def test_classes_share_one_factorisation(loss):
+    K, L, labels = data(60, 12, n_classes=4)
+    first = LapSVM(K, L, next(labels.one_vs_rest()), loss=loss, gamma_A=1e-3, gamma_I=1.0)
+    shared = list(first.one_vs_rest(labels))
+    assert len(shared) == 4
+    for binary, obj in zip(labels.one_vs_rest(), shared, strict=True):
+        assert obj.reduction is first.reduction
+        alone = factorized(LapSVM(K, L, binary, loss=loss, gamma_A=1e-3, gamma_I=1.0))
+        together = factorized(obj)
+        np.testing.assert_array_equal(together.variables["f"], alone.variables["f"])
+        assert together.certificate == alone.certificate
+        assert together.certificate.is_optimal(1e-9)
+
+
+def test_losses_share_one_factorisation():
+    first = objective(data(), "squared")
+    second = replace(first, loss="hinge")
+    second.__dict__["reduction"] = first.reduction
+    assert factorized(second).certificate == factorized(objective(data(), "hinge")).certificate
+
+
+@intercepts
+def test_newton_takes_a_handful_of_steps(fit_intercept):
+    """The papers' sizes of gammas; interpolating noisy labels (gamma_I = 0 and a tiny gamma_A) takes more."""
+    steps = []
+    for seed in range(5):
+        for l in (6, 20, 60):  # noqa: E741
+            for gammas in ((1e-6, 1e-2), (1e-6, 1.0), (1e-2, 1.0), (1.0, 1.0), (0.1, 0.0)):
+                result = factorized(
+                    objective(data(60, l, seed=seed), "squared_hinge", *gammas, fit_intercept=fit_intercept)
+                )
+                steps.append(result.n_iter)
+                assert len(result.history) == result.n_iter
+                values = result.history["objective"]
+                assert (np.diff(values) <= 1e-12 * np.abs(values[0])).all()  # monotone
+                assert values[-1] == pytest.approx(result.certificate.primal_objective, rel=1e-6)
+    assert max(steps) <= 10
+    assert np.mean(steps) < 5
+
+
+def test_newton_ends_exactly_even_where_the_active_set_wanders():
+    result = factorized(objective(data(60, 60, width=1.0), "squared_hinge", 1e-6, 0.0))
+    assert 10 < result.n_iter < 100
+    assert abs(result.certificate.relative_gap) < 1e-12
+
+
+@pytest.mark.parametrize("gammas", [(1e-6, 0.0), (1e-6, 1.0), (1e-2, 1.0), (1.0, 0.0)])
+def test_interior_point_takes_few_steps(gammas):
+    for l in (2, 20, 60):  # noqa: E741
+        result = factorized(objective(data(60, l), "hinge", *gammas))
+        assert 0 < result.n_iter <= 30
+        gaps = result.history["gap"]
+        assert (np.diff(gaps) < 0).all()
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_iteration_limit_is_reported(loss):
+    result = factorized(objective(data(60, 60, width=1.0), loss, 1e-6, 0.0), max_iter=2)
+    assert result.status is Status.MAX_ITER
+    assert result.n_iter == 2
+    assert result.certificate.relative_gap > 1e-6
+
+
+def test_tolerance_decides_the_status():
+    obj = objective(data(60, 60), "hinge", 1e-6, 1.0)
+    assert factorized(obj, tol=1e-30).status is Status.OPTIMAL_INACCURATE
+    assert factorized(obj, tol=1e-6).status is Status.OPTIMAL
+
+
+@losses
+def test_names(loss):
+    result = factorized(objective(data(), loss))
+    assert result.problem == ("LapRLS" if loss == "squared" else "LapSVM")
+    assert result.solver == "factorized"
+    assert "relative gap" in repr(result)
+    assert float(result.duals["balance"]) == float(result.variables["b"])
+
+
+@dataclass(frozen=True)
+class Other(Hinge):
+    name: ClassVar[str] = "other"
+
+
+def test_unknown_loss_is_refused():
+    with pytest.raises(ValueError, match="no factorised solver for the loss 'other'; use hinge"):
+        factorized(objective(data(), Other()))
