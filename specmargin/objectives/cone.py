@@ -85,7 +85,7 @@ class SpectrumCone:
         return delta
 
     def drops(self, delta: FloatArray) -> FloatArray:
-        """Return the kappa >= 0 of the nearest spectrum that the cone holds; `weights` undoes it."""
+        """Return the drops of a spectrum, the negative ones set to zero; on the cone `weights` undoes it."""
         if not self.order:
             return np.maximum(delta, 0.0)
         tail = np.append(delta, 0.0)

@@ -41,6 +41,9 @@ from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["LapSVM", "Reduction"]
 
+DAMPING = 0.01
+"""c of `Reduction`: bounds what S^-1 makes of unpenalised functions by 1/c, and costs G (1 + c |G|)^2 roundings."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reduction:
@@ -53,7 +56,7 @@ class Reduction:
     G : ndarray of shape (l, l)
         J K X, symmetric positive semidefinite: the deformed kernel at the labelled samples.
     damped : ndarray of shape (n, l), optional
-        (S + J'J K)^-1 J' = X (I + G)^-1, where X itself was computed from it.
+        (S + c J'J K)^-1 J' = X (I + c G)^-1 with c = `DAMPING`, where X itself was computed from it.
     """
 
     X: FloatArray
@@ -63,9 +66,9 @@ class Reduction:
     def coefficients(self, v: FloatArray) -> FloatArray:
         """Return alpha = X v, avoiding the huge entries that X has along functions free of the graph's penalty.
 
-        These entries cancel in X v: v is small there, and G v moderate.
+        They cancel in X v: v is small there, and G v moderate.
         """
-        return self.X @ v if self.damped is None else self.damped @ (v + self.G @ v)
+        return self.X @ v if self.damped is None else self.damped @ (v + DAMPING * (self.G @ v))
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +190,7 @@ class LapSVM:
     def reduction(self) -> Reduction:
         """X = S^-1 J' and G = J K X by one LU factorisation, shared by every class of `one_vs_rest`.
 
-        Factorised is S + J'J K, which gives H = G (I + G)^-1 first. S alone is nearly singular on the functions
+        Factorised is S + c J'J K, which gives H = G (I + c G)^-1 first. S alone is nearly singular on the functions
         that the graph does not penalise as soon as gamma_A << gamma_I, and the answer would lose half its digits.
         """
         n, labeled = len(self.K), self.labels.labeled
@@ -199,23 +202,19 @@ class LapSVM:
         rows = self.K[labeled]
         A = self.gamma_I * (self.L @ self.K)
         A[np.diag_indices(n)] += self.gamma_A
-        A[labeled] += rows
+        A[labeled] += DAMPING * rows
         lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
         damped = sla.lu_solve(lu, J, check_finite=False)
-        # One step of refinement, here and for G below.
+        # One step of refinement.
         residual = J - self.apply_S(damped)
-        residual[labeled] -= rows @ damped
+        residual[labeled] -= DAMPING * (rows @ damped)
         damped += sla.lu_solve(lu, residual, check_finite=False)
         H = rows @ damped
         h, V = np.linalg.eigh((H + H.T) / 2)
-        h = np.clip(h, 0.0, 1.0 - 1e-15)
-        G = (V * (h / (1.0 - h))) @ V.T
-        # 1 - h has lost digits where G is large; S^-1 = (I + X K_l) (S + J'J K)^-1 with K_l = J K gives them back.
-        X = damped + damped @ G
-        correction = rows @ sla.lu_solve(lu, J - self.apply_S(X), check_finite=False)
-        G = G + correction + G @ correction
+        h = np.clip(h, 0.0, (1.0 - 1e-15) / DAMPING)
+        G = (V * (h / (1.0 - DAMPING * h))) @ V.T
         G = (G + G.T) / 2
-        return Reduction(damped + damped @ G, G, damped)
+        return Reduction(damped + DAMPING * (damped @ G), G, damped)
 
     def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""

@@ -333,7 +333,7 @@ class Alignment:
         return t * self._norm(delta) / self.labels.n_labeled
 
     def repair(self, delta: FloatArray) -> FloatArray:
-        """Return the nearest admissible spectrum, scaled to sum one."""
+        """Return an admissible spectrum near delta, its rises levelled, scaled to sum one."""
         admissible = self.cone.weights(self.cone.drops(delta))
         return admissible / admissible.sum()
 

@@ -221,12 +221,16 @@ def _interior_point(
 
 
 def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float]:
-    """Solve for the free multipliers given who is free; keep the point of the smallest gap, measured on G alone."""
-    G, y = obj.reduction.G, obj.labels.sign
+    """Solve for the free multipliers given who is free; keep the point of the smallest gap on the labelled samples."""
+    G, y, rows = obj.reduction.G, obj.labels.sign, obj.K[obj.labels.labeled]
+
+    def decisions(v: FloatArray) -> FloatArray:
+        # Those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.
+        return rows @ obj.reduction.coefficients(v)
 
     def measured(v: FloatArray, b: float) -> tuple[float, FloatArray, float]:
         v = obj.repair_multipliers(2.0 * v) / 2
-        f = G @ v
+        f = decisions(v)
         if obj.fit_intercept:
             b = float(np.clip(b, *hinge_intercepts(y, f)))
         # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
@@ -235,13 +239,14 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
     for _ in range(steps):
-        beta, miss = 2.0 * y * trial_v, 1.0 - y * (G @ trial_v + trial_b)
+        beta, miss = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
         at_zero = beta < -miss
         at_one = (1.0 - beta < miss) & ~at_zero
         free = ~at_zero & ~at_one
-        trial_v = np.where(at_one, y / 2, 0.0)
-        rhs = y[free] - G[np.ix_(free, at_one)] @ trial_v[at_one]
+        trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
+        # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
+        rhs = (y - decisions(trial_v) - trial_b)[free]
         k = int(free.sum())
         if k == 0:
             break
@@ -251,7 +256,8 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         if not obj.fit_intercept:
             A[k, k] = 1.0
         solution = np.linalg.lstsq(A, np.append(rhs, -trial_v.sum() * obj.fit_intercept), rcond=1e-14)[0]
-        trial_v[free], trial_b = solution[:k], float(solution[k])
+        trial_v[free] += solution[:k]
+        trial_b += float(solution[k])
         gap, feasible, offset = measured(trial_v, trial_b)
         if abs(gap) >= abs(best):
             break

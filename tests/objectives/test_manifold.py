@@ -214,6 +214,32 @@ def test_dual_bound_of_random_multipliers(case, name, fit_intercept, manifold_da
     assert tightest > 0  # some of them say more than nothing
 
 
+def test_without_a_graph_the_bound_does_not_depend_on_the_candidate(manifold_data, rng):
+    """S = gamma_A I makes K S^-1 = K / gamma_A exact: what a misses is taken off to the last digit."""
+    obj = objective(manifold_data(), gamma_A=0.3, gamma_I=0.0)
+    theta = obj.repair_multipliers(rng.normal(size=7))
+    for a in rng.normal(size=(5, 18)):
+        assert obj.dual_bound(theta, a) == pytest.approx(obj.dual_bound(theta), rel=1e-12)
+
+
+def test_what_the_graph_penalises_costs_the_bound_little(manifold_data, rng):
+    """K S^-1 <= K / gamma_A alone would take off a thousand times what a residual in the range of L can change."""
+    data = manifold_data(n=30, l=10)
+    obj = objective(data, "squared", gamma_A=1e-6, gamma_I=1.0)
+    optimum, _, _ = literal_optimum("squared", *data, 1e-6, 1.0)
+    best = sm.solvers.factorized(obj)
+    theta, alpha = 2 * best.variables["v"], best.variables["alpha"]
+    S = 1e-6 * np.eye(30) + data[1] @ data[0]
+    for size in (1e-8, 1e-4, 1e-2):
+        residual = size * data[1] @ rng.normal(size=30)
+        a = alpha + np.linalg.solve(S, residual) / 2
+        simple = residual @ data[0] @ residual / 4e-6
+        exact = residual @ data[0] @ np.linalg.solve(S, residual) / 4
+        bound = obj.dual_bound(theta, a)
+        assert bound <= optimum * (1 + 1e-9)
+        assert bound >= best.certificate.dual_objective - max(3 * exact, 1e-3 * simple) - 1e-9
+
+
 @pytest.mark.parametrize("case", DUAL_CASES.values(), ids=DUAL_CASES)
 @names
 @pytest.mark.parametrize("fit_intercept", [True, False])

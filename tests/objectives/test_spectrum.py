@@ -128,6 +128,15 @@ def test_certificate_closes_at_the_optimum_of_the_literal_model(kind, order, C, 
         assert other.primal_residual > 0
 
 
+def test_good_coefficients_make_up_for_a_bad_spectrum(spectrum_data, rng):
+    """Given v the best spectrum is known in closed form: the candidate's own is not needed, unless eps asks for it."""
+    obj = SpectrumMargin(*spectrum_data("simple"), C=5.0, B=1.2)
+    optimum, _, v, b, gamma = literal_model(obj, obj.U, 5.0)
+    kappa = rng.exponential(size=obj.cone.m)
+    assert obj.primal_objective(obj.repair(gamma, kappa, b, v)) == pytest.approx(optimum, rel=1e-6)
+    assert obj.primal_objective(obj.repair(gamma, kappa, b)) > 1.01 * optimum
+
+
 # The extreme spectra
 
 

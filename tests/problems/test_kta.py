@@ -106,6 +106,6 @@ def test_solvers_agree(solver, spectrum_data):
 
 def test_an_interrupted_solver_still_leaves_a_spectrum(spectrum_data):
     result = solve(kta(Alignment(*spectrum_data())), "ECOS", max_iters=0)
-    assert result.status is Status.MAX_ITER
+    assert result.status in (Status.MAX_ITER, Status.OPTIMAL_INACCURATE)
     assert result.variables["delta"].sum() == pytest.approx(1.0)
-    assert 1e-6 < result.certificate.relative_gap
+    assert result.certificate.relative_gap > 1e-6

@@ -92,18 +92,17 @@ def test_duplicates_make_no_difference(loss, fit_intercept, gamma_A, gamma_I):
     obj = objective(data(60, 30, copies=2), loss, gamma_A, gamma_I, fit_intercept=fit_intercept)
     assert np.linalg.matrix_rank(obj.K, tol=1e-8) <= 30
     result = factorized(obj)
-    # Entries of alpha along the null space of K are of size 1/gamma_A and cost that many digits of K alpha.
-    assert -1e-12 < result.certificate.relative_gap <= (1e-8 if gamma_A < 1e-4 and gamma_I > 0 else 1e-9)
+    assert -1e-12 < result.certificate.relative_gap <= 1e-9
 
 
 @losses
 @pytest.mark.parametrize("width", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("copies", [1, 2])
 def test_gap_of_a_dominant_graph_on_a_nearly_singular_kernel(loss, width, copies):
-    """gamma_I / gamma_A = 1e8 on a kernel of numerical rank 20: cond(S) is 1e10, half the digits are left."""
+    """gamma_I / gamma_A = 1e8 and cond(S) = 1e10: a plain inverse of S, or a bound that knows K only, stops at 1e-7."""
     for l in (2, 6, 60):  # noqa: E741
         result = factorized(objective(data(60, l, width=width, copies=copies), loss, 1e-6, 100.0))
-        assert -1e-12 < result.certificate.relative_gap <= 1e-7
+        assert -1e-12 < result.certificate.relative_gap <= 1e-9
 
 
 @losses
