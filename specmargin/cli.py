@@ -86,6 +86,7 @@ def figures(
     data: Data = None,
     out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
     jobs: Jobs = 1,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what did not change, too.")] = False,
     list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
 ) -> None:
     """Compute and draw figures. What did not change since the last run is not computed again."""
@@ -96,7 +97,7 @@ def figures(
             typer.echo(f"{known:<28} {caption}")
         return
     _use_data(data)
-    for result in gallery.run_figures(names or (), quick=quick, data=data, out=out, jobs=jobs):
+    for result in gallery.run_figures(names or (), quick=quick, data=data, out=out, jobs=jobs, fresh=fresh):
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 
 

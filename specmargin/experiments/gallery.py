@@ -4,10 +4,10 @@ A figure script is a plain module ``figures/NAME.py``. The first line of its doc
 ``compute(quick, seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists) and
 ``draw(data)`` turns them into a ``Figure``. `run_figures` calls both and leaves in the output folder
 
-- ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure; - ``NAME.npz``: the computed data, from which the
-figure is drawn again when nothing that it depends on changed; - ``NAME.json``: caption, what ``compute``
-returned under ``parameters``, ``certificates``, ``results`` and
-  ``data``, seed, versions, commit and seconds.
+- ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure;
+- ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed;
+- ``NAME.json``: caption, what ``compute`` returned under ``parameters``, ``certificates``, ``results`` and ``data``,
+  seed, versions, commit and seconds.
 
 `available_figures` lists what there is. In a checkout the scripts lie beside the package, in an installed
 wheel inside it.

@@ -2,7 +2,8 @@
 
 Both methods are `LapSVM`; the supervised machine is gamma_I = 0. With gamma_I > 0 each cell solves the same problem on
 the deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised machine of l unknowns: one
-factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each.
+factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each. The certificates are
+those of that machine.
 
 Kernel width, neighbours and power of the normalised Laplacian are the published ones (`published_parameters`); gamma_A
 and gamma_I run over part of the published grid, and labelled folds choose. The line that chooses by the unlabelled
