@@ -23,12 +23,32 @@ _DEFAULT_Q = 200
 class SpectrumClassifier(SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples."""
 
-    C: float
-    q: int | None
-    normalized: bool
-    solver: str | Sequence[str]
-    solver_params: Mapping[str, Any] | None
-    tol: float
+    def __init__(
+        self,
+        *,
+        C: float,
+        q: int | None,
+        n_neighbors: int,
+        kind: str,
+        weight: str,
+        metric: str,
+        normalized: bool,
+        solver: str | Sequence[str],
+        solver_params: Mapping[str, Any] | None,
+        tol: float,
+        unlabeled: Any,
+    ) -> None:
+        self.C = C
+        self.q = q
+        self.n_neighbors = n_neighbors
+        self.kind = kind
+        self.weight = weight
+        self.metric = metric
+        self.normalized = normalized
+        self.solver = solver
+        self.solver_params = solver_params
+        self.tol = tol
+        self.unlabeled = unlabeled
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         n = X.shape[0]

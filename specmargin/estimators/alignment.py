@@ -82,19 +82,21 @@ class KTA(SpectrumClassifier):
         tol: float = 1e-6,
         unlabeled: Any = -1,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C,
+            q=q,
+            n_neighbors=n_neighbors,
+            kind=kind,
+            weight=weight,
+            metric=metric,
+            normalized=normalized,
+            solver=solver,
+            solver_params=solver_params,
+            tol=tol,
+            unlabeled=unlabeled,
+        )
         self.margin = margin
         self.B = B
-        self.q = q
-        self.n_neighbors = n_neighbors
-        self.kind = kind
-        self.weight = weight
-        self.metric = metric
-        self.normalized = normalized
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.unlabeled = unlabeled
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         machines: list[SolveResult] = []

@@ -77,19 +77,21 @@ class STORM(SpectrumClassifier):
         tol: float = 1e-6,
         unlabeled: Any = -1,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C,
+            q=q,
+            n_neighbors=n_neighbors,
+            kind=kind,
+            weight=weight,
+            metric=metric,
+            normalized=normalized,
+            solver=solver,
+            solver_params=solver_params,
+            tol=tol,
+            unlabeled=unlabeled,
+        )
         self.B = B
         self.eps = eps
-        self.q = q
-        self.n_neighbors = n_neighbors
-        self.kind = kind
-        self.weight = weight
-        self.metric = metric
-        self.normalized = normalized
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, eps=self.eps))
@@ -144,18 +146,20 @@ class STOAM(SpectrumClassifier):
         tol: float = 1e-6,
         unlabeled: Any = -1,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C,
+            q=q,
+            n_neighbors=n_neighbors,
+            kind=kind,
+            weight=weight,
+            metric=metric,
+            normalized=normalized,
+            solver=solver,
+            solver_params=solver_params,
+            tol=tol,
+            unlabeled=unlabeled,
+        )
         self.eps = eps
-        self.q = q
-        self.n_neighbors = n_neighbors
-        self.kind = kind
-        self.weight = weight
-        self.metric = metric
-        self.normalized = normalized
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps))
@@ -215,18 +219,20 @@ class MKL(SpectrumClassifier):
         tol: float = 1e-6,
         unlabeled: Any = -1,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C=C,
+            q=q,
+            n_neighbors=n_neighbors,
+            kind=kind,
+            weight=weight,
+            metric=metric,
+            normalized=normalized,
+            solver=solver,
+            solver_params=solver_params,
+            tol=tol,
+            unlabeled=unlabeled,
+        )
         self.B = B
-        self.q = q
-        self.n_neighbors = n_neighbors
-        self.kind = kind
-        self.weight = weight
-        self.metric = metric
-        self.normalized = normalized
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.unlabeled = unlabeled
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
         return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False))

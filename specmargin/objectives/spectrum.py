@@ -50,18 +50,40 @@ class SpectrumPoint(NamedTuple):
     b: float
 
 
-def _labeled_rows(spectrum: Spectrum, labels: Labels) -> FloatArray:
-    """Return sqrt(n) U at the labelled samples, after checking that the two belong together."""
-    n = spectrum.eigenvectors.shape[0]
-    if not labels.is_binary:
-        raise ValueError("spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes.")
-    if labels.n_samples != n:
-        raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
-    return np.sqrt(n) * spectrum.eigenvectors[labels.labeled]
+class _OverSpectrum:
+    """What the objectives over a spectrum share: the labelled rows and the cone."""
+
+    spectrum: Spectrum
+    labels: Labels
+    order: bool
+    ties: bool
+
+    @cached_property
+    def U(self) -> FloatArray:
+        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
+        n, labels = self.spectrum.n_samples, self.labels
+        if not labels.is_binary:
+            raise ValueError(
+                "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
+            )
+        if labels.n_samples != n:
+            raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
+        return np.sqrt(n) * self.spectrum.eigenvectors[labels.labeled]
+
+    @property
+    def q(self) -> int:
+        """Number of eigenvectors."""
+        return self.spectrum.q
+
+    @cached_property
+    def cone(self) -> SpectrumCone:
+        """The admissible spectra."""
+        ends = self.spectrum.block_ends() if self.ties and self.order else None
+        return SpectrumCone(self.q, self.order, ends)
 
 
 @dataclass(frozen=True, eq=False)
-class SpectrumMargin:
+class SpectrumMargin(_OverSpectrum):
     """Large absolute or relative margin, jointly over the classifier and the spectrum.
 
     Parameters
@@ -108,8 +130,7 @@ class SpectrumMargin:
     ties: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_U", _labeled_rows(self.spectrum, self.labels))
-        _ = self.loss  # validates C and B
+        _ = self.U, self.loss  # which check labels, C and B
         total = float(self.cone.c.sum())
         if not (np.isfinite(self.eps) and self.eps >= 0):
             raise ValueError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
@@ -118,23 +139,6 @@ class SpectrumMargin:
                 f"eps={self.eps!r} is too large for q={self.q}: the least drops alone sum to eps * {total:.0f} = "
                 f"{self.eps * total:.3g}, but the spectrum sums to 1. Take eps below {1 / total:.1e}, or 0."
             )
-
-    @property
-    def U(self) -> FloatArray:
-        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
-        rows: FloatArray = self.__dict__["_U"]
-        return rows
-
-    @property
-    def q(self) -> int:
-        """Number of eigenvectors."""
-        return int(self.spectrum.eigenvectors.shape[1])
-
-    @cached_property
-    def cone(self) -> SpectrumCone:
-        """The admissible spectra."""
-        ends = self.spectrum.block_ends() if self.ties and self.order else None
-        return SpectrumCone(self.q, self.order, ends)
 
     @cached_property
     def loss(self) -> RelativeMargin:
@@ -235,7 +239,7 @@ class SpectrumMargin:
 
 
 @dataclass(frozen=True, eq=False)
-class Alignment:
+class Alignment(_OverSpectrum):
     r"""Alignment of the kernel of a spectrum with the labels (eq. 2 of the spectrum paper).
 
     With a_j = (ubar_j'y)^2 and the elementwise square M = (Ubar'Ubar)^2 the alignment of delta is
@@ -279,30 +283,12 @@ class Alignment:
     ties: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_U", _labeled_rows(self.spectrum, self.labels))
         scale = float((self.U**2).sum()) * self.labels.n_labeled
         if not self.a.max() > 1e-24 * scale:
             raise ValueError(
                 f"none of the q={self.q} eigenvectors correlates with the {self.labels.n_labeled} labels, so that the "
                 "alignment is undefined; take more eigenvectors, more labels or another graph."
             )
-
-    @property
-    def U(self) -> FloatArray:
-        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
-        rows: FloatArray = self.__dict__["_U"]
-        return rows
-
-    @property
-    def q(self) -> int:
-        """Number of eigenvectors."""
-        return int(self.spectrum.eigenvectors.shape[1])
-
-    @cached_property
-    def cone(self) -> SpectrumCone:
-        """The admissible spectra."""
-        ends = self.spectrum.block_ends() if self.ties and self.order else None
-        return SpectrumCone(self.q, self.order, ends)
 
     @cached_property
     def a(self) -> FloatArray:
