@@ -66,7 +66,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     beta = cp.Variable(len(y), name="beta")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
     # G scales with 1/gamma_A as long as the ratio of the gammas stays: DPP needs the quotient as a parameter.
-    shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True)
+    shrink = cp.CallbackParam(lambda: obj.gamma_A / gamma_A.value, nonneg=True, name="shrink")
     Q = cp.psd_wrap(y[:, None] * (G / 2) * y)
     constraints: dict[str, Any] = {}
     if obj.fit_intercept:

@@ -278,9 +278,9 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     else:
         # The lines through the corners t = B, 1, -B of the loss; below B = 1 the middle corner is gone.
         h = variables["h"] = cp.Variable(len(y), name="h")
-        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True)
-        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True)
-        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True)
+        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
+        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
+        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
         lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)

@@ -128,3 +128,12 @@ def test_pickling_keeps_everything(moons, method):
     again = pickle.loads(pickle.dumps(fitted))
     np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
     assert repr(again.result_) == repr(fitted.result_)
+
+
+def test_duplicates_and_full_labels_simply_work(moons, method):
+    X, y_true, y = moons
+    full = method.fit(X, y_true)  # more labels than eigenvectors
+    assert full.result_.certificate.is_optimal(1e-6)
+    twice = clone(method).set_params(n_neighbors=12).fit(np.concatenate([X, X]), np.concatenate([y, y]))
+    assert twice.result_.certificate.is_optimal(1e-6)
+    np.testing.assert_allclose(twice.decision_function(X), (twice.scores_[:120] + twice.scores_[120:]) / 2, atol=1e-12)
