@@ -211,16 +211,26 @@ def _attempt(
             problem.solve(solver=name, **solver_params)
     except cp.SolverError as error:
         return replace(answer, message=f"failed ({error})", seconds=time.perf_counter() - start)
+    except TypeError as error:
+        if not solver_params:
+            raise
+        raise TypeError(
+            f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
+            "parameters that each of them takes."
+        ) from error
     said = str(problem.status)
     status = _STATUS.get(said, Status.FAILED)
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
     answer = replace(answer, status=status, message=said, n_iter=n_iter)
-    if status.has_solution and all(variable.value is not None for variable in problem.variables()):
+    if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
         if built.missing():
             raise ValueError(
                 f"{built.name} was solved without its constraints {built.missing()}, from whose multipliers the answer "
                 "is read. Put them back; to relax a bound, assign a large value to its parameter."
             )
+        duals = built.duals()
+        if not all(_is_finite(multipliers) for multipliers in duals.values()):
+            return replace(answer, status=Status.FAILED, message=f"failed ({said}, multipliers are not finite)")
         recovered = built.recover(objective)
         if recovered.certificate.is_optimal(tol):
             status = Status.OPTIMAL
@@ -231,13 +241,17 @@ def _attempt(
             answer,
             status=status,
             variables={**raw, **recovered.variables},
-            duals=built.duals(),
+            duals=duals,
             certificate=recovered.certificate,
             message=f"{said}, relative gap {recovered.certificate.relative_gap:.1e}",
         )
     elif status.has_solution:
-        answer = replace(answer, status=Status.FAILED)
+        answer = replace(answer, status=Status.FAILED, message=f"failed ({said}, values are missing or not finite)")
     return replace(answer, seconds=time.perf_counter() - start)
+
+
+def _is_finite(value: Any) -> bool:
+    return value is not None and bool(np.isfinite(value).all())
 
 
 def _version(name: str) -> str:

@@ -204,6 +204,33 @@ def test_no_fallback_when_the_first_is_certified(svm):
     assert len(solve(svm, ("CLARABEL", "SCS")).attempts) == 1
 
 
+@pytest.mark.parametrize("part", ["values", "multipliers"])
+def test_numbers_that_are_not_finite_are_a_failure_and_no_answer(svm, monkeypatch, part):
+    """ECOS has been seen to return NaN and to call it inaccurate."""
+    genuine = cp.Problem.solve
+
+    def spoils(self, *args, **options):
+        value = genuine(self, *args, **options)
+        if part == "values":
+            self.variables()[0].save_value(np.full(self.variables()[0].shape, np.nan))
+        else:
+            self.constraints[1].dual_variables[0].save_value(np.full(self.constraints[1].shape, np.nan))
+        return value
+
+    monkeypatch.setattr(cp.Problem, "solve", spoils)
+    result = solve(svm)
+    assert result.status is Status.FAILED
+    assert not result.variables
+    assert "not finite" in result.message
+    with pytest.raises(SolverError, match="not finite"):
+        solve(svm, check=True)
+
+
+def test_a_parameter_that_a_solver_does_not_take_is_named(svm):
+    with pytest.raises(TypeError, match=r"CLARABEL does not take all of \{'max_iters': 5\}"):
+        solve(svm, ("ECOS", "CLARABEL"), tol=0.0, max_iters=5)
+
+
 def test_all_fail(svm, monkeypatch):
     failing(monkeypatch, "CLARABEL", "ECOS")
     result = solve(svm, ("CLARABEL", "ECOS"))
