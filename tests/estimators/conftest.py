@@ -18,6 +18,6 @@ def blobs():
     """Three Gaussian blobs, 40 samples each, 3 labels per class."""
     rng = np.random.default_rng(5)
     centres = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]])
-    X = np.concatenate([centre + 0.7 * rng.standard_normal((40, 2)) for centre in centres])
+    X = np.concatenate([centre + 1.1 * rng.standard_normal((40, 2)) for centre in centres])
     y_true = np.repeat(["a", "b", "c"], 40)
     return X, y_true, sm.hide_labels(y_true, per_class=3, unlabeled="?", random_state=1)
