@@ -72,7 +72,7 @@ class SpectrumClassifier(SemiSupervisedClassifier):
         """Solve a CVXPY problem by the solvers that were asked for."""
         from specmargin import problems
 
-        order = ("CLARABEL", "ECOS") if self.solver == "auto" else self.solver
+        order = problems.default_solvers() if self.solver == "auto" else self.solver
         return problems.solve(built, order, tol=self.tol, check=True, **dict(self.solver_params or {}))
 
     def _joint(self, objective: SpectrumMargin) -> SolveResult:

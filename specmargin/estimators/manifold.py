@@ -186,7 +186,7 @@ class LapSVM(SemiSupervisedClassifier):
             return solvers.factorized(objective, tol=self.tol, **params)
         from specmargin import problems
 
-        order = ("CLARABEL", "ECOS") if self.solver == "dual" else self.solver
+        order = problems.default_solvers() if self.solver == "dual" else self.solver
         return problems.solve(problems.lapsvm_dual(objective), order, tol=self.tol, check=True, **params)
 
     def _decision(self, X: Matrix) -> FloatArray:

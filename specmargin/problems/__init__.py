@@ -4,7 +4,7 @@ A builder takes an objective and returns a `BuiltProblem` with named variables, 
 constraints; `solve` solves it and has the objective certify the answer.
 """
 
-from specmargin.problems.base import BuiltProblem, Recovered, solve
+from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.kta import kta
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal
@@ -17,6 +17,7 @@ __all__ = [
     "Recovered",
     "as_cvxpy",
     "conjugate_as_cvxpy",
+    "default_solvers",
     "kta",
     "lapsvm_dual",
     "lapsvm_primal",

@@ -23,7 +23,7 @@ from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstall
 from specmargin.results import Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["BuiltProblem", "Recovered", "solve"]
+__all__ = ["BuiltProblem", "Recovered", "default_solvers", "solve"]
 
 Constraint = Any
 
@@ -181,6 +181,19 @@ def solve(
     return best
 
 
+def default_solvers() -> tuple[str, ...]:
+    """Return the order of solvers that the estimators use when none is named: Clarabel, then ECOS if installed.
+
+    ECOS has no wheels for Python 3.13 and later.
+
+    Examples
+    --------
+    >>> default_solvers()[0]
+    'CLARABEL'
+    """
+    return tuple(name for name in ("CLARABEL", "ECOS") if name in cp.installed_solvers())
+
+
 def _require(name: str) -> None:
     installed = cp.installed_solvers()
     if not isinstance(name, str) or name.upper() not in installed:
@@ -275,6 +288,6 @@ def _error(result: SolveResult) -> SolverError:
         )
     return SolverError(
         f"{result.problem} was not solved ({tried}). Try another solver or an order of them, e.g. "
-        "solver=('CLARABEL', 'ECOS'), a larger max_iter, or features of a common scale.",
+        "solver=('CLARABEL', 'SCS'), a larger max_iter, or features of a common scale.",
         result,
     )

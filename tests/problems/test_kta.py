@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
+import specmargin as sm
 from specmargin.objectives import Alignment
 from specmargin.problems import kta, solve
 from specmargin.results import Status
 
 kinds = pytest.mark.parametrize("kind", ["simple", "tied", "split"])
 orders = pytest.mark.parametrize("order", [True, False], ids=["ordered", "unordered"])
-solvers = pytest.mark.parametrize("solver", ["CLARABEL", "ECOS", "OSQP"])
+solvers = pytest.mark.parametrize("solver", [*sm.problems.default_solvers(), "OSQP"])
 
 
 def by_least_squares(obj):
@@ -26,7 +27,7 @@ def by_least_squares(obj):
 
 @kinds
 @orders
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+@pytest.mark.parametrize("solver", sm.problems.default_solvers())
 def test_it_is_nonnegative_least_squares(kind, order, solver, spectrum_data):
     obj = Alignment(*spectrum_data(kind, l=12), order=order)
     result = solve(kta(obj), solver)
@@ -105,7 +106,7 @@ def test_solvers_agree(solver, spectrum_data):
 
 
 def test_an_interrupted_solver_still_leaves_a_spectrum(spectrum_data):
-    result = solve(kta(Alignment(*spectrum_data())), "ECOS", max_iters=0)
+    result = solve(kta(Alignment(*spectrum_data())), "CLARABEL", max_iter=1)
     assert result.status in (Status.MAX_ITER, Status.OPTIMAL_INACCURATE)
     assert result.variables["delta"].sum() == pytest.approx(1.0)
     assert result.certificate.relative_gap > 1e-6

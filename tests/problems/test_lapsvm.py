@@ -10,7 +10,7 @@ import specmargin as sm
 from specmargin.problems import lapsvm_dual, lapsvm_primal, solve
 
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
-solvers = pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+solvers = pytest.mark.parametrize("solver", sm.problems.default_solvers())
 builders = pytest.mark.parametrize("build", [lapsvm_dual, lapsvm_primal])
 CASES = {
     "plain": {},

@@ -12,7 +12,7 @@ from specmargin.objectives import RMM
 from specmargin.problems import rmm, solve
 from specmargin.results import Status
 
-solvers = pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+solvers = pytest.mark.parametrize("solver", sm.problems.default_solvers())
 
 
 def literal_primal(K, labels, C, B):

@@ -34,7 +34,7 @@ def objective(data, method="STORM", C=5.0, **options):
 @methods
 @kinds
 @pytest.mark.parametrize("eps", [0.0, 1e-4])
-@pytest.mark.parametrize("solver", ["CLARABEL", "ECOS"])
+@pytest.mark.parametrize("solver", sm.problems.default_solvers())
 def test_forms_agree(method, kind, eps, solver, spectrum_data):
     obj = objective(spectrum_data(kind), method, eps=eps)
     results = {form: solve(storm(obj, form), solver) for form in FORMS}
@@ -134,7 +134,7 @@ def literal_primal(obj):
 def test_eq_7_as_it_stands(method, eps, spectrum_data, tight):
     obj = objective(spectrum_data(), method, eps=eps)
     problem = literal_primal(obj)
-    problem.solve(solver="ECOS", **tight["ECOS"])
+    problem.solve(solver="CLARABEL", **tight["CLARABEL"])
     assert solve(storm(obj)).certificate.primal_objective == pytest.approx(problem.value, rel=1e-6)
 
 
@@ -149,7 +149,7 @@ def test_without_an_order_it_is_the_group_lasso_form_of_kernel_learning(B, spect
     lasso = cp.Problem(
         cp.Minimize(0.5 * cp.square(cp.norm1(v)) + obj.C * cp.sum(xi)), [cp.multiply(y, f) >= 1 - xi, *bounds]
     )
-    lasso.solve(solver="ECOS", **tight["ECOS"])
+    lasso.solve(solver="CLARABEL", **tight["CLARABEL"])
     result = solve(mkl(obj))
     assert result.certificate.primal_objective == pytest.approx(lasso.value, rel=1e-6)
     np.testing.assert_allclose(result.variables["v"], v.value, atol=1e-4)
