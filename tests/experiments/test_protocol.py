@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from functools import reduce
 from itertools import product
+from operator import add
 
 import numpy as np
 import pytest
@@ -84,7 +86,8 @@ def test_equal_means_tie_whatever_the_order_of_the_splits():
         for p in "ab"
         for s in range(3)
     ]
-    assert sum(errors["a"]) > sum(errors["b"])
+    # Term by term: `sum` compensates from Python 3.12 on.
+    assert reduce(add, errors["a"]) > reduce(add, errors["b"])
     assert {row["parameters"] for row in select(rows, UnlabeledPoints(per="dataset"))} == {"a"}
 
 
