@@ -19,7 +19,7 @@ def _labels(truth, labeled):
 def manifold_data():
     """Return make(...) -> (K, L, labels); `parts` graph components, `copies` of every sample, `power` of L."""
 
-    def make(n=18, l=7, *, seed=0, parts=1, copies=1, normed=True):  # noqa: E741
+    def make(n=18, l=7, *, seed=0, parts=1, copies=1, normed=True):
         rng = np.random.default_rng(seed)
         X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
         truth = (X[:, 0] + 0.3 * rng.normal(size=n) > 0).astype(int)
@@ -37,7 +37,7 @@ def manifold_data():
 def spectrum_data():
     """Return make(kind, ...) -> (Spectrum, labels) on a graph with simple or tied eigenvalues or in two parts."""
 
-    def make(kind="simple", n=24, q=9, l=8, *, seed=0):  # noqa: E741
+    def make(kind="simple", n=24, q=9, l=8, *, seed=0):
         rng = np.random.default_rng(seed)
         if kind == "tied":
             W = nx.to_numpy_array(nx.cycle_graph(n))

@@ -306,7 +306,7 @@ def test_best_intercept_minimises_the_hinge_and_leaves_the_others_alone(manifold
 def test_means_and_sums_have_the_same_expansion(name, manifold_data):
     """gamma_A = l gamma_A', gamma_I = l gamma_I' / (l + u)^2: the other paper's form, divided by l, is this one."""
     K, L, labels = manifold_data()
-    l, n = labels.n_labeled, len(K)  # noqa: E741
+    l, n = labels.n_labeled, len(K)
     gamma_A, gamma_I = 0.02, 8.0
     alpha, b = cp.Variable(n), cp.Variable()
     t = cp.multiply(labels.sign, K[labels.labeled] @ alpha + b)

@@ -42,7 +42,7 @@ def test_it_is_nonnegative_least_squares(kind, order, solver, spectrum_data):
 def test_it_is_the_projected_qp(kind, order, spectrum_data, tight):
     """min 1/2 d'M d - a'd over the cone, the order spelled out in delta, then the sum is set to one."""
     obj = Alignment(*spectrum_data(kind, l=12), order=order)
-    delta, l = cp.Variable(obj.q), obj.labels.n_labeled  # noqa: E741
+    delta, l = cp.Variable(obj.q), obj.labels.n_labeled
     constraints = [delta >= 0]
     if order:
         constraints += [delta[j] >= delta[j + 1] for j in range(1, obj.q - 1)]

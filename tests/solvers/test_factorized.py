@@ -21,7 +21,7 @@ losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 
-def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):  # noqa: E741
+def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):
     """A radial kernel, the Laplacian of the six nearest neighbours, labels; l = 2 is one of each class."""
     rng = np.random.default_rng(seed)
     X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
@@ -63,7 +63,7 @@ def by_cvxpy(obj):
 @losses
 @intercepts
 @pytest.mark.parametrize("l", [2, 10, 40])
-def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):  # noqa: E741
+def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):
     obj = objective(data(40, l), loss, fit_intercept=fit_intercept)
     result = factorized(obj)
     value, f = by_cvxpy(obj)
@@ -77,7 +77,7 @@ def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):  # noqa: E7
 @pytest.mark.parametrize("l", [2, 6, 60])
 @pytest.mark.parametrize("gamma_A", [1e-6, 1e-2, 1.0])
 @pytest.mark.parametrize("gamma_I", [0.0, 1e-2, 1.0, 100.0])
-def test_gap_is_closed_over_the_whole_range_of_gammas(loss, fit_intercept, l, gamma_A, gamma_I):  # noqa: E741
+def test_gap_is_closed_over_the_whole_range_of_gammas(loss, fit_intercept, l, gamma_A, gamma_I):
     result = factorized(objective(data(60, l), loss, gamma_A, gamma_I, fit_intercept=fit_intercept))
     assert -1e-12 < result.certificate.relative_gap <= 1e-9
     assert result.status is Status.OPTIMAL
@@ -100,7 +100,7 @@ def test_duplicates_make_no_difference(loss, fit_intercept, gamma_A, gamma_I):
 @pytest.mark.parametrize("copies", [1, 2])
 def test_gap_of_a_dominant_graph_on_a_nearly_singular_kernel(loss, width, copies):
     """gamma_I / gamma_A = 1e8 and cond(S) = 1e10: a plain inverse of S, or a bound that knows K only, stops at 1e-7."""
-    for l in (2, 6, 60):  # noqa: E741
+    for l in (2, 6, 60):
         result = factorized(objective(data(60, l, width=width, copies=copies), loss, 1e-6, 100.0))
         assert -1e-12 < result.certificate.relative_gap <= 1e-9
 
@@ -217,7 +217,7 @@ def test_newton_takes_a_handful_of_steps(fit_intercept):
     """The papers' sizes of gammas; interpolating noisy labels (gamma_I = 0 and a tiny gamma_A) takes more."""
     steps = []
     for seed in range(5):
-        for l in (6, 20, 60):  # noqa: E741
+        for l in (6, 20, 60):
             for gammas in ((1e-6, 1e-2), (1e-6, 1.0), (1e-2, 1.0), (1.0, 1.0), (0.1, 0.0)):
                 result = factorized(
                     objective(data(60, l, seed=seed), "squared_hinge", *gammas, fit_intercept=fit_intercept)
@@ -239,7 +239,7 @@ def test_newton_ends_exactly_even_where_the_active_set_wanders():
 
 @pytest.mark.parametrize("gammas", [(1e-6, 0.0), (1e-6, 1.0), (1e-2, 1.0), (1.0, 0.0)])
 def test_interior_point_takes_few_steps(gammas):
-    for l in (2, 20, 60):  # noqa: E741
+    for l in (2, 20, 60):
         result = factorized(objective(data(60, l), "hinge", *gammas))
         assert 0 < result.n_iter <= 30
         gaps = result.history["gap"]
@@ -277,3 +277,17 @@ class Other(Hinge):
 def test_unknown_loss_is_refused():
     with pytest.raises(ValueError, match="no factorised solver for the loss 'other'; use hinge"):
         factorized(objective(data(), Other()))
+
+
+def test_a_gap_that_grows_at_first_does_not_end_the_interior_point():
+    """One positive among fifty digits: the start is far from dual feasible, and the gap grows before it falls."""
+    from sklearn.datasets import load_digits
+
+    X, digits = load_digits(return_X_y=True)
+    drawn = np.random.default_rng(9).choice(600, 50, replace=False)
+    labels = sm.encode_labels((digits[drawn] == 4).astype(int))
+    assert (labels.sign > 0).sum() == 1
+    K = sm.kernels.gram(X[drawn], gamma=1 / (2 * 20.0**2))
+    result = factorized(LapSVM(K, None, labels, gamma_A=1.0))
+    assert np.diff(result.history["gap"]).max() > 0
+    assert result.certificate.is_optimal(1e-9)
