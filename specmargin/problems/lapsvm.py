@@ -78,17 +78,18 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
 
     def recover(current: LapSVM) -> Recovered:
-        G, X = current.reduction.G, current.reduction.X
+        reduction = current.reduction
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
         if loss.name == "hinge":
             f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
-            expansions.append(expansion_of(G, f - b, theta / 2))
-        points = [(X @ v, current.best_intercept(X @ v, b)) for v in expansions]
+            expansions.append(expansion_of(reduction.G, f - b, theta / 2))
+        exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
+        points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
         alpha, b = min(points, key=lambda point: current.value(*point))
         variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, y * beta.value, a=X @ (theta / 2)))
+        return Recovered(variables, current.certificate(alpha, b, y * beta.value, a=exact))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A
