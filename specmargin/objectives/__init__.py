@@ -4,14 +4,17 @@ An objective knows its value, its dual bound and the certificate of a candidate.
 into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
 """
 
-from specmargin.objectives.cone import SpectrumCone
+from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.manifold import LapSVM, Reduction
 from specmargin.objectives.margin import RMM, RelativeMargin
 from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
 
 __all__ = [
     "Alignment",
+    "Cone",
+    "FixedSpectrum",
     "LapSVM",
+    "ProductCone",
     "RMM",
     "Reduction",
     "RelativeMargin",

@@ -9,23 +9,80 @@ of A are the extreme spectra (e_1 and the prefixes 2..i), ``c = A 1`` their trac
 are the cumulative sums that eq. 16 bounds by c tau. Without an order A is the identity and the family is that of
 multiple kernel learning. Equal eigenvalues are given equal weights (rows only where a block of ties ends):
 inside a block the eigenvectors are an arbitrary basis, and the answer must not depend on it.
+
+`SpectrumCone` is that family. Two more speak the same language, so that whatever is written for a `Cone` serves them:
+`FixedSpectrum` has one ray only (the classifier is then an SVM or a relative margin machine on a given kernel), and
+`ProductCone` sets families side by side (several graphs at once, each with an order of its own).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import isotonic_regression
 
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import FloatArray, IntArray, SparseArray
 
-__all__ = ["SpectrumCone"]
+__all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone"]
+
+
+class Cone(ABC):
+    """A family of spectra delta = A'kappa with kappa >= 0."""
+
+    q: int
+    """Number of eigenvectors."""
+
+    @property
+    @abstractmethod
+    def m(self) -> int:
+        """Number of extreme rays, rows of A."""
+
+    @property
+    @abstractmethod
+    def c(self) -> FloatArray:
+        """Traces A 1 of the extreme spectra, (m,)."""
+
+    @abstractmethod
+    def sums(self, p: FloatArray) -> FloatArray:
+        """Return A p, along the first axis: (q, ...) to (m, ...)."""
+
+    @abstractmethod
+    def weights(self, kappa: FloatArray) -> FloatArray:
+        """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
+
+    @abstractmethod
+    def drops(self, delta: FloatArray) -> FloatArray:
+        """Return the kappa of a spectrum, negative ones set to zero; on the cone `weights` undoes it."""
+
+    @abstractmethod
+    def reach(self, v: FloatArray) -> FloatArray:
+        """Return the spectrum that minimises sum_j v_j^2 / delta_j for its own sum, not scaled."""
+
+    @abstractmethod
+    def chain(self) -> tuple[SparseArray, SparseArray]:
+        """Return sparse (m, m) and (m, q) matrices with ``first @ S = second @ p`` exactly where S = A p."""
+
+    def best_for(self, v: FloatArray) -> FloatArray:
+        """Return the spectrum of sum one that minimises sum_j v_j^2 / delta_j, in closed form.
+
+        Without an order delta_j is proportional to |v_j|; an order replaces v_j^2 by its nonincreasing isotonic
+        regression, blocks of ties by their mean.
+        """
+        delta = self.reach(v)
+        total = float(delta.sum())
+        return delta / total if total > 0 else self.weights(np.full(self.m, 1.0 / self.c.sum()))
+
+    def matrix(self) -> FloatArray:
+        """Return A, (m, q), for small problems and for CVXPY."""
+        return self.sums(np.eye(self.q))
 
 
 @dataclass(frozen=True, eq=False)
-class SpectrumCone:
+class SpectrumCone(Cone):
     """The spectra that are nonnegative and, unless told otherwise, nonincreasing from the second weight on.
 
     Parameters
@@ -92,26 +149,146 @@ class SpectrumCone:
         ends = self.block_ends
         return np.maximum(np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]]), 0.0)
 
-    def best_for(self, v: FloatArray) -> FloatArray:
-        """Return the spectrum of sum one that minimises sum_j v_j^2 / delta_j, in closed form.
-
-        Without an order delta_j is proportional to |v_j|; an order replaces v_j^2 by its nonincreasing isotonic
-        regression, blocks of ties by their mean.
-        """
-        squares = v**2
+    def reach(self, v: FloatArray) -> FloatArray:
+        """Return the spectrum, not scaled, that minimises sum_j v_j^2 / delta_j for its sum."""
         if not self.order:
-            delta = np.sqrt(squares)
-        else:
-            sizes = np.diff(np.concatenate([[0], self.block_ends])).astype(float)
-            means = np.diff(self.sums(squares)[1:], prepend=0.0) / sizes
-            if len(means):
-                pooled = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x
-            else:
-                pooled = means
-            delta = np.concatenate([[abs(v[0])], np.repeat(np.sqrt(pooled), sizes.astype(int))])
-        total = float(delta.sum())
-        return delta / total if total > 0 else self.weights(np.full(self.m, 1.0 / self.c.sum()))
+            return np.abs(v)
+        squares = v**2
+        sizes = np.diff(np.concatenate([[0], self.block_ends])).astype(float)
+        means = np.diff(self.sums(squares)[1:], prepend=0.0) / sizes
+        if len(means):
+            means = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x
+        return np.concatenate([[abs(v[0])], np.repeat(np.sqrt(means), sizes.astype(int))])
 
-    def matrix(self) -> FloatArray:
-        """Return A, (m, q), for small problems and for CVXPY."""
-        return self.sums(np.eye(self.q))
+    def chain(self) -> tuple[SparseArray, SparseArray]:
+        """Return sparse (m, m) and (m, q) matrices with ``first @ S = second @ p`` exactly where S = A p.
+
+        The first takes differences of consecutive sums: A itself has q^2 / 2 entries, these two have 2q.
+        """
+        if not self.order:
+            return sp.eye_array(self.q, format="csr"), sp.eye_array(self.q, format="csr")
+        block = np.searchsorted(self.block_ends, np.arange(1, self.q)) + 1
+        gather = sp.csr_array((np.ones(self.q), (np.append(0, block), np.arange(self.q))), shape=(self.m, self.q))
+        below = np.concatenate([[0.0], -np.ones(max(0, self.m - 2))])[: self.m - 1]
+        return sp.diags_array([np.ones(self.m), below], offsets=[0, -1], format="csr"), gather
+
+
+@dataclass(frozen=True, eq=False)
+class FixedSpectrum(Cone):
+    """One spectrum and its multiples: the family of a given kernel.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (q,)
+        Nonnegative weights; they are scaled to sum one.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, or if all are zero.
+
+    Examples
+    --------
+    >>> cone = FixedSpectrum(np.array([0.0, 3.0, 1.0]))
+    >>> cone.weights(np.array([1.0])).tolist(), cone.c.tolist()
+    ([0.0, 0.75, 0.25], [1.0])
+    """
+
+    delta: FloatArray
+    q: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        delta = np.asarray(self.delta, dtype=float)
+        if delta.ndim != 1 or not np.isfinite(delta).all() or (delta < 0).any() or not delta.any():
+            raise ValueError(f"delta={self.delta!r} must be finite weights >= 0, one per eigenvector, not all zero.")
+        object.__setattr__(self, "delta", delta / delta.sum())
+        object.__setattr__(self, "q", len(delta))
+
+    @property
+    def m(self) -> int:
+        """Number of extreme rays: one."""
+        return 1
+
+    @property
+    def c(self) -> FloatArray:
+        """Trace of the ray."""
+        return np.ones(1)
+
+    def sums(self, p: FloatArray) -> FloatArray:
+        """Return A p = delta'p, (1, ...)."""
+        return (self.delta @ p)[None]
+
+    def weights(self, kappa: FloatArray) -> FloatArray:
+        """Return kappa delta."""
+        return np.multiply.outer(self.delta, kappa[0])
+
+    def drops(self, delta: FloatArray) -> FloatArray:
+        """Return the factor by which delta is the ray."""
+        return np.array([max(float(delta.sum()), 0.0)])
+
+    def reach(self, v: FloatArray) -> FloatArray:
+        """Return the ray itself."""
+        return self.delta
+
+    def chain(self) -> tuple[SparseArray, SparseArray]:
+        """Return 1 and delta'."""
+        return sp.csr_array([[1.0]]), sp.csr_array(self.delta[None])
+
+
+@dataclass(frozen=True, eq=False)
+class ProductCone(Cone):
+    """Several families side by side: delta is the concatenation of their spectra, with one trace for all.
+
+    Parameters
+    ----------
+    parts : tuple of Cone
+        At least one.
+
+    Examples
+    --------
+    >>> cone = ProductCone((SpectrumCone(3), SpectrumCone(2)))
+    >>> cone.sums(np.arange(5.0)).tolist(), cone.c.tolist()
+    ([0.0, 1.0, 3.0, 3.0, 4.0], [1.0, 1.0, 2.0, 1.0, 1.0])
+    """
+
+    parts: tuple[Cone, ...]
+    q: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", sum(part.q for part in self.parts))
+
+    @cached_property
+    def m(self) -> int:
+        """Number of extreme rays of all parts."""
+        return sum(part.m for part in self.parts)
+
+    @cached_property
+    def c(self) -> FloatArray:
+        """Traces of the extreme spectra, (m,)."""
+        return np.concatenate([part.c for part in self.parts])
+
+    def sums(self, p: FloatArray) -> FloatArray:
+        """Return A p, along the first axis: (q, ...) to (m, ...)."""
+        return np.concatenate([part.sums(piece) for part, piece in zip(self.parts, self.split(p), strict=True)])
+
+    def weights(self, kappa: FloatArray) -> FloatArray:
+        """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
+        pieces = np.split(kappa, np.cumsum([part.m for part in self.parts])[:-1])
+        return np.concatenate([part.weights(piece) for part, piece in zip(self.parts, pieces, strict=True)])
+
+    def drops(self, delta: FloatArray) -> FloatArray:
+        """Return the drops of every part."""
+        return np.concatenate([part.drops(piece) for part, piece in zip(self.parts, self.split(delta), strict=True)])
+
+    def reach(self, v: FloatArray) -> FloatArray:
+        """Return the best spectra of the parts, whose sums are then the best shares of the trace, too."""
+        return np.concatenate([part.reach(piece) for part, piece in zip(self.parts, self.split(v), strict=True)])
+
+    def chain(self) -> tuple[SparseArray, SparseArray]:
+        """Return the block-diagonal matrices of the parts' chains."""
+        chains, gathers = zip(*(part.chain() for part in self.parts), strict=True)
+        return sp.block_diag(chains, format="csr"), sp.block_diag(gathers, format="csr")
+
+    def split(self, delta: FloatArray) -> list[FloatArray]:
+        """Cut along the first axis into the parts' pieces."""
+        return np.split(delta, np.cumsum([part.q for part in self.parts])[:-1])

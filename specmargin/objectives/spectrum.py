@@ -24,6 +24,7 @@ delta = A'(kappa + eps) and with v = delta z a feasible point above. `certificat
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -31,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specmargin.labels import Labels
-from specmargin.objectives.cone import SpectrumCone
+from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.margin import RelativeMargin
 from specmargin.results import Certificate
 from specmargin.spectra import Spectrum
@@ -53,33 +54,45 @@ class SpectrumPoint(NamedTuple):
 class _OverSpectrum:
     """What the objectives over a spectrum share: the labelled rows and the cone."""
 
-    spectrum: Spectrum
+    spectrum: Spectrum | Sequence[Spectrum]
     labels: Labels
     order: bool
     ties: bool
 
     @cached_property
+    def spectra(self) -> tuple[Spectrum, ...]:
+        """The spectrum, or those of all graphs."""
+        spectra = (self.spectrum,) if isinstance(self.spectrum, Spectrum) else tuple(self.spectrum)
+        if not spectra or len({spectrum.n_samples for spectrum in spectra}) > 1:
+            sizes = [spectrum.n_samples for spectrum in spectra]
+            raise ValueError(f"several graphs must be over the same samples, but these have {sizes} nodes.")
+        return spectra
+
+    @cached_property
     def U(self) -> FloatArray:
-        """Labelled rows of sqrt(n) times the eigenvectors, (l, q)."""
-        n, labels = self.spectrum.n_samples, self.labels
+        """Labelled rows of sqrt(n) times the eigenvectors, (l, q); those of several graphs side by side."""
+        n, labels = self.spectra[0].n_samples, self.labels
         if not labels.is_binary:
             raise ValueError(
                 "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
             )
         if labels.n_samples != n:
             raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
-        return np.sqrt(n) * self.spectrum.eigenvectors[labels.labeled]
+        return np.sqrt(n) * np.hstack([spectrum.eigenvectors[labels.labeled] for spectrum in self.spectra])
 
     @property
     def q(self) -> int:
-        """Number of eigenvectors."""
-        return self.spectrum.q
+        """Number of eigenvectors, of all graphs together."""
+        return sum(spectrum.q for spectrum in self.spectra)
 
     @cached_property
-    def cone(self) -> SpectrumCone:
+    def cone(self) -> Cone:
         """The admissible spectra."""
-        ends = self.spectrum.block_ends() if self.ties and self.order else None
-        return SpectrumCone(self.q, self.order, ends)
+        parts = [
+            SpectrumCone(spectrum.q, self.order, spectrum.block_ends() if self.ties and self.order else None)
+            for spectrum in self.spectra
+        ]
+        return parts[0] if len(parts) == 1 else ProductCone(tuple(parts))
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +101,9 @@ class SpectrumMargin(_OverSpectrum):
 
     Parameters
     ----------
-    spectrum : Spectrum
-        The q lowest eigenpairs of a Laplacian of n samples.
+    spectrum : Spectrum or sequence of Spectrum
+        The q lowest eigenpairs of a Laplacian of n samples. Of several graphs over the same samples each keeps an
+        order of its own, and one problem shares the trace among them: delta is the concatenation of their spectra.
     labels : Labels
         Binary labels of these samples.
     C : float
@@ -103,11 +117,14 @@ class SpectrumMargin(_OverSpectrum):
         It fixes a share eps * sum(c) of the trace, which must stay below one.
     ties : bool, default True
         Whether equal eigenvalues get equal weights (ordered spectra only).
+    delta : ndarray of shape (q,), optional
+        Keep the spectrum at these weights, scaled to sum one: what is left to learn is an SVM or a relative margin
+        machine on the kernel U diag(delta) U'. `order`, `eps` and `ties` then play no part.
 
     Raises
     ------
     ValueError
-        For C <= 0, B < 0, eps < 0 or too large for q, or labels that do not match.
+        For C <= 0, B < 0, eps < 0 or too large for q, or labels, spectra or weights that do not match.
 
     Examples
     --------
@@ -121,16 +138,25 @@ class SpectrumMargin(_OverSpectrum):
     True
     """
 
-    spectrum: Spectrum
+    spectrum: Spectrum | Sequence[Spectrum]
     labels: Labels
     C: float = 1.0
     B: float = np.inf
     order: bool = True
     eps: float = 0.0
     ties: bool = True
+    delta: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        _ = self.U, self.loss  # which check labels, C and B
+        _ = self.U, self.loss  # which check spectra, labels, C and B
+        if self.delta is not None and np.shape(self.delta) != (self.q,):
+            raise ValueError(
+                f"delta has the shape {np.shape(self.delta)}; pass one weight per eigenvector, ({self.q},)."
+            )
+        if self.delta is not None and self.eps != 0:
+            raise ValueError(
+                f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
+            )
         total = float(self.cone.c.sum())
         if not (np.isfinite(self.eps) and self.eps >= 0):
             raise ValueError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
@@ -145,6 +171,11 @@ class SpectrumMargin(_OverSpectrum):
         """The loss of one sample."""
         return RelativeMargin(self.C, self.B)
 
+    @cached_property
+    def cone(self) -> Cone:
+        """The admissible spectra; one ray where `delta` is given."""
+        return super().cone if self.delta is None else FixedSpectrum(self.delta)
+
     @property
     def rho(self) -> float:
         """Share of the trace that eps leaves free."""
@@ -152,16 +183,19 @@ class SpectrumMargin(_OverSpectrum):
 
     @property
     def name(self) -> str:
-        """STORM, STOAM, MKL-R or MKL-S."""
+        """STORM, STOAM, MKL-R or MKL-S; RMM or SVM where the spectrum is given."""
         relative = np.isfinite(self.B)
+        if self.delta is not None:
+            return "RMM" if relative else "SVM"
         if self.order:
             return "STORM" if relative else "STOAM"
         return "MKL-R" if relative else "MKL-S"
 
     def decision(self, v: FloatArray, b: float) -> FloatArray:
         """Return f = sqrt(n) U v + b at all samples."""
-        U = self.spectrum.eigenvectors
-        return np.sqrt(len(U)) * (U @ v) + b
+        pieces = np.split(v, np.cumsum([spectrum.q for spectrum in self.spectra])[:-1])
+        parts = zip(self.spectra, pieces, strict=True)
+        return np.sqrt(self.labels.n_samples) * sum(spectrum.eigenvectors @ piece for spectrum, piece in parts) + b
 
     def value(self, v: FloatArray, b: float, delta: FloatArray) -> float:
         """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""
@@ -253,8 +287,8 @@ class Alignment(_OverSpectrum):
 
     Parameters
     ----------
-    spectrum : Spectrum
-        The q lowest eigenpairs of a Laplacian of n samples.
+    spectrum : Spectrum or sequence of Spectrum
+        The q lowest eigenpairs of a Laplacian of n samples, or those of several graphs.
     labels : Labels
         Binary labels of these samples.
     order, ties : bool, default True
@@ -277,7 +311,7 @@ class Alignment(_OverSpectrum):
     1.0
     """
 
-    spectrum: Spectrum
+    spectrum: Spectrum | Sequence[Spectrum]
     labels: Labels
     order: bool = True
     ties: bool = True

@@ -26,9 +26,8 @@ from typing import Any, Literal, TypeAlias
 
 import cvxpy as cp
 import numpy as np
-import scipy.sparse as sp
 
-from specmargin.objectives import SpectrumMargin
+from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import decisions_from_duals, expansion_of
 from specmargin.typing import FloatArray
@@ -63,7 +62,8 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
         See the module's docstring. Variables by form: ``alpha beta eta tau lam`` (literal, chained; lam is the
         paper's lambda), ``gamma h tau`` (compact), ``v b delta xi`` (primal). Constraint labels: ``balance``,
         ``box``, ``sums``, ``scores`` (z = Ubar'gamma), ``cones``, ``conjugate``; in the primal ``margin``,
-        ``upper``, ``lower``, ``order``, ``ties``, ``trace``, ``cones``. Parameters ``C`` and, where finite, ``B``.
+        ``upper``, ``lower``, ``order``, ``ties``, ``rays``, ``trace``, ``cones``. Parameters ``C`` and,
+        where finite, ``B``.
 
     Returns
     -------
@@ -211,9 +211,9 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
-    members = obj.cone.matrix() > 0
     constraints["sums"] = [
-        0.5 * cp.sum_squares(obj.U[:, members[r]].T @ gamma) <= obj.cone.c[r] * tau - lam[r] for r in range(obj.cone.m)
+        0.5 * cp.sum_squares((obj.U[:, row > 0] * np.sqrt(row[row > 0])).T @ gamma) <= obj.cone.c[r] * tau - lam[r]
+        for r, row in enumerate(obj.cone.matrix())
     ]
 
     def candidate(current: SpectrumMargin) -> _Candidate:
@@ -232,19 +232,15 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
     cone = obj.cone
     z = cp.Variable(obj.q, name="z")
     constraints: dict[str, Any] = {"scores": obj.U.T @ gamma - z == 0}
-    if not cone.order:
-        S = t = cp.Variable(obj.q, name="S")
-    elif cone.m == obj.q:
+    S = t = cp.Variable(cone.m, name="S")
+    if isinstance(cone, SpectrumCone) and cone.m == obj.q:
         # Every eigenvalue stands alone: the t are differences of consecutive sums, no variables of their own.
-        S = cp.Variable(cone.m, name="S")
-        t = S if cone.m <= 2 else cp.hstack([S[:2], cp.diff(S[1:])])
+        if cone.order and cone.m > 2:
+            t = cp.hstack([S[:2], cp.diff(S[1:])])
     else:
-        S, t = cp.Variable(cone.m, name="S"), cp.Variable(obj.q, name="t")
-        block = np.searchsorted(cone.block_ends, np.arange(1, obj.q)) + 1
-        gather = sp.csr_array((np.ones(obj.q), (np.append(0, block), np.arange(obj.q))), shape=(cone.m, obj.q))
-        chain = sp.eye_array(cone.m).tolil()
-        chain[np.arange(2, cone.m), np.arange(1, cone.m - 1)] = -1.0
-        constraints["chain"] = chain.tocsr() @ S - gather @ t == 0
+        t = cp.Variable(obj.q, name="t")
+        chain, gather = cone.chain()
+        constraints["chain"] = chain @ S - gather @ t == 0
     constraints["cones"] = cp.SOC(2 * t + 1, cp.vstack([2 * z, 2 * t - 1]), axis=0)
     return S, constraints
 
@@ -306,7 +302,10 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
     constraints: dict[str, Any] = {"margin": cp.multiply(y, f) + xi >= 1, "trace": cp.sum(delta) == 1}
     if B is not None:
         constraints["upper"], constraints["lower"] = f <= B, f >= -B
-    if cone.order:
+    if not isinstance(cone, SpectrumCone):
+        kappa = cp.Variable(cone.m, name="kappa")
+        constraints["order"], constraints["rays"] = kappa >= obj.eps, delta == cone.matrix().T @ kappa
+    elif cone.order:
         ends = cone.block_ends
         following = ends[:-1] + 1
         constraints["order"] = cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps

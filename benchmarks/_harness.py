@@ -1,0 +1,111 @@
+"""What the benchmarks share: timing of rival routes in turns, a record of goals, one thread.
+
+A benchmark measures *ratios of one run*: machines differ and drift, so two routes are timed alternately and the median
+of the paired ratios is quoted. `make bench` sets one thread before numpy is imported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from specmargin.experiments.provenance import collect
+
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One line of a report: what was measured, and the goal it is held against, if any."""
+
+    name: str
+    value: float
+    unit: str
+    goal: str
+    met: bool | None
+    note: str
+
+
+class Report:
+    """Lines that are printed as they come and kept in ``benchmarks/results/<name>.json``."""
+
+    def __init__(self, name: str, title: str) -> None:
+        self.name, self.title = name, title
+        self.lines: list[Measurement] = []
+        print(f"\n{title}\n{'-' * len(title)}", flush=True)
+
+    def add(
+        self,
+        name: str,
+        value: float,
+        unit: str = "x",
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        note: str = "",
+    ) -> None:
+        """Print and keep one line; with a goal, say whether it is met."""
+        goal, met = "", None
+        if at_least is not None:
+            goal, met = f">= {at_least:g}", bool(value >= at_least)
+        elif at_most is not None:
+            goal, met = f"<= {at_most:g}", bool(value <= at_most)
+        self.lines.append(Measurement(name, float(value), unit, goal, met, note))
+        verdict = "" if met is None else f"   goal {goal} {unit}: {'met' if met else 'NOT MET'}"
+        print(f"{name:<58s} {value:12.4g} {unit:<6s}{verdict}{'   ' + note if note else ''}", flush=True)
+
+    def write(self) -> Path:
+        """Write the lines with versions and machine."""
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{self.name}.json"
+        content = {"title": self.title, "lines": [asdict(line) for line in self.lines], "provenance": collect()}
+        path.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
+        return path
+
+
+def seconds(function: Callable[[], Any]) -> float:
+    """Return the wall time of one call."""
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def compare(routes: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True) -> dict[str, list[float]]:
+    """Time the routes in turns, A B C A B C ..., and return their seconds, round by round.
+
+    Parameters
+    ----------
+    routes : mapping of str to callable
+        What to time.
+    repeats : int, default 5
+        Rounds.
+    warm_up : bool, default True
+        One round that does not count.
+    """
+    if warm_up:
+        for function in routes.values():
+            function()
+    found: dict[str, list[float]] = {name: [] for name in routes}
+    for _ in range(repeats):
+        for name, function in routes.items():
+            found[name].append(seconds(function))
+    return found
+
+
+def ratio(times: Mapping[str, list[float]], numerator: str, denominator: str) -> float:
+    """Return the median of the ratios of seconds, round by round."""
+    return statistics.median(a / b for a, b in zip(times[numerator], times[denominator], strict=True))
+
+
+def options(description: str) -> argparse.Namespace:
+    """Parse the words that every benchmark understands."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--quick", action="store_true", help="small problems, few repeats: a look, not a record")
+    parser.add_argument("--data", type=Path, default=None, help="folder of the real data (else $SPECMARGIN_DATA)")
+    return parser.parse_args()
