@@ -15,7 +15,17 @@ from . import (
     solvers,
     spectra,
 )
-from .estimators import KTA, MKL, STOAM, STORM, LapSVM
+from .estimators import (
+    KTA,
+    MKL,
+    RMM,
+    STOAM,
+    STORM,
+    LapSVM,
+    SpectralGraphTransducer,
+    SpectralKernelSVM,
+    XuSpectralSVM,
+)
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -46,8 +56,12 @@ __all__ = [
     "LapSVM",
     "KTA",
     "MKL",
+    "RMM",
     "STOAM",
     "STORM",
+    "SpectralGraphTransducer",
+    "SpectralKernelSVM",
+    "XuSpectralSVM",
     # model selection
     "LabeledKFold",
     "labeled_accuracy",

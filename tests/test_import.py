@@ -32,7 +32,17 @@ MODULES = [
 NAMES = {
     "labels": ["encode_labels", "hide_labels"],
     "problems": ["solve"],
-    "estimators": ["LapSVM", "KTA", "MKL", "STOAM", "STORM"],
+    "estimators": [
+        "LapSVM",
+        "KTA",
+        "MKL",
+        "RMM",
+        "STOAM",
+        "STORM",
+        "SpectralGraphTransducer",
+        "SpectralKernelSVM",
+        "XuSpectralSVM",
+    ],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],

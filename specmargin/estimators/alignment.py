@@ -6,25 +6,21 @@ an absolute or a relative margin. The two steps have different criteria; `STORM`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Literal
+from dataclasses import dataclass
 
-import numpy as np
-
-from specmargin import objectives
+from specmargin import objectives, solvers
 from specmargin.estimators._base import unpacked
-from specmargin.estimators._spectrum import SpectrumClassifier, documented
+from specmargin.estimators._docs import documented
+from specmargin.estimators._spectrum import Answer, MarginClassifier
 from specmargin.labels import Labels
-from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum
-from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["KTA"]
 
 
 @documented
-class KTA(SpectrumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class KTA(MarginClassifier):
     """Kernel-target alignment: an ordered spectrum from the labels alone, then a classifier on its kernel.
 
     The spectrum maximises the alignment of the labelled kernel with yy' (eq. 2); an SVM (``margin="absolute"``, the
@@ -32,23 +28,23 @@ class KTA(SpectrumClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the classifier's loss per unit mean kernel diagonal, > 0.
-    margin : {"absolute", "relative"}, default "absolute"
-        SVM or relative margin machine.
-    B : float, default 1.5
-        Bound on the labelled decisions, with ``margin="relative"``.
+    <margin>
     <graph>
+    <solver>
 
     Attributes
     ----------
     <attributes>
+    <bound_>
     margin_result_ : SolveResult or tuple of SolveResult
         The classifier's; ``result_`` is the alignment's.
 
     Notes
     -----
     <notes>
+
+    Labels that no eigenvector correlates with, two twins of different classes for one, leave the alignment undefined:
+    a ValueError.
 
     References
     ----------
@@ -65,60 +61,16 @@ class KTA(SpectrumClassifier):
     ('maximize', True)
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        margin: Literal["absolute", "relative"] = "absolute",
-        B: float = 1.5,
-        q: int | None = None,
-        n_neighbors: int = 5,
-        kind: str = "symmetric",
-        weight: str = "binary",
-        metric: str = "euclidean",
-        normalized: bool = False,
-        solver: str | Sequence[str] = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-6,
-        unlabeled: Any = -1,
-    ) -> None:
-        super().__init__(
-            C=C,
-            q=q,
-            n_neighbors=n_neighbors,
-            kind=kind,
-            weight=weight,
-            metric=metric,
-            normalized=normalized,
-            solver=solver,
-            solver_params=solver_params,
-            tol=tol,
-            unlabeled=unlabeled,
-        )
-        self.margin = margin
-        self.B = B
+    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+        objective = objectives.Alignment(spectrum, labels)
+        if self.solver == "auto":
+            found = self._numpy(solvers.alignment, objective)
+        else:
+            from specmargin import problems
 
-    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
-        machines: list[SolveResult] = []
-        self._machines = machines
-        try:
-            scores, results = super()._fit(X, labels, graph)
-        finally:
-            del self._machines
-        self.margin_result_ = unpacked(machines)
-        return scores, results + machines
+            found = self._cvxpy(problems.kta(objective))
+        return Answer(found, *self._margin(spectrum, labels, found.variables["delta"]))
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        from specmargin import problems
-
-        if self.margin not in ("absolute", "relative"):
-            raise ValueError(f"margin={self.margin!r} must be 'absolute' (SVM) or 'relative' (RMM).")
-        alignment = objectives.Alignment(spectrum, labels)
-        found = self._cvxpy(problems.kta(alignment))
-        delta, U = found.variables["delta"], alignment.U
-        B = self.B if self.margin == "relative" else np.inf
-        machine = self._cvxpy(problems.rmm(objectives.RMM((U * delta) @ U.T, labels, C=self.C, B=B)))
-        self._machines.append(machine)
-        v, b = delta * (U.T @ machine.variables["gamma"]), machine.variables["b"]
-        f = np.sqrt(spectrum.n_samples) * (spectrum.eigenvectors @ v) + b
-        return replace(found, variables={**found.variables, "v": v, "b": b, "f": f})
+    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> None:
+        super()._record(spectra, answers)
+        self.margin_result_ = unpacked([answer.machine for answer in answers])

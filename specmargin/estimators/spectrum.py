@@ -7,22 +7,49 @@ the order of the eigenvalues, MKL without it. C is per unit mean kernel diagonal
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from specmargin import objectives
-from specmargin.estimators._spectrum import SpectrumClassifier, documented
+from specmargin import solvers
+from specmargin.estimators._bound import within_bound
+from specmargin.estimators._docs import documented
+from specmargin.estimators._spectrum import Answer, Spectra, SpectrumClassifier
 from specmargin.labels import Labels
+from specmargin.objectives import SpectrumMargin
 from specmargin.results import SolveResult
-from specmargin.spectra import Spectrum
 
 __all__ = ["MKL", "STOAM", "STORM"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
+class _JointClassifier(SpectrumClassifier):
+    """Spectrum and classifier in one problem, over one graph or several."""
+
+    _several_graphs: ClassVar[bool] = True
+    _order: ClassVar[bool] = True
+
+    def _objective(self, spectrum: Spectra, labels: Labels, bound: float) -> SpectrumMargin:
+        eps = getattr(self, "eps", 0.0)
+        return SpectrumMargin(spectrum, labels, C=self.C, B=bound, order=self._order, eps=eps)
+
+    def _solve(self, spectrum: Spectra, labels: Labels) -> Answer:
+        def solve(bound: float) -> SolveResult:
+            objective = self._objective(spectrum, labels, bound)
+            if self.solver == "auto":
+                return self._numpy(solvers.spectrum_margin, objective)
+            from specmargin import problems
+
+            return self._cvxpy(problems.storm(objective, "compact"))
+
+        result, bound = within_bound(getattr(self, "B", np.inf), solve, labels.labeled)
+        return Answer(result, result, bound)
+
+
 @documented
-class STORM(SpectrumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class STORM(_JointClassifier):
     """Spectrum transformation that optimises the relative margin.
 
     Learns an ordered spectrum delta_2 >= ... >= delta_q of the graph Laplacian and a classifier on it in one convex
@@ -32,19 +59,23 @@ class STORM(SpectrumClassifier):
     ----------
     C : float, default 1.0
         Weight of the loss per unit mean kernel diagonal, > 0.
-    B : float, default 1.5
-        Bound on the labelled decisions; inf makes it `STOAM`.
+    B : float or "auto", default 1.5
+        <bound>; inf makes it `STOAM`.
     eps : float, default 0.0
         Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
     <graph>
+    <solver>
 
     Attributes
     ----------
     <attributes>
+    <bound_>
 
     Notes
     -----
     <notes>
+
+    <several>
 
     References
     ----------
@@ -60,45 +91,13 @@ class STORM(SpectrumClassifier):
     (True, (20,))
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        B: float = 1.5,
-        eps: float = 0.0,
-        q: int | None = None,
-        n_neighbors: int = 5,
-        kind: str = "symmetric",
-        weight: str = "binary",
-        metric: str = "euclidean",
-        normalized: bool = False,
-        solver: str | Sequence[str] = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-6,
-        unlabeled: Any = -1,
-    ) -> None:
-        super().__init__(
-            C=C,
-            q=q,
-            n_neighbors=n_neighbors,
-            kind=kind,
-            weight=weight,
-            metric=metric,
-            normalized=normalized,
-            solver=solver,
-            solver_params=solver_params,
-            tol=tol,
-            unlabeled=unlabeled,
-        )
-        self.B = B
-        self.eps = eps
-
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, eps=self.eps))
+    B: float | str = 1.5
+    eps: float = 0.0
 
 
 @documented
-class STOAM(SpectrumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class STOAM(_JointClassifier):
     """Spectrum transformation that optimises the absolute margin: `STORM` with B = inf.
 
     Parameters
@@ -108,6 +107,7 @@ class STOAM(SpectrumClassifier):
     eps : float, default 0.0
         Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
     <graph>
+    <solver>
 
     Attributes
     ----------
@@ -116,6 +116,8 @@ class STOAM(SpectrumClassifier):
     Notes
     -----
     <notes>
+
+    <several>
 
     References
     ----------
@@ -130,43 +132,12 @@ class STOAM(SpectrumClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        eps: float = 0.0,
-        q: int | None = None,
-        n_neighbors: int = 5,
-        kind: str = "symmetric",
-        weight: str = "binary",
-        metric: str = "euclidean",
-        normalized: bool = False,
-        solver: str | Sequence[str] = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-6,
-        unlabeled: Any = -1,
-    ) -> None:
-        super().__init__(
-            C=C,
-            q=q,
-            n_neighbors=n_neighbors,
-            kind=kind,
-            weight=weight,
-            metric=metric,
-            normalized=normalized,
-            solver=solver,
-            solver_params=solver_params,
-            tol=tol,
-            unlabeled=unlabeled,
-        )
-        self.eps = eps
-
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, eps=self.eps))
+    eps: float = 0.0
 
 
 @documented
-class MKL(SpectrumClassifier):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MKL(_JointClassifier):
     """Multiple kernel learning over the rank-one kernels u_j u_j': a spectrum without order.
 
     With B finite it is the paper's MKL-R, with B = inf MKL-S. It solves a relaxation of `STORM` and so reaches a lower
@@ -176,17 +147,21 @@ class MKL(SpectrumClassifier):
     ----------
     C : float, default 1.0
         Weight of the loss per unit mean kernel diagonal, > 0.
-    B : float, default inf
-        Bound on the labelled decisions.
+    B : float or "auto", default inf
+        <bound>.
     <graph>
+    <solver>
 
     Attributes
     ----------
     <attributes>
+    <bound_>
 
     Notes
     -----
     <notes>
+
+    <several>
 
     References
     ----------
@@ -203,36 +178,6 @@ class MKL(SpectrumClassifier):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        B: float = np.inf,
-        q: int | None = None,
-        n_neighbors: int = 5,
-        kind: str = "symmetric",
-        weight: str = "binary",
-        metric: str = "euclidean",
-        normalized: bool = False,
-        solver: str | Sequence[str] = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-6,
-        unlabeled: Any = -1,
-    ) -> None:
-        super().__init__(
-            C=C,
-            q=q,
-            n_neighbors=n_neighbors,
-            kind=kind,
-            weight=weight,
-            metric=metric,
-            normalized=normalized,
-            solver=solver,
-            solver_params=solver_params,
-            tol=tol,
-            unlabeled=unlabeled,
-        )
-        self.B = B
+    B: float | str = np.inf
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> SolveResult:
-        return self._joint(objectives.SpectrumMargin(spectrum, labels, C=self.C, B=self.B, order=False))
+    _order: ClassVar[bool] = False

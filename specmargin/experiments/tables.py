@@ -37,6 +37,10 @@ TABLES: dict[str, TableEntry] = {
         "SVM and LapSVM on g50c and uspst, published splits, beside the primal-LapSVM paper and the 2008 survey",
         "specmargin.experiments.lapsvm_svm:lapsvm_svm",
     ),
+    "spectrum_learning": TableEntry(
+        "Nine methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
+        "specmargin.experiments.spectrum_learning:spectrum_learning",
+    ),
 }
 """The tables by name. The functions are imported when they are run."""
 

@@ -8,6 +8,7 @@ says what a disconnected graph means. `neighbor_weights` ties new points to the 
 from specmargin.graphs.components import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, to_networkx
 from specmargin.graphs.laplacian import Laplacian, check_adjacency, laplacian
+from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "radius_graph",
     "neighbor_weights",
     "resolve_sigma",
+    "NeighborSearch",
     "check_adjacency",
     "Laplacian",
     "laplacian",

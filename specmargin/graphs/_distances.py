@@ -1,4 +1,4 @@
-"""Distances of chosen pairs and nearest neighbours, as `weights` and `_spanning` need them."""
+"""Rows that have distances, distances of chosen pairs, and the cosine, as the searches and weights need them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,31 @@ import scipy.sparse as sp
 
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["check_rows", "cosine_similarities", "nearest", "nonzero_rows", "pair_distances"]
+__all__ = ["LARGE", "check_rows", "cosine_similarities", "nonzero_rows", "pair_distances", "row_norms"]
+
+LARGE = 10_000
+"""Rows beyond which memory and time decide: single precision where it is exact, cosines searched as distances."""
 
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 
 
 def check_rows(X: Matrix, name: str = "X") -> Matrix:
-    """Return `X` as a finite float64 array or CSR matrix; name the first bad entry otherwise."""
+    """Return `X` as a finite array or CSR matrix; name the first bad entry otherwise.
+
+    In float64, but for more than `LARGE` dense rows of a type that float32 holds exactly (images of uint8).
+    """
     from sklearn.utils import check_array
 
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name)
+    large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
+    single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32 if single else np.float64,
+        order="C" if large else None,  # what scikit-learn's fast search wants
+        ensure_all_finite=False,
+        input_name=name,
+    )
     values = X.data if sp.issparse(X) else X
     if np.isfinite(values).all():
         return X
@@ -38,12 +53,11 @@ def nonzero_rows(X: Matrix) -> BoolArray:
     return np.asarray(abs(X).sum(axis=1)).ravel() > 0
 
 
-def nearest(X: Matrix, queries: Matrix, k: int, metric: Any) -> tuple[FloatArray, IntArray]:
-    """Distances and indices, (m, k) each, of the k rows of `X` nearest to every query."""
-    from sklearn.neighbors import NearestNeighbors
+def row_norms(X: Matrix, *, squared: bool = False) -> FloatArray:
+    """Euclidean length of every row."""
+    from sklearn.utils.extmath import row_norms as norms
 
-    distances, indices = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries)
-    return distances, indices.astype(np.intp)
+    return np.asarray(norms(X, squared=squared), dtype=np.float64)
 
 
 def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> FloatArray:
@@ -61,7 +75,8 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
     if metric in ("euclidean", "l2", "cosine"):
         # Not paired_distances, which refuses sparse rows.
         paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances
-        step = max(1, _CHUNK // X.shape[1])
+        width = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]
+        step = max(1, _CHUNK // max(1, width))
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
             distances[part] = paired(X[rows[part]], Y[cols[part]])

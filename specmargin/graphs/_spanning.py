@@ -8,7 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from specmargin.graphs._distances import nearest, pair_distances
+from specmargin.graphs._distances import pair_distances
+from specmargin.graphs._nearest import exact
+from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["spanning_edges"]
@@ -17,28 +19,31 @@ _DENSE_ROWS = 3000  # 72 MB of distances
 _TINY = np.finfo(np.float64).tiny
 
 
-def spanning_edges(X: Matrix, n_neighbors: int, metric: Any) -> tuple[IntArray, IntArray]:
-    """Return the edges (i, j), n - 1 of them, of a minimum spanning tree of the rows of `X`.
+def spanning_edges(search: NeighborSearch, n_neighbors: int) -> tuple[IntArray, IntArray]:
+    """Return the edges (i, j) of a minimum spanning tree of the rows that can have neighbours.
 
     Exact up to 3000 rows. Beyond, the forest of a neighbour graph, whose trees are then joined by their
     shortest connections (Boruvka's rounds): spanning always, minimal within the neighbour graph.
     """
-    n = X.shape[0]
+    index = np.flatnonzero(search.used)
+    n, metric = len(index), search.metric
+    X = search.rows if n == search.n_samples else search.rows[index]
     if n <= _DENSE_ROWS or metric == "precomputed":
         from sklearn.metrics import pairwise_distances
 
-        distances = np.array(pairwise_distances(X, metric=metric))
-        return _tree(sp.csr_array(_positive(distances)))
+        distances = np.array(pairwise_distances(X, metric=metric), dtype=np.float64)
+        rows, cols = _tree(sp.csr_array(_positive(distances)))
+        return index[rows], index[cols]
     k = min(max(2 * n_neighbors, 15), n - 1)
-    _, indices = nearest(X, X, k + 1, metric)
-    rows, cols = np.repeat(np.arange(n), k + 1), indices.ravel()
-    keep = rows != cols
-    rows, cols = _tree(_edges(X, rows[keep], cols[keep], metric))
+    place = np.empty(search.n_samples, dtype=np.intp)
+    place[index] = np.arange(n)
+    rows, cols = np.repeat(np.arange(n), k), place[search.lists(k)].ravel()
+    rows, cols = _tree(_edges(X, rows, cols, metric))
     while len(rows) < n - 1:
         extra = _connections(X, rows, cols, metric)
         rows, cols = np.concatenate([rows, extra[0]]), np.concatenate([cols, extra[1]])
         rows, cols = _tree(_edges(X, rows, cols, metric))
-    return rows, cols
+    return index[rows], index[cols]
 
 
 def _connections(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> tuple[IntArray, IntArray]:
@@ -52,10 +57,10 @@ def _connections(X: Matrix, rows: IntArray, cols: IntArray, metric: Any) -> tupl
         if k == largest:
             continue
         inside, outside = np.flatnonzero(index == k), np.flatnonzero(index != k)
-        distances, indices = nearest(X[outside], X[inside], 1, metric)
-        at = int(distances[:, 0].argmin())
+        closest = outside[exact(X[outside], X[inside], 1, metric)[:, 0]]
+        at = int(pair_distances(X, X, inside, closest, metric).argmin())
         start.append(inside[at])
-        end.append(outside[indices[at, 0]])
+        end.append(closest[at])
     return np.array(start, dtype=np.intp), np.array(end, dtype=np.intp)
 
 

@@ -3,14 +3,15 @@
 A *display* holds plain arrays and draws them, after scikit-learn's convention: ``Display.from_estimator(s)``
 reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figure_`` and ``ax_``. Start with
 `DecisionDisplay.from_estimator` for points in the plane, `SpectrumDisplay.from_estimators` for learned
-spectra and `GraphDisplay` for a graph; `style`, `subplots` and `save` give one look to what is drawn beside
-them.
+spectra, `SpectrumPathDisplay.from_objective` for what C makes of them and `GraphDisplay` for a graph; `style`,
+`subplots` and `save` give one look to what is drawn beside them.
 """
 
 from __future__ import annotations
 
 from specmargin.plots.decision import DecisionDisplay, decision_grid
 from specmargin.plots.graph import GraphDisplay
+from specmargin.plots.path import SpectrumPathDisplay
 from specmargin.plots.points import LabelDisplay
 from specmargin.plots.spectrum import SpectrumDisplay
 from specmargin.plots.style import PALETTE, decision_colormap, method_styles, save, style, subplots
@@ -21,6 +22,7 @@ __all__ = [
     "LabelDisplay",
     "PALETTE",
     "SpectrumDisplay",
+    "SpectrumPathDisplay",
     "decision_colormap",
     "decision_grid",
     "method_styles",

@@ -1,5 +1,20 @@
 """Plain numpy solvers over the same objectives as the CVXPY problems; they never see CVXPY."""
 
+from specmargin.solvers.alignment import alignment
+from specmargin.solvers.alternation import alternation
 from specmargin.solvers.factorized import factorized
+from specmargin.solvers.graph_transducer import graph_transducer
+from specmargin.solvers.path import spectrum_path
+from specmargin.solvers.spectral_ridge import spectral_ridge
+from specmargin.solvers.spectrum_margin import relative_margin, spectrum_margin
 
-__all__ = ["factorized"]
+__all__ = [
+    "alignment",
+    "alternation",
+    "factorized",
+    "graph_transducer",
+    "relative_margin",
+    "spectral_ridge",
+    "spectrum_margin",
+    "spectrum_path",
+]

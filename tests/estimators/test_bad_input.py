@@ -2,12 +2,23 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning, SolverError, SolverNotInstalledError
 
-ALL = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA]
-SPECTRAL = ALL[1:]
+SPECTRAL = [
+    sm.STORM,
+    sm.STOAM,
+    sm.MKL,
+    sm.KTA,
+    sm.SpectralKernelSVM,
+    sm.XuSpectralSVM,
+    sm.SpectralGraphTransducer,
+]
+GRAPH = [sm.LapSVM, *SPECTRAL]
+ALL = [*GRAPH, sm.RMM]
+WITH_SOLVERS = [cls for cls in ALL if cls is not sm.SpectralGraphTransducer]
 
 
 @pytest.mark.parametrize("cls", ALL)
@@ -52,23 +63,27 @@ def test_eps_too_large(moons):
         sm.STORM(eps=-1.0, q=20).fit(X, y)
 
 
-@pytest.mark.parametrize("cls", [sm.STORM, sm.MKL])
-def test_the_bound_on_the_decisions(cls, moons):
+@pytest.mark.parametrize(
+    "method", [sm.STORM(), sm.MKL(), sm.KTA(margin="relative"), sm.SpectralKernelSVM(margin="relative"), sm.RMM()]
+)
+def test_the_bound_on_the_decisions(method, moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"B=-0\.5 must be >= 0"):
-        cls(B=-0.5, q=10).fit(X, y)
+        clone(method).set_params(B=-0.5).fit(X, y)
+    with pytest.raises(ValueError, match=r"B='wide' must be a number >= 0, inf, or 'auto'"):
+        clone(method).set_params(B="wide").fit(X, y)
     with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
-        fitted = cls(B=0.5, q=10).fit(X, y)
-    assert np.isfinite(fitted.scores_).all()
+        fitted = clone(method).set_params(B=0.5).fit(X, y)
+    assert np.isfinite(fitted.decision_function(X)).all()
     assert fitted.result_.certificate.is_optimal(1e-6)
 
 
-@pytest.mark.parametrize("cls", SPECTRAL)
+@pytest.mark.parametrize("cls", [*SPECTRAL, sm.RMM])
 @pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
 def test_the_weight_of_the_loss(cls, moons, C):
     X, _, y = moons
     with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
-        cls(C=C, q=10).fit(X, y)
+        cls(C=C).fit(X, y)
 
 
 @pytest.mark.parametrize("gamma_A", [0.0, -1.0, np.nan])
@@ -80,7 +95,7 @@ def test_the_ambient_weight(moons, gamma_A):
         sm.LapSVM(gamma_I=-1.0).fit(X, y)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", GRAPH)
 def test_graphs_that_are_none(cls, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=6).toarray()
@@ -98,7 +113,7 @@ def test_graphs_that_are_none(cls, moons):
             cls().fit(X, y, graph=graph)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", WITH_SOLVERS)
 def test_a_solver_that_is_not_installed(cls, moons):
     X, _, y = moons
     with pytest.raises(SolverNotInstalledError, match=r"'GUROBI_OF_MINE' is not installed.*CLARABEL"):
@@ -115,12 +130,12 @@ def test_a_failed_solve_carries_its_result(moons, monkeypatch):
 
     monkeypatch.setattr(cp.Problem, "solve", fail)
     with pytest.raises(SolverError, match="the lights went out") as caught:
-        sm.STORM(q=10).fit(X, y)
+        sm.STORM(q=10, solver=sm.problems.default_solvers()).fit(X, y)
     assert caught.value.result.status.name == "FAILED"
     assert [attempt.split(":")[0] for attempt in caught.value.result.attempts] == list(sm.problems.default_solvers())
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", GRAPH)
 def test_isolated_nodes_and_components_without_a_label_are_counted(cls, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=6).tolil()
@@ -157,6 +172,61 @@ def test_unknown_words_list_the_known_ones(moons):
         (sm.LapSVM(weight="golden"), "heat"),
         (sm.LapSVM(n_neighbors=500), "500.*120|120.*500"),
         (sm.KTA(margin="thick"), "relative"),
+        (sm.SpectralKernelSVM(margin="thick"), "relative"),
+        (sm.SpectralKernelSVM(transformation="wavelet"), "gaussian_field"),
+        (sm.RMM(kernel="sigmoidal"), "rbf"),
+        (sm.RMM(gamma=-1.0), "gamma=-1.0"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            clf.fit(X, y)
+
+
+@pytest.mark.parametrize("cls", ALL)
+def test_two_labels_are_enough(cls, moons):
+    X, y_true, _ = moons
+    y = sm.hide_labels(y_true, per_class=1, random_state=0)
+    fitted = cls().fit(X, y)
+    assert fitted.result_.certificate.is_optimal(1e-6)
+    np.testing.assert_array_equal(fitted.transduction_[y != -1], y[y != -1])
+
+
+@pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
+@pytest.mark.parametrize("cls", GRAPH)
+def test_labelled_samples_in_a_component_of_their_own(cls, moons):
+    X, _, y = moons
+    known = y != -1
+    W = sm.graphs.knn_graph(X, n_neighbors=6).toarray() * (known[:, None] == known)
+    W[np.ix_(known, known)] = 1.0 - np.eye(known.sum())
+    fitted = cls().fit(X, y, graph=W)
+    assert fitted.result_.certificate.is_optimal(1e-6)
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+def test_labels_that_no_eigenvector_tells_apart():
+    """Twins have equal values in every low eigenvector: their alignment is undefined, a margin merely useless."""
+    path = np.diag(np.ones(5), 1)
+    path = path + path.T
+    W = np.zeros((8, 8))
+    W[:6, :6] = path
+    W[6, 2] = W[2, 6] = W[7, 2] = W[2, 7] = 1.0  # two leaves on one node
+    X, y = np.arange(8.0)[:, None], np.array([-1, -1, -1, -1, -1, -1, 0, 1])
+    with pytest.raises(ValueError, match="none of the q=3 eigenvectors correlates with the 2 labels"):
+        sm.KTA(q=3).fit(X, y, graph=W)
+    assert sm.STORM(q=3).fit(X, y, graph=W).result_.certificate.is_optimal(1e-6)
+
+
+def test_parameters_of_the_fixed_spectra(moons):
+    X, _, y = moons
+    for clf, text in (
+        (sm.SpectralKernelSVM(sigma=0.0), "sigma=0.0 must be a positive number"),
+        (sm.SpectralKernelSVM(transformation="power", exponent=-1.0), "exponent=-1.0 must be"),
+        (sm.SpectralKernelSVM(transformation="step", k=31, q=30), "k=31, but there are 30 eigenpairs"),
+        (sm.SpectralKernelSVM(transformation=lambda spectrum: -spectrum.eigenvalues), "finite weights >= 0"),
+        (sm.SpectralKernelSVM(transformation=lambda spectrum: np.ones(3)), r"shape \(3,\)"),
+        (sm.SpectralKernelSVM(transformation=None), "transformation=None is unknown"),
+        (sm.XuSpectralSVM(w=0.5), "w=0.5 must be a number >= 1"),
+        (sm.SpectralGraphTransducer(exponent=-1.0), "exponent=-1.0 must be"),
+        (sm.SpectralGraphTransducer(q=1), "take q >= 2"),
     ):
         with pytest.raises(ValueError, match=text):
             clf.fit(X, y)

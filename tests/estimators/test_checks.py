@@ -4,8 +4,19 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from specmargin import KTA, MKL, STOAM, STORM, LapSVM
+from specmargin import (
+    KTA,
+    MKL,
+    RMM,
+    STOAM,
+    STORM,
+    LapSVM,
+    SpectralGraphTransducer,
+    SpectralKernelSVM,
+    XuSpectralSVM,
+)
 
+CLASSES = [LapSVM, STORM, STOAM, MKL, KTA, SpectralKernelSVM, XuSpectralSVM, SpectralGraphTransducer, RMM]
 CLASSIFIERS = [
     (LapSVM, {}),
     (LapSVM, {"loss": "squared_hinge"}),
@@ -15,6 +26,15 @@ CLASSIFIERS = [
     (MKL, {}),
     (KTA, {}),
     (KTA, {"margin": "relative"}),
+    (STORM, {"B": "auto"}),
+    (STORM, {"n_neighbors": [3, 5]}),
+    (STORM, {"solver": "CLARABEL"}),
+    (SpectralKernelSVM, {}),
+    (SpectralKernelSVM, {"transformation": "inverse", "margin": "relative"}),
+    (XuSpectralSVM, {}),
+    (SpectralGraphTransducer, {}),
+    (RMM, {}),
+    (RMM, {"B": "auto"}),
 ]
 
 pytestmark = [
@@ -34,15 +54,13 @@ def minus_one_is_a_class(estimator):
     return {"check_classifiers_classes": "-1 marks unlabelled samples"}
 
 
-@parametrize_with_checks(
-    [cls() for cls in (LapSVM, STORM, STOAM, MKL, KTA)], expected_failed_checks=minus_one_is_a_class
-)
+@parametrize_with_checks([cls() for cls in CLASSES], expected_failed_checks=minus_one_is_a_class)
 def test_with_the_default_marker(estimator, check):
     check(estimator)
 
 
 def test_the_declared_failure_is_the_refusal_to_guess():
     X, y = np.arange(8.0)[:, None], np.array([-1, -1, 1, 1, -1, -1, 1, 1])
-    for cls in (LapSVM, STORM, STOAM, MKL, KTA):
+    for cls in CLASSES:
         with pytest.raises(ValueError, match=r"-1 is read as 'unlabelled'.*unlabeled=0 or unlabeled=np.nan"):
             cls().fit(X, y)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
-from specmargin.graphs import _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma, weights
+from specmargin.graphs import NeighborSearch, _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -100,10 +100,10 @@ def test_duplicates_never_list_themselves(metric, dimension):
 def test_own_row_is_removed_by_index(dimension):
     # More copies than neighbours: a row may stand anywhere in its own list, or be missing from it.
     rows = np.repeat(np.random.default_rng(5).normal(size=(4, dimension)), 15, axis=0)
-    i, j = weights._listed(rows, 6, "euclidean")
-    assert (np.bincount(i) == 6).all()
-    assert (i != j).all()
-    np.testing.assert_array_equal(i // 15, j // 15)
+    lists = NeighborSearch(rows).lists(6)
+    assert lists.shape == (60, 6)
+    assert (lists != np.arange(60)[:, None]).all()
+    np.testing.assert_array_equal(lists // 15, np.repeat(np.arange(60)[:, None] // 15, 6, axis=1))
 
 
 def test_all_rows_equal():
@@ -131,7 +131,7 @@ def networkx_tree_length(X):
 
 def test_mst_is_minimal_and_connects():
     rows = clusters(6, 15)
-    i, j = _spanning.spanning_edges(rows, 3, "euclidean")
+    i, j = _spanning.spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     assert tree_length(i, j, rows) == pytest.approx(networkx_tree_length(rows), rel=1e-12)
     mutual, both = knn_graph(rows, 3, kind="mutual"), knn_graph(rows, 3, kind="mutual+mst")
@@ -146,7 +146,7 @@ def test_mst_of_many_rows(monkeypatch):
     # Clusters larger than the neighbour graph's reach, so that Boruvka's rounds have to join them.
     rows = clusters(7, 25)
     monkeypatch.setattr(_spanning, "_DENSE_ROWS", 10)
-    i, j = _spanning.spanning_edges(rows, 3, "euclidean")
+    i, j = _spanning.spanning_edges(NeighborSearch(rows), 3)
     assert len(i) == len(rows) - 1
     tree = sp.coo_array((np.ones(len(i)), (i, j)), shape=(len(rows),) * 2)
     assert csgraph.connected_components(tree, directed=False)[0] == 1
@@ -159,7 +159,7 @@ def test_mst_keeps_edges_of_length_zero(monkeypatch, dense_rows):
     rows = np.repeat(clusters(4, 2), 20, axis=0)
     W = knn_graph(rows, 2, kind="mutual+mst")
     assert csgraph.connected_components(W)[0] == 1
-    i, _ = _spanning.spanning_edges(rows, 2, "euclidean")
+    i, _ = _spanning.spanning_edges(NeighborSearch(rows), 2)
     assert len(i) == len(rows) - 1
 
 
@@ -260,7 +260,10 @@ def test_neighbor_weights_precomputed():
         (lambda: knn_graph(X, 2.5), "n_neighbors=2.5 is no count"),
         (lambda: knn_graph(X, True), "n_neighbors=True is no count"),
         (lambda: knn_graph(X, kind="or"), "kind='or' is unknown; take one of symmetric, mutual, mutual+mst."),
-        (lambda: knn_graph(X, weight="gauss"), "weight='gauss' is unknown; take one of binary, heat, cosine."),
+        (
+            lambda: knn_graph(X, weight="gauss"),
+            "weight='gauss' is unknown; take one of binary, heat, cosine, self_tuning.",
+        ),
         (lambda: knn_graph(X, weight="heat", sigma=0.0), "sigma=0.0; take a positive distance"),
         (lambda: knn_graph(np.array([[0, 1], [0, np.nan], [1, 1]]), 1), "X[1, 1] is nan"),
         (lambda: knn_graph(sp.csr_array([[0, 1], [np.inf, 0], [1, 1]]), 1), "X[1, 0] is inf"),

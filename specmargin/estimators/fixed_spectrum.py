@@ -1,0 +1,135 @@
+"""Classifiers on a spectrum that no label has touched: `SpectralKernelSVM` and `XuSpectralSVM`.
+
+Both fix the weights of the Laplacian's eigenvectors beforehand, by a rule of `specmargin.spectra.transforms`, and train
+a large (relative) margin classifier on the kernel K = n U diag(delta) U'. They are what learning the spectrum (`STORM`)
+is measured against.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from specmargin.estimators._docs import documented
+from specmargin.estimators._spectrum import Answer, MarginClassifier, SpectrumClassifier
+from specmargin.labels import Labels
+from specmargin.spectra import Spectrum
+from specmargin.spectra.transforms import TRANSFORMS, analytic_centre
+from specmargin.typing import FloatArray
+
+__all__ = ["SpectralKernelSVM", "XuSpectralSVM"]
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectralKernelSVM(MarginClassifier):
+    """Support vector (or relative margin) machine on a parametric transform of the Laplacian's spectrum.
+
+    Parameters
+    ----------
+    transformation : str or callable, default "diffusion"
+        "diffusion", "gaussian_field", "inverse", "power" or "step": the names of
+        `specmargin.spectra.transforms.TRANSFORMS`, whose functions document the formulas. Or a function of the
+        `Spectrum`, and of those of the three parameters below that it names, that returns nonnegative weights (q,).
+    sigma : float, optional
+        Width, for "diffusion" and "gaussian_field"; default: sigma^2 is the mean of the five smallest eigenvalues that
+        are not zero.
+    exponent : float, default 2.0
+        For "power".
+    k : int, default 10
+        Number of eigenvectors with equal weights, at most q, for "step".
+    <margin>
+    <graph>
+    <solver>
+
+    Attributes
+    ----------
+    <attributes>
+    <bound_>
+
+    Notes
+    -----
+    <notes>
+
+    References
+    ----------
+    Smola & Kondor, Kernels and regularization on graphs, COLT 2003. Shivaswamy & Jebara, Laplacian spectrum learning,
+    ECML 2010, section 2.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
+    >>> svm = sm.SpectralKernelSVM(transformation="gaussian_field", sigma=0.3, C=10.0, q=20).fit(X, y)
+    >>> svm.result_.problem, svm.result_.certificate.is_optimal(1e-6)
+    ('SVM', True)
+    """
+
+    transformation: str | Callable[..., FloatArray] = "diffusion"
+    sigma: float | None = None
+    exponent: float = 2.0
+    k: int = 10
+
+    def _weights(self, spectrum: Spectrum) -> FloatArray:
+        if callable(self.transformation):
+            rule = self.transformation
+        elif self.transformation in TRANSFORMS:
+            rule = TRANSFORMS[self.transformation]
+        else:
+            raise ValueError(f"transformation={self.transformation!r} is unknown; take one of {list(TRANSFORMS)} or a function.")
+        named = {"sigma", "exponent", "k"} & set(inspect.signature(rule).parameters)
+        return rule(spectrum, **{name: getattr(self, name) for name in named})
+
+    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+        machine, bound = self._margin(spectrum, labels, self._weights(spectrum))
+        return Answer(machine, machine, bound)
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class XuSpectralSVM(SpectrumClassifier):
+    """Support vector machine on the spectrum of Xu et al. (2007): ordered, and independent of the labels.
+
+    In their problem the weights delta touch neither the classifier nor the objective, so that every spectrum of
+    their family is optimal: `specmargin.spectra.transforms.analytic_centre` has the argument. The family's analytic
+    centre stands for whatever a solver returns.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    w : float, default 1.0
+        Least ratio of consecutive weights, delta_i >= w delta_{i+1}, >= 1.
+    <graph>
+    <solver>
+
+    Attributes
+    ----------
+    <attributes>
+
+    Notes
+    -----
+    <notes>
+
+    References
+    ----------
+    Xu, Zhu, Lyu & King, Maximum margin based semi-supervised spectral kernel learning, IJCNN 2007; the method "[9]" of
+    Shivaswamy & Jebara, Laplacian spectrum learning, ECML 2010.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    >>> y, other = (sm.hide_labels(y_true, per_class=3, random_state=seed) for seed in (0, 1))
+    >>> a, b = (sm.XuSpectralSVM(C=10.0, q=20).fit(X, labels) for labels in (y, other))
+    >>> bool((a.delta_ == b.delta_).all())
+    True
+    """
+
+    w: float = 1.0
+
+    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+        machine, bound = self._machine(spectrum, labels, analytic_centre(spectrum, self.w))
+        return Answer(machine, machine, bound)

@@ -1,0 +1,73 @@
+"""The spectral graph transducer as a classifier: `SpectralGraphTransducer`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from specmargin import objectives, solvers
+from specmargin.estimators._docs import documented
+from specmargin.estimators._spectrum import Answer, GraphSpectrumClassifier
+from specmargin.labels import Labels
+from specmargin.spectra import Spectrum
+from specmargin.spectra.transforms import power
+
+__all__ = ["SpectralGraphTransducer"]
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectralGraphTransducer(GraphSpectrumClassifier):
+    """Spectral graph transducer: a relaxed normalised cut that the labels steer.
+
+    Finds values h = V w of all samples on the sphere h'h = n, smooth along the graph and near their targets where
+    samples are labelled: 1/2 w'Q w + C (h - tau)'P (h - tau) with Q_ii = i^2 (eq. 1 of the spectrum paper). The
+    problem is not convex, but its answer is the global optimum, and certified. Samples are classified by
+    f = h - (tau+ + tau-) / 2.
+
+    Parameters
+    ----------
+    C : float, default 1000.0
+        Weight of the loss, > 0; 1e1 to 1e6 are in use. The loss is a mean per class, h has mean square one: this C
+        is not that of a margin.
+    exponent : float, default 2.0
+        Q_ii = i^exponent, >= 0; a block of equal eigenvalues shares the harmonic mean of its entries.
+    <graph>
+
+    Attributes
+    ----------
+    <attributes>
+
+    Notes
+    -----
+    `delta_` is the spectrum of the kernel V Q^-1 V', `intercept_` minus the threshold.
+
+    <notes>
+
+    References
+    ----------
+    Joachims, Transductive learning via spectral graph partitioning, ICML 2003.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
+    >>> sgt = sm.SpectralGraphTransducer(q=20).fit(X, y)
+    >>> sgt.result_.certificate.is_optimal(1e-6), bool((sgt.transduction_ == y_true).mean() > 0.9)
+    (True, True)
+    """
+
+    C: float = 1000.0
+    exponent: float = 2.0
+
+    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+        delta = power(spectrum, self.exponent)
+        # The sum of all i^-exponent undoes the scaling of delta to sum one: Q is literally i^exponent.
+        total = (np.arange(1.0, spectrum.q) ** -self.exponent).sum()
+        objective = objectives.SpectralGraphTransducer(spectrum, labels, C=self.C, Q=1.0 / (total * delta[1:]))
+        result = solvers.graph_transducer(objective, tol=self.tol)
+        variables = {**result.variables, "delta": delta, "b": np.asarray(-objective.threshold)}
+        result = replace(result, variables=variables)
+        return Answer(result, result)

@@ -1,0 +1,190 @@
+"""Which method of a row is best, and which are not significantly worse: the two shades of the spectrum paper's tables.
+
+`shades` compares the methods of one row by a paired t-test over the splits that they share, `tally` counts the shades
+over many rows (the paper's table 3), and `duel` sets two methods against each other.
+
+The splits of one data set share most of their samples, so that their errors are not independent and the test is bolder
+than its level says. The papers test like that; so does this.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Duel", "Entry", "Errors", "Shade", "duel", "paired_p_value", "shades", "tally"]
+
+Errors: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Errors in percent by method and by split."""
+
+Shade = Literal["best", "light", ""]
+"""Least mean error; not significantly worse; significantly worse."""
+
+_ROUNDING = 1e-9  # percent: the same errors in another order may differ by so much in their mean
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One method in one row.
+
+    Parameters
+    ----------
+    mean, std : float
+        Over the splits; the deviation is that of a sample (n - 1), NaN for a single split.
+    n_splits : int
+        Number of splits.
+    p_value : float
+        Of the test against the best method; 1 for the best itself, NaN where there was nothing to test.
+    shade : {"best", "light", ""}
+        What the paper's tables show in dark grey, in light grey, and without shade.
+    """
+
+    mean: float
+    std: float
+    n_splits: int
+    p_value: float
+    shade: Shade
+
+
+def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return the two-sided p-value of the paired t-test of equal means.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_splits,)
+        Errors of two methods on the same splits.
+
+    Returns
+    -------
+    float
+        1 where the errors are equal on every split, 0 where they differ by one constant, NaN for fewer than two splits.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ or a value is not finite.
+
+    Examples
+    --------
+    >>> round(paired_p_value([1.0, 2.0, 3.0], [1.5, 2.0, 4.0]), 3), paired_p_value([1.0, 2.0], [1.0, 2.0])
+    (0.225, 1.0)
+    """
+    a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+    if a.shape != b.shape or a.ndim != 1 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        raise ValueError(
+            f"a paired test needs one finite error per split of both methods, got the shapes {a.shape} and {b.shape}; "
+            "leave out the splits that one of them lacks."
+        )
+    if len(a) < 2:
+        return math.nan
+    difference = a - b
+    if np.ptp(difference) <= _ROUNDING:  # no spread: the statistic is 0/0 or infinite
+        return 1.0 if np.abs(difference).max() <= _ROUNDING else 0.0
+    from scipy.stats import ttest_rel
+
+    return float(ttest_rel(a, b).pvalue)
+
+
+def _paired(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float], list[float]]:
+    common = [split for split in a if split in b]
+    return [a[split] for split in common], [b[split] for split in common]
+
+
+def shades(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
+    """Compare the methods of one row.
+
+    Parameters
+    ----------
+    errors : mapping of str to mapping of str to float
+        By method and split. A method without any split is left out.
+    level : float, default 0.05
+        Of the test.
+
+    Returns
+    -------
+    dict of str to Entry
+        In the order of `errors`. Methods with exactly the least mean are all best; the test is against the first.
+
+    Examples
+    --------
+    >>> row = {"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}, "c": {"s0": 9.0, "s1": 10.0}}
+    >>> {method: entry.shade for method, entry in shades(row).items()}
+    {'a': 'best', 'b': 'light', 'c': ''}
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level={level!r} must lie between 0 and 1; the papers test at 0.05.")
+    means = {method: statistics.fmean(splits.values()) for method, splits in errors.items() if splits}
+    if not means:
+        return {}
+    best = min(means, key=lambda method: means[method])
+    entries = {}
+    for method, mean in means.items():
+        p_value = 1.0 if method == best else paired_p_value(*_paired(errors[method], errors[best]))
+        shade: Shade = "light" if p_value >= level else ""
+        if mean - means[best] <= _ROUNDING:
+            shade = "best"
+        values = list(errors[method].values())
+        std = statistics.stdev(values) if len(values) > 1 else math.nan
+        entries[method] = Entry(mean, std, len(values), p_value, shade)
+    return entries
+
+
+def tally(rows: Iterable[Mapping[str, Entry]], methods: Sequence[str]) -> dict[str, tuple[int, int]]:
+    """Count, per method, the rows in which it is best and those in which it is not significantly worse.
+
+    Examples
+    --------
+    >>> row = shades({"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}})
+    >>> tally([row, row], ["a", "b"])
+    {'a': (2, 0), 'b': (0, 2)}
+    """
+    seen = [{method: entry.shade for method, entry in row.items()} for row in rows]
+    return {
+        method: (sum(row.get(method) == "best" for row in seen), sum(row.get(method) == "light" for row in seen))
+        for method in methods
+    }
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Rows in which the first of two methods has the lower mean error, the same one, the higher one.
+
+    `clearly_lower` and `clearly_higher` count those in which the paired test finds the difference significant.
+    """
+
+    lower: int
+    equal: int
+    higher: int
+    clearly_lower: int
+    clearly_higher: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows that hold both methods."""
+        return self.lower + self.equal + self.higher
+
+
+def duel(rows: Iterable[Errors], first: str, second: str, level: float = 0.05) -> Duel:
+    """Set two methods against each other, on the splits that they share.
+
+    Examples
+    --------
+    >>> duel([{"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 3.0, "s1": 4.0}}], "a", "b")
+    Duel(lower=1, equal=0, higher=0, clearly_lower=1, clearly_higher=0)
+    """
+    signs, clear = [], []
+    for row in rows:
+        a, b = _paired(row.get(first, {}), row.get(second, {}))
+        if not a:
+            continue
+        difference = statistics.fmean(a) - statistics.fmean(b)
+        sign = 0 if abs(difference) <= _ROUNDING else int(math.copysign(1, difference))
+        signs.append(sign)
+        clear.append(sign if paired_p_value(a, b) < level else 0)
+    return Duel(signs.count(-1), signs.count(0), signs.count(1), clear.count(-1), clear.count(1))

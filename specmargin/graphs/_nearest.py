@@ -1,0 +1,138 @@
+"""The two searches behind `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
+
+from __future__ import annotations
+
+import math
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.graphs._distances import LARGE, pair_distances, row_norms
+from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
+
+__all__ = ["ANGULAR", "Descent", "exact", "load_pynndescent"]
+
+ANGULAR = ("euclidean", "l2", "cosine")
+"""Metrics that a projection keeps and that pynndescent searches."""
+
+_BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
+_COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
+_FEW = 4000  # rows among which the exact search is quicker than any index
+
+
+def exact(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:
+    """Return the indices (m, k) of the k rows of `X` nearest to every query, the nearest first."""
+    from sklearn.neighbors import NearestNeighbors
+    from sklearn.preprocessing import normalize
+
+    if sp.issparse(X) and metric in ANGULAR:
+        return _sparse(X, queries, k, metric)
+    if metric == "cosine" and X.shape[0] > LARGE:
+        # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
+        own = queries is X
+        X = normalize(X)
+        queries, metric = X if own else normalize(queries), "euclidean"
+    found = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries, return_distance=False)
+    return found.astype(np.intp)
+
+
+def _sparse(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
+    """Search block by block: of documents nearly every product is positive, so that X X' is dense."""
+    from sklearn.preprocessing import normalize
+
+    own, (m, n) = queries is X, (queries.shape[0], X.shape[0])
+    if metric == "cosine":
+        X = normalize(X)
+        queries = X if own else normalize(queries)
+    else:
+        squares, query_squares = row_norms(X, squared=True), row_norms(queries, squared=True)
+    parts = [X[at : at + _COLUMNS].T.tocsr() for at in range(0, n, _COLUMNS)]
+    indices = np.empty((m, k), dtype=np.intp)
+    step = max(1, _BLOCK // n)
+    for start in range(0, m, step):
+        rows = slice(start, min(start + step, m))
+        distances = np.empty((rows.stop - start, n))
+        for at, part in enumerate(parts):
+            (queries[rows] @ part).toarray(out=distances[:, at * _COLUMNS : (at + 1) * _COLUMNS])
+        if metric == "cosine":
+            np.subtract(1.0, distances, out=distances)
+        else:
+            distances *= -2.0
+            distances += query_squares[rows, None]
+            distances += squares
+        np.clip(distances, 0.0, 2.0 if metric == "cosine" else None, out=distances)
+        if own:
+            distances[np.arange(len(distances)), np.arange(rows.start, rows.stop)] = 0.0
+        indices[rows] = _smallest(distances, k)
+    return indices
+
+
+def _smallest(distances: FloatArray, k: int) -> IntArray:
+    """Columns of the k smallest entries of every row, in their order."""
+    found = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    order = np.argsort(np.take_along_axis(distances, found, axis=1), axis=1)
+    return np.take_along_axis(found, order, axis=1)
+
+
+def load_pynndescent() -> Any:
+    """Return the module pynndescent; say how to install it otherwise."""
+    try:
+        return import_module("pynndescent")
+    except ImportError as error:
+        raise ImportError(
+            "search='approximate' needs pynndescent: pip install 'specmargin[large]', or take search='exact'."
+        ) from error
+
+
+class Descent:
+    """An index of pynndescent over the rows of `X`, asked for 1.5 k neighbours, cut to the k best by exact distance.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+    k : int
+        Neighbours that will be wanted.
+    metric : {"euclidean", "l2", "cosine"}
+    seed : int
+    """
+
+    def __init__(self, X: Matrix, k: int, metric: str, seed: int) -> None:
+        self._X, self._metric = X, metric
+        self._ask = min(math.ceil(1.5 * k) + 1, X.shape[0])
+        self._index: Any = None
+        if X.shape[0] > _FEW:
+            # One thread: the lists depend on their number.
+            self._index = load_pynndescent().NNDescent(
+                X,
+                metric="cosine" if metric == "cosine" else "euclidean",
+                n_neighbors=self._ask,
+                random_state=seed,
+                n_jobs=1,
+            )
+
+    def __call__(self, queries: Matrix, k: int) -> IntArray:
+        """Return what `exact` does, of the same shape."""
+        X = self._X
+        if self._index is None:
+            return exact(X, queries, k, self._metric)
+        if queries is X:
+            candidates, _ = self._index.neighbor_graph
+        else:
+            candidates, _ = self._index.query(queries, k=self._ask)
+        indices = self._best(queries, candidates, k)
+        short = np.flatnonzero(indices[:, -1] < 0)
+        if len(short):
+            indices[short] = exact(X, queries[short], k, self._metric)
+        return indices
+
+    def _best(self, queries: Matrix, candidates: AnyArray, k: int) -> IntArray:
+        """Return the k candidates at the smallest exact distance; -1 where there are not as many."""
+        m, width = candidates.shape
+        rows, cols = np.repeat(np.arange(m), width), candidates.ravel().astype(np.intp)
+        known = cols >= 0
+        distances = np.full(m * width, np.inf)
+        distances[known] = pair_distances(queries, self._X, rows[known], cols[known], self._metric)
+        best = np.lexsort((cols, distances, rows)).reshape(m, width)[:, :k]
+        return cols[best]

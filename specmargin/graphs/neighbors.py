@@ -1,0 +1,243 @@
+"""Nearest neighbours of many rows: one exact search, a projection before it, an approximate one beyond it.
+
+`knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it in the place of
+`X` where both are wanted, or several graphs, of data so large that the search is what takes the time: it is then
+made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
+times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
+grows with the square of the rows, that of ``search="approximate"`` (pynndescent, an extra) little faster than the
+rows; it first compiles for a minute, so that it pays from some 150,000 rows on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
+from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent
+from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
+
+__all__ = ["NeighborSearch"]
+
+SEARCHES = ("exact", "approximate")
+_AUTO_COMPONENTS = 50
+_AUTO_FEATURES = 100
+_ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
+
+
+class NeighborSearch:
+    """The rows of `X`, ready to be asked for the nearest of them.
+
+    Rows are compared by their distances after the projection, if there is one: searching ``NeighborSearch(X,
+    reduce=50)`` is searching the 50 principal components. A distance within the rounding of the projection is 0,
+    so that copies stay copies. Nothing is searched before it is asked for; the neighbours that the rows have
+    among themselves are then kept.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Rows are samples. More than 10,000 dense rows of a type that float32 holds exactly (uint8 images) are
+        kept in float32, all others in float64.
+    metric : str or callable, default "euclidean"
+        Any metric of `sklearn.neighbors.NearestNeighbors`. Under "cosine" a row of zeros has no direction, and so
+        no neighbours.
+    reduce : int, "auto" or None, default None
+        Components to project the rows on first: principal components, or those of a truncated SVD where `X` is
+        sparse (never made dense) or `angles` are taken, which centring would change. Not fewer than the rows
+        or the columns: no projection. "auto": 50 for more than 10,000 dense rows of more than 100 columns under
+        the Euclidean metric or the cosine, which projections keep; else none.
+    search : {"exact", "approximate"}, default "exact"
+        All pairs; or nearest-neighbour descent, which misses a few neighbours in a thousand. It needs pynndescent,
+        the extra ``large``, and compares all pairs of fewer than 4,000 rows. For the Euclidean metric and the cosine.
+    angles : bool, optional
+        Whether angles will be taken, so that rows of zeros have to be left out; by default under
+        ``metric="cosine"`` only. Set it for a graph with ``weight="cosine"`` under another metric.
+    random_state : int, default 0
+        Seed of the projection and of the approximate search.
+
+    Attributes
+    ----------
+    rows : ndarray or csr_array of shape (n, n_components or d)
+        The rows that are compared.
+    used : ndarray of shape (n,)
+        Mask of those that can have neighbours: all, but for rows of zeros where angles are taken.
+    n_components : int or None
+        Components of the projection, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If an option is unknown or does not go with the metric, or X is not finite.
+    ImportError
+        If the approximate search is asked for and pynndescent is not installed.
+
+    References
+    ----------
+    Dong, Moses & Li, *Efficient k-nearest neighbor graph construction for generic similarity measures*, WWW 2011
+    (the descent).
+
+    Examples
+    --------
+    >>> search = NeighborSearch([[0.0], [1.0], [3.0]])
+    >>> distances, indices = search.kneighbors(n_neighbors=1)
+    >>> indices.ravel().tolist(), distances.ravel().tolist()
+    ([1, 0, 1], [1.0, 1.0, 2.0])
+    >>> search.kneighbors([[2.5]], n_neighbors=2)[1].tolist()
+    [[2, 1]]
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        *,
+        metric: Any = "euclidean",
+        reduce: int | str | None = None,
+        search: str = "exact",
+        angles: bool | None = None,
+        random_state: int = 0,
+    ) -> None:
+        if search not in SEARCHES:
+            raise ValueError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
+        if search == "approximate":
+            if metric not in ANGULAR:
+                raise ValueError(
+                    f"search='approximate' knows the metrics {', '.join(ANGULAR)}, not {metric!r}; take search='exact'."
+                )
+            load_pynndescent()
+        X = check_rows(X)
+        self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
+        self.angles = metric == "cosine" if angles is None else bool(angles)
+        self.n_samples, self.n_features = X.shape
+        self.n_components = _n_components(reduce, X, metric)
+        self._sparse, self._dtype = sp.issparse(X), X.dtype
+        self._projection: Any = None
+        self._rounding = 0.0
+        if self.n_components is not None:
+            self._projection = _projection(self.n_components, self.angles or self._sparse, random_state).fit(X)
+            unit = _ROUNDING * float(np.finfo(X.dtype).eps)
+            self._rounding = unit**2 / 2.0 if metric == "cosine" else unit * float(row_norms(X).max())
+        self.rows: Matrix = self._projected(X)
+        self.used: BoolArray = nonzero_rows(self.rows) if self.angles else np.ones(self.n_samples, dtype=bool)
+        self._index = np.flatnonzero(self.used)
+        self._searched = self.rows if len(self._index) == self.n_samples else self.rows[self.used]
+        self._lists: dict[int, IntArray] = {}
+        self._descents: dict[int, Descent] = {}
+
+    def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
+        """Return the distances and the indices of the nearest rows, the nearest first as the search saw them.
+
+        Parameters
+        ----------
+        X_new : ndarray or sparse matrix of shape (m, d), optional
+            New rows; by default every row of `X` that can have neighbours (all, unless there are rows of zeros
+            without a direction), which never lists itself, also where it has copies.
+        n_neighbors : int, default 6
+            k, at most the rows that there are to list.
+
+        Returns
+        -------
+        distances, indices : ndarray of shape (m, k)
+            Distances computed from differences; ``indices`` number the rows of `X`.
+        """
+        if X_new is None:
+            indices = self.lists(self.count(n_neighbors, own=True))
+            queries, rows = self.rows, self._index
+        else:
+            queries = self.transform(X_new)
+            indices, rows = self.nearest(queries, self.count(n_neighbors)), np.arange(queries.shape[0])
+        distances = self.distances(queries, np.repeat(rows, indices.shape[1]), indices.ravel())
+        return distances.reshape(indices.shape), indices
+
+    def transform(self, X_new: Matrix) -> Matrix:
+        """Check new rows (m, d) and project them as the rows of `X` are projected."""
+        X_new = check_rows(X_new, "X_new")
+        if X_new.shape[1] != self.n_features:
+            raise ValueError(
+                f"X_new has {X_new.shape[1]} columns but {self.n_features} were expected from the training data; "
+                "measure both in the same columns."
+            )
+        # As the training rows are kept, so that copies of them are found to be copies.
+        if self._sparse:
+            X_new = sp.csr_array(X_new)
+        else:
+            X_new = X_new.toarray() if sp.issparse(X_new) else X_new
+            X_new = X_new.astype(self._dtype, order="C" if self.n_samples > LARGE else "K", copy=False)
+        return self._projected(X_new)
+
+    def lists(self, k: int) -> IntArray:
+        """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
+        if k not in self._lists:
+            searched = self._searched
+            found = self._find(searched, k + 1, k)
+            own = found == np.arange(searched.shape[0])[:, None]
+            # Among duplicates a row need not find itself; it then gives up the farthest of its k + 1 neighbours.
+            own[~own.any(axis=1), -1] = True
+            self._lists[k] = self._index[found[~own].reshape(-1, k)]
+        return self._lists[k]
+
+    def nearest(self, queries: Matrix, k: int) -> IntArray:
+        """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""
+        return self._index[self._find(queries, k, k)]
+
+    def distances(self, queries: Matrix, rows: IntArray, cols: IntArray) -> FloatArray:
+        """Return the distance between ``queries[rows[i]]``, transformed, and row ``cols[i]`` of `X`, for every i."""
+        distances = pair_distances(queries, self.rows, rows, cols, self.metric)
+        distances[distances <= self._rounding] = 0.0
+        return distances
+
+    def count(self, n_neighbors: int, *, own: bool = False) -> int:
+        """Check a number of neighbours, of the rows themselves (`own`) or of new ones."""
+        n_used = len(self._index)
+        largest = n_used - 1 if own else n_used
+        if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer):
+            raise ValueError(f"n_neighbors={n_neighbors!r} is no count; take an integer from 1 to {largest}.")
+        if not 1 <= n_neighbors <= largest:
+            n = self.n_samples
+            rows = f"{n} rows" if n_used == n else f"{n} rows of which {n_used} are not zero"
+            remedy = f"take 1 to {largest}" if largest >= 1 else "add samples"
+            raise ValueError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
+        return int(n_neighbors)
+
+    def _find(self, queries: Matrix, k: int, wanted: int) -> IntArray:
+        """Search among the rows that can have neighbours; `wanted` names the index, own row not counted."""
+        if self.search == "exact":
+            return exact(self._searched, queries, k, self.metric)
+        if wanted not in self._descents:
+            self._descents[wanted] = Descent(self._searched, wanted, self.metric, self.random_state)
+        return self._descents[wanted](queries, k)
+
+    def _projected(self, X: Matrix) -> Matrix:
+        if self._projection is None:
+            return X
+        rows = np.ascontiguousarray(self._projection.transform(X))
+        if self.angles:
+            # Of a row that lies outside of the components only rounding is left in them: no direction.
+            rows[row_norms(rows) <= _ROUNDING * np.finfo(rows.dtype).eps * row_norms(X)] = 0.0
+        return rows
+
+
+def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | None:
+    """Read the option `reduce` for the rows `X`; None: no projection."""
+    if reduce is None:
+        return None
+    if reduce == "auto":
+        wide = X.shape[0] > LARGE and X.shape[1] > _AUTO_FEATURES
+        return _AUTO_COMPONENTS if wide and metric in ANGULAR and not sp.issparse(X) else None
+    if isinstance(reduce, bool) or not isinstance(reduce, int | np.integer) or reduce < 1:
+        raise ValueError(f"reduce={reduce!r}; take a number of components >= 1, 'auto', or None for no projection.")
+    if metric not in ANGULAR:
+        raise ValueError(
+            f"reduce={reduce} projects the rows, which keeps Euclidean distances and angles but not "
+            f"metric={metric!r}; take reduce=None, or one of {', '.join(ANGULAR)}."
+        )
+    return int(reduce) if reduce < min(X.shape) else None
+
+
+def _projection(n_components: int, uncentred: bool, seed: int) -> Any:
+    from sklearn.decomposition import PCA, TruncatedSVD
+
+    if uncentred:
+        return TruncatedSVD(n_components, random_state=seed)
+    return PCA(n_components, svd_solver="randomized", random_state=seed)

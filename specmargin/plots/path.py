@@ -1,0 +1,306 @@
+"""The regularisation path of a learned spectrum: which eigenvectors count as the loss gets more weight.
+
+`SpectrumPathDisplay.from_objective` solves one problem for many C and draws the weights as a map, C along, the index of
+the eigenvector up, the weight as the shade. An order shows as shades that only fade upwards, multiple kernel
+learning as rows that come and go. Strips above the map tell in a number per C what the map shows in two hundred.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
+from specmargin.typing import FloatArray
+
+__all__ = ["SpectrumPathDisplay"]
+
+
+class SpectrumPathDisplay:
+    """Weights over eigenvectors and C.
+
+    Parameters
+    ----------
+    Cs : array of shape (k,)
+        Weights of the loss per unit mean kernel diagonal, positive and increasing, at least two.
+    deltas : array of shape (k, q)
+        A spectrum per C, not negative.
+    margins : array of shape (k,), optional
+        Margin 1 / |w| per C, in units of the root of the mean kernel diagonal; inf where w = 0.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`; `ax_` holds the map.
+    strips_ : tuple of Axes
+        Above the map, from below: the effective number of eigenvectors, then the margin if it is known.
+    mesh_ : QuadMesh
+        The map.
+    colorbar_ : Colorbar or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import subplots
+    >>> Cs = np.logspace(-1, 2, 7)
+    >>> deltas = np.exp(-np.arange(20.0) / Cs[:, None])
+    >>> figure, axes = subplots(width="column")
+    >>> display = SpectrumPathDisplay(Cs, deltas).plot(axes[0, 0])
+    >>> display.ax_.get_xscale(), len(display.strips_), bool(np.all(np.diff(display.effective()) > 0))
+    ('log', 1, True)
+    """
+
+    figure_: Figure
+    ax_: Axes
+    strips_: tuple[Axes, ...]
+    mesh_: QuadMesh
+    colorbar_: Colorbar | None
+
+    def __init__(self, Cs: npt.ArrayLike, deltas: npt.ArrayLike, *, margins: npt.ArrayLike | None = None) -> None:
+        self.Cs = np.asarray(Cs, dtype=np.float64)
+        self.deltas = np.asarray(deltas, dtype=np.float64)
+        self.margins = None if margins is None else np.asarray(margins, dtype=np.float64)
+        if self.Cs.ndim != 1 or len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
+            raise ValueError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")
+        if not np.isfinite(self.Cs).all():
+            raise ValueError("Cs holds inf; a log axis ends before that.")
+        if self.deltas.ndim != 2 or self.deltas.shape[0] != len(self.Cs) or self.deltas.shape[1] < 2:
+            raise ValueError(
+                f"deltas has the shape {self.deltas.shape}; give one spectrum of two weights or more for each of the "
+                f"{len(self.Cs)} C, ({len(self.Cs)}, q)."
+            )
+        if not np.isfinite(self.deltas).all() or (self.deltas < 0).any():
+            k = int(np.flatnonzero((~np.isfinite(self.deltas) | (self.deltas < 0)).any(axis=1))[0])
+            raise ValueError(f"the spectrum of C={self.Cs[k]:.3g} holds weights that are negative or not finite.")
+        if self.margins is not None and self.margins.shape != self.Cs.shape:
+            raise ValueError(f"margins has the shape {self.margins.shape}, but there are {len(self.Cs)} values of C.")
+
+    @classmethod
+    def from_results(cls, Cs: npt.ArrayLike, results: Sequence[Any], *, tol: float = 1e-6) -> Self:
+        """Read spectra and margins off the answers of a solver.
+
+        Parameters
+        ----------
+        Cs : array of shape (k,)
+            In any order.
+        results : sequence of SolveResult
+            Of `specmargin.objectives.SpectrumMargin`, one per C.
+        tol : float, default 1e-6
+            Relative gap that every certificate has to prove: a map does not show which of its columns is wrong.
+
+        Returns
+        -------
+        SpectrumPathDisplay
+            Not drawn yet.
+
+        Raises
+        ------
+        ValueError
+            If an answer is not certified, or the numbers of C and of answers differ.
+        """
+        weights = np.asarray(Cs, dtype=np.float64)
+        if weights.shape != (len(results),):
+            raise ValueError(f"{len(results)} results for Cs of the shape {weights.shape}; give one result per C.")
+        for C, result in zip(weights, results, strict=True):
+            if not result.certificate.is_optimal(tol):
+                raise ValueError(
+                    f"the answer for C={C:.3g} is not certified to {tol:.0e} ({result}): solve it again, or pass a "
+                    "larger tol."
+                )
+        order = np.argsort(weights)
+        deltas = np.array([results[k].variables["delta"] for k in order])
+        v = np.array([results[k].variables["v"] for k in order])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            norms = np.sqrt(np.where(v == 0, 0.0, v**2 / deltas).sum(axis=1))
+            return cls(weights[order], deltas, margins=1.0 / norms)
+
+    @classmethod
+    def from_objective(
+        cls,
+        objective: Any,
+        Cs: npt.ArrayLike | None = None,
+        *,
+        ax: Axes | None = None,
+        tol: float = 1e-6,
+        **options: Any,
+    ) -> Self:
+        """Solve an objective along a path of C, and draw it.
+
+        Parameters
+        ----------
+        objective : SpectrumMargin
+            Its spectrum, labels, B and order; its own C plays no part.
+        Cs : array of shape (k,), optional
+            Default: 61 values from 0.01 to 1000.
+        ax : Axes, optional
+            Where to draw.
+        tol : float, default 1e-6
+            As in `from_results`.
+        **options
+            Passed to `plot`.
+
+        Returns
+        -------
+        SpectrumPathDisplay
+        """
+        from specmargin.solvers.path import spectrum_path
+
+        Cs = np.logspace(-2.0, 3.0, 61) if Cs is None else Cs
+        return cls.from_results(Cs, spectrum_path(objective, Cs), tol=tol).plot(ax, **options)
+
+    def shares(self, first: int = 2) -> FloatArray:
+        """Weights from the eigenvector `first` on (counted from 1), divided by their sum: (k, q - first + 1)."""
+        shown = self.deltas[:, first - 1 :]
+        total = shown.sum(axis=1, keepdims=True)
+        return np.divide(shown, total, out=np.zeros_like(shown), where=total > 0)
+
+    def effective(self, first: int = 2) -> FloatArray:
+        """Effective number of eigenvectors, 1 / sum share^2, per C: k equal weights count as k; nan without weight."""
+        squares = (self.shares(first) ** 2).sum(axis=1)
+        return np.divide(1.0, squares, out=np.full_like(squares, np.nan), where=squares > 0)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        first: int = 2,
+        last: int | None = None,
+        floor: float = 1e-4,
+        strips: bool = True,
+        colorbar: bool = True,
+        title: str | None = None,
+    ) -> Self:
+        """Draw the map and the strips above it.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        first : int, default 2
+            First eigenvector shown, counted from 1. The first is constant: the intercept does its work.
+        last : int, optional
+            Last eigenvector shown; all by default. Shares and strips are of all of them.
+        floor : float, default 1e-4
+            Shares below it stay white.
+        strips : bool, default True
+            Whether to draw the numbers per C above the map.
+        colorbar : bool, default True
+            Whether to draw a colour bar.
+        title : str, optional
+            Above everything.
+
+        Returns
+        -------
+        SpectrumPathDisplay
+            Itself, with its attributes set.
+        """
+        q = self.deltas.shape[1]
+        last = q if last is None else last
+        if not 1 <= first < last <= q:
+            raise ValueError(f"first={first}, last={last}: take 1 <= first < last <= {q}, the number of weights.")
+        if not 0 < floor < 1:
+            raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
+        with style():
+            ax = pyplot_axes((3.8, 3.2))[0] if ax is None else ax
+            shares = self.shares(first)[:, : last - first + 1]
+            self.mesh_ = ax.pcolormesh(
+                _edges(np.log10(self.Cs)),
+                np.arange(first, last + 2) - 0.5,
+                np.ma.masked_less(shares.T, floor),
+                cmap=_weight_colormap(),
+                norm=LogNorm(floor, 1.0),
+                rasterized=True,
+            )
+            ax.set_xscale("log")
+            ax.set_xlim(*_edges(np.log10(self.Cs))[[0, -1]])
+            ax.set_ylim(first - 0.5, last + 0.5)
+            ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+            ax.set_xlabel(r"$C$, per unit mean kernel diagonal")
+            ax.set_ylabel("eigenvector index $i$")
+            for spine in ax.spines.values():
+                spine.set_visible(True)
+            self.strips_ = self._draw_strips(ax, first) if strips else ()
+            if title is not None:
+                (self.strips_[-1] if self.strips_ else ax).set_title(title)
+            self.colorbar_ = self.add_colorbar(self.mesh_, ax, first) if colorbar else None
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _draw_strips(self, ax: Axes, first: int) -> tuple[Axes, ...]:
+        rows = [("effective\nnumber", self.effective(first), PALETTE["blue"], "linear")]
+        if self.margins is not None:
+            margins = np.where(np.isfinite(self.margins), self.margins, np.nan)
+            rows.append((r"margin" + "\n" + r"$1/\|w\|$", margins, PALETTE["vermillion"], "log"))
+        strips = []
+        for k, (label, values, color, scale) in enumerate(rows):
+            strip = ax.inset_axes((0.0, 1.06 + 0.26 * k, 1.0, 0.2))
+            strip.plot(self.Cs, values, color=color)
+            strip.set_xscale("log")
+            strip.set_xlim(ax.get_xlim())
+            strip.set_yscale(scale)
+            if scale == "linear":
+                strip.set_ylim(bottom=0)
+                strip.yaxis.set_major_locator(MaxNLocator(2, integer=True))
+            else:
+                strip.yaxis.set_major_locator(FixedLocator(_few_ticks(*strip.get_ylim())))
+                strip.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                strip.yaxis.set_minor_locator(NullLocator())
+            strip.xaxis.set_minor_locator(NullLocator())
+            strip.tick_params(axis="x", labelbottom=False)
+            strip.set_ylabel(label, rotation=0, ha="right", va="center")
+            strip.grid(axis="both")
+            strips.append(strip)
+        return tuple(strips)
+
+    @staticmethod
+    def add_colorbar(mesh: QuadMesh, ax: Axes, first: int = 2) -> Colorbar:
+        """Add a colour bar beside `ax`, of its height: one does for panels of the same `floor`.
+
+        Parameters
+        ----------
+        mesh : QuadMesh
+            ``mesh_`` of a display.
+        ax : Axes
+            The panel at whose right the bar goes.
+        first : int, default 2
+            As in `plot`.
+
+        Returns
+        -------
+        Colorbar
+        """
+        with style():
+            bar = attach_colorbar(mesh, ax, rf"weight $\delta_i\,/\,\sum_{{j\geq {first}}}\delta_j$")
+            bar.ax.yaxis.set_minor_locator(NullLocator())
+            return bar
+
+
+def _edges(centers: FloatArray) -> FloatArray:
+    """Return 10 to the power of the borders between points, half a step out at the ends."""
+    middle = (centers[1:] + centers[:-1]) / 2
+    return 10.0 ** np.concatenate([[2 * centers[0] - middle[0]], middle, [2 * centers[-1] - middle[-1]]])
+
+
+def _few_ticks(low: float, high: float) -> list[float]:
+    """Return two or three round numbers between the ends of a log axis where it holds as many."""
+    decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    for steps in ((1.0,), (1.0, 3.0), (1.0, 2.0, 5.0)):
+        ticks = [float(tick) for tick in np.multiply.outer(decades, steps).ravel() if low <= tick <= high]
+        if len(ticks) >= 2:
+            break
+    return ticks[:: -(-len(ticks) // 3)] if ticks else []
+
+
+def _weight_colormap() -> LinearSegmentedColormap:
+    """Return one hue from nearly white to dark, so that a grey print says the same; white itself is left to zero."""
+    stops = ["#EDF4FA", "#BBD8EC", "#6FA8D3", "#2C6FA6", "#17456F", "#08203A"]
+    return LinearSegmentedColormap.from_list("specmargin_weight", stops)
