@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as sla
+from scipy.linalg import lapack
 
 from specmargin.objectives.cone import Cone
 from specmargin.typing import FloatArray
@@ -32,6 +32,7 @@ __all__ = ["MarginData", "Point", "Step", "interior_step", "start"]
 
 _BORDER = 1e3  # rows whose D G'G exceeds this many times the mean diagonal of the kernel (one) border the system
 _KINK = 1e3  # the same for samples in Woodbury's form
+_WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
 _TO_BOUNDARY = 0.995
 
 
@@ -56,6 +57,11 @@ class MarginData:
     def rays(self) -> FloatArray:
         """A, (m, q)."""
         return self.cone.matrix()
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """U'U, (q, q)."""
+        return self.U.T @ self.U
 
     def weights(self, kappa: FloatArray) -> FloatArray:
         """Return delta."""
@@ -193,8 +199,7 @@ def interior_step(data: MarginData, point: Point) -> Step:
 
 def _length(*pairs: tuple[FloatArray, FloatArray], most: float = 1.0) -> float:
     """Return the largest step, at most `most`, that keeps every value nonnegative."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worst = max(float(np.max(-change / value)) for value, change in pairs)
+    worst = max(float((-change / value).max()) for value, change in pairs)
     return most if worst * most <= 1.0 else 1.0 / worst
 
 
@@ -205,101 +210,126 @@ class _System:
         self, data: MarginData, z: FloatArray, delta: FloatArray, kappa: FloatArray, w: FloatArray, W: FloatArray
     ) -> None:
         cone, U, D = data.cone, data.U, kappa / w
-        self.c, self.kappa, self.w, self.D = cone.c, kappa, w, D
-        self.G = cone.sums(z[:, None] * U.T).T
-        mass = D * np.einsum("ij,ij->j", self.G, self.G) / len(U)
-        self.border = border = mass > _BORDER
-        D_in = np.where(border, 0.0, D)
-        self.edge = np.column_stack([np.ones(len(U)), -(self.G @ (D_in * cone.c)), self.G[:, border]])
-        if len(U) <= 1.3 * cone.q:
-            self.inverse: _Direct | _Woodbury = _Direct(U, delta, self.G, D_in, W)
+        l = len(U)
+        self.data, self.z, self.c, self.kappa, self.w, self.D = data, z, cone.c, kappa, w, D
+        wide = l <= _WIDE * cone.q
+        G = cone.sums(z[:, None] * U.T) if wide else None  # transposed, (m, l)
+        if G is not None:
+            lengths = np.einsum("ij,ij->i", G, G)
         else:
-            self.inverse = _Woodbury(U, z, delta, data.rays, cone, D_in, W)
+            lengths = cone.sums(cone.sums(z[:, None] * data.gram * z).T).diagonal()
+        self.border = border = np.flatnonzero(D * lengths > _BORDER * l)
+        D_in = D.copy()
+        D_in[border] = 0.0
+        k = 2 + len(border)
+        self.edge = np.empty((l, k))
+        self.edge[:, 0] = 1.0
+        self.edge[:, 1] = -self._push(D_in * cone.c)
+        self.edge[:, 2:] = G[border].T if G is not None else U @ (z[:, None] * data.rays[border].T)
+        self.inverse = _Direct(U, delta, G, D_in, W) if G is not None else _Woodbury(data, z, delta, D_in, W)
         self.image = self.inverse.solve(self.edge)
-        k = self.edge.shape[1]
-        corner = np.zeros((k, k))
-        corner[1, 1] = cone.c @ (D_in * cone.c)
-        corner[1, 2:] = corner[2:, 1] = -cone.c[border]
-        corner[np.arange(2, k), np.arange(2, k)] = -1.0 / D[border]
-        schur = corner - self.edge.T @ self.image
+        schur = -(self.edge.T @ self.image)
+        schur[1, 1] += cone.c @ (D_in * cone.c)
+        schur[1, 2:] -= cone.c[border]
+        schur[2:, 1] -= cone.c[border]
+        schur[np.arange(2, k), np.arange(2, k)] -= 1.0 / D[border]
         self.scale = 1.0 / np.sqrt(np.maximum(np.abs(schur.diagonal()), 1e-300))
-        self.factor = sla.lu_factor(schur * np.outer(self.scale, self.scale), check_finite=False)
+        self.factor = lapack.dgetrf(schur * np.outer(self.scale, self.scale))
+
+    def _push(self, a: FloatArray) -> FloatArray:
+        """Return G a."""
+        return self.data.U @ (self.z * self.data.cone.weights(a))
+
+    def _pull(self, x: FloatArray) -> FloatArray:
+        """Return G'x."""
+        return self.data.cone.sums(self.z * (self.data.U.T @ x))
 
     def solve(
         self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: float, r_trace: float
     ) -> tuple[FloatArray, float, float, FloatArray, FloatArray]:
         """Return the changes of gamma, b, tau, kappa and w; `rho` is the right-hand side of kappa w."""
         border = self.border
-        free = np.where(border, 0.0, rho / self.w - self.D * r_w)
-        r = r - self.G @ free + r_balance  # N was given 1 1' to be definite: the balance takes it back
+        free = rho / self.w - self.D * r_w
+        free[border] = 0.0
+        r = r - self._push(free) + r_balance  # N was given 1 1' to be definite: the balance takes it back
         rhs = np.concatenate([[r_balance, self.c @ free - r_trace], (r_w - rho / self.kappa)[border]])
         X = self.inverse.solve(r)
-        small = self.scale * sla.lu_solve(self.factor, self.scale * (rhs - self.edge.T @ X), check_finite=False)
+        small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
         dgamma = X - self.image @ small
         db, dtau = float(small[0]), float(small[1])
-        dw = self.c * dtau - self.G.T @ dgamma + r_w
+        dw = self.c * dtau - self._pull(dgamma) + r_w
         dkappa = rho / self.w - self.D * dw
         dkappa[border] = small[2:]
         dw[border] = ((rho - self.w * dkappa) / self.kappa)[border]
         return dgamma, db, dtau, dkappa, dw
 
 
+def _cholesky(N: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a symmetric matrix in LAPACK's order; N is used up."""
+    factor, info = lapack.dpotrf(N.T, lower=1, clean=0, overwrite_a=1)
+    if info != 0:
+        raise np.linalg.LinAlgError(f"pivot {info} of {len(N)} is not positive")
+    return np.asarray(factor)
+
+
+def _solved(factor: FloatArray, r: FloatArray) -> FloatArray:
+    """Solve with a factor of `_cholesky`."""
+    return np.asarray(lapack.dpotrs(factor, r, lower=1)[0])
+
+
 class _Direct:
     """Inverse of N + 1 1' by one Cholesky factorisation of the order l."""
 
     def __init__(self, U: FloatArray, delta: FloatArray, G: FloatArray, D: FloatArray, W: FloatArray) -> None:
-        factor = np.column_stack([U * np.sqrt(delta), G * np.sqrt(D)])
-        N = factor @ factor.T + 1.0
-        N[np.diag_indices_from(N)] += 1.0 / W
-        self.factor = sla.cho_factor(N, lower=True, overwrite_a=True, check_finite=False)
+        root = np.sqrt(delta), np.sqrt(D)
+        factor = np.empty((len(delta) + len(D), len(U)))
+        np.multiply(root[0][:, None], U.T, out=factor[: len(delta)])
+        np.multiply(root[1][:, None], G, out=factor[len(delta) :])
+        N = factor.T @ factor
+        N += 1.0
+        N.reshape(-1)[:: len(N) + 1] += 1.0 / W
+        self.factor = _cholesky(N)
 
     def solve(self, r: FloatArray) -> FloatArray:
-        return sla.cho_solve(self.factor, r, check_finite=False)
+        return _solved(self.factor, r)
 
 
 class _Woodbury:
     """The same by factorisations of the order q: samples off the kinks are eliminated first, the others last."""
 
-    def __init__(
-        self,
-        U: FloatArray,
-        z: FloatArray,
-        delta: FloatArray,
-        rays: FloatArray,
-        cone: Cone,
-        D: FloatArray,
-        W: FloatArray,
-    ) -> None:
-        M = z[:, None] * cone.weights(D[:, None] * rays) * z
-        M[np.diag_indices_from(M)] += delta
+    def __init__(self, data: MarginData, z: FloatArray, delta: FloatArray, D: FloatArray, W: FloatArray) -> None:
+        U = data.U
+        M = z[:, None] * data.cone.weights(D[:, None] * data.rays) * z
         q = len(M)
+        M.reshape(-1)[:: q + 1] += delta
         root = np.sqrt(np.maximum(M.diagonal(), 1e-300))
         M /= np.outer(root, root)
-        M[np.diag_indices_from(M)] += 1e-14
-        L = root[:, None] * np.linalg.cholesky(M)
-        T = np.column_stack([U @ L, np.ones(len(U))])
-        kink = np.zeros(len(U), dtype=bool)
+        M.reshape(-1)[:: q + 1] += 1e-14
+        T = np.empty((len(U), q + 1))
+        np.matmul(U, root[:, None] * np.linalg.cholesky(M), out=T[:, :q])
+        T[:, q] = 1.0
         last = np.argsort(W)[-q:]
-        kink[last[W[last] > _KINK]] = True
-        self.kink, self.W = kink, W[~kink]
-        self.rest, self.on = T[~kink], T[kink]
-        K = self.rest.T @ (self.W[:, None] * self.rest)
-        K[np.diag_indices_from(K)] += 1.0
-        self.factor = sla.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-        if kink.any():
-            half = sla.solve_triangular(self.factor[0], self.on.T, lower=True, check_finite=False)
+        self.on = last[W[last] > _KINK]
+        self.W = W.copy()
+        self.W[self.on] = 0.0
+        self.T, self.T_on = T, T[self.on]
+        half = np.sqrt(self.W)[:, None] * T
+        K = half.T @ half
+        K.reshape(-1)[:: q + 2] += 1.0
+        self.factor = _cholesky(K)
+        if len(self.on):
+            half = lapack.dtrtrs(self.factor, self.T_on.T, lower=1)[0]
             N = half.T @ half
-            N[np.diag_indices_from(N)] += 1.0 / W[kink]
-            self.last = sla.cho_factor(N, lower=True, overwrite_a=True, check_finite=False)
+            N.reshape(-1)[:: len(N) + 1] += 1.0 / W[self.on]
+            self.last = _cholesky(N)
 
     def solve(self, r: FloatArray) -> FloatArray:
-        x = np.empty_like(r)
         W = self.W if r.ndim == 1 else self.W[:, None]
-        u = self.rest.T @ (W * r[~self.kink])
-        if self.kink.any():
-            inner = sla.cho_solve(self.factor, u, check_finite=False)
-            x[self.kink] = sla.cho_solve(self.last, r[self.kink] - self.on @ inner, check_finite=False)
-            u = u + self.on.T @ x[self.kink]
-        inner = sla.cho_solve(self.factor, u, check_finite=False)
-        x[~self.kink] = W * (r[~self.kink] - self.rest @ inner)
-        return x
+        u = self.T.T @ (W * r)
+        if len(self.on):
+            x_on = _solved(self.last, r[self.on] - self.T_on @ _solved(self.factor, u))
+            u += self.T_on.T @ x_on
+        x = W * (r - self.T @ _solved(self.factor, u))
+        if len(self.on):
+            x[self.on] = x_on
+        return np.asarray(x)

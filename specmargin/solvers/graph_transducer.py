@@ -99,7 +99,7 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     w, lam = E @ x, lowest - mu
     certificate = obj.certificate(w, lam)
     for _ in range(_REFINEMENTS):
-        if certificate.gap <= 0:
+        if certificate.gap <= 0 or not converged:
             break
         better_w, better_lam = _refined(obj, w, lam)
         better = obj.certificate(better_w, better_lam)

@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from specmargin.exceptions import SolverError
-from specmargin.objectives import RMM, FixedSpectrum, SpectrumMargin
+from specmargin.objectives import RMM, FixedSpectrum, SpectrumMargin, SpectrumPoint
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers._active_set import ActiveSet, identify, polish
-from specmargin.solvers._interior_point import MarginData, interior_step, start
+from specmargin.solvers._interior_point import MarginData, Point, interior_step, start
 from specmargin.typing import FloatArray
 
 __all__ = ["relative_margin", "spectrum_margin"]
@@ -29,12 +29,13 @@ _PATIENCE = 12
 
 
 class _Candidate(NamedTuple):
-    """What the iteration hands to the objective, and what that says of it."""
+    """What the objective makes of an iterate: its certificate, and the variables of the repaired point."""
 
-    gamma: FloatArray
-    kappa: FloatArray
-    b: float
     certificate: Certificate
+    point: SpectrumPoint
+
+
+_Certify = Callable[[FloatArray, FloatArray, float], _Candidate]
 
 
 def spectrum_margin(
@@ -84,12 +85,12 @@ def spectrum_margin(
     """
     data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B, obj.rho, obj.eps)
 
-    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> Certificate:
-        return obj.certificate(gamma, kappa, b, data.weights(kappa) * (data.U.T @ gamma))
+    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> _Candidate:
+        point = obj.repair(gamma, kappa, b, data.weights(kappa) * (data.U.T @ gamma))
+        return _Candidate(obj.certify(point, gamma, kappa), point)
 
     found = _solve(data, certify, obj.name, tol, max_iter, warm_start)
-    best = found.candidate
-    point = obj.repair(best.gamma, best.kappa, best.b, data.weights(best.kappa) * (data.U.T @ best.gamma))
+    point = found.candidate.point
     variables = {
         "delta": point.delta,
         "kappa": point.kappa + obj.eps,
@@ -142,14 +143,15 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     U, cone = np.sqrt(len(y)) * vectors[:, kept], FixedSpectrum(values[kept])
     data = MarginData(U, y, cone, obj.C * scale, obj.B)
 
-    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> Certificate:
-        return obj.certificate(gamma / scale, b)
+    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> _Candidate:
+        certificate, expansion, offset = obj.repaired(gamma / scale, b)
+        return _Candidate(certificate, SpectrumPoint(expansion, kappa, cone.delta, expansion, offset))
 
-    found = _solve(data, certify, "RMM" if np.isfinite(obj.B) else "SVM", tol, max_iter, None)
-    best = found.candidate
-    _, gamma, b = obj.repaired(best.gamma / scale, best.b)
+    name = "RMM" if np.isfinite(obj.B) else "SVM"
+    found = _solve(data, certify, name, tol, max_iter, None)
+    gamma, b = found.candidate.point.gamma, found.candidate.point.b
     variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
-    return found.result("RMM" if np.isfinite(obj.B) else "SVM", "relative_margin", variables, tol)
+    return found.result(name, "relative_margin", variables, tol)
 
 
 class _Found(NamedTuple):
@@ -183,7 +185,7 @@ class _Found(NamedTuple):
 
 def _solve(
     data: MarginData,
-    certify: Callable[[FloatArray, FloatArray, float], Certificate],
+    certify: _Certify,
     name: str,
     tol: float,
     max_iter: int,
@@ -201,10 +203,10 @@ def _solve(
 
     def consider(gamma: FloatArray, kappa: FloatArray, b: float) -> bool:
         nonlocal best
-        certificate = certify(gamma, kappa, b)
-        gap = abs(certificate.relative_gap)
+        candidate = certify(gamma, kappa, b)
+        gap = abs(candidate.certificate.relative_gap)
         if np.isfinite(gap) and (best is None or gap < abs(best.certificate.relative_gap)):
-            best = _Candidate(gamma, kappa, b, certificate)
+            best = candidate
             return True
         return False
 
@@ -254,11 +256,8 @@ def _solve(
     return _Found(best, history, k, time.perf_counter() - begin, message, k == max_iter and not message)
 
 
-def _value(data: MarginData, point: object) -> float:
+def _value(data: MarginData, point: Point) -> float:
     """Return the dual objective of an iterate plus its products: a cheap stand-in for the primal one."""
-    from specmargin.solvers._interior_point import Point
-
-    assert isinstance(point, Point)
     value = float(point.x[0].sum()) - data.rho * point.tau
     if len(point.x) == 4:
         value -= data.B * float(point.x[2].sum() + point.x[3].sum())

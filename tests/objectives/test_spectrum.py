@@ -327,3 +327,22 @@ def test_alignment_without_correlation_is_an_error(spectrum_data):
     with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
         Alignment(spectrum, balanced)
     assert Alignment(spectrum, sm.encode_labels([0, 1, 1, 1] + [-1] * 20)).value(np.ones(1)) == pytest.approx(0.25)
+
+
+def test_several_spectra_must_share_their_samples(spectrum_data):
+    first, labels = spectrum_data(n=24)
+    second, _ = spectrum_data(n=20)
+    with pytest.raises(ValueError, match=r"these have \[24, 20\] nodes"):
+        SpectrumMargin([first, second], labels)
+    with pytest.raises(ValueError, match=r"these have \[\] nodes"):
+        SpectrumMargin([], labels)
+
+
+def test_a_given_spectrum_must_fit(spectrum_data):
+    spectrum, labels = spectrum_data(q=9)
+    with pytest.raises(ValueError, match=r"shape \(8,\); pass a weight per eigenvector, \(9,\)"):
+        SpectrumMargin(spectrum, labels, delta=np.ones(8))
+    with pytest.raises(ValueError, match="leave eps at 0"):
+        SpectrumMargin(spectrum, labels, delta=np.ones(9), eps=1e-3)
+    assert SpectrumMargin(spectrum, labels, delta=np.ones(9)).name == "SVM"
+    assert SpectrumMargin(spectrum, labels, delta=np.ones(9), B=1.5).name == "RMM"

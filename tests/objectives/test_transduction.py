@@ -1,0 +1,258 @@
+"""The spectral graph transducer: eq. 1 written out, its Lagrangian, and what the certificate proves."""
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.linalg import eigh
+from scipy.optimize import check_grad
+
+import specmargin as sm
+from specmargin.objectives.transduction import SpectralGraphTransducer
+from specmargin.spectra import Spectrum
+
+kinds = pytest.mark.parametrize("kind", ["simple", "tied", "split"])
+losses = pytest.mark.parametrize("C", [1e1, 1e3, 1e6])
+
+
+def literal(obj, h):
+    """Eq. 1 with its n-dimensional matrices, tau corrected: the objective at h."""
+    n, labels, V = obj.spectrum.n_samples, obj.labels, obj.spectrum.eigenvectors[:, 1:]
+    P, tau = np.zeros((n, n)), np.zeros(n)
+    l_plus, l_minus = (labels.sign > 0).sum(), (labels.sign < 0).sum()
+    for i, sign in zip(labels.labeled, labels.sign, strict=True):
+        P[i, i] = 1 / l_plus if sign > 0 else 1 / l_minus
+        tau[i] = np.sqrt(l_minus / l_plus) if sign > 0 else -np.sqrt(l_plus / l_minus)
+    return h @ V @ np.diag(obj.Q) @ V.T @ h / 2 + obj.C * (h - tau) @ P @ (h - tau)
+
+
+def on_sphere(obj, rng):
+    w = rng.normal(size=obj.k) * 10.0 ** rng.uniform(-3, 0, size=obj.k)
+    return w * np.sqrt(obj.n) / np.linalg.norm(w)
+
+
+def with_dark_column(Q=(1e-7, 1.0, 4.0, 9.0), C=1e6):
+    """Four eigenvectors, the first of which is zero at the labelled samples: A = diag(Q_1, ...) splits."""
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(12, 5))
+    U[:, 0] = 1.0
+    U[:6, 1] = 0.0
+    U[6:, 1] -= U[6:, 1].mean()
+    U = np.linalg.qr(U)[0]
+    U[:6, 1] = 0.0
+    labels = sm.encode_labels([0, 1, 0, 1, 1, -1] + [-1] * 6)
+    return SpectralGraphTransducer(Spectrum(np.arange(5.0), U, 1), labels, C, np.array(Q))
+
+
+# Eq. 1
+
+
+@kinds
+@losses
+def test_value_is_eq_1(kind, C, spectrum_data, rng):
+    obj = SpectralGraphTransducer(*spectrum_data(kind, l=9), C)
+    constant = C * (literal(obj, np.zeros(obj.n)) / C)
+    for _ in range(5):
+        w = on_sphere(obj, rng)
+        h = obj.scores(w)
+        assert h @ h == pytest.approx(obj.n)
+        assert obj.value(w) == pytest.approx(literal(obj, h), rel=1e-12)
+        assert w @ obj.A @ w / 2 - obj.b @ w + constant == pytest.approx(literal(obj, h), rel=1e-9)
+        np.testing.assert_allclose(obj.decision(w), h - obj.threshold, rtol=1e-14)
+
+
+def test_defaults_and_targets(spectrum_data):
+    spectrum, _ = spectrum_data(q=5)
+    labels = sm.encode_labels([1, 0, 0, 0, 0, *[-1] * 19])
+    obj = SpectralGraphTransducer(spectrum, labels, 10.0)
+    assert obj.Q.tolist() == [1.0, 4.0, 9.0, 16.0]
+    assert obj.tau.tolist() == [2.0, -0.5, -0.5, -0.5, -0.5]
+    assert obj.threshold == 0.75
+    # The targets have the mean and the mean square of h.
+    assert obj.tau.sum() == 0.0
+    assert obj.tau @ obj.tau == obj.labels.n_labeled
+    assert (obj.k, obj.n) == (4, 24)
+    assert replace(obj, C=20.0).Q.tolist() == obj.Q.tolist()
+    cut = SpectralGraphTransducer(spectrum, labels, 10.0, Q=list(spectrum.eigenvalues[1:]))
+    np.testing.assert_array_equal(cut.Q, spectrum.eigenvalues[1:])
+
+
+@kinds
+def test_residual_is_the_gradient_in_the_eigenvectors(kind, spectrum_data, rng):
+    obj = SpectralGraphTransducer(*spectrum_data(kind), 100.0)
+    E = obj.eigen[1]
+    for lam in (-3.0, 0.0, 0.5):
+        w = on_sphere(obj, rng)
+        gradient = E @ obj.residual(w, lam)
+        np.testing.assert_allclose(gradient, (obj.A - lam * np.eye(obj.k)) @ w - obj.b, atol=1e-10)
+        error = check_grad(obj.lagrangian, lambda w, lam: E @ obj.residual(w, lam), w, lam)
+        assert error < 1e-6 * np.linalg.norm(obj.A)
+        assert obj.lagrangian(w, lam) == pytest.approx(obj.value(w), rel=1e-12)
+        assert obj.lagrangian(2 * w, lam) == pytest.approx(obj.value(2 * w) - lam / 2 * 3 * obj.n, rel=1e-12)
+
+
+@kinds
+@losses
+def test_eigen(kind, C, spectrum_data):
+    obj = SpectralGraphTransducer(*spectrum_data(kind), C)
+    a, E = obj.eigen
+    np.testing.assert_allclose(a, eigh(obj.A, eigvals_only=True), atol=1e-14 * a.max())
+    np.testing.assert_allclose(E.T @ E, np.eye(obj.k), atol=1e-13)
+    np.testing.assert_allclose((E * a) @ E.T, obj.A, atol=1e-13 * a.max())
+
+
+def test_small_eigenvalues_keep_their_digits(spectrum_data):
+    """Rounding of |A| = 1e6 is 1e-10: one of 4e-5 would keep six digits. Singular values keep them."""
+    spectrum, labels = spectrum_data("simple", q=12, l=6)
+    obj = SpectralGraphTransducer(spectrum, labels, 1e6, Q=1e-5 * np.arange(1.0, 12.0) ** 2)
+    root = np.sqrt(2 * obj.C * np.where(labels.sign > 0, 1 / (labels.sign > 0).sum(), 1 / (labels.sign < 0).sum()))
+    factor = np.vstack([np.diag(np.sqrt(obj.Q)), root[:, None] * spectrum.eigenvectors[labels.labeled, 1:]])
+    singular = np.linalg.svd(factor, compute_uv=False)[::-1]
+    assert singular[-1] > 1e5 * singular[0] > 0
+    np.testing.assert_allclose(obj.eigen[0], singular**2, rtol=1e-9)
+
+
+# Duality
+
+
+@kinds
+@losses
+@pytest.mark.parametrize("share", [-3.0, 0.0, 0.5, 0.999])
+def test_dual_bound_is_the_minimum_of_the_lagrangian(kind, C, share, spectrum_data, rng):
+    obj = SpectralGraphTransducer(*spectrum_data(kind), C)
+    lam = share * float(eigh(obj.A, eigvals_only=True)[0])
+    shifted = obj.A - lam * np.eye(obj.k)
+    minimiser = np.linalg.solve(shifted, obj.b)
+    constant = C * float(obj._p @ obj.tau**2)
+    assert obj.dual_bound(lam) == pytest.approx(obj.lagrangian(minimiser, lam), rel=1e-9)
+    explicit = -obj.b @ minimiser / 2 + lam * obj.n / 2 + constant
+    assert obj.dual_bound(lam) == pytest.approx(explicit, rel=1e-9, abs=1e-9 * constant)
+    for _ in range(10):
+        other = minimiser + rng.normal(size=obj.k)
+        assert obj.lagrangian(other, lam) > obj.dual_bound(lam)
+
+
+@kinds
+@given(seed=st.integers(0, 10**6))
+def test_no_dual_value_exceeds_a_primal_value(kind, seed, spectrum_data):
+    rng = np.random.default_rng(seed)
+    spectrum, labels = spectrum_data(kind, q=int(rng.integers(2, 12)), l=int(rng.integers(2, 12)))
+    Q = None if rng.random() < 0.5 else spectrum.eigenvalues[1:]
+    obj = SpectralGraphTransducer(spectrum, labels, 10.0 ** rng.uniform(1, 6), Q)
+    lowest = float(obj.eigen[0].min())
+    w = on_sphere(obj, rng)
+    for lam in (lowest - 10.0 ** rng.uniform(-12, 6), lowest * rng.random(), -lowest):
+        assert obj.dual_bound(lam) <= obj.value(w) * (1 + 1e-12)
+        certificate = obj.certificate(w, lam)
+        assert certificate.gap >= 0
+        assert certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-12)
+        # A bound on everything, not on this point only.
+        assert certificate.dual_objective <= obj.value(on_sphere(obj, rng)) * (1 + 1e-12)
+
+
+def test_dual_bound_ends_at_the_smallest_eigenvalue(spectrum_data):
+    obj = SpectralGraphTransducer(*spectrum_data(), 100.0)
+    lowest = float(obj.eigen[0].min())
+    assert np.isfinite(obj.dual_bound(lowest * (1 - 1e-9)))
+    assert obj.dual_bound(lowest) == -np.inf  # b has a component along the lowest eigenvector
+    assert obj.dual_bound(lowest * (1 + 1e-9)) == -np.inf
+
+
+def test_dual_bound_in_the_hard_case_reaches_the_smallest_eigenvalue():
+    obj = with_dark_column(Q=(1.0, 2.0, 4.0, 9.0), C=100.0)
+    assert abs(obj.b[0]) == 0.0
+    at = obj.dual_bound(1.0)
+    assert np.isfinite(at)
+    assert at == pytest.approx(obj.dual_bound(1.0 - 1e-9), rel=1e-7)
+    assert obj.dual_bound(1.0 + 1e-9) == -np.inf
+
+
+# The certificate
+
+
+@kinds
+@losses
+def test_certificate_measures_the_distance_of_a_point_from_its_bound(kind, C, spectrum_data, rng):
+    """The dual objective is the minimum of the Lagrangian at lam, or a better one just below it, and owes w nothing."""
+    obj = SpectralGraphTransducer(*spectrum_data(kind), C)
+    lam = 0.7 * float(obj.eigen[0].min())
+    below = max(obj.dual_bound(lam - share * obj.eigen[0].max()) for share in np.linspace(0.0, 1e-8, 101))
+    for _ in range(5):
+        w = on_sphere(obj, rng)
+        certificate = obj.certificate(w, lam)
+        rounding = 1e-9 * certificate.primal_objective
+        assert obj.dual_bound(lam) - rounding <= certificate.dual_objective <= below + rounding
+        assert certificate.gap > 1e-6 * certificate.primal_objective
+        assert not certificate.is_optimal(1e-6)
+        assert certificate.primal_residual < 1e-15
+        assert certificate.dual_residual == 0.0
+
+
+def test_certificate_repairs_the_candidate(spectrum_data, rng):
+    obj = SpectralGraphTransducer(*spectrum_data(), 100.0)
+    lowest, norm = float(obj.eigen[0].min()), float(obj.eigen[0].max())
+    w = on_sphere(obj, rng)
+    half = obj.certificate(w / 2, 0.0)
+    assert half.primal_residual == pytest.approx(0.5)
+    assert half.primal_objective == pytest.approx(obj.value(w), rel=1e-13)
+    above = obj.certificate(w, lowest + 0.1 * norm)
+    assert above.dual_residual == pytest.approx(0.1)
+    assert above.dual_objective == obj.certificate(w, lowest).dual_objective <= half.primal_objective
+
+
+@pytest.mark.parametrize("lam", [-1.0, 1.0, 1.0 + 1e-12, 5.0])
+def test_a_local_optimum_is_told_from_the_global_one(lam):
+    """In the hard case by hand: w_1 completes the stationary rest. A stationary point of a higher lam has a gap."""
+    obj = with_dark_column(Q=(1.0, 2.0, 4.0, 9.0), C=100.0)
+    rest = np.linalg.solve(obj.A[1:, 1:] - np.eye(3), obj.b[1:])
+    w = np.append(np.sqrt(obj.n - rest @ rest), rest)
+    certificate = obj.certificate(w, lam)
+    assert certificate.is_optimal(1e-13) == (lam >= 1.0)
+    # w -> -w of the rest is stationary in no sense, and e_1 alone ignores the labels.
+    assert obj.certificate(np.append(w[0], -rest), lam).relative_gap > 0.1
+    assert obj.certificate(np.eye(4)[0], lam).relative_gap > 1e-2
+
+
+def test_further_null_vectors_belong_to_V(spectrum_data):
+    """Two components: column 1 separates them, at no cost under the cut."""
+    W = nx.to_numpy_array(nx.disjoint_union(nx.complete_graph(6), nx.complete_graph(6)))
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=4)
+    assert spectrum.n_components == 2
+    labels = sm.encode_labels([0] + [-1] * 10 + [1])
+    obj = SpectralGraphTransducer(spectrum, labels, 100.0, Q=spectrum.eigenvalues[1:])
+    w = np.array([1.0, 0.0, 0.0]) * np.sqrt(12) * np.sign(spectrum.eigenvectors[-1, 1])
+    np.testing.assert_allclose(obj.decision(w), np.repeat([-1.0, 1.0], 6), atol=1e-12)
+    assert obj.value(w) == pytest.approx(0.0, abs=1e-20)
+    assert obj.certificate(w, 0.0).gap < 1e-20
+
+
+# Errors
+
+
+def test_errors_say_what_was_wrong(spectrum_data):
+    spectrum, labels = spectrum_data(q=5)
+    for C in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
+            SpectralGraphTransducer(spectrum, labels, C)
+    with pytest.raises(ValueError, match="4 samples, but the eigenvectors have 24 rows"):
+        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, -1, -1]), 1.0)
+    with pytest.raises(ValueError, match="one_vs_rest"):
+        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21), 1.0)
+    with pytest.raises(ValueError, match="of one class"):
+        SpectralGraphTransducer(spectrum, replace(labels, sign=np.ones(8)), 1.0)
+    with pytest.raises(ValueError, match="q=1 eigenvectors leaves none"):
+        SpectralGraphTransducer(spectrum.truncate(1), labels, 1.0)
+    with pytest.raises(ValueError, match=r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"):
+        SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.arange(5.0))
+    for Q in ([1.0, 2.0, 3.0, np.nan], [-1.0, 0.0, 1.0, 2.0], [1.0, 3.0, 2.0, 4.0], [1.0, 2.0, 3.0, np.inf]):
+        with pytest.raises(ValueError, match="Q must be finite, nonnegative and not decreasing"):
+            SpectralGraphTransducer(spectrum, labels, 1.0, Q=Q)
+    obj = SpectralGraphTransducer(spectrum, labels, 1.0)
+    for w in (np.zeros(4), np.ones(5), np.full(4, np.nan)):
+        with pytest.raises(ValueError, match=r"finite nonzero vector of shape \(4,\)"):
+            obj.certificate(w, 0.0)
+    with pytest.raises(ValueError, match="lam=nan must be finite"):
+        obj.certificate(np.ones(4), np.nan)
