@@ -11,6 +11,7 @@ VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 LOCK := requirements.lock
+BENCH_LOCK := requirements-bench.lock
 
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
@@ -18,7 +19,7 @@ NAMED := $(if $(filter-out file default undefined,$(origin PYTHON)),$(PYTHON))
 READY := $(VENV)/.ready$(if $(NAMED),-$(subst /,_,$(NAMED)))
 
 NOTEBOOKS  := $(wildcard notebooks/*.ipynb)
-BENCHMARKS := $(wildcard benchmarks/*.py)
+BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
 # Threads of the linear algebra: small matrices lose time to more of them. The environment may say otherwise.
 THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-2} \
@@ -41,8 +42,15 @@ figures: $(READY) ## compute and draw the figures (ARGS="--quick" for a fast loo
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
 	@$(BIN)/specmargin tables $(ARGS)
 
-bench: $(READY) ## run the scripts in benchmarks: speed and memory
-	@$(if $(BENCHMARKS),set -e; for script in $(BENCHMARKS); do $(THREADS) $(BIN)/python $$script $(ARGS); done,echo "There are no benchmarks yet.")
+# One thread, so that ratios mean work and not cores. A rival that cannot be built here is left out, and the scripts say so.
+bench: $(READY) $(VENV)/.ready-bench ## run the scripts in benchmarks: ratios of one run, on one thread (ARGS="--quick" for a look)
+	@set -e; for script in $(BENCHMARKS); do \
+	  OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 NUMBA_NUM_THREADS=1 $(BIN)/python $$script $(ARGS); done
+
+$(VENV)/.ready-bench: $(BENCH_LOCK) $(READY)
+	@echo "Installing what $(BENCH_LOCK) lists ..."
+	@$(PIP) install --requirement $(BENCH_LOCK) || echo "Not all rivals could be installed; their columns will be missing."
+	@touch $@
 
 test: lint ## lint, fast tests, slow tests, notebooks
 	@echo "== tests"
@@ -72,7 +80,9 @@ lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	@$(PIP) install uv
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade --no-header \
 	    --extra data --extra experiments --extra cli --group dev --output-file $(LOCK)
-	@echo "$(LOCK) is up to date; run make test, then commit it."
+	@$(BIN)/uv pip compile --group bench --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
+	    --output-file $(BENCH_LOCK)
+	@echo "$(LOCK) and $(BENCH_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
 	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -76,7 +76,9 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def compare(routes: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True) -> dict[str, list[float]]:
+def compare(
+    routes: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True
+) -> dict[str, list[float]]:
     """Time the routes in turns, A B C A B C ..., and return their seconds, round by round.
 
     Parameters

@@ -52,6 +52,8 @@ class SpectralKernelSVM(MarginClassifier):
     -----
     <notes>
 
+    The parameter is not called ``transform``: scikit-learn takes whatever has that attribute for a transformer.
+
     References
     ----------
     Smola & Kondor, Kernels and regularization on graphs, COLT 2003. Shivaswamy & Jebara, Laplacian spectrum learning,
@@ -78,7 +80,9 @@ class SpectralKernelSVM(MarginClassifier):
         elif self.transformation in TRANSFORMS:
             rule = TRANSFORMS[self.transformation]
         else:
-            raise ValueError(f"transformation={self.transformation!r} is unknown; take one of {list(TRANSFORMS)} or a function.")
+            raise ValueError(
+                f"transformation={self.transformation!r} is unknown; take one of {list(TRANSFORMS)} or a function."
+            )
         named = {"sigma", "exponent", "k"} & set(inspect.signature(rule).parameters)
         return rule(spectrum, **{name: getattr(self, name) for name in named})
 

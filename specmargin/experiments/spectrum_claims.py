@@ -53,7 +53,7 @@ def claims(cells: Sequence[tuple[str, Errors]], methods: Sequence[str]) -> list[
     ]
     bound = duel(rows, "STORM", "STOAM")
     sentences.append(f"no claim of the paper: the bound B. STORM against STOAM: {_counts(bound)}.")
-    rule = "The paper's claims by the numbers above (reproduced: in 90 % of the cells or more; partly: in half or more):"
+    rule = "The paper's claims by these numbers (reproduced: in 90 % of the cells or more; partly: in half or more):"
     return [rule, *sentences, _means(rows, methods)]
 
 

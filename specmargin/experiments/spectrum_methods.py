@@ -92,27 +92,43 @@ class Method:
         return [dict(zip(self.parameters, combination, strict=True)) for combination in combinations]
 
 
-def _margin(spectrum: Spectrum, labels: Labels, setting: Setting, **options: Any) -> SolveResult:
-    """Solve one problem of margin: joint, or on the spectrum `delta`."""
-    obj = SpectrumMargin(spectrum, labels, C=setting["C"], B=setting.get("B", np.inf), **options)
-    return spectrum_margin(obj)
-
-
 def _fit(*results: SolveResult) -> Fit:
     """Scores are those of the last problem."""
     return Fit(np.asarray(results[-1].variables["f"]), results)
 
 
-def _joint(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting], *, order: bool) -> Iterator[Fit]:
+def _margins(
+    spectrum: Spectrum,
+    labels: Labels,
+    settings: Sequence[Setting],
+    options: Callable[[Setting], Mapping[str, Any]],
+) -> Iterator[SolveResult]:
+    """Solve a problem of margin per setting, joint or on a spectrum that `options` gives.
+
+    Where no multiplier reaches its bound C, a larger C changes nothing: the answer is tried first there. A certificate
+    has the last word, and a wrong guess costs a step.
+    """
+    inside: dict[tuple[tuple[str, float], ...], SolveResult] = {}
     for setting in settings:
-        yield _fit(_margin(spectrum, labels, setting, order=order))
+        others = tuple((name, value) for name, value in setting.items() if name != "C")
+        C, B = setting["C"], setting.get("B", np.inf)
+        obj = SpectrumMargin(spectrum, labels, C=C, B=B, **options(setting))
+        result = spectrum_margin(obj, warm_start=inside.get(others))
+        if float((labels.sign * result.variables["gamma"]).max()) < 0.999 * C:
+            inside[others] = result
+        yield result
+
+
+def _joint(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting], *, order: bool) -> Iterator[Fit]:
+    for result in _margins(spectrum, labels, settings, lambda setting: {"order": order}):
+        yield _fit(result)
 
 
 def _aligned(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting]) -> Iterator[Fit]:
     aligned = alignment(Alignment(spectrum, labels))
     delta = np.asarray(aligned.variables["delta"])
-    for setting in settings:
-        yield _fit(aligned, _margin(spectrum, labels, setting, delta=delta))
+    for result in _margins(spectrum, labels, settings, lambda setting: {"delta": delta}):
+        yield _fit(aligned, result)
 
 
 def _given(
@@ -122,8 +138,8 @@ def _given(
     *,
     weights: Callable[[Spectrum, Setting], FloatArray],
 ) -> Iterator[Fit]:
-    for setting in settings:
-        yield _fit(_margin(spectrum, labels, setting, delta=weights(spectrum, setting)))
+    for result in _margins(spectrum, labels, settings, lambda setting: {"delta": weights(spectrum, setting)}):
+        yield _fit(result)
 
 
 def _transduced(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting]) -> Iterator[Fit]:

@@ -55,7 +55,7 @@ def _sparse(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
         rows = slice(start, min(start + step, m))
         distances = np.empty((rows.stop - start, n))
         for at, part in enumerate(parts):
-            (queries[rows] @ part).toarray(out=distances[:, at * _COLUMNS : (at + 1) * _COLUMNS])
+            distances[:, at * _COLUMNS : (at + 1) * _COLUMNS] = (queries[rows] @ part).toarray()
         if metric == "cosine":
             np.subtract(1.0, distances, out=distances)
         else:
@@ -63,8 +63,6 @@ def _sparse(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
             distances += query_squares[rows, None]
             distances += squares
         np.clip(distances, 0.0, 2.0 if metric == "cosine" else None, out=distances)
-        if own:
-            distances[np.arange(len(distances)), np.arange(rows.start, rows.stop)] = 0.0
         indices[rows] = _smallest(distances, k)
     return indices
 

@@ -28,7 +28,7 @@ changes its decision to y_i - r_i / (1 - S_ii). One singular value decomposition
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -42,13 +42,17 @@ from specmargin.typing import FloatArray
 
 __all__ = ["SpectralRidge", "power_spectrum"]
 
+_NULL = 1e-12
+
 
 def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     r"""Return :math:`\delta_j \propto \lambda_j^{-p}` of sum one, the spectrum of the graph norm :math:`f'L^pf`.
 
     Column 0 gets weight 0: the intercept does its work. The other columns of the null space (a graph in several
-    components) have :math:`\lambda = 0` and would be free of charge, which a sample per component cannot pay for:
-    they are charged like the smallest positive eigenvalue. If there is none, all weigh the same.
+    components) have :math:`\lambda = 0`, and so in effect do eigenvalues below 1e-12 of the largest. They would be
+    free of charge and take all of the trace: they weigh as much as the smallest of the others instead. If there is no
+    other, all weigh the same. With p = 1 these are the weights of `specmargin.spectra.transforms.inverse`; its
+    ``power`` is one of the index, not of the eigenvalue.
 
     Parameters
     ----------
@@ -77,8 +81,7 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     if spectrum.q < 2:
         raise ValueError(f"q={spectrum.q} leaves nothing beside the constant eigenvector; take q of 2 or more.")
     rates = spectrum.eigenvalues[1:]
-    positive = rates[spectrum.n_components - 1 :]
-    positive = positive[positive > 0]
+    positive = rates[rates > _NULL * rates.max()]
     floor = float(positive.min()) if len(positive) else 1.0
     # Relative to the floor, so that no power overflows.
     weights = (np.maximum(rates, floor) / floor) ** -float(power)
@@ -169,6 +172,14 @@ class SpectralRidge:
         """Number of eigenvectors."""
         return self.spectrum.q
 
+    def with_penalty(self, penalty: float) -> SpectralRidge:
+        """Return the same problem under another penalty; what does not depend on it is shared."""
+        other = replace(self, penalty=penalty)
+        for name in ("U", "design", "_factors"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
+        return other
+
     def decision(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
         """Return f = sqrt(n) U v + b at all samples."""
         return self.spectrum.eigenvectors @ (np.sqrt(self.spectrum.n_samples) * v) + b
@@ -247,7 +258,7 @@ class SpectralRidge:
             left, values, _ = sla.svd(X, full_matrices=False, check_finite=False)
             target = left.T @ (y - y.mean(axis=0))
             rest = y - y.mean(axis=0) - left @ target
-            leverage = np.maximum(1.0 - 1.0 / l - (left**2).sum(axis=1), 0.0)
+            leverage = 1.0 - 1.0 / l - (left**2).sum(axis=1)
             return _Factors(left, values, target, rest, leverage)
         # All of the residual lies in the span of `left`: nothing is subtracted, and no digit lost, at small penalties.
         basis = sla.helmert(l)

@@ -24,6 +24,8 @@ from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumPathDisplay"]
 
+_STRIP, _PITCH = 0.13, 0.18  # height of a strip, and from one to the next, in heights of the whole
+
 
 class SpectrumPathDisplay:
     """Weights over eigenvectors and C.
@@ -40,7 +42,7 @@ class SpectrumPathDisplay:
     Attributes
     ----------
     figure_, ax_ : Figure, Axes
-        Set by `plot`; `ax_` holds the map.
+        Set by `plot`; `ax_` holds the map. Not the axes given, unless drawn without strips.
     strips_ : tuple of Axes
         Above the map, from below: the effective number of eigenvectors, then the margin if it is known.
     mesh_ : QuadMesh
@@ -184,7 +186,7 @@ class SpectrumPathDisplay:
         Parameters
         ----------
         ax : Axes, optional
-            Where to draw; a new pyplot figure by default.
+            Where to draw; a new pyplot figure by default. With strips its place is divided, and `ax` itself hidden.
         first : int, default 2
             First eigenvector shown, counted from 1. The first is constant: the intercept does its work.
         last : int, optional
@@ -210,7 +212,9 @@ class SpectrumPathDisplay:
         if not 0 < floor < 1:
             raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
         with style():
-            ax = pyplot_axes((3.8, 3.2))[0] if ax is None else ax
+            ax = pyplot_axes((3.8, 3.8))[0] if ax is None else ax
+            self.figure_ = figure_of(ax)
+            ax, self.strips_ = self._divided(ax) if strips else (ax, ())
             shares = self.shares(first)[:, : last - first + 1]
             self.mesh_ = ax.pcolormesh(
                 _edges(np.log10(self.Cs)),
@@ -228,29 +232,35 @@ class SpectrumPathDisplay:
             ax.set_ylabel("eigenvector index $i$")
             for spine in ax.spines.values():
                 spine.set_visible(True)
-            self.strips_ = self._draw_strips(ax, first) if strips else ()
+            self._draw_strips(ax, first)
             if title is not None:
                 (self.strips_[-1] if self.strips_ else ax).set_title(title)
             self.colorbar_ = self.add_colorbar(self.mesh_, ax, first) if colorbar else None
-        self.ax_, self.figure_ = ax, figure_of(ax)
+        self.ax_ = ax
         return self
 
-    def _draw_strips(self, ax: Axes, first: int) -> tuple[Axes, ...]:
-        rows = [("effective\nnumber", self.effective(first), PALETTE["blue"], "linear")]
+    def _divided(self, ax: Axes) -> tuple[Axes, tuple[Axes, ...]]:
+        """Give the place of `ax` to a map and the strips above it: what hung over its edge would not be laid out."""
+        ax.set_axis_off()
+        count = 1 if self.margins is None else 2
+        strips = [ax.inset_axes((0.0, 1.0 - _STRIP - (count - 1 - k) * _PITCH, 1.0, _STRIP)) for k in range(count)]
+        return ax.inset_axes((0.0, 0.0, 1.0, 1.0 - count * _PITCH)), tuple(strips)
+
+    def _draw_strips(self, ax: Axes, first: int) -> None:
+        rows = [("effective\nnumber", self.effective(first), PALETTE["blue"])]
         if self.margins is not None:
             margins = np.where(np.isfinite(self.margins), self.margins, np.nan)
-            rows.append((r"margin" + "\n" + r"$1/\|w\|$", margins, PALETTE["vermillion"], "log"))
-        strips = []
-        for k, (label, values, color, scale) in enumerate(rows):
-            strip = ax.inset_axes((0.0, 1.06 + 0.26 * k, 1.0, 0.2))
+            rows.append(("margin\n" + r"$1/\|w\|$", margins, PALETTE["vermillion"]))
+        # No strips were asked for, or one per row.
+        for strip, (label, values, color) in zip(self.strips_, rows, strict=False):
             strip.plot(self.Cs, values, color=color)
             strip.set_xscale("log")
             strip.set_xlim(ax.get_xlim())
-            strip.set_yscale(scale)
-            if scale == "linear":
+            if strip is self.strips_[0]:
                 strip.set_ylim(bottom=0)
                 strip.yaxis.set_major_locator(MaxNLocator(2, integer=True))
             else:
+                strip.set_yscale("log")
                 strip.yaxis.set_major_locator(FixedLocator(_few_ticks(*strip.get_ylim())))
                 strip.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
                 strip.yaxis.set_minor_locator(NullLocator())
@@ -258,8 +268,6 @@ class SpectrumPathDisplay:
             strip.tick_params(axis="x", labelbottom=False)
             strip.set_ylabel(label, rotation=0, ha="right", va="center")
             strip.grid(axis="both")
-            strips.append(strip)
-        return tuple(strips)
 
     @staticmethod
     def add_colorbar(mesh: QuadMesh, ax: Axes, first: int = 2) -> Colorbar:

@@ -16,14 +16,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg as sla
+from scipy.linalg import lapack
 
 from specmargin.solvers._interior_point import MarginData, Point
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["ActiveSet", "Polished", "identify", "polish"]
+__all__ = ["ActiveSet", "Polished", "Solution", "identify", "polish"]
 
+_ROUNDS = 8
 _NEWTON_STEPS = 8
+_NEARLY = 1e-2  # violations that two Newton steps may leave on the right set
 _SHIFT = 1e-11  # of a singular system, against entries of size one: Newton's method then converges linearly by it
 
 
@@ -35,15 +37,20 @@ class ActiveSet(NamedTuple):
     rows: BoolArray
 
 
-class Polished(NamedTuple):
-    """A point that solves the equations of an active set, and by how much it violates the signs."""
+class Solution(NamedTuple):
+    """A point on which the equations of an active set hold."""
 
     gamma: FloatArray
     kappa: FloatArray
     b: float
     tau: float
+
+
+class Polished(NamedTuple):
+    """A solution, and by how much it violates the signs that an optimum has."""
+
+    solution: Solution
     violation: float
-    rounds: int
 
 
 def identify(data: MarginData, point: Point) -> ActiveSet:
@@ -63,62 +70,83 @@ def identify(data: MarginData, point: Point) -> ActiveSet:
 def polish(data: MarginData, active: ActiveSet, kappa: FloatArray, gamma: FloatArray, b: float) -> Polished | None:
     """Solve the equations of an active set, correct the set where signs are violated, and solve again.
 
-    Returns None where the equations of a set have no solution near by.
+    Two Newton steps tell well enough who is wrong; only a set whose signs hold is solved to the last digit. Returns
+    None where the equations have no solution near by.
     """
-    y, c = data.y, data.cone.c
-    best = None
-    if not active.rows.any():
-        return None
-    for rounds in range(1, 7):
-        found = _newton(data, active, kappa, gamma, b)
+    best: Polished | None = None
+    current = Solution(gamma, kappa, b, np.nan)
+    for _ in range(_ROUNDS):
+        if not active.rows.any():
+            return best
+        found = _newton(data, active, current, most=2)
         if found is None:
             return best
-        gamma, kappa, b, tau = found
-        s = y * gamma
-        z = data.U.T @ gamma
-        t = y * (data.U @ (data.weights(kappa) * z) + b)
-        excess = data.cone.sums(z**2 / 2) - c * tau
-        on = ~np.isnan(active.kink)
-        scale = max(1e-300, float(np.abs(gamma).max()))
-        # How far a sample on a kink is beyond the multipliers of that kink, and one off it beyond its piece.
-        low = np.where(active.kink == data.B, -np.inf, np.where(active.kink == 1.0, 0.0, data.C))
-        high = np.where(active.kink == data.B, 0.0, np.where(active.kink == 1.0, data.C, np.inf))
-        lower, upper = np.where(active.fixed > 0, -data.B, min(1.0, data.B)), np.where(active.fixed > 0, 1.0, data.B)
-        beyond = np.where(on, np.maximum(low - s, s - high) / scale, np.maximum(lower - t, t - upper))
-        beyond_rows = np.where(active.rows, -kappa * c / data.rho, excess / (c * max(tau, 1e-300)))
-        violation = max(float(beyond.max()), float(beyond_rows.max()), 0.0)
-        if best is None or violation < best.violation:
-            best = Polished(gamma, kappa, b, tau, violation, rounds)
-        if violation <= 1e-13:
-            break
-        # Only violations within reach of the worst one change sides: smaller ones are often its consequence.
-        reach = 0.1 * violation
-        kink, fixed, rows = active.kink.copy(), active.fixed.copy(), active.rows.copy()
-        rows[beyond_rows > reach] ^= True
-        change = beyond > reach
-        leave = change & on
-        fixed[leave] = np.where(s[leave] > 0.5 * data.C, data.C, 0.0)
-        if np.isfinite(data.B):
-            fixed[leave & (active.kink == data.B)], fixed[leave & (active.kink == -data.B)] = 0.0, data.C
-        kink[leave] = np.nan
-        enter = change & ~on
-        ends = np.where(active.fixed > 0, np.where(t > 1.0, 1.0, -data.B), np.where(t < 1.0, 1.0, data.B))
-        kink[enter] = ends[enter]
-        if not rows.any():
-            return best
-        active = ActiveSet(kink, fixed, rows)
+        signs = _signs(data, active, found)
+        if signs.violation < _NEARLY:
+            found = _newton(data, active, found, most=_NEWTON_STEPS)
+            if found is None:
+                return best
+            signs = _signs(data, active, found)
+            if best is None or signs.violation < best.violation:
+                best = Polished(found, signs.violation)
+            if signs.violation <= 1e-13:
+                return best
+        current, active = found, _corrected(data, active, signs)
     return best
 
 
-def _newton(
-    data: MarginData, active: ActiveSet, kappa: FloatArray, gamma: FloatArray, b: float
-) -> tuple[FloatArray, FloatArray, float, float] | None:
-    """Return gamma, kappa, b and tau that solve the equations of an active set, or None."""
+class _Signs(NamedTuple):
+    """How far every sample and every extreme spectrum is on the wrong side, in units of its own kind."""
+
+    samples: FloatArray
+    rows: FloatArray
+    violation: float
+    s: FloatArray
+    t: FloatArray
+
+
+def _signs(data: MarginData, active: ActiveSet, at: Solution) -> _Signs:
+    """Compare multipliers of samples on a kink with their bounds, margins of the others with theirs."""
+    y, c = data.y, data.cone.c
+    s, z = y * at.gamma, data.U.T @ at.gamma
+    t = y * (data.U @ (data.weights(at.kappa) * z) + at.b)
+    upper_kink, first_kink = active.kink == data.B, active.kink == 1.0
+    low = np.where(upper_kink, -np.inf, np.where(first_kink, 0.0, data.C))
+    high = np.where(upper_kink, 0.0, np.where(first_kink, data.C, np.inf))
+    lower = np.where(active.fixed > 0, -data.B, min(1.0, data.B))
+    upper = np.where(active.fixed > 0, min(1.0, data.B), data.B)
+    scale = max(1e-300, float(np.abs(at.gamma).max()))
+    samples = np.where(np.isnan(active.kink), np.maximum(lower - t, t - upper), np.maximum(low - s, s - high) / scale)
+    excess = data.cone.sums(z**2 / 2) / (c * max(at.tau, 1e-300)) - 1.0
+    rows = np.where(active.rows, -at.kappa * c / data.rho, excess)
+    return _Signs(samples, rows, max(float(samples.max()), float(rows.max()), 0.0), s, t)
+
+
+def _corrected(data: MarginData, active: ActiveSet, signs: _Signs) -> ActiveSet:
+    """Move whoever is on the wrong side to the other one."""
+    # Only violations of the order of the worst one: smaller ones are often its consequence.
+    reach = 0.1 * signs.violation
+    kink, fixed, rows = active.kink.copy(), active.fixed.copy(), active.rows.copy()
+    rows[signs.rows > reach] ^= True
+    change = signs.samples > reach
+    off = np.isnan(active.kink)
+    leave, enter = change & ~off, change & off
+    fixed[leave] = np.where(signs.s[leave] > 0.5 * data.C, data.C, 0.0)
+    fixed[leave & (active.kink == data.B)] = 0.0
+    fixed[leave & (active.kink == -data.B)] = data.C
+    kink[leave] = np.nan
+    ends = np.where(active.fixed > 0, np.where(signs.t > 1.0, 1.0, -data.B), np.where(signs.t < 1.0, 1.0, data.B))
+    kink[enter] = ends[enter]
+    return ActiveSet(kink, fixed, rows)
+
+
+def _newton(data: MarginData, active: ActiveSet, at: Solution, most: int) -> Solution | None:
+    """Take at most that many Newton steps on the equations of an active set; None where they lead nowhere."""
     y, cone, c = data.y, data.cone, data.cone.c
-    on = np.flatnonzero(~np.isnan(active.kink))
-    rows = np.flatnonzero(active.rows)
-    gamma = np.where(np.isnan(active.kink), y * active.fixed, gamma)
-    kappa = np.where(active.rows, np.maximum(kappa, 0.0), 0.0)
+    on, rows = np.flatnonzero(~np.isnan(active.kink)), np.flatnonzero(active.rows)
+    gamma = np.where(np.isnan(active.kink), y * active.fixed, at.gamma)
+    kappa = np.where(active.rows, np.maximum(at.kappa, 0.0), 0.0)
+    b = at.b
     U_on, A, target = data.U[on], data.rays[rows], (y * active.kink)[on]
     f, k = len(on), len(rows)
     z = data.U.T @ gamma
@@ -126,23 +154,19 @@ def _newton(
     J = np.zeros((f + k + 2, f + k + 2))
     J[:f, f] = J[f, :f] = 1.0
     J[f + 1, f + 2 :] = J[f + 2 :, f + 1] = -c[rows]
-    last = np.inf
-    for _ in range(_NEWTON_STEPS):
+    last = size = np.inf
+    for taken in range(most + 1):
         delta = data.weights(kappa)
-        v = delta * z
-        sums = cone.sums(z**2 / 2)[rows]
-        residual = np.concatenate(
-            [
-                U_on @ v + b - target,
-                [gamma.sum(), data.rho - float(c[rows] @ kappa[rows])],
-                sums - c[rows] * tau,
-            ]
-        )
-        scale = np.concatenate([np.ones(f), [np.abs(gamma).max(), data.rho], c[rows] * tau])
-        size = float(np.abs(residual / np.maximum(scale, 1e-300)).max())
+        residual = np.empty(f + k + 2)
+        residual[:f] = U_on @ (delta * z) + b - target
+        residual[f], residual[f + 1] = gamma.sum(), data.rho - float(c[rows] @ kappa[rows])
+        residual[f + 2 :] = cone.sums(z**2 / 2)[rows] - c[rows] * tau
+        size = float(np.abs(residual[:f]).max(initial=0.0))
+        size = max(size, abs(residual[f]) / max(float(np.abs(gamma).max()), 1e-300), abs(residual[f + 1]) / data.rho)
+        size = max(size, float(np.abs(residual[f + 2 :] / (c[rows] * max(abs(tau), 1e-300))).max()))
         if not np.isfinite(size) or size > max(1e3 * last, 1e3):
             return None
-        if size <= 4e-16 * max(10, f) or (size < 1e-11 and size > 0.3 * last):
+        if taken == most or size <= 4e-16 * max(10, f) or (size < 1e-11 and size > 0.3 * last):
             break
         last = size
         G = U_on @ (z[:, None] * A.T)
@@ -156,10 +180,9 @@ def _newton(
         tau -= float(step[f + 1])
         kappa[rows] -= step[f + 2 :]
         z = data.U.T @ gamma
-    else:
-        if size > 1e-7:
-            return None
-    return gamma, kappa, b, tau
+    if most > 2 and size > 1e-7:
+        return None
+    return Solution(gamma, kappa, b, tau)
 
 
 def _solve(J: FloatArray, r: FloatArray, f: int) -> FloatArray | None:
@@ -169,9 +192,9 @@ def _solve(J: FloatArray, r: FloatArray, f: int) -> FloatArray | None:
     for shift in (0.0, _SHIFT):
         if shift:
             scaled[np.diag_indices_from(scaled)] += np.where(np.arange(len(J)) < f, shift, -shift)
-        lu, pivots, info = sla.lapack.dgetrf(scaled)
+        lu, pivots, info = lapack.dgetrf(scaled)
         diagonal = np.abs(lu.diagonal())
         if info == 0 and diagonal.min() > 1e-14 * diagonal.max():
-            solution = sla.lapack.dgetrs(lu, pivots, scale * r)[0]
+            solution = lapack.dgetrs(lu, pivots, scale * r)[0]
             return np.asarray(scale * solution)
     return None

@@ -33,6 +33,7 @@ __all__ = ["MarginData", "Point", "Step", "interior_step", "start"]
 _BORDER = 1e3  # rows whose D G'G exceeds this many times the mean diagonal of the kernel (one) border the system
 _KINK = 1e3  # the same for samples in Woodbury's form
 _WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
+_PROXIMAL = 1e-13  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
 _TO_BOUNDARY = 0.995
 
 
@@ -140,7 +141,8 @@ def interior_step(data: MarginData, point: Point) -> Step:
     W = theta.copy()
     if len(x) == 4:
         W += 1.0 / ratio[2] + 1.0 / ratio[3]
-    system = _System(data, z, delta, kappa, w, W)
+    # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
+    system = _System(data, z, delta, kappa, w, W / (1.0 + _PROXIMAL * W))
     r_t = y * (data.U @ (delta * z) + point.b) - t
     r_w = c * point.tau - cone.sums(z**2 / 2) - w
     r_balance, r_trace = -float(gamma.sum()), data.rho - float(c @ kappa)

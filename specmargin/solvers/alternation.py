@@ -76,11 +76,10 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
     Examples
     --------
     >>> import numpy as np, specmargin as sm
-    >>> from specmargin.solvers.alternation import alternation
     >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
     >>> labels = sm.encode_labels([0, 0] + [-1] * 8 + [1, 1])
     >>> obj = sm.objectives.SpectrumMargin(sm.spectra.laplacian_eigenpairs(W, q=6), labels, C=1.0, B=1.2)
-    >>> result = alternation(obj)
+    >>> result = sm.solvers.alternation(obj)
     >>> result.status, bool(np.diff(result.history["objective"]).max() < 1e-12)
     (<Status.OPTIMAL: 'optimal'>, True)
     """

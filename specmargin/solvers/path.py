@@ -49,7 +49,7 @@ def spectrum_path(
     >>> W = sm.graphs.knn_graph(np.arange(12.0)[:, None], n_neighbors=2)
     >>> labels = sm.encode_labels([0, 0] + [-1] * 8 + [1, 1])
     >>> obj = sm.objectives.SpectrumMargin(sm.spectra.laplacian_eigenpairs(W, q=6), labels)
-    >>> path = spectrum_path(obj, [0.01, 0.1, 1.0])
+    >>> path = sm.solvers.spectrum_path(obj, [0.01, 0.1, 1.0])
     >>> values = [result.certificate.primal_objective for result in path]
     >>> values == sorted(values), all(result.certificate.is_optimal(1e-9) for result in path)
     (True, True)

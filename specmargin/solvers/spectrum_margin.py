@@ -237,7 +237,7 @@ def _solve(
                 attempt = min(attempt, gap) / 10
                 polished = polish(data, identify(data, point), point.kappa, point.gamma, point.b)
                 if polished is not None and polished.violation < 1e-6:
-                    consider(polished.gamma, polished.kappa, polished.b)
+                    consider(*polished.solution[:3])
                     if best is not None and best.certificate.is_optimal(min(tol, 1e-11)):
                         message = f"active set after {k} steps"
                         break
@@ -287,4 +287,4 @@ def _from_neighbor(
     active = ActiveSet(kink, np.where(t < 1.0, data.C, 0.0), kappa * c > 1e-9 * data.rho)
     # Bounded multipliers move with C; those between keep their share of it.
     polished = polish(data, active, kappa, y * s, b)
-    return polished is not None and polished.violation < 1e-6 and consider(polished.gamma, polished.kappa, polished.b)
+    return polished is not None and polished.violation < 1e-6 and consider(*polished.solution[:3])

@@ -8,10 +8,13 @@ The null space is not left to the eigensolver. Its dimension is the number of co
 built from their indicators, exactly, with the constant first; solvers only look for the rest. Within a block
 of equal eigenvalues the basis is still arbitrary: an answer that depends on it depends on LAPACK's mood.
 `Spectrum.block_ends` says where blocks end, `Spectrum.cuts_tie` whether the last one is cut.
+
+`transforms` holds the spectra that are set by a rule (diffusion, Gaussian field, ...) instead of learned.
 """
 
+from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
 from specmargin.spectra.spectrum import Spectrum
 
-__all__ = ["laplacian_eigenpairs", "Spectrum", "extend", "nystrom"]
+__all__ = ["laplacian_eigenpairs", "Spectrum", "extend", "nystrom", "transforms"]

@@ -1,4 +1,8 @@
-"""Eigenpairs of graph Laplacians: the null space from the components, the rest from LAPACK or ARPACK."""
+"""Eigenpairs of graph Laplacians: the null space from the components, the rest from LAPACK, ARPACK or block Lanczos.
+
+`laplacian_eigenpairs` chooses the route by size, and holds every route to the residual that was asked for, recomputed
+in float64 from L itself.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from specmargin.exceptions import SolverError
+from specmargin.spectra.lanczos import SINGLE, lowest_eigenpairs, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -19,8 +24,16 @@ __all__ = ["LaplacianLike", "laplacian_eigenpairs"]
 
 _LOGGER = logging.getLogger(__name__)
 _DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
+_ARPACK_NODES = 5000  # below, ARPACK's machine precision costs little
+_MACHINE = 1e-11  # residual, relative to the bound on the norm, that machine precision has to keep
+_LOOSE = 1e-3  # default residual of the route "lanczos", relative to the mean degree
 _SEARCH_TOL = 1e-6  # of the search for passed-over pairs: Ritz values err downwards, so it cannot cry wolf
 _MISSED = 1e-10  # relative to the norm: a pair above the last one by more was passed over
+_REMEDIES = {
+    "dense": "weights of very different sizes defeat float64: rescale them, or ask for a looser tol",
+    "arpack": "take method='dense', or ask for a looser tol",
+    "lanczos": "take method='arpack', or ask for a looser tol",
+}
 
 
 class LaplacianLike(Protocol):
@@ -38,7 +51,7 @@ def laplacian_eigenpairs(
     *,
     normalized: bool = False,
     method: str = "auto",
-    tol: float = 0.0,
+    tol: float | None = None,
     random_state: int | np.random.Generator | None = 0,
 ) -> Spectrum:
     r"""Return the `q` lowest eigenpairs of the graph Laplacian.
@@ -58,15 +71,23 @@ def laplacian_eigenpairs(
         Eigenpairs, 1 to n.
     normalized : bool, default False
         ``I - D**-1/2 W D**-1/2`` instead of ``D - W``. A `Laplacian` decides for itself.
-    method : {"auto", "dense", "arpack"}, default "auto"
-        "dense" is LAPACK, O(n**3) time and n**2 memory, chosen for n <= 2000 or q > n/3. "arpack" is Lanczos
-        on ``s I - L``, whose wanted end is the well-separated one (for the normalized Laplacian: on the
-        adjacency), followed by a search of the complement for eigenvectors that were passed over, as copies
-        of multiple eigenvalues can be.
-    tol : float, default 0
-        Relative accuracy asked of ARPACK; 0 is machine precision.
+    method : {"auto", "dense", "arpack", "lanczos"}, default "auto"
+        "dense" is LAPACK, O(n**3) time and n**2 memory. "arpack" is Lanczos on ``s I - L``, whose wanted end is the
+        well-separated one (for the normalized Laplacian: on the adjacency), followed by a search of the complement
+        for eigenvectors that were passed over, as copies of multiple eigenvalues can be. "lanczos" is filtered block
+        Lanczos (`specmargin.spectra.lanczos`), in float32 where `tol` allows, with a search of its own; for large
+        graphs. "auto" takes "dense" for n <= 2000 or q > n/3; above that "lanczos" for n > 5000 if `tol` is None or
+        within reach of float32, else "arpack".
+    tol : float, optional
+        Residual ``max_j |L u_j - lambda_j u_j|`` relative to the bound on the norm of L, which is 2 (normalized)
+        or twice the largest degree: `tol` times that is what is asked, of L itself also where it has a power. 0 is
+        machine precision (1e-11 is held against it). None stands for machine precision, but for "lanczos" for a
+        residual of 1e-3 (normalized) or 1e-3 times the mean degree. "lanczos" computes in float64 for
+        tol < 5e-6. Eigenvalues err by about the square of the residual over the gap to the unwanted ones, so that a
+        loose `tol` also makes equal eigenvalues unequal: `Spectrum.cuts_tie` and `Spectrum.block_ends` then miss
+        ties.
     random_state : int, Generator or None, default 0
-        Start vector of ARPACK.
+        Start vectors of ARPACK and block Lanczos.
 
     Returns
     -------
@@ -75,9 +96,9 @@ def laplacian_eigenpairs(
     Raises
     ------
     ValueError
-        If `q` is out of range, or `W` is no adjacency.
+        If `q` or `tol` is out of range, or `W` is no adjacency.
     SolverError
-        If ARPACK does not converge.
+        If the residual asked for is not reached.
 
     Examples
     --------
@@ -86,34 +107,57 @@ def laplacian_eigenpairs(
     >>> s.eigenvalues.round(4).tolist(), s.eigenvectors[:, 0].tolist()
     ([0.0, 0.5858, 2.0], [0.5, 0.5, 0.5, 0.5])
     """
-    if method not in ("auto", "dense", "arpack"):
-        raise ValueError(f"method={method!r} is unknown; take 'auto', 'dense' or 'arpack'.")
+    if method not in ("auto", *_REMEDIES):
+        raise ValueError(f"method={method!r} is unknown; take 'auto', 'dense', 'arpack' or 'lanczos'.")
+    if tol is not None and not 0 <= tol < 1:
+        raise ValueError(f"tol={tol!r} is relative to the norm of L; take a number from 0 (machine precision) to 1.")
     L, degrees, normalized, power = _read(W, normalized)
     n = len(degrees)
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or not 1 <= q <= n:
         raise ValueError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
     q = int(q)
     if method == "auto":
-        method = "dense" if n <= _DENSE_NODES or q > n / 3 else "arpack"
-    null, basis = _null_space(L, degrees, normalized, q)
+        method = _chosen(n, q, tol)
+    bound = 2.0 if normalized else 2.0 * float(degrees.max())
+    if tol is None:
+        tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if method == "lanczos" and bound else 0.0
+    vectors, basis = _null_space(L, degrees, normalized, q)
     c = basis.shape[1]
-    if q <= c:
-        values, vectors = np.zeros(q), null
-        cuts_tie = q < c
-    else:
-        solve = _dense if method == "dense" else _arpack
-        bound = 2.0 if normalized else 2.0 * float(degrees.max())
+    values, order, cuts_tie = np.zeros(q), np.arange(n), q < c
+    if q > c:
+        solve = {"dense": _dense, "arpack": _arpack, "lanczos": _lanczos}[method]
+        if method == "lanczos":
+            # Neighbours close to each other in memory: products are two to three times as fast.
+            order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(L), symmetric_mode=True)
+            L, basis, vectors = L[order][:, order], basis[order], vectors[order]
         # One pair more tells whether the last block is cut.
         found, U = solve(L, basis, min(q - c + 1, n - c), bound, tol, random_state)
-        U -= basis @ (basis.T @ U)
         cuts_tie = len(found) > q - c and tied(found[q - c - 1], found[q - c])
-        values = np.concatenate([np.zeros(c), np.maximum(found[: q - c], 0.0)])
-        vectors = np.column_stack([null, _signed(U[:, : q - c])])
-    image, eigenvalues = vectors, values**power
-    for _ in range(power):
-        image = L @ image
-    residual = float(np.linalg.norm(image - vectors * eigenvalues, axis=0).max())
-    return Spectrum(eigenvalues, vectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+        values[c:] = np.maximum(found[: q - c], 0.0)
+        vectors = np.hstack([vectors, U[:, : q - c]])
+        vectors[:, c:] -= basis @ (basis.T @ vectors[:, c:])
+    residual = float(residual_norms(L, vectors, values).max())
+    if residual > max(tol, _MACHINE) * bound:
+        raise SolverError(
+            f"method={method!r} left a residual of {residual:.1e}, where {max(tol, _MACHINE) * bound:.1e} was asked "
+            f"for ({q} eigenpairs of {n} nodes); {_REMEDIES[method]}."
+        )
+    if power > 1:
+        image = vectors
+        for _ in range(power):
+            image = L @ image
+        values = values**power
+        residual = float(np.linalg.norm(image - vectors * values, axis=0).max())
+    vectors[order] = vectors.copy()
+    vectors[:, c:] = _signed(vectors[:, c:])
+    return Spectrum(values, vectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+
+
+def _chosen(n: int, q: int, tol: float | None) -> str:
+    """Return the method that "auto" stands for."""
+    if n <= _DENSE_NODES or q > n / 3:
+        return "dense"
+    return "lanczos" if n > _ARPACK_NODES and (tol is None or tol >= SINGLE) else "arpack"
 
 
 def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]:
@@ -184,6 +228,14 @@ def _dense(
     return values, vectors
 
 
+def _lanczos(
+    L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
+) -> tuple[FloatArray, FloatArray]:
+    """As `_dense`, by filtered block Lanczos."""
+    residual = max(tol, _MACHINE) * bound
+    return lowest_eigenpairs(L, basis, k, bound, residual, np.random.default_rng(random_state))
+
+
 def _arpack(
     L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
@@ -199,7 +251,7 @@ def _arpack(
         except SolverError:
             _LOGGER.debug("the search for passed-over eigenvectors did not converge: nothing stands out")
             break
-        if bound - rest.max() >= values[k - 1] - _MISSED * bound:
+        if bound - rest.max() >= values[k - 1] - max(_MISSED, tol) * bound:
             break
         _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
         _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)

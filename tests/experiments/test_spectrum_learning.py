@@ -84,7 +84,7 @@ def test_unknown_task(name):
 def test_setting_of_least_mean_error_goes_to_the_fresh_splits():
     """Errors written by hand: C=100 is better in the mean, C=1 on most splits."""
     plan = table.Plan(("t",), (20, 40), 3, 2, GRID, methods=("STOAM", "KTA-R"))
-    errors = {"00": [10.0, 11.0], "01": [10.0, 11.0], "02": [30.0, 11.0]}
+    errors = {"00": [30.0, 11.0], "01": [10.0, 11.0], "02": [10.0, 11.0]}
     seen = []
 
     def work(cell):
@@ -191,10 +191,13 @@ def test_interrupted_run_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch
     assert len(set(done)) == n_cells + 1  # nothing was computed twice
     assert again.lines == whole.lines
     assert again.csv() == whole.csv()
-    # Clearing the folder happens once, not before each phase.
-    fresh = table.spectrum_learning(TableOptions(tmp_path / "parts" / "sweeps" / "x", fresh=True, **options))
+    # Clearing the folder happens once, not before each phase: afterwards it holds both.
+    folder = tmp_path / "parts" / "sweeps" / "spectrum_learning-quick"
+    fresh = table.spectrum_learning(TableOptions(folder, fresh=True, **options))
     assert len(done) == 2 * n_cells + 2
     assert fresh.lines == whole.lines
+    table.spectrum_learning(TableOptions(folder, **options))
+    assert len(done) == 2 * n_cells + 2
     assert any(line.startswith(f"cells: {n_cells}, failed: 0") for line in fresh.footer)
 
 

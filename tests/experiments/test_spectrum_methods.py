@@ -126,6 +126,11 @@ def test_settings_come_in_order(problem, name):
     assert len({tuple(f.round(6)) for f in together}) > 1
 
 
+def test_evidence_is_that_of_every_problem(problem):
+    (fit,) = METHODS["KTA-S"].fit(*problem[:2], [{"C": C}])
+    assert [result.problem for result in fit.results] == ["KTA", "SVM"]
+
+
 def test_worst_gap_of_a_fit():
     def result(gap):
         return SolveResult("p", Status.OPTIMAL, {}, Certificate(1.0, 1.0 - gap))

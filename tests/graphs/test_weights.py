@@ -73,6 +73,44 @@ def test_cosine_weights_drop_what_is_not_positive(as_input):
     assert W.nnz < np.count_nonzero(np.maximum(A, A.T))
 
 
+@pytest.mark.parametrize("kind", ["symmetric", "mutual", "mutual+mst"])
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "precomputed"])
+def test_self_tuning_weights_match_their_formula(kind, metric):
+    D = cdist(X, X, "cosine" if metric == "cosine" else "euclidean")
+    scales = np.sort(D, axis=1)[:, 5]  # behind its own 0
+    rows = D if metric == "precomputed" else X
+    edges = knn_graph(rows, 5, kind=kind, metric=metric).toarray()
+    W = knn_graph(rows, 5, kind=kind, metric=metric, weight="self_tuning")
+    assert_clean(W, 60)
+    np.testing.assert_allclose(W.toarray(), edges * np.exp(-(D**2) / np.outer(scales, scales)), rtol=1e-10)
+
+
+def test_self_tuning_weights_by_hand():
+    W = knn_graph([[0.0], [1.0], [3.0], [7.0]], 2, weight="self_tuning").toarray()
+    scales = np.array([3.0, 2.0, 3.0, 6.0])
+    expected = np.zeros((4, 4))
+    for i, j, d in ((0, 1, 1.0), (0, 2, 3.0), (1, 2, 2.0), (2, 3, 4.0), (1, 3, 6.0)):
+        expected[i, j] = expected[j, i] = np.exp(-(d**2) / (scales[i] * scales[j]))
+    np.testing.assert_allclose(W, expected, rtol=1e-14)
+    # A new point at 2: its second neighbour is 1 away; the scales of the others do not change.
+    new = neighbor_weights([[2.0]], [[0.0], [1.0], [3.0], [7.0]], 2, weight="self_tuning").toarray()
+    np.testing.assert_allclose(new, [[0.0, np.exp(-1 / 2.0), np.exp(-1 / 3.0), 0.0]], rtol=1e-14)
+
+
+def test_self_tuning_scales_of_zero():
+    rows = np.r_[np.zeros(3), 1.0, 2.0, 4.0][:, None]  # each 0 has two copies, 1 has scale 1, 2 has 2, 4 has 3
+    W = knn_graph(rows, 2, weight="self_tuning").toarray()
+    np.testing.assert_array_equal(W[:3, :3], 1 - np.eye(3))
+    # The scale of the zeros is the median 2 of the positive ones 1, 2, 3.
+    at = np.flatnonzero(W[3, :3])
+    assert len(at) >= 1
+    np.testing.assert_allclose(W[3, at], np.exp(-1 / (1.0 * 2.0)), rtol=1e-14)
+    np.testing.assert_array_equal(knn_graph(np.ones((9, 2)), 3, weight="self_tuning").data, 1.0)
+    tied = neighbor_weights([[0.5]], rows, 4, weight="self_tuning").toarray()
+    assert (tied[0, :4] > 0).all()
+    assert neighbor_weights([[0.5]], [[0.0]], 1, weight="self_tuning").toarray()[0, 0] > 0
+
+
 def test_heat_weights_that_underflow_stay_edges():
     W = knn_graph([[0.0], [1e3], [3e3]], 1, weight="heat", sigma=1.0)
     assert_clean(W, 3)
@@ -85,7 +123,7 @@ def test_duplicates_never_list_themselves(metric, dimension):
     base = np.random.default_rng(1).normal(size=(12, dimension)) + 100.0
     rows = np.repeat(base, 5, axis=0)
     for kind in ("symmetric", "mutual", "mutual+mst"):
-        for weight in ("binary", "heat", "cosine"):
+        for weight in ("binary", "heat", "cosine", "self_tuning"):
             assert_clean(knn_graph(rows, 3, kind=kind, weight=weight, metric=metric), 60)
     # Every row has 3 neighbours of its own, all duplicates of it.
     W = knn_graph(rows, 3, weight="heat", metric=metric)
@@ -193,7 +231,7 @@ def test_radius_graph():
     np.testing.assert_array_equal(sparse.toarray(), (cdist(X, X, "cosine") <= 0.3) & ~np.eye(60, dtype=bool))
 
 
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@pytest.mark.parametrize("weight", ["binary", "heat", "cosine", "self_tuning"])
 @pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array])
 def test_neighbor_weights_match_brute_force(weight, as_input):
     new = np.random.default_rng(3).normal(size=(20, 3)) + 1.0
@@ -205,13 +243,14 @@ def test_neighbor_weights_match_brute_force(weight, as_input):
         "binary": 1.0,
         "heat": np.exp(-(D**2) / (2 * resolve_sigma(rows, 4) ** 2)),
         "cosine": np.maximum(1 - cdist(new, rows, "cosine"), 0),
+        "self_tuning": np.exp(-(D**2) / np.outer(np.sort(D, axis=1)[:, 3], np.sort(cdist(rows, rows), axis=1)[:, 4])),
     }[weight]
     weights = neighbor_weights(as_input(new), as_input(rows), 4, weight=weight)
     assert isinstance(weights, sp.csr_array)
     np.testing.assert_allclose(weights.toarray(), A * value, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine"])
+@pytest.mark.parametrize("weight", ["binary", "heat", "cosine", "self_tuning"])
 @pytest.mark.parametrize("dimension", [3, 40])
 def test_coincident_points_are_tied_to_their_copies(weight, dimension):
     rows = np.random.default_rng(4).normal(size=(50, dimension)) + 30.0
@@ -267,6 +306,7 @@ def test_neighbor_weights_precomputed():
         (lambda: knn_graph(X, weight="heat", sigma=0.0), "sigma=0.0; take a positive distance"),
         (lambda: knn_graph(np.array([[0, 1], [0, np.nan], [1, 1]]), 1), "X[1, 1] is nan"),
         (lambda: knn_graph(sp.csr_array([[0, 1], [np.inf, 0], [1, 1]]), 1), "X[1, 0] is inf"),
+        (lambda: radius_graph(X, 1.0, weight="self_tuning"), "of which a radius names no number; take 'heat'."),
         (lambda: radius_graph(X, -1.0), "radius=-1.0; take a finite distance >= 0"),
         (lambda: neighbor_weights(X[:, :2], X, 3), "X_new has 2 columns but 3 were expected"),
         (lambda: neighbor_weights(X, X, 61), "n_neighbors=61, but X has 60 rows; take 1 to 60."),

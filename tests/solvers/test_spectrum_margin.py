@@ -10,7 +10,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.solvers import relative_margin, spectrum_margin
-from specmargin.solvers._active_set import _newton, identify
+from specmargin.solvers._active_set import Solution, _newton, identify
 from specmargin.solvers._interior_point import MarginData, interior_step, start
 from specmargin.spectra import Spectrum
 
@@ -240,7 +240,7 @@ def test_newton_on_the_active_set_solves_its_equations():
     for _ in range(14):
         point = interior_step(data, point).point
     active = identify(data, point)
-    gamma, kappa, b, tau = _newton(data, active, point.kappa, point.gamma, point.b)
+    gamma, kappa, b, tau = _newton(data, active, Solution(point.gamma, point.kappa, point.b, point.tau), 8)
     z = data.U.T @ gamma
     t = data.y * (data.U @ (data.cone.weights(kappa) * z) + b)
     on = ~np.isnan(active.kink)

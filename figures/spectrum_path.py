@@ -1,0 +1,134 @@
+"""How the learned spectrum grows with C, the weight of the loss: STORM, STOAM and MKL-R.
+
+Not in Shivaswamy and Jebara, "Laplacian spectrum learning", who choose one C by its error. Each panel is one machine on
+one task: along, C per unit mean kernel diagonal; up, the index of the eigenvector; dark, its share of the weight. Over
+it the effective number of eigenvectors 1 / sum(share^2) and the margin 1 / |w|. MNIST and 20 newsgroups where the data
+folder holds them, else scikit-learn's bundled digits.
+
+At the smallest C one eigenvector, or one prefix of them, has nearly all the weight. With C the spectrum spreads: in
+steps down the order for STORM and STOAM, here and there for MKL-R. Once C exceeds all multipliers it has no effect. The
+sidecar holds the error on unlabelled points at both ends of each path and at its least.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import specmargin as sm
+
+PARAMETERS = {
+    "B": 1.5,
+    "q": 200,
+    "n_labeled": 60,
+    "n_neighbors": 5,
+    "kind": "symmetric",
+    "weight": "binary",
+    "normalized": False,
+}
+REAL = {"MNIST 3-8": ("mnist", (3, 8)), "20news pc-mac": ("20news", "pc-mac")}
+BUNDLED = {f"digits {a}-{b}": ("digits", (a, b)) for a, b in ((3, 8), (8, 9))}
+ERROR = "error on unlabelled points, percent"
+EFFECTIVE = "effective number of eigenvectors"
+
+
+def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+    """Follow the three paths on both tasks."""
+    parameters = {**PARAMETERS, "q": 60 if quick else PARAMETERS["q"]}
+    Cs = np.logspace(-2, 3, 26 if quick else 101)
+    chosen = tasks(quick)
+    paths: dict[str, Any] = {}
+    results: dict[str, Any] = {}
+    gaps: dict[str, Any] = {}
+    for title, (source, pair) in chosen.items():
+        X, y_true = load(source, pair, quick, seed)
+        y = sm.hide_labels(y_true, n_labeled=parameters["n_labeled"], random_state=seed)
+        graph = sm.graphs.knn_graph(
+            X,
+            n_neighbors=parameters["n_neighbors"],
+            kind=parameters["kind"],
+            weight=parameters["weight"],
+            metric="cosine" if source == "20news" else "euclidean",
+        )
+        spectrum = sm.spectra.laplacian_eigenpairs(graph, q=parameters["q"], normalized=parameters["normalized"])
+        labels = sm.encode_labels(y)
+        truth = y_true == labels.classes[1]
+        for name, options in methods(parameters["B"]).items():
+            answers = sm.solvers.spectrum_path(sm.objectives.SpectrumMargin(spectrum, labels, **options), Cs)
+            deltas = np.array([answer.variables["delta"] for answer in answers])
+            errors = [100 * np.mean((answer.variables["f"] > 0) != truth, where=y == -1) for answer in answers]
+            paths.setdefault(title, {})[name] = {"deltas": deltas, "margins": np.array([margin(a) for a in answers])}
+            results.setdefault(title, {})[name] = numbers(Cs, deltas, np.array(errors))
+            worst = max(answer.certificate.relative_gap for answer in answers)
+            gaps.setdefault(title, {})[name] = float(worst)
+    return {
+        "Cs": Cs,
+        "paths": paths,
+        "parameters": {**parameters, "C": [float(Cs[0]), float(Cs[-1]), len(Cs)], "tasks": list(chosen)},
+        "results": results,
+        "certificates": {"largest relative gap on the path": gaps},
+        "data": {name: checksum(name) for name in sorted({source for source, _ in chosen.values()})},
+        "solvers": ["spectrum_margin"],
+    }
+
+
+def methods(B: float) -> dict[str, dict[str, Any]]:
+    """Return what tells the three machines apart."""
+    return {"STORM": {"B": B}, "STOAM": {}, "MKL-R": {"B": B, "order": False}}
+
+
+def margin(answer: Any) -> float:
+    """Return 1 / |w|; inf where w = 0."""
+    v, delta = answer.variables["v"], answer.variables["delta"]
+    used = v != 0
+    norm = float(np.sqrt((v[used] ** 2 / delta[used]).sum()))
+    return 1 / norm if norm > 0 else np.inf
+
+
+def numbers(Cs: np.ndarray, deltas: np.ndarray, errors: np.ndarray) -> dict[str, Any]:
+    """Say in numbers what a panel shows, at both ends of the path and where it errs least."""
+    shares = deltas[:, 1:] / np.maximum(deltas[:, 1:].sum(axis=1, keepdims=True), 1e-300)
+    effective = 1 / np.maximum((shares**2).sum(axis=1), 1e-300)
+    settled = np.abs(deltas - deltas[-1]).sum(axis=1) < 1e-6
+    found: dict[str, Any] = {"C from which the spectrum is fixed": float(Cs[settled.argmax()])}
+    for name, k in {"smallest C": 0, "least error": int(errors.argmin()), "largest C": len(Cs) - 1}.items():
+        found[name] = {"C": float(Cs[k]), EFFECTIVE: float(effective[k]), ERROR: float(errors[k])}
+    return found
+
+
+def tasks(quick: bool) -> dict[str, tuple[str, Any]]:
+    """Return two tasks, one of images and one of texts as far as their data are here; bundled ones when quick."""
+    if quick:
+        return dict(BUNDLED)
+    here = sm.datasets.available()
+    real = {title: task for title, task in REAL.items() if here[task[0]]}
+    return dict([*real.items(), *BUNDLED.items()][:2])
+
+
+def load(source: str, pair: Any, quick: bool, seed: int) -> tuple[Any, np.ndarray]:
+    """Return the sample of one task."""
+    if source == "mnist":
+        return sm.datasets.mnist_pair(*pair, n=1000, random_state=seed)
+    if source == "20news":
+        return sm.datasets.newsgroups_pair(pair, n=1000, random_state=seed)
+    return sm.datasets.digits_pair(*pair, n=160 if quick else None, random_state=seed)
+
+
+def checksum(source: str) -> dict[str, Any]:
+    """Say which data were used."""
+    sha256 = sm.datasets.load(source, download=False).sha256
+    return {"kind": "bundled with scikit-learn" if source == "digits" else "real", "sha256": sha256}
+
+
+def draw(data: dict[str, Any]) -> Any:
+    """Draw a row per task, a column per machine."""
+    from specmargin.plots import SpectrumPathDisplay, subplots
+
+    n_rows, n_cols = len(data["paths"]), len(next(iter(data["paths"].values())))
+    figure, axes = subplots(n_rows, n_cols, width="page", aspect=1.25)
+    for row, (task, machines) in zip(axes, data["paths"].items(), strict=True):
+        for ax, (name, found) in zip(row, machines.items(), strict=True):
+            display = SpectrumPathDisplay(data["Cs"], found["deltas"], margins=found["margins"])
+            display.plot(ax, title=f"{task}: {name}", colorbar=ax is row[-1])
+    return figure

@@ -1,0 +1,292 @@
+r"""The low end of a large Laplacian: filtered thick-restart block Lanczos.
+
+Block Lanczos on S = p(L), p a Chebyshev polynomial that lifts the wanted end (`specmargin.spectra._filter`), spans
+V = [W_0, W_1, ...] with W_{j+1} an orthonormal basis of S W_j less its part in V. The Ritz pairs (theta, x) are the
+eigenpairs of H = V'SV. Orthogonalisation is what block Lanczos costs, so that the filter pays for itself: a block that
+took 15 products converges in a fraction of the columns.
+
+- **Precision.** float32 where that can reach the residual asked for. A filter that grows too much over the wanted
+  interval drowns its upper part in rounding; that limits the degree.
+- **Stopping.** What S W_j leaves outside V gives |S x - theta x| for every Ritz pair at once, and
+  `ChebyshevFilter.residual_bounds` turns that into a bound on the residual with L. Accepted pairs are refined by one
+  Rayleigh-Ritz step with L in float64, which makes them orthonormal, and judged by their residual there.
+- **Restart.** When V is full it shrinks to the leading Ritz vectors, and the last block continues.
+- **Multiplicity.** b start vectors see b dimensions of an eigenspace. After convergence a block of fresh random vectors
+  is filtered in the complement: whatever it finds below the last wanted eigenvalue was passed over, and the
+  iteration goes on with it. That finds missing pairs with high probability; it proves nothing.
+
+References
+----------
+Wu & Simon (2000), Thick-restart Lanczos method for large symmetric eigenvalue problems. Zhou & Saad (2007), A
+Chebyshev-Davidson algorithm for large symmetric eigenproblems. Lin, Saad & Yang (2016), Approximating spectral
+densities of large matrices.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg
+
+from specmargin.exceptions import SolverError
+from specmargin.spectra._filter import ChebyshevFilter, Deflation, estimate_density
+from specmargin.typing import AnyArray, FloatArray, SparseArray
+
+__all__ = ["SINGLE", "lowest_eigenpairs", "residual_norms"]
+
+SINGLE = 5e-6
+"""Smallest residual, relative to the bound on the norm, that is left to float32."""
+
+_LOGGER = logging.getLogger(__name__)
+_GROWTH = {4: 9.0, 8: 12.0}  # log of the filter's growth over the wanted interval, by bytes of the precision
+_CYCLES = 30
+_SURPLUS = 1.25  # eigenvalues below the cut, over those wanted
+_SEARCH_BLOCK, _SEARCH_STEPS = 16, 3
+_ROWS = 4096  # rows per piece of what would otherwise be a large temporary
+
+
+class _Ritz(NamedTuple):
+    """The leading Ritz pairs, and the norms of what S leaves of them outside V."""
+
+    theta: FloatArray
+    rotation: FloatArray
+    residuals: FloatArray
+
+
+class _Krylov:
+    """Orthonormal columns V and H = V'SV, grown block by block."""
+
+    def __init__(
+        self, S: ChebyshevFilter, deflate: Deflation, V: AnyArray, dimension: int, rng: np.random.Generator
+    ) -> None:
+        self.S, self.deflate, self.rng = S, deflate, rng
+        self.V, self.dimension = V, dimension
+        self.H = np.zeros((V.shape[1],) * 2)
+        self.size = 0
+        self._local = 0  # the columns from here on are strongly coupled to the next block
+        self._rest = np.zeros((0, 0))
+        self._gemm = scipy.linalg.get_blas_funcs("gemm", (V,))
+
+    def fits(self, W: AnyArray) -> bool:
+        """Whether `W` holds columns, and V has room for them."""
+        return 0 < W.shape[1] <= self.V.shape[1] - self.size
+
+    def random_block(self, b: int) -> AnyArray:
+        """Return b (or what is left of the space) filtered random columns, orthonormal and orthogonal to V."""
+        return self._next(self.S(self.deflate(self._random(b))))
+
+    def expand(self, W: AnyArray) -> AnyArray:
+        """Append the block `W`, which must fit, and return the next one."""
+        k, self.size = self.size, self.size + W.shape[1]
+        self.V[:, k : self.size] = W
+        Y = self.deflate(self.S(W))
+        scale = _scale(Y)
+        # The large parts first: one more pass over all of V then leaves no more than rounding.
+        C = np.zeros((self.size, W.shape[1]))
+        C[self._local :] = self._project(Y, self._local)
+        C += self._project(Y, 0)
+        self.deflate(Y)
+        self.H[: self.size, k : self.size] = C
+        self.H[k : self.size, : self.size] = C.T
+        self._local = k
+        self._rest = _gram(Y)
+        return self._orthonormal(Y, scale)
+
+    def ritz(self, k: int) -> _Ritz:
+        """Return the k leading Ritz pairs."""
+        H = self.H[: self.size, : self.size]
+        theta, Z = np.linalg.eigh((H + H.T) / 2)
+        theta, Z = theta[: -k - 1 : -1], Z[:, : -k - 1 : -1]
+        last = Z[self._local :]
+        squares = np.einsum("ij,ij->j", last, self._rest @ last)
+        return _Ritz(theta, Z, np.sqrt(np.maximum(squares, 0.0)))
+
+    def restart(self, ritz: _Ritz, W: AnyArray) -> AnyArray:
+        """Shrink V to the given Ritz vectors; return the block `W` orthogonal to them also by rounding."""
+        keep, Z = len(ritz.theta), ritz.rotation.astype(self.V.dtype)
+        for rows in _pieces(len(self.V)):
+            self.V[rows, :keep] = self.V[rows, : self.size] @ Z
+        self.H[:] = 0.0
+        self.H[range(keep), range(keep)] = ritz.theta
+        self.size, self._local = keep, 0
+        return self._next(W)
+
+    def _next(self, Y: AnyArray) -> AnyArray:
+        """Return an orthonormal basis of the columns of `Y` made orthogonal to V."""
+        scale = _scale(Y)
+        self._project(self.deflate(Y), 0)
+        return self._orthonormal(Y, scale)
+
+    def _random(self, b: int) -> AnyArray:
+        return self.rng.standard_normal((len(self.V), b), dtype=self.V.dtype)
+
+    def _project(self, Y: AnyArray, first: int) -> AnyArray:
+        """Remove from `Y`, in place, its part in the columns of V from `first` on; return the coefficients."""
+        V = self.V[:, first : self.size]
+        C = V.T @ Y
+        if C.size:
+            # Y' <- Y' - C'V': in the transposed world BLAS can write over its argument.
+            Y[:] = self._gemm(-1.0, C, V, 1.0, Y.T, trans_a=1, trans_b=1, overwrite_c=1).T
+        return C
+
+    def _orthonormal(self, Y: AnyArray, scale: float) -> AnyArray:
+        """Orthonormalise `Y`, which V was projected out of; `scale` is its size before that.
+
+        By the eigenvectors of Y'Y, twice (CholeskyQR2, but for columns that depend on each other). Columns that are
+        only rounding are replaced by random ones, as many as the space has left.
+        """
+        b, eps = min(Y.shape[1], self.dimension - self.size), float(np.finfo(Y.dtype).eps)
+        Y = Y[:, :b]
+        done = b == 0
+        while not done:
+            w, Z = np.linalg.eigh(_gram(Y))
+            alive = w > (100 * eps * scale) ** 2
+            done = bool(alive.all() and np.abs(w - 1.0).max() < 0.1)
+            magnified = w[0] < (1e-2 * scale) ** 2
+            Y = Y @ (Z[:, alive] / np.sqrt(w[alive])).astype(Y.dtype)
+            if not alive.all():
+                Y = np.hstack([Y, self._random(b - Y.shape[1]) / math.sqrt(len(Y))])
+            if magnified:
+                # Dividing by something small also magnified what was left of V.
+                self._project(self.deflate(Y), 0)
+            scale = 1.0
+        return Y
+
+
+def lowest_eigenpairs(
+    L: SparseArray, basis: SparseArray, k: int, bound: float, residual: float, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return the k lowest eigenpairs of `L` orthogonal to its null space.
+
+    Parameters
+    ----------
+    L : csr_array of shape (n, n)
+        The Laplacian; products are fast if its nodes are numbered so that neighbours are close.
+    basis : csr_array of shape (n, c)
+        Orthonormal basis of its null space.
+    k : int
+        1 to n - c.
+    bound : float
+        Bound on the norm of L.
+    residual : float
+        Largest residual ``|L u - lambda u|`` to stop at; below ``SINGLE * bound`` everything is done in float64.
+    rng : Generator
+        Start vectors.
+
+    Returns
+    -------
+    values : ndarray of shape (k,)
+        Not decreasing.
+    vectors : ndarray of shape (n, k)
+        Orthonormal.
+
+    Raises
+    ------
+    SolverError
+        If the residual is not reached.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> path = sp.csr_array(np.diag([1.0, 2, 2, 1]) - np.diag(np.ones(3), 1) - np.diag(np.ones(3), -1))
+    >>> constant = sp.csr_array(np.full((4, 1), 0.5))
+    >>> lowest_eigenpairs(path, constant, 2, 4.0, 1e-10, np.random.default_rng(0))[0].round(4).tolist()
+    [0.5858, 2.0]
+    """
+    n, c = basis.shape
+    dtype = np.dtype(np.float32 if residual >= SINGLE * bound else np.float64)
+    deflate = Deflation(basis, dtype)
+    density = estimate_density(L.astype(dtype), deflate, n - c, rng)
+    top = min(1.01 * density.largest, bound)
+    b = 32 if k >= 64 else 16
+    keep = min(k + b // 2, n - c)
+    V = np.empty((n, min(int(2.5 * k) + 4 * b, n - c)), dtype, order="F")
+    count, krylov, worst = _SURPLUS * k + 8, None, math.inf
+    for cycle in range(_CYCLES):
+        if krylov is None:
+            S = ChebyshevFilter(L, density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
+            krylov = _Krylov(S, deflate, V, n - c, rng)
+            W = krylov.random_block(b)
+        W, ritz, worst = _filled(krylov, W, k, keep, residual)
+        _LOGGER.debug("cycle %d: degree %d, %d columns, residual below %.1e", cycle, S.degree, krylov.size, worst)
+        if not S.separates(ritz.theta[:k]):
+            count, krylov = 1.5 * count, None
+            _LOGGER.debug("too few eigenvalues below the cut: raising it")
+            continue
+        W = krylov.restart(ritz, W)
+        if worst > residual:
+            continue
+        W, passed_over = _searched(krylov, S.value(S.eigenvalue(ritz.theta[k - 1]) - residual))
+        if not passed_over:
+            return _refined(L, V[:, :k])
+        _LOGGER.debug("an eigenvalue was passed over; going on with it")
+    values, vectors = _refined(L, V[:, :k])
+    raise SolverError(
+        f"block Lanczos left a residual of {residual_norms(L, vectors, values).max():.1e} after {_CYCLES} cycles "
+        f"({k} eigenpairs of {n} nodes), where {residual:.1e} was asked for; take a looser tol, another number of "
+        "eigenpairs (q), or method='arpack'."
+    )
+
+
+def _filled(krylov: _Krylov, W: AnyArray, k: int, keep: int, residual: float) -> tuple[AnyArray, _Ritz, float]:
+    """Expand until the k leading Ritz pairs are good or V is full; return the next block, the pairs, the worst."""
+    check = k
+    while True:
+        W = krylov.expand(W)
+        full = not krylov.fits(W)
+        if krylov.size >= check or full:
+            ritz = krylov.ritz(min(keep, krylov.size))
+            worst = float(krylov.S.residual_bounds(ritz.theta, ritz.residuals)[:k].max())
+            if worst <= residual or full:
+                return W, ritz, worst
+            check = math.ceil(1.08 * krylov.size)
+
+
+def _searched(krylov: _Krylov, limit: float) -> tuple[AnyArray, bool]:
+    """Look for Ritz values above `limit` in the complement of V; return the next block, and whether there are."""
+    kept = krylov.size
+    W = krylov.random_block(_SEARCH_BLOCK)
+    for _ in range(_SEARCH_STEPS):
+        if krylov.fits(W):
+            W = krylov.expand(W)
+    found = np.linalg.eigvalsh(krylov.H[kept : krylov.size, kept : krylov.size])
+    return W, bool(found.max(initial=-math.inf) > limit)
+
+
+def _refined(L: SparseArray, V: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """Return the Ritz pairs of L on the span of nearly orthonormal columns, in float64."""
+    X = np.array(V, dtype=np.float64, order="C")
+    G, K = np.zeros((2, X.shape[1], X.shape[1]))
+    for rows in _pieces(len(X)):
+        G += X[rows].T @ X[rows]
+        K += X[rows].T @ (L[rows] @ X)
+    values, Z = scipy.linalg.eigh((K + K.T) / 2, G)
+    for rows in _pieces(len(X)):
+        X[rows] = X[rows] @ Z
+    return values, X
+
+
+def residual_norms(L: SparseArray, vectors: FloatArray, values: FloatArray) -> FloatArray:
+    """Return ``|L u_j - lambda_j u_j|`` for every column, piece by piece, so that temporaries stay small."""
+    squares = np.zeros(len(values))
+    for rows in _pieces(len(vectors)):
+        R = L[rows] @ vectors
+        R -= vectors[rows] * values
+        squares += np.einsum("ij,ij->j", R, R)
+    return np.sqrt(squares)
+
+
+def _pieces(n: int) -> list[slice]:
+    return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
+
+
+def _gram(Y: AnyArray) -> FloatArray:
+    return np.asarray(Y.T @ Y, dtype=np.float64)
+
+
+def _scale(Y: AnyArray) -> float:
+    """Return the norm of the largest column."""
+    return float(np.sqrt(np.einsum("ij,ij->j", Y, Y).max(initial=0.0)))
