@@ -30,7 +30,7 @@ _SOLVER_PARAMETERS = """solver : str or sequence of str, default "auto"
 
 _BOUND = """Bound on the labelled decisions. Only values between 1 and the largest |f| of the absolute margin change
         anything; "auto" is the middle of that range: the absolute margin is solved first, r is its largest labelled
-        |f|, and B = (1 + r) / 2, or inf (nothing to bound) where r = 1"""
+        |f|, and B = (1 + r) / 2, or inf (nothing to bound) where r <= 1"""
 
 _MARGIN = f"""C : float, default 1.0
         Weight of the loss per unit mean kernel diagonal, > 0.

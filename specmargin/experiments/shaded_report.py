@@ -84,7 +84,7 @@ class ShadedReport(TableReport):
     >>> from specmargin.experiments.significance import shades
     >>> entries = shades({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.0}})
     >>> report = ShadedReport("demo", "Demo", [], rows=[ShadedRow("3-8", 20, entries)], methods=["STOAM", "STORM"])
-    >>> print("\n".join(report.text().splitlines()[3:5]))
+    >>> print("\n".join(report.text().splitlines()[2:4]))
     task  l   STOAM          STORM
     3-8   20  *9.50 (0.71)*  **9.00 (1.41)**
     """

@@ -35,12 +35,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.labels import Labels
-from specmargin.objectives import Alignment, SpectrumMargin
-from specmargin.objectives.transduction import SpectralGraphTransducer
+from specmargin.objectives import Alignment, SpectralGraphTransducer, SpectrumMargin
 from specmargin.results import SolveResult
-from specmargin.solvers.alignment import alignment
-from specmargin.solvers.graph_transducer import graph_transducer
-from specmargin.solvers.spectrum_margin import spectrum_margin
+from specmargin.solvers import alignment, graph_transducer, spectrum_margin
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import analytic_centre, diffusion
 from specmargin.typing import FloatArray

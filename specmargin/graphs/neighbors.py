@@ -45,8 +45,8 @@ class NeighborSearch:
         no neighbours.
     reduce : int, "auto" or None, default None
         Components to project the rows on first: principal components, or those of a truncated SVD where `X` is
-        sparse (never made dense) or `angles` are taken, which centring would change. Not fewer than the rows
-        or the columns: no projection. "auto": 50 for more than 10,000 dense rows of more than 100 columns under
+        sparse (never made dense) or `angles` are taken, which centring would change. As many as the rows
+        or columns, or more: no projection. "auto": 50 for more than 10,000 dense rows of more than 100 columns under
         the Euclidean metric or the cosine, which projections keep; else none.
     search : {"exact", "approximate"}, default "exact"
         All pairs; or nearest-neighbour descent, which misses a few neighbours in a thousand. It needs pynndescent,

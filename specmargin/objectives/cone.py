@@ -125,19 +125,32 @@ class SpectrumCone(Cone):
             return np.ones(self.q)
         return np.concatenate([[1.0], self.block_ends.astype(float)])
 
+    @cached_property
+    def _untied(self) -> bool:
+        """Whether every eigenvalue stands alone, so that there is nothing to select."""
+        return self.m == self.q
+
     def sums(self, p: FloatArray) -> FloatArray:
         """Return A p, along the first axis: (q, ...) to (m, ...)."""
         if not self.order:
             return p
+        if self._untied:
+            sums = np.empty(p.shape, dtype=float)
+            sums[0] = p[0]
+            p[1:].cumsum(axis=0, out=sums[1:])
+            return sums
         return np.concatenate([p[:1], np.cumsum(p[1:], axis=0)[self.block_ends - 1]])
 
     def weights(self, kappa: FloatArray) -> FloatArray:
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
         if not self.order:
             return kappa
-        drops = np.zeros((self.q, *kappa.shape[1:]))
-        drops[self.block_ends] = kappa[1:]
-        delta = np.cumsum(drops[::-1], axis=0)[::-1]
+        if self._untied:
+            drops = kappa
+        else:
+            drops = np.zeros((self.q, *kappa.shape[1:]))
+            drops[self.block_ends] = kappa[1:]
+        delta = drops[::-1].cumsum(axis=0)[::-1]
         delta[0] = kappa[0]
         return delta
 

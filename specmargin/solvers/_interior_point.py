@@ -69,21 +69,49 @@ class MarginData:
         return self.cone.weights(kappa + self.eps)
 
 
-class Point(NamedTuple):
-    """An iterate. Rows of `x`: alpha, C - alpha, beta, eta; of `s` their slacks t - 1 + xi, xi, B - t, B + t."""
+class Point:
+    """An iterate, or a direction: one array for all unknowns, with views by name.
 
-    x: FloatArray
-    s: FloatArray
-    t: FloatArray
-    gamma: FloatArray
-    kappa: FloatArray
-    w: FloatArray
-    b: float
-    tau: float
+    Rows of `x` are alpha, C - alpha, beta, eta, rows of `s` their slacks t - 1 + xi, xi, B - t, B + t; without a bound
+    on the decisions the last two are missing. `kappa` and `w` are complementary, too. The unknowns that must stay
+    positive come first: `pos` is x and kappa, `slack` is s and w.
+    """
+
+    __slots__ = ("_pair", "gamma", "kappa", "pos", "s", "slack", "t", "values", "w", "x")
+
+    def __init__(self, values: FloatArray, l: int, m: int) -> None:
+        pairs = (len(values) - 2 * m - 2 * l - 2) // (2 * l)
+        p = pairs * l + m
+        self.values = values
+        self.pos, self.slack = values[:p], values[p : 2 * p]
+        self.x, self.s = self.pos[: pairs * l].reshape(pairs, l), self.slack[: pairs * l].reshape(pairs, l)
+        self.kappa, self.w = self.pos[pairs * l :], self.slack[pairs * l :]
+        self.t, self.gamma = values[2 * p : 2 * p + l], values[2 * p + l : 2 * p + 2 * l]
+        self._pair = values[2 * p + 2 * l :]
+
+    @property
+    def b(self) -> float:
+        """Intercept."""
+        return float(self._pair[0])
+
+    @property
+    def tau(self) -> float:
+        """Multiplier of the trace."""
+        return float(self._pair[1])
+
+    def like(self, values: FloatArray) -> Point:
+        """Return a point of the same shape over other values."""
+        return Point(values, len(self.t), len(self.kappa))
 
     def products(self) -> float:
         """Return the sum of all complementary products."""
-        return float(np.vdot(self.x, self.s) + self.kappa @ self.w)
+        return float(self.pos @ self.slack)
+
+    def reach(self, direction: Point, most: float = 1.0) -> float:
+        """Return the largest step, at most `most`, that keeps every value nonnegative."""
+        n = 2 * len(self.pos)
+        worst = float((direction.values[:n] / self.values[:n]).min())
+        return most if -worst * most <= 1.0 else -1.0 / worst
 
 
 class Step(NamedTuple):
@@ -97,7 +125,7 @@ class Step(NamedTuple):
 def start(data: MarginData) -> Point:
     """Return a first point inside all bounds whose complementary products are of one size.
 
-    The multipliers are the best multiple of the class-balanced ones, the margins lie just beyond one (inside B).
+    The sum of the multipliers is at most twice any primal value: that is their scale, C is only their limit.
     """
     y, C, B, cone = data.y, data.C, data.B, data.cone
     positive = y > 0
@@ -106,103 +134,83 @@ def start(data: MarginData) -> Point:
     S = cone.sums(z**2 / 2)
     most = data.rho * float((S / cone.c).max()) + data.eps * float(S.sum())
     multiple = min(0.5 / most, C / float(share.max())) if most > 0 else C / float(share.max())
-    # The sum of the multipliers is at most twice any primal value: that is their scale, C only their limit.
     kappa = data.rho / (cone.m * cone.c)
     delta = data.weights(kappa)
     t = multiple * y * (data.U @ (delta * z))
     value = 0.5 * multiple**2 * float(delta @ z**2) + C * float(np.maximum(1.0 - t, 0.0).sum())
     value = min(value, 2 * C * float(min(positive.sum(), (~positive).sum())))
     alpha = np.full(len(y), min(0.5 * C, 2.0 * value / len(y)))
-    s = [np.ones(len(y)), alpha / (C - alpha)]
-    x = [alpha, C - alpha]
+    x, s = [alpha, C - alpha], [np.ones(len(y)), alpha / (C - alpha)]
     t = np.minimum(1.0 + s[0] - s[1], 0.5 * (1.0 + B))
     if data.n_pairs == 4:
         s += [np.maximum(B - t, 1.0), np.maximum(B + t, 1.0)]
         x += [alpha / s[2], alpha / s[3]]
     S *= multiple**2
     tau = float((S / cone.c).max()) + float(alpha.mean()) * cone.m / data.rho
-    return Point(np.array(x), np.array(s), t, multiple * y * share, kappa, cone.c * tau - S, 0.0, tau)
+    values = [*x, kappa, *s, cone.c * tau - S, t, multiple * y * share, np.array([0.0, tau])]
+    return Point(np.concatenate(values), len(y), cone.m)
 
 
 def interior_step(data: MarginData, point: Point) -> Step:
     """Take one predictor-corrector step."""
-    y, cone, c = data.y, data.cone, data.cone.c
-    x, s, t, kappa, w = point.x, point.s, point.t, point.kappa, point.w
-    gamma = point.gamma
+    y, cone = data.y, data.cone
+    x, s, t, gamma = point.x, point.s, point.t, point.gamma
+    bounded = len(x) == 4
     z = data.U.T @ gamma
-    delta = data.weights(kappa)
+    delta = data.weights(point.kappa)
+    over = x / s  # alpha, ... over their slacks
+    theta = 1.0 / (1.0 / over[0] + 1.0 / over[1])
+    W = theta + over[2] + over[3] if bounded else theta
+    # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
+    system = _System(data, z, delta, point.kappa, point.w, W / (1.0 + _PROXIMAL * W))
     r_s = np.zeros_like(s)
     r_s[0] = t - 1.0 + s[1] - s[0]
-    if len(x) == 4:
+    r_gamma = x[0] - y * gamma
+    if bounded:
         r_s[2], r_s[3] = data.B - t - s[2], data.B + t - s[3]
-    r_gamma = (x[0] - x[2] + x[3] if len(x) == 4 else x[0]) - y * gamma
-    ratio = s / x
-    theta = 1.0 / (ratio[0] + ratio[1])
-    W = theta.copy()
-    if len(x) == 4:
-        W += 1.0 / ratio[2] + 1.0 / ratio[3]
-    # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
-    system = _System(data, z, delta, kappa, w, W / (1.0 + _PROXIMAL * W))
+        r_gamma += x[3] - x[2]
     r_t = y * (data.U @ (delta * z) + point.b) - t
-    r_w = c * point.tau - cone.sums(z**2 / 2) - w
-    r_balance, r_trace = -float(gamma.sum()), data.rho - float(c @ kappa)
-    count = x.size + len(kappa)
-    mu = point.products() / count
+    r_w = cone.c * point.tau - cone.sums(z**2 / 2) - point.w
+    r_balance, r_trace = -float(gamma.sum()), data.rho - float(cone.c @ point.kappa)
+    pairs = len(point.pos)
+    mu = point.products() / pairs
 
-    def direction(
-        rho_x: FloatArray, rho_k: FloatArray, r_t: FloatArray, r_w: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray, float, float, FloatArray]:
-        rho_x = rho_x - x * r_s
-        e = theta * (rho_x[0] / x[0] - rho_x[1] / x[1])
-        if len(x) == 4:
-            e += rho_x[3] / s[3] - rho_x[2] / s[2]
-        e += r_gamma
-        dgamma, db, dtau, dkappa, dw = system.solve(y * (e / W - r_t), rho_k, r_w, r_balance, r_trace)
-        dt = (e - y * dgamma) / W
-        dx, ds = np.empty_like(x), np.empty_like(s)
-        dx[0] = theta * (rho_x[0] / x[0] - rho_x[1] / x[1] - dt)
-        dx[1] = -dx[0]
-        ds[1] = (rho_x[1] - s[1] * dx[1]) / x[1]
-        ds[0] = dt + ds[1] + r_s[0]
-        if len(x) == 4:
-            ds[2], ds[3] = r_s[2] - dt, r_s[3] + dt
-            dx[2], dx[3] = (rho_x[2] + x[2] * dt) / s[2], (rho_x[3] - x[3] * dt) / s[3]
-        return dx, ds, dt, dkappa, dw, db, dtau, dgamma
+    def direction(rho: FloatArray, r_t: FloatArray, r_w: FloatArray) -> Point:
+        """Solve for complementary products that change by rho."""
+        d = point.like(np.empty_like(point.values))
+        u = rho[: x.size].reshape(x.shape) / x - r_s
+        e = theta * (u[0] - u[1]) + r_gamma
+        if bounded:
+            e += over[3] * u[3] - over[2] * u[2]
+        d.gamma[:], d._pair[:], d.kappa[:], d.w[:] = system.solve(
+            y * (e / W - r_t), rho[x.size :], r_w, r_balance, r_trace
+        )
+        np.divide(e - y * d.gamma, W, out=d.t)
+        d.x[0] = theta * (u[0] - u[1] - d.t)
+        np.negative(d.x[0], out=d.x[1])
+        d.s[1] = u[1] - d.x[1] / over[1]
+        d.s[0] = d.t + d.s[1] + r_s[0]
+        if bounded:
+            d.s[2], d.s[3] = r_s[2] - d.t, r_s[3] + d.t
+            d.x[2], d.x[3] = over[2] * (u[2] + d.t), over[3] * (u[3] - d.t)
+        return d
 
-    dx, ds, dt, dkappa, dw, db, dtau, dgamma = direction(-x * s, -kappa * w, r_t, r_w)
-    reach = _length((x, dx), (s, ds), (kappa, dkappa), (w, dw))
-    after = float(np.vdot(x + reach * dx, s + reach * ds) + (kappa + reach * dkappa) @ (w + reach * dw)) / count
+    rho = -(point.pos * point.slack)
+    affine = direction(rho, r_t, r_w)
+    reach = point.reach(affine)
+    after = float((point.pos + reach * affine.pos) @ (point.slack + reach * affine.slack)) / pairs
     sigma = min(1.0, max(after, 0.0) / mu) ** 3
     # The corrector also takes the second order of the two products in the conditions: delta z and z^2 / 2.
-    dz = data.U.T @ dgamma
-    curved_t = y * (data.U @ (cone.weights(dkappa) * dz))
-    curved_w = cone.sums(dz**2 / 2)
+    dz = data.U.T @ affine.gamma
     damp = reach**2
-    dx, ds, dt, dkappa, dw, db, dtau, dgamma = direction(
-        sigma * mu - x * s - dx * ds,
-        sigma * mu - kappa * w - dkappa * dw,
-        r_t + damp * curved_t,
-        r_w - damp * curved_w,
+    corrected = direction(
+        rho + (sigma * mu - affine.pos * affine.slack),
+        r_t + damp * y * (data.U @ (cone.weights(affine.kappa) * dz)),
+        r_w - damp * cone.sums(dz**2 / 2),
     )
-    length = min(1.0, _TO_BOUNDARY * _length((x, dx), (s, ds), (kappa, dkappa), (w, dw), most=2.0))
-    moved = Point(
-        x + length * dx,
-        s + length * ds,
-        t + length * dt,
-        gamma + length * dgamma,
-        kappa + length * dkappa,
-        w + length * dw,
-        point.b + length * db,
-        point.tau + length * dtau,
-    )
+    length = min(1.0, _TO_BOUNDARY * point.reach(corrected, most=2.0))
     residual = max(float(np.abs(r_t).max()), float(np.abs(r_gamma).max()), abs(r_balance), abs(r_trace))
-    return Step(moved, length, residual)
-
-
-def _length(*pairs: tuple[FloatArray, FloatArray], most: float = 1.0) -> float:
-    """Return the largest step, at most `most`, that keeps every value nonnegative."""
-    worst = max(float((-change / value).max()) for value, change in pairs)
-    return most if worst * most <= 1.0 else 1.0 / worst
+    return Step(point.like(point.values + length * corrected.values), length, residual)
 
 
 class _System:
@@ -248,8 +256,8 @@ class _System:
 
     def solve(
         self, r: FloatArray, rho: FloatArray, r_w: FloatArray, r_balance: float, r_trace: float
-    ) -> tuple[FloatArray, float, float, FloatArray, FloatArray]:
-        """Return the changes of gamma, b, tau, kappa and w; `rho` is the right-hand side of kappa w."""
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return the changes of gamma, of b and tau, of kappa and of w; `rho` is the right-hand side of kappa w."""
         border = self.border
         free = rho / self.w - self.D * r_w
         free[border] = 0.0
@@ -258,12 +266,11 @@ class _System:
         X = self.inverse.solve(r)
         small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
         dgamma = X - self.image @ small
-        db, dtau = float(small[0]), float(small[1])
-        dw = self.c * dtau - self._pull(dgamma) + r_w
+        dw = self.c * small[1] - self._pull(dgamma) + r_w
         dkappa = rho / self.w - self.D * dw
         dkappa[border] = small[2:]
         dw[border] = ((rho - self.w * dkappa) / self.kappa)[border]
-        return dgamma, db, dtau, dkappa, dw
+        return dgamma, small[:2], dkappa, dw
 
 
 def _cholesky(N: FloatArray) -> FloatArray:

@@ -57,7 +57,8 @@ def spectrum_margin(
     Returns
     -------
     SolveResult
-        ``delta`` (q,), ``kappa`` (m,), ``v`` (q,), ``b``, ``gamma`` (l,), ``f`` (n,). OPTIMAL if the gap is at most
+        ``delta`` (q,), ``kappa`` (m,), ``v`` (q,), ``b``, ``gamma`` (l,), ``f`` (n,); multipliers ``balance`` (b) and
+        ``sums`` (kappa), as those of `specmargin.problems.storm`. OPTIMAL if the gap is at most
         `tol`, else OPTIMAL_INACCURATE or MAX_ITER with the gap that was reached. The history holds, per step, the
         estimated gap, the length of the step and the largest residual.
 
@@ -99,7 +100,8 @@ def spectrum_margin(
         "gamma": point.gamma,
         "f": obj.decision(point.v, point.b),
     }
-    return found.result(obj.name, "spectrum_margin", variables, tol)
+    duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
+    return found.result(obj.name, "spectrum_margin", variables, duals, tol)
 
 
 def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
@@ -151,7 +153,7 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     found = _solve(data, certify, name, tol, max_iter, None)
     gamma, b = found.candidate.point.gamma, found.candidate.point.b
     variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
-    return found.result(name, "relative_margin", variables, tol)
+    return found.result(name, "relative_margin", variables, {"balance": np.asarray(b)}, tol)
 
 
 class _Found(NamedTuple):
@@ -164,7 +166,10 @@ class _Found(NamedTuple):
     message: str
     out_of_steps: bool
 
-    def result(self, problem: str, solver: str, variables: dict[str, FloatArray], tol: float) -> SolveResult:
+    def result(
+        self, problem: str, solver: str, variables: dict[str, FloatArray], duals: dict[str, FloatArray], tol: float
+    ) -> SolveResult:
+        """Return what the solver returns; its status is that of the certificate."""
         certificate = self.candidate.certificate
         if certificate.is_optimal(tol):
             status = Status.OPTIMAL
@@ -174,6 +179,7 @@ class _Found(NamedTuple):
             problem=problem,
             status=status,
             variables=variables,
+            duals=duals,
             certificate=certificate,
             history=self.history,
             solver=solver,

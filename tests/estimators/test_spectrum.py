@@ -145,6 +145,19 @@ def test_kta_warns_of_either_of_its_two_solves(moons):
     assert any("KTA: SVM" in text for text in said)
 
 
+def test_kta_keeps_the_results_of_both_its_solves(moons, blobs):
+    X, _, y = moons
+    for margin, name in (("absolute", "SVM"), ("relative", "RMM")):
+        kta = sm.KTA(C=10.0, q=20, margin=margin).fit(X, y)
+        assert kta.result_.certificate.sense == "maximize"
+        assert kta.margin_result_.problem == name
+        assert kta.margin_result_.certificate.is_optimal(1e-9)
+        np.testing.assert_allclose(kta.margin_result_.variables["delta"], kta.delta_, atol=1e-15)
+        np.testing.assert_array_equal(kta.margin_result_.variables["f"], kta.scores_)
+    X, _, y = blobs
+    assert [result.problem for result in sm.KTA(q=20, unlabeled="?").fit(X, y).margin_result_] == ["SVM"] * 3
+
+
 def test_eps_is_the_least_drop(moons):
     X, _, y = moons
     delta = sm.STORM(C=5.0, q=20, eps=1e-4).fit(X, y).delta_

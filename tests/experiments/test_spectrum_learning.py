@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, evaluate, run_table
 from specmargin.experiments import spectrum_learning as table
 from specmargin.experiments import spectrum_tasks as tasks
+from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
 
@@ -244,3 +246,19 @@ def test_the_order_helps(data_folder, nowhere):
     assert means["STOAM"] < means["MKL-S"]
     assert means["STORM"] < means["MKL-R"]
     assert all(abs(row["relative_gap"]) < 1e-6 for row in found.fresh)
+
+
+def test_figure_shows_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch):
+    monkeypatch.setattr(table.Plan, "quick", lambda self: TINY)
+    (result,) = run_figures(["spectrum_errors"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+    assert not result.warnings
+    told = json.loads(result.sidecar.read_text())
+    assert "optimistic" in told["parameters"]["protocol"]
+    assert told["certificates"]["with a relative gap above 1e-6"] == 0
+    shown = told["results"]["mean error on unlabelled points, percent"]["digits 3-8"]
+    assert list(shown) == list(TINY.methods)
+    plan = replace(TINY, n_labeled=(20, 40, 60), n_tuning=1, n_fresh=4)
+    errors = table.errors_of(table.measure(plan, loop(table.work)).fresh)
+    for method, by_labels in shown.items():
+        for n_labeled, mean in by_labels.items():
+            assert mean == pytest.approx(np.mean(list(errors["digits 3-8", int(n_labeled)][method].values())))

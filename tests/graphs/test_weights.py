@@ -206,8 +206,9 @@ def test_mst_keeps_edges_of_length_zero(monkeypatch, dense_rows):
 def test_zero_rows_have_no_direction(option, as_input):
     rows = np.abs(X)
     rows[[3, 17]] = 0.0
-    with pytest.warns(UserWarning, match=r"2 rows of X are zero \(the first is row 3\)"):
+    with pytest.warns(UserWarning, match=r"2 rows of X are zero \(the first is row 3\)") as caught:
         W = knn_graph(as_input(rows), 4, kind="mutual+mst", **option)
+    assert caught[0].filename == __file__
     assert_clean(W, 60)
     assert (W.sum(axis=1)[[3, 17]] == 0).all()
     kept = np.delete(np.arange(60), [3, 17])
