@@ -98,7 +98,7 @@ def draw(data: dict[str, Any]) -> Any:
     looks = method_styles(next(iter(curves.values())))
     n_cols = min(5, len(curves))
     n_rows = -(-len(curves) // n_cols)
-    figure, axes = subplots(n_rows, n_cols, width="page", aspect=1.2 if n_cols > 2 else 0.7, sharex=True, sharey=True)
+    figure, axes = subplots(n_rows, n_cols, width="page", aspect=1.2 if n_cols > 2 else 0.7, sharex=True, sharey="row")
     lowest = min(float(values[values > 0].min(initial=100.0)) for each in curves.values() for values in each.values())
     with style():
         for ax in axes.flat[len(curves) :]:
@@ -118,7 +118,7 @@ def draw(data: dict[str, Any]) -> Any:
                     markersize=3.2,
                     zorder=3 if front else 2,
                 )
-            ax.set_title(task)
+            ax.set_title(task.replace(" ", "\n", 1))
             ax.set_yscale("log")
             ax.grid(axis="y")
             ax.set_xticks(n_labeled)

@@ -204,9 +204,9 @@ class SpectrumClassifier(GraphSpectrumClassifier):
 
         def solve(bound: float) -> SolveResult:
             objective = objectives.SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)
-            return (
-                self._numpy(solvers.spectrum_margin, objective) if self.solver == "auto" else self._on_kernel(objective)
-            )
+            if self.solver == "auto":
+                return self._numpy(solvers.spectrum_margin, objective)
+            return self._on_kernel(objective)
 
         return within_bound(B, solve, labels.labeled)
 

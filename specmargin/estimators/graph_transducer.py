@@ -28,7 +28,7 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
 
     Parameters
     ----------
-    C : float, default 1000.0
+    C : float, default 10000.0
         Weight of the loss, > 0; 1e1 to 1e6 are in use. The loss is a mean per class, h has mean square one: this C
         is not that of a margin.
     exponent : float, default 2.0
@@ -59,7 +59,7 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
     (True, True)
     """
 
-    C: float = 1000.0
+    C: float = 10000.0
     exponent: float = 2.0
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:

@@ -297,8 +297,9 @@ def _protocol(plan: Plan) -> list[str]:
         f"the same samples, over {plan.n_tuning} tuning splits. Errors over {plan.n_fresh} fresh splits: other draws "
         "of the labelled points, which took no part in the choice. Splits share samples, so that the t-test is bolder "
         "than its 5 %.",
-        "Not as in the paper: its mutual graph falls apart on these data; eps = 0, which is exact; our grids; "
-        "'diffusion' is our ninth column. The paper's own tables are not at hand: nothing published to stand beside.",
+        "Not as in the paper: its mutual graph falls apart on these data; eps = 0, which is exact; our grids. Xu is "
+        "its [9], 'diffusion' a ninth column of ours. The paper's own tables are not at hand: nothing published to "
+        "stand beside.",
         f"Grids: {grid}. C per unit mean kernel diagonal; loss_weight is SGT's C; width is diffusion's sigma^2 over "
         "the mean eigenvalue.",
     ]

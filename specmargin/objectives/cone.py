@@ -31,7 +31,14 @@ __all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone"]
 
 
 class Cone(ABC):
-    """A family of spectra delta = A'kappa with kappa >= 0."""
+    """A family of spectra delta = A'kappa with kappa >= 0.
+
+    Examples
+    --------
+    >>> families = [SpectrumCone(3), SpectrumCone(3, order=False), FixedSpectrum(np.array([2.0, 1.0, 1.0]))]
+    >>> [(family.m, family.best_for(np.array([0.0, 1.0, 3.0])).tolist()) for family in families]
+    [(3, [0.0, 0.5, 0.5]), (3, [0.0, 0.25, 0.75]), (1, [0.5, 0.25, 0.25])]
+    """
 
     q: int
     """Number of eigenvectors."""

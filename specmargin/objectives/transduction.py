@@ -249,7 +249,10 @@ class SpectralGraphTransducer:
         w = np.asarray(w, dtype=float)
         length = float(np.linalg.norm(w)) if w.shape == (self.k,) else math.nan
         if not (math.isfinite(length) and length > 0):
-            raise ValueError(f"w must be a finite nonzero vector of shape ({self.k},), got the shape {w.shape}.")
+            raise ValueError(
+                f"w must be a finite nonzero vector of shape ({self.k},), got the shape {w.shape} and the norm "
+                f"{np.linalg.norm(w)}."
+            )
         if not math.isfinite(lam):
             raise ValueError(f"lam={lam!r} must be finite; any number up to the smallest eigenvalue of A bounds.")
         stretch = math.sqrt(self.n) / length

@@ -100,8 +100,8 @@ def choose_penalty(
     the decisions as they will be compared: each class less its mean and over its deviation over all samples.
 
     Leaving out the only sample of a class leaves nothing that could name it, so that its loss says nothing of the
-    penalty. The mean is therefore over the samples of classes with three labels or more; where fewer than two classes
-    have as many, the answer is `default`.
+    penalty. The mean is therefore over the samples of classes with three labels or more. Where fewer than two classes
+    have as many, or no candidate predicts better than equal odds, the answer is `default`.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def choose_penalty(
     penalties : sequence of float
         Candidates; of equally good ones the first wins.
     default : float, default 0.3
-        Where there are too few labels to choose by.
+        Where the labels do not tell.
     standardize : bool, default True
         Whether classes are compared by z-scores.
 
@@ -142,6 +142,8 @@ def choose_penalty(
             mean, deviation = obj.moments(*_solution(obj.with_penalty(penalty))[:2])
             f = (f - mean) / np.where(deviation > 0, deviation, 1.0)
         losses.append(_scaled_loss(np.column_stack([-f, f]) / 2 if f.ndim == 1 else f, one_hot, rows))
+    if min(losses) >= np.log(one_hot.shape[1]):
+        return float(default)
     return float(penalties[int(np.argmin(losses))])
 
 

@@ -26,6 +26,8 @@ __all__ = ["relative_margin", "spectrum_margin"]
 
 _PATIENCE = 12
 """Steps without a smaller gap, once it is small, after which rounding has the last word."""
+_ON_KINK = 1e-7
+"""Distance from a kink of the loss at which a margin of the warm start counts as on it."""
 
 
 class _Candidate(NamedTuple):
@@ -216,10 +218,10 @@ def _solve(
             return True
         return False
 
-    if warm_start is not None and _from_neighbor(data, warm_start, consider) and best is not None:
-        message = "active set of the warm start"
-        if best.certificate.is_optimal(tol):
-            return _Found(best, history, 0, time.perf_counter() - begin, message, False)
+    if warm_start is not None:
+        _from_neighbor(data, warm_start, consider)
+        if best is not None and best.certificate.is_optimal(tol):
+            return _Found(best, history, 0, time.perf_counter() - begin, "active set of the warm start", False)
     point = start(data)
     attempt = 1e-2
     least, stalled = np.inf, 0
@@ -272,8 +274,8 @@ def _value(data: MarginData, point: Point) -> float:
 
 def _from_neighbor(
     data: MarginData, given: SolveResult, consider: Callable[[FloatArray, FloatArray, float], bool]
-) -> bool:
-    """Try the active set of a neighbouring problem."""
+) -> None:
+    """Try the active set of a neighbouring problem; multipliers that were at the old C are put at the new one."""
     gamma, kappa = np.asarray(given.variables["gamma"], dtype=float), np.asarray(given.variables["kappa"], dtype=float)
     if gamma.shape != data.y.shape or kappa.shape != (data.cone.m,):
         raise ValueError(
@@ -282,15 +284,12 @@ def _from_neighbor(
         )
     kappa = np.maximum(kappa - data.eps, 0.0)
     b = float(given.variables["b"])
-    y, c = data.y, data.cone.c
-    s = y * gamma
-    t = y * (data.U @ (data.weights(kappa) * (data.U.T @ gamma)) + b)
-    near = 1e-7
-    kink = np.full(len(y), np.nan)
+    t = data.y * (data.U @ (data.weights(kappa) * (data.U.T @ gamma)) + b)
+    kink = np.full(len(t), np.nan)
     for value in (1.0, data.B, -data.B):
         if np.isfinite(value):
-            kink[np.abs(t - value) < near * max(1.0, value)] = value
-    active = ActiveSet(kink, np.where(t < 1.0, data.C, 0.0), kappa * c > 1e-9 * data.rho)
-    # Bounded multipliers move with C; those between keep their share of it.
-    polished = polish(data, active, kappa, y * s, b)
-    return polished is not None and polished.violation < 1e-6 and consider(*polished.solution[:3])
+            kink[np.abs(t - value) < _ON_KINK * max(1.0, value)] = value
+    active = ActiveSet(kink, np.where(t < 1.0, data.C, 0.0), kappa * data.cone.c > 1e-9 * data.rho)
+    polished = polish(data, active, kappa, gamma, b)
+    if polished is not None and polished.violation < 1e-6:
+        consider(*polished.solution[:3])

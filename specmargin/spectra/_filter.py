@@ -21,6 +21,7 @@ __all__ = ["ChebyshevFilter", "Density", "Deflation", "estimate_density"]
 
 _VECTORS = 8
 _STEPS = 50
+_LIFTED = 1.5  # p of an eigenvalue that stands out from the damped interval
 _LINEAR = 0.7  # a cut above this share of the interval leaves little to damp: p is linear then
 
 
@@ -142,8 +143,8 @@ class ChebyshevFilter:
         return self.centre - self.half_width * x
 
     def separates(self, theta: FloatArray) -> bool:
-        """Whether all of `theta` are images of eigenvalues below the cut, where p decreases."""
-        return self.degree == 1 or bool(theta.min() > 1.0)
+        """Whether all of `theta` are images of eigenvalues well below the cut, where p decreases."""
+        return self.degree == 1 or bool(theta.min() > _LIFTED)
 
     def residual_bounds(self, theta: FloatArray, residuals: FloatArray) -> FloatArray:
         r"""Return bounds on :math:`|L x - \lambda x|` from :math:`|p(L) x - \theta x|`, :math:`p(\lambda) = \theta`.
@@ -154,5 +155,6 @@ class ChebyshevFilter:
         """
         if self.degree == 1:
             return residuals * self.half_width
-        with np.errstate(divide="ignore"):
-            return np.where(theta > 1.0, residuals * self.top / np.maximum(theta - 1.0, 0.0), np.inf)
+        lift = np.maximum(theta - 1.0, np.finfo(np.float64).tiny)
+        with np.errstate(over="ignore"):
+            return np.where(theta > 1.0, residuals * self.top / lift, np.inf)

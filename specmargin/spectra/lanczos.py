@@ -43,7 +43,7 @@ SINGLE = 5e-6
 _LOGGER = logging.getLogger(__name__)
 _GROWTH = {4: 9.0, 8: 12.0}  # log of the filter's growth over the wanted interval, by bytes of the precision
 _CYCLES = 30
-_SURPLUS = 1.25  # eigenvalues below the cut, over those wanted
+_SURPLUS, _MARGIN = 1.1, 1.1  # the cut: where 1.1 k eigenvalues are expected, and 10 % above that
 _SEARCH_BLOCK, _SEARCH_STEPS = 16, 3
 _ROWS = 4096  # rows per piece of what would otherwise be a large temporary
 
@@ -207,7 +207,7 @@ def lowest_eigenpairs(
     count, krylov, worst = _SURPLUS * k + 8, None, math.inf
     for cycle in range(_CYCLES):
         if krylov is None:
-            S = ChebyshevFilter(L, density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
+            S = ChebyshevFilter(L, _MARGIN * density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
             krylov = _Krylov(S, deflate, V, n - c, rng)
             W = krylov.random_block(b)
         W, ritz, worst = _filled(krylov, W, k, keep, residual)

@@ -216,6 +216,22 @@ def test_a_local_optimum_is_told_from_the_global_one(lam):
     assert obj.certificate(np.eye(4)[0], lam).relative_gap > 1e-2
 
 
+@pytest.mark.parametrize("C", [1.0, 3.0, 10.0])
+def test_lam_at_the_smallest_eigenvalue_needs_no_luck(C):
+    """The hard case up to rounding: labels symmetric on a path, the lowest eigenvector of A antisymmetric, and full."""
+    n = 40
+    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(nx.path_graph(n)), q=20)
+    y = np.full(n, -1)
+    y[[3, 9, n - 10, n - 4]] = 0, 1, 1, 0
+    obj = SpectralGraphTransducer(spectrum, sm.encode_labels(y), C)
+    a, E = obj.eigen
+    assert 0 < abs(E[:, 0] @ obj.b) < 1e-12 * np.linalg.norm(obj.b)
+    assert np.count_nonzero(E[:, 0]) > 1
+    rest = E[:, 1:] @ ((E[:, 1:].T @ obj.b) / (a[1:] - a[0]))
+    w = rest + E[:, 0] * np.sqrt(obj.n - rest @ rest)
+    assert obj.certificate(w, a[0]).is_optimal(1e-12)
+
+
 def test_further_null_vectors_belong_to_V(spectrum_data):
     """Two components: column 1 separates them, at no cost under the cut."""
     W = nx.to_numpy_array(nx.disjoint_union(nx.complete_graph(6), nx.complete_graph(6)))

@@ -113,7 +113,7 @@ def test_strips_and_colour_bar_can_be_left_out(ax):
     assert len(ax.child_axes) == 0
 
 
-@pytest.mark.parametrize("margins", [1 / CS, np.full(K, 0.5), np.append(np.inf, 1 / CS[1:])])
+@pytest.mark.parametrize("margins", [1 / CS, np.full(K, 0.5), np.linspace(1.2, 2.4, K), np.append(np.inf, 1 / CS[1:])])
 def test_margin_axis_has_ticks_wherever_the_margin_lies(margins, ax):
     display = SpectrumPathDisplay(CS, DELTAS, margins=margins).plot(ax)
     strip = display.strips_[1]

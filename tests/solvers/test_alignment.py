@@ -201,6 +201,35 @@ def test_nearly_dependent_rays_keep_half_their_digits(distance, l):
     assert result.certificate.is_optimal(1e-14)
 
 
+@pytest.mark.parametrize("gradient", [1e-4, 1e-8, 1e-12, -1e-12])
+def test_the_smallest_gradient_counts(gradient):
+    """After p has entered, a p + b s + t has that much to gain, where s is what p leaves of y, and t new."""
+    rng = np.random.default_rng(4)
+    sign = rng.permutation([1.0, -1.0] * 5)
+    p = sign * rng.uniform(0.5, 1.0, size=10)
+    s = sign - p * (p @ sign) / (p @ p)
+    known = np.column_stack([p, sign])
+    t = rng.normal(size=10)
+    t -= known @ np.linalg.lstsq(known, t, rcond=None)[0]
+    obj = with_rows(np.column_stack([p, p + gradient * s / (s @ s) + t]), sign, order=False)
+    result = alignment(obj)
+    assert (result.variables["delta"] > 0).tolist() == [True, gradient > 0]
+    assert violation(obj, result) < 1e-15
+
+
+@kinds
+@orders
+@pytest.mark.parametrize(("q", "l"), [(24, 4), (9, 8), (6, 20)])
+def test_formed_kernels_and_normal_equations_agree(kind, order, q, l, monkeypatch):
+    """Where both have their digits; with l > q the kernels are reduced to what the eigenvectors span."""
+    obj = Alignment(*data(kind, q, l), order=order)
+    ours = alignment(obj)
+    monkeypatch.setattr(importlib.import_module("specmargin.solvers.alignment"), "_SAFE", 2.0)
+    formed = alignment(obj)
+    assert violation(obj, formed) < 1e-13
+    assert formed.certificate.primal_objective == pytest.approx(ours.certificate.primal_objective, rel=1e-13)
+
+
 @orders
 @pytest.mark.parametrize("kind", ["simple", "cycle", "complete"])
 @pytest.mark.parametrize("l", [2, 4, 12])
