@@ -7,7 +7,6 @@ spectrum: it is fixed beforehand, delta_j proportional to lambda_j^-power. `STOR
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +55,7 @@ class SpectralRidge(SemiSupervisedClassifier):
     q : int, optional
         Number of eigenvectors, 2 to n; default min(200, n).
     n_neighbors : int, default 10
-        Neighbours of the graph; all others where there are fewer.
+        Neighbours of the graph.
     kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
         How the neighbour relation is made symmetric.
     weight : {"self_tuning", "binary", "heat", "cosine"}, default "self_tuning"
@@ -164,7 +163,7 @@ class SpectralRidge(SemiSupervisedClassifier):
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         # Kept for new samples: the projection and the distances among the training samples are not computed twice.
         self._search = self._opened(X)
-        return knn_graph(self._search, self._count(X, itself=True), kind=self.kind, weight=self.weight)
+        return knn_graph(self._search, self.n_neighbors, kind=self.kind, weight=self.weight)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         if self._search is None:
@@ -193,9 +192,6 @@ class SpectralRidge(SemiSupervisedClassifier):
         )
         self.penalty_ = penalty
         return spectral_ridge(objective.with_penalty(penalty), tol=self.tol)
-
-    def _count(self, X: Matrix, *, itself: bool) -> int:
-        return self.n_neighbors
 
     def _decision(self, X: Matrix) -> FloatArray:
         assert self._search is not None

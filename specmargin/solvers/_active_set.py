@@ -73,8 +73,12 @@ def polish(data: MarginData, active: ActiveSet, kappa: FloatArray, gamma: FloatA
     Two Newton steps tell well enough who is wrong; only a set whose signs hold is solved to the last digit. Returns
     None where the equations have no solution near by.
     """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a wrong set may lead anywhere
+        return _polish(data, active, Solution(gamma, kappa, b, np.nan))
+
+
+def _polish(data: MarginData, active: ActiveSet, current: Solution) -> Polished | None:
     best: Polished | None = None
-    current = Solution(gamma, kappa, b, np.nan)
     for _ in range(_ROUNDS):
         if not active.rows.any():
             return best

@@ -121,12 +121,14 @@ class _Rays:
 
     def __init__(self, obj: Alignment) -> None:
         cone, l = obj.cone, obj.labels.n_labeled
-        H = cone.sums(cone.sums(obj.M).T)
+        H = cone.sums(cone.sums(obj.M).T) if obj.order else obj.M.copy()
         self.norms: FloatArray = np.sqrt(np.diag(H)) / l
         kept = self.norms > _VANISHING * self.norms.max()
         self.inverse: FloatArray = np.divide(1.0, self.norms, out=np.zeros_like(self.norms), where=kept)
-        # Sums of nonnegative terms: every entry has all its digits.
-        self.H: FloatArray = H * (self.inverse[:, None] * self.inverse / l**2)
+        # Sums of nonnegative terms: every entry has all its digits. In place, because new pages cost more than products.
+        H *= self.inverse / l**2
+        H *= self.inverse[:, None]
+        self.H: FloatArray = H
         self.h: FloatArray = cone.sums(obj.a) * self.inverse / l**2
         self._obj = obj
         self._columns: dict[int, FloatArray] = {}
@@ -139,9 +141,8 @@ class _Rays:
         H, h = self.H[np.ix_(support, support)], self.h[support]
         factor, failed = sla.lapack.dpotrf(H, lower=1)
         if failed == 0 and np.diag(factor).min() > _SAFE:
-            x = sla.cho_solve((factor, True), h, check_finite=False)
-            x += sla.cho_solve((factor, True), h - H @ x, check_finite=False)
-            return x, np.zeros(len(support), dtype=bool)
+            x = sla.lapack.dpotrs(factor, h, lower=1)[0]
+            return x + sla.lapack.dpotrs(factor, h - H @ x, lower=1)[0], np.zeros(len(support), dtype=bool)
         K = np.column_stack([self._column(int(r)) for r in support])
         Q, R = np.linalg.qr(K)
         distance = np.zeros(len(support))  # a kernel has l(l+1)/2 entries: further rays depend on these

@@ -103,6 +103,11 @@ def test_history_bounds_the_optimum_from_above_and_falls_to_it(method, spectrum_
     assert (recorded >= optimum).all()
     assert recorded[0] > 1.01 * optimum
     assert recorded[-1] < (1 + 1e-6) * optimum
+    # Before mu is halved the minimum of P_mu is nearly reached, and that is at most this far above (q = 12).
+    settled = np.flatnonzero((np.diff(smoothing) < 0) & (smoothing[:-1] > 1e-6) & (smoothing[:-1] < 0.5))
+    mu = smoothing[settled]
+    assert len(mu) > 3
+    assert (recorded[settled] <= result.certificate.primal_objective / (1 - mu) + mu * 12**2 / 2).all()
     assert result.history["relative_gap"][-1] == result.certificate.relative_gap
 
 
