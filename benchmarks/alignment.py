@@ -9,6 +9,8 @@ millisecond, shorter than a slice of the scheduler, so that a round times twenty
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from _harness import Report, compare, options, ratio
 from sklearn.datasets import load_digits
@@ -17,13 +19,13 @@ import specmargin as sm
 from specmargin.solvers.alignment import alignment
 
 
-def problem(spectrum: sm.spectra.Spectrum, truth: np.ndarray, l: int, seed: int, **kind: bool) -> object:
+def choose(truth: np.ndarray, l: int, seed: int) -> sm.labels.Labels:
     shuffled = np.random.default_rng(seed).permutation(len(truth))
     first = [shuffled[truth[shuffled] == c][0] for c in (0, 1)]
     labeled = np.append(first, shuffled[~np.isin(shuffled, first)][: l - 2])
     y = np.full(len(truth), -1)
     y[labeled] = truth[labeled]
-    return sm.objectives.Alignment(spectrum, sm.encode_labels(y), **kind)
+    return sm.encode_labels(y)
 
 
 CALLS = 20
@@ -39,11 +41,10 @@ def main() -> None:
     repeats = 5 if args.quick else 15
 
     for name, order in (("ordered", True), ("unordered", False)):
+        fresh = partial(sm.objectives.Alignment, spectrum, choose(truth, 100, 0), order=order)
         routes = {
-            "cvxpy": lambda order=order: sm.solve(sm.problems.kta(problem(spectrum, truth, 100, 0, order=order))),
-            "ours": lambda order=order: [
-                alignment(problem(spectrum, truth, 100, 0, order=order)) for _ in range(CALLS)
-            ],
+            "cvxpy": lambda fresh=fresh: sm.solve(sm.problems.kta(fresh())),
+            "ours": lambda fresh=fresh: [alignment(fresh()) for _ in range(CALLS)],
         }
         times = compare(routes, repeats=repeats)
         milliseconds = 1e3 * float(np.median(times["ours"])) / CALLS
@@ -58,7 +59,7 @@ def main() -> None:
     for l in (4, 10, 30, 100, 200):  # H is singular for l = 4 and l = 10
         for seed in range(2 if args.quick else 10):
             for order in (True, False):
-                obj = problem(spectrum, truth, l, seed, order=order)
+                obj = sm.objectives.Alignment(spectrum, choose(truth, l, seed), order=order)
                 result = alignment(obj)
                 kkt = max(kkt, result.history["kkt"][-1])
                 gap = max(gap, abs(result.certificate.relative_gap))

@@ -125,7 +125,8 @@ def tables(
     for each in [name] if name else list(TABLES):
         report = run_table(each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed)
         typer.echo(report.text())
-        typer.echo(f"written to {out / 'tables' / report.name}.txt, .csv and .md")
+        written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
+        typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
 
 
 @datasets_app.command("list")

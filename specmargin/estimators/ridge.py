@@ -25,6 +25,7 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["SpectralRidge"]
 
 _DEFAULT_Q = 200
+_DEFAULT_NEIGHBORS = 10
 _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for; fewer or more were no better
 _LEVEL = 0.05  # at which label counts reject equal classes
 
@@ -54,8 +55,8 @@ class SpectralRidge(SemiSupervisedClassifier):
         classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
     q : int, optional
         Number of eigenvectors, 2 to n; default min(200, n).
-    n_neighbors : int, default 10
-        Neighbours of the graph.
+    n_neighbors : int, optional
+        Neighbours of the graph; default min(10, n - 1).
     kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
         How the neighbour relation is made symmetric.
     weight : {"self_tuning", "binary", "heat", "cosine"}, default "self_tuning"
@@ -137,7 +138,7 @@ class SpectralRidge(SemiSupervisedClassifier):
     class_balance: str | None = "zscore"
     refine: str | None = None
     q: int | None = None
-    n_neighbors: int = 10
+    n_neighbors: int | None = None  # type: ignore[assignment]
     kind: str = "symmetric"
     weight: str = "self_tuning"
     metric: str = "euclidean"
@@ -163,7 +164,7 @@ class SpectralRidge(SemiSupervisedClassifier):
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         # Kept for new samples: the projection and the distances among the training samples are not computed twice.
         self._search = self._opened(X)
-        return knn_graph(self._search, self.n_neighbors, kind=self.kind, weight=self.weight)
+        return knn_graph(self._search, self._count(X), kind=self.kind, weight=self.weight)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         if self._search is None:
@@ -193,9 +194,12 @@ class SpectralRidge(SemiSupervisedClassifier):
         self.penalty_ = penalty
         return spectral_ridge(objective.with_penalty(penalty), tol=self.tol)
 
+    def _count(self, training: Matrix) -> int:
+        return min(_DEFAULT_NEIGHBORS, training.shape[0] - 1) if self.n_neighbors is None else self.n_neighbors
+
     def _decision(self, X: Matrix) -> FloatArray:
         assert self._search is not None
-        weights = neighbor_weights(X, self._search, self.n_neighbors, weight=self.weight)
+        weights = neighbor_weights(X, self._search, self._count(self.scores_), weight=self.weight)
         return extend(self.scores_, weights)
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 
 from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
 from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent
-from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
+from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["NeighborSearch"]
 
@@ -98,6 +98,8 @@ class NeighborSearch:
         angles: bool | None = None,
         random_state: int = 0,
     ) -> None:
+        from sklearn.decomposition import PCA, TruncatedSVD
+
         if search not in SEARCHES:
             raise ValueError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
         if search == "approximate":
@@ -113,9 +115,17 @@ class NeighborSearch:
         self.n_components = _n_components(reduce, X, metric)
         self._sparse, self._dtype = sp.issparse(X), X.dtype
         self._projection: Any = None
+        self._centre: AnyArray | None = None
         self._rounding = 0.0
         if self.n_components is not None:
-            self._projection = _projection(self.n_components, self.angles or self._sparse, random_state).fit(X)
+            if self.angles or self._sparse:
+                self._projection = TruncatedSVD(self.n_components, random_state=random_state)
+            else:
+                # PCA centres too, but squares first: in single precision a large mean would hide the variances.
+                self._centre = X.mean(axis=0, dtype=np.float64).astype(X.dtype)
+                self._projection = PCA(self.n_components, random_state=random_state)
+            X = self._centred(X)
+            self._projection.fit(X)
             unit = _ROUNDING * float(np.finfo(X.dtype).eps)
             self._rounding = unit**2 / 2.0 if metric == "cosine" else unit * float(row_norms(X).max())
         self.rows: Matrix = self._projected(X)
@@ -164,7 +174,7 @@ class NeighborSearch:
         else:
             X_new = X_new.toarray() if sp.issparse(X_new) else X_new
             X_new = X_new.astype(self._dtype, order="C" if self.n_samples > LARGE else "K", copy=False)
-        return self._projected(X_new)
+        return self._projected(self._centred(X_new))
 
     def lists(self, k: int) -> IntArray:
         """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
@@ -208,6 +218,9 @@ class NeighborSearch:
             self._descents[wanted] = Descent(self._searched, wanted, self.metric, self.random_state)
         return self._descents[wanted](queries, k)
 
+    def _centred(self, X: Matrix) -> Matrix:
+        return X if self._centre is None else X - self._centre
+
     def _projected(self, X: Matrix) -> Matrix:
         if self._projection is None:
             return X
@@ -233,11 +246,3 @@ def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | Non
             f"metric={metric!r}; take reduce=None, or one of {', '.join(ANGULAR)}."
         )
     return int(reduce) if reduce < min(X.shape) else None
-
-
-def _projection(n_components: int, uncentred: bool, seed: int) -> Any:
-    from sklearn.decomposition import PCA, TruncatedSVD
-
-    if uncentred:
-        return TruncatedSVD(n_components, random_state=seed)
-    return PCA(n_components, svd_solver="randomized", random_state=seed)

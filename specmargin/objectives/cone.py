@@ -175,8 +175,11 @@ class SpectrumCone(Cone):
             return np.abs(v)
         squares = v**2
         sizes = np.diff(np.concatenate([[0], self.block_ends])).astype(float)
-        means = np.diff(self.sums(squares)[1:], prepend=0.0) / sizes
-        if len(means):
+        means = np.empty(0)
+        if len(sizes):
+            # Block by block, not as differences of `sums`: what is small beside the sum before it counts, too.
+            starts = np.concatenate([[0], self.block_ends[:-1]])
+            means = np.add.reduceat(squares[1:], starts) / sizes
             means = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x
         return np.concatenate([[abs(v[0])], np.repeat(np.sqrt(means), sizes.astype(int))])
 

@@ -29,9 +29,9 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 __all__ = ["alignment"]
 
 _PEAK = 0.3  # rays enter together if their gradient is a peak of at least this share of the largest one
-_SAFE = 1e-3  # distance of a unit ray from the others that the normal equations resolve to ten digits
-_DEPENDENT = 1e-13  # distance at which a ray is a combination of the others, but for rounding
-_VANISHING = 1e-28  # share of the largest norm below which a ray is rounding: eigenvectors of an unlabelled component
+_SAFE = 1e-3  # distance of a ray from the others, relative to its length, that H resolves to ten digits
+_DEPENDENT = 1e-13  # relative distance at which a ray is a combination of the others, but for rounding
+_VANISHING = 1e-28  # share of the largest trace below which a ray is rounding: eigenvectors of an unlabelled component
 _KKT = 2e-15  # violation, relative to the largest |h|, that is left alone
 
 
@@ -47,7 +47,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
 
         h - H kappa = 0 on the support,   h - H kappa <= 0 off it
 
-    (kappa >= 0 holds exactly), with all rays scaled to |K_r| = 1 and relative to max |h|.
+    (kappa >= 0 holds exactly), with all K_r scaled to trace one and relative to max |h|.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
         raise ValueError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
     rays, history = _Rays(obj), History()
     kappa, message = _active_set(rays, 3 * obj.cone.m if max_iter is None else max_iter, history)
-    multipliers = (rays.H @ kappa - rays.h) * rays.norms / obj.cone.c
+    multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled)
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
     delta = obj.cone.weights(kappa)
@@ -113,41 +113,55 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
 
 
 class _Rays:
-    """The extreme kernels of the cone, scaled to norm one, and the target yy'/l: their inner products H and h.
+    """The extreme kernels of the cone, scaled to trace one, and the target yy'/l.
 
-    `norms` are those of the kernels in units of l, `inverse` their reciprocals, zero for a vanishing ray: it then has
-    no gradient, and never enters.
+    `h` holds their inner products with the target. Those between each other, H, are never formed as a whole: a step
+    needs one product with M and the columns of the rays that enter. `inverse` are the reciprocal traces, zero for a
+    vanishing ray: it then has no gradient, and never enters.
     """
 
     def __init__(self, obj: Alignment) -> None:
-        cone, l = obj.cone, obj.labels.n_labeled
-        H = cone.sums(cone.sums(obj.M).T) if obj.order else obj.M.copy()
-        self.norms: FloatArray = np.sqrt(np.diag(H)) / l
-        kept = self.norms > _VANISHING * self.norms.max()
-        self.inverse: FloatArray = np.divide(1.0, self.norms, out=np.zeros_like(self.norms), where=kept)
-        # Sums of nonnegative terms: every entry has all its digits. In place, because new pages cost more than products.
-        H *= self.inverse / l**2
-        H *= self.inverse[:, None]
-        self.H: FloatArray = H
-        self.h: FloatArray = cone.sums(obj.a) * self.inverse / l**2
+        cone = obj.cone
+        self.traces: FloatArray = cone.sums(np.sqrt(obj.M.diagonal()))
+        kept = self.traces > _VANISHING * self.traces.max()
+        self.inverse: FloatArray = np.divide(1.0, self.traces, out=np.zeros_like(self.traces), where=kept)
+        self.h: FloatArray = cone.sums(obj.a) * self.inverse / obj.labels.n_labeled
         self._obj = obj
-        self._columns: dict[int, FloatArray] = {}
+        self._H = np.zeros((cone.m, 0))
+        self._place = np.full(cone.m, -1)
+        self._vectors: dict[int, FloatArray] = {}
+
+    def image(self, kappa: FloatArray) -> FloatArray:
+        """Return H kappa, a sum of nonnegative terms that has all its digits."""
+        cone = self._obj.cone
+        return cone.sums(self._obj.M @ cone.weights(kappa * self.inverse)) * self.inverse
+
+    def inner_products(self, support: IntArray) -> FloatArray:
+        """Return the rows and columns of H of a support."""
+        new = support[self._place[support] < 0]
+        if len(new):
+            cone = self._obj.cone
+            rays = np.zeros((cone.m, len(new)))
+            rays[new, np.arange(len(new))] = self.inverse[new]
+            self._place[new] = self._H.shape[1] + np.arange(len(new))
+            self._H = np.hstack([self._H, cone.sums(self._obj.M @ cone.weights(rays)) * self.inverse[:, None]])
+        return self._H[support[:, None], self._place[support]]
 
     def solve(self, support: IntArray) -> tuple[FloatArray, BoolArray]:
         """Return the least-squares coefficients on a support, and which rays depend on those before them.
 
         Where there are such rays, the coefficients mean nothing.
         """
-        H, h = self.H[np.ix_(support, support)], self.h[support]
+        H, h = self.inner_products(support), self.h[support]
         factor, failed = sla.lapack.dpotrf(H, lower=1)
-        if failed == 0 and np.diag(factor).min() > _SAFE:
+        if failed == 0 and (factor.diagonal() ** 2 > _SAFE**2 * H.diagonal()).all():
             x = sla.lapack.dpotrs(factor, h, lower=1)[0]
             return x + sla.lapack.dpotrs(factor, h - H @ x, lower=1)[0], np.zeros(len(support), dtype=bool)
-        K = np.column_stack([self._column(int(r)) for r in support])
+        K = np.column_stack([self._vector_of(int(r)) for r in support])
         Q, R = np.linalg.qr(K)
         distance = np.zeros(len(support))  # a kernel has l(l+1)/2 entries: further rays depend on these
-        distance[: len(R)] = np.abs(np.diag(R))
-        dependent = distance <= _DEPENDENT
+        distance[: len(R)] = np.abs(R.diagonal())
+        dependent = distance <= _DEPENDENT * np.linalg.norm(K, axis=0)
         if dependent.any():
             return np.zeros(len(support)), dependent
         x = sla.solve_triangular(R, Q.T @ self._target, check_finite=False)
@@ -167,16 +181,16 @@ class _Rays:
         y = self._basis[1]
         return _vector(np.outer(y, y) / self._obj.labels.n_labeled)
 
-    def _column(self, r: int) -> FloatArray:
-        """Return a unit kernel as a vector."""
-        if r not in self._columns:
+    def _vector_of(self, r: int) -> FloatArray:
+        """Return a kernel of trace one as a vector."""
+        if r not in self._vectors:
             ray = np.zeros(self._obj.cone.m)
-            ray[r] = self.inverse[r] / self._obj.labels.n_labeled
+            ray[r] = self.inverse[r]
             weights = self._obj.cone.weights(ray)
             used = np.flatnonzero(weights)
             U = self._basis[0][:, used]
-            self._columns[r] = _vector((U * weights[used]) @ U.T)
-        return self._columns[r]
+            self._vectors[r] = _vector((U * weights[used]) @ U.T)
+        return self._vectors[r]
 
 
 def _vector(K: FloatArray) -> FloatArray:
@@ -186,8 +200,8 @@ def _vector(K: FloatArray) -> FloatArray:
 
 
 def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArray, str]:
-    """Return the coefficients of the unit rays, and how it ended: nothing where the steps ran out."""
-    H, h = rays.H, rays.h
+    """Return the coefficients of the rays, and how it ended: nothing where the steps ran out."""
+    h = rays.h
     kappa, support = np.zeros(len(h)), np.zeros(0, dtype=np.intp)
     gradient, scale = h, float(h.max())
     # In exact arithmetic the objective falls; its rounding is coarser than the gradient's, so supports are remembered.
@@ -208,7 +222,7 @@ def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArra
         seen.add(key)
         barred[:] = False
         kappa, support = trial, trial_support
-        image = H @ kappa
+        image = rays.image(kappa)
         gradient = h - image
         violated = np.maximum(gradient, 0.0)
         violated[support] = np.abs(gradient[support])

@@ -79,7 +79,7 @@ def test_lists_scripts_by_the_first_line_without_running_them(scripts):
 
 
 def test_the_packages_own_gallery_is_found():
-    assert {"two_moons", "clock", "spectra"} <= available_figures().keys()
+    assert {"two_moons", "clock", "spectra", "spectrum_errors", "spectrum_path"} <= available_figures().keys()
     assert all(available_figures().values())
 
 

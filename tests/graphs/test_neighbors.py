@@ -119,6 +119,7 @@ def test_single_precision_only_where_it_is_exact(rng, tol):
     values = rng.normal(size=(10_001, 20))
     double, single = NeighborSearch(values), NeighborSearch(np.asfortranarray(values, dtype=np.float32))
     assert (double.rows.dtype, single.rows.dtype) == (np.float64, np.float32)
+    assert (double.transform(values[:3]).dtype, single.transform(values[:3]).dtype) == (np.float64, np.float32)
     assert recall(single.lists(10), double.lists(10)) > 0.9999
     distances, indices = single.kneighbors(values[:50] + 0.1, 5)
     np.testing.assert_array_equal(indices, double.kneighbors(values[:50] + 0.1, 5)[1])
@@ -128,9 +129,11 @@ def test_single_precision_only_where_it_is_exact(rng, tol):
 # The projection
 
 
-def test_projection_is_that_of_scikit_learn(rng, tol):
-    rows, new = rng.normal(size=(150, 20)) * np.arange(1, 21) + 5.0, rng.normal(size=(40, 20)) + 5.0
-    pca = PCA(4, svd_solver="randomized", random_state=3).fit(rows)
+@pytest.mark.parametrize("size", [12, 600])  # the covariance, and a randomized solver that needs the seed
+def test_projection_is_that_of_scikit_learn(size, rng, tol):
+    scales, columns = np.linspace(1, 3, size), size
+    rows, new = rng.normal(size=(150, columns)) * scales + 5.0, rng.normal(size=(40, columns)) * scales + 5.0
+    pca = PCA(4, random_state=3).fit(rows)
     search = NeighborSearch(rows, reduce=4, random_state=3)
     assert search.n_components == 4
     near = NearestNeighbors(n_neighbors=6).fit(pca.transform(rows))
@@ -226,6 +229,14 @@ def test_rows_without_a_part_in_the_components_have_no_direction(rng):
     assert components(W).n_isolated == 1
 
 
+def test_projection_in_single_precision_far_from_the_origin(rng):
+    rows = np.rint(30_000 + rng.normal(size=(10_001, 101)) * np.linspace(40, 5, 101)).astype(np.int16)
+    single, double = NeighborSearch(rows, reduce=20), NeighborSearch(rows.astype(np.float64), reduce=20)
+    assert (double.rows.dtype, single.rows.dtype) == (np.float64, np.float32)
+    few = rows[:500]
+    assert recall(single.kneighbors(few, 10)[1], double.kneighbors(few, 10)[1]) > 0.999
+
+
 # The approximate search
 
 
@@ -242,9 +253,11 @@ class StandIn:
 
     def _lists(self, queries, width):
         near = NearestNeighbors(n_neighbors=width, metric=self.metric).fit(self.data)
-        indices = self.rng.permuted(near.kneighbors(queries, return_distance=False), axis=1).astype(np.int32)
-        indices[3] = -1  # nothing found: searched exactly
-        indices[5, :-1] = -1
+        indices = near.kneighbors(queries, return_distance=False).astype(np.int32)
+        indices[-1, -1] = -1  # a row less
+        indices[3] = -1  # too few rows: searched exactly
+        indices[5, 2:] = -1
+        indices = self.rng.permuted(indices, axis=1)
         return indices, np.zeros(indices.shape, dtype=np.float32)
 
     @property

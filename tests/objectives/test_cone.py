@@ -183,3 +183,10 @@ def test_shares_of_a_product_are_the_best(seed):
     problem = cp.Problem(cp.Minimize(sum(cp.quad_over_lin(v[j], x[j]) for j in range(7))), order)
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-9, tol_gap_abs=1e-9, tol_feas=1e-9)
     assert cost(v, cone.best_for(v)) == pytest.approx(problem.value, rel=1e-8)
+
+
+def test_small_coefficients_keep_their_weights():
+    """A weight lost to rounding would make v_j^2 / delta_j infinite."""
+    v = np.array([0.0, 1.0, 1e-9, 5e-10])
+    delta = SpectrumCone(4).best_for(v)
+    np.testing.assert_allclose(delta * np.abs(v).sum(), np.abs(v), rtol=1e-12)

@@ -64,7 +64,6 @@ def test_spectrum_and_decisions_of_cvxpy(method, spectrum_data, tol):
         )
 
 
-@pytest.mark.data
 def test_handwritten_digits(tol):
     X, y_true = sm.datasets.digits_pair(3, 8)
     labels = sm.encode_labels(sm.hide_labels(y_true, n_labeled=40, random_state=0))
