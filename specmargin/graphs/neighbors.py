@@ -5,7 +5,7 @@
 made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
 times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
 grows with the square of the rows, that of ``search="approximate"`` (pynndescent, an extra) little faster than the
-rows; it first compiles for a minute, so that it pays from some 150,000 rows on.
+rows; it first compiles for a minute, so that it pays from some 100,000 rows on.
 """
 
 from __future__ import annotations

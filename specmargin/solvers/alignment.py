@@ -28,7 +28,7 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["alignment"]
 
-_PEAK = 0.3  # rays enter together if their gradient is a peak of at least this share of the largest one
+_PEAK = 0.2  # rays enter together if their gradient is a peak of at least this share of the largest one
 _SAFE = 1e-3  # distance of a ray from the others, relative to its length, that H resolves to ten digits
 _DEPENDENT = 1e-13  # relative distance at which a ray is a combination of the others, but for rounding
 _VANISHING = 1e-28  # share of the largest trace below which a ray is rounding: eigenvectors of an unlabelled component
@@ -134,29 +134,31 @@ class _Rays:
     def image(self, kappa: FloatArray) -> FloatArray:
         """Return H kappa, a sum of nonnegative terms that has all its digits."""
         cone = self._obj.cone
-        return cone.sums(self._obj.M @ cone.weights(kappa * self.inverse)) * self.inverse
+        delta = np.ascontiguousarray(cone.weights(kappa * self.inverse))
+        return cone.sums(self._obj.M @ delta) * self.inverse
 
     def inner_products(self, support: IntArray) -> FloatArray:
         """Return the rows and columns of H of a support."""
         new = support[self._place[support] < 0]
         if len(new):
-            cone = self._obj.cone
+            cone, M = self._obj.cone, self._obj.M
             rays = np.zeros((cone.m, len(new)))
             rays[new, np.arange(len(new))] = self.inverse[new]
+            weights = np.ascontiguousarray(cone.weights(rays))  # it may be a reversed view, which BLAS does not take
+            used = np.flatnonzero(weights.any(axis=1))
+            few = 2 * len(used) < len(weights)
+            columns = cone.sums(M[:, used] @ weights[used] if few else M @ weights)
             self._place[new] = self._H.shape[1] + np.arange(len(new))
-            self._H = np.hstack([self._H, cone.sums(self._obj.M @ cone.weights(rays)) * self.inverse[:, None]])
+            self._H = np.hstack([self._H, columns * self.inverse[:, None]])
         return self._H[support[:, None], self._place[support]]
 
-    def solve(self, support: IntArray) -> tuple[FloatArray, BoolArray]:
-        """Return the least-squares coefficients on a support, and which rays depend on those before them.
-
-        Where there are such rays, the coefficients mean nothing.
-        """
+    def solve(self, support: IntArray) -> tuple[FloatArray, BoolArray | None]:
+        """Return the least-squares coefficients on a support, or which of its rays depend on those before them."""
         H, h = self.inner_products(support), self.h[support]
         factor, failed = sla.lapack.dpotrf(H, lower=1)
         if failed == 0 and (factor.diagonal() ** 2 > _SAFE**2 * H.diagonal()).all():
             x = sla.lapack.dpotrs(factor, h, lower=1)[0]
-            return x + sla.lapack.dpotrs(factor, h - H @ x, lower=1)[0], np.zeros(len(support), dtype=bool)
+            return x + sla.lapack.dpotrs(factor, h - H @ x, lower=1)[0], None
         K = np.column_stack([self._vector_of(int(r)) for r in support])
         Q, R = np.linalg.qr(K)
         distance = np.zeros(len(support))  # a kernel has l(l+1)/2 entries: further rays depend on these
@@ -165,7 +167,7 @@ class _Rays:
         if dependent.any():
             return np.zeros(len(support)), dependent
         x = sla.solve_triangular(R, Q.T @ self._target, check_finite=False)
-        return x + sla.solve_triangular(R, Q.T @ (self._target - K @ x), check_finite=False), dependent
+        return x + sla.solve_triangular(R, Q.T @ (self._target - K @ x), check_finite=False), None
 
     @cached_property
     def _basis(self) -> tuple[FloatArray, FloatArray]:
@@ -248,15 +250,14 @@ def _to_the_best(rays: _Rays, kappa: FloatArray, support: IntArray, entering: In
     support = np.concatenate([support, entering])
     while len(support):
         target, dependent = rays.solve(support)
-        if dependent.any():
+        if dependent is not None:
             kappa[support[dependent]] = 0.0
             support = support[~dependent]
             continue
-        negative = target <= 0
-        if not negative.any():
+        if target.min() > 0:
             kappa[support] = target
             return kappa, support
-        current = kappa[support]
+        negative, current = target <= 0, kappa[support]
         leaving = negative & (current == 0)
         if not leaving.any():
             reach = np.full(len(support), np.inf)

@@ -76,8 +76,8 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     >>> labels = sm.encode_labels([0, -1, -1, -1, -1, -1, -1, -1, 1, 1])
     >>> obj = SpectralGraphTransducer(sm.spectra.laplacian_eigenpairs(W, q=6), labels, C=100.0)
     >>> result = graph_transducer(obj)
-    >>> result.status.name, result.certificate.is_optimal(1e-12), (result.variables["f"] > 0).sum()
-    ('OPTIMAL', True, np.int64(6))
+    >>> result.status.name, result.certificate.is_optimal(1e-12), int((result.variables["f"] > 0).sum())
+    ('OPTIMAL', True, 6)
     """
     start = time.perf_counter()
     if max_iter < 1:

@@ -22,7 +22,7 @@ __all__ = ["ChebyshevFilter", "Density", "Deflation", "estimate_density"]
 _VECTORS = 8
 _STEPS = 50
 _LIFTED = 1.5  # p of an eigenvalue that stands out from the damped interval
-_LINEAR = 0.7  # a cut above this share of the interval leaves little to damp: p is linear then
+_LOWEST, _LINEAR = 1e-4, 0.7  # shares of the interval: a lower cut needs degrees of many hundreds, a higher one none
 
 
 class Deflation:
@@ -101,7 +101,7 @@ class ChebyshevFilter:
     L : csr_array of shape (n, n)
         The Laplacian.
     cut, top : float
-        The damped interval. A cut close to the top makes p linear.
+        The damped interval. A cut close to the top makes p linear; one close to 0 is raised.
     growth : float
         Bound on log p(0): beyond it the low end drowns the rest in rounding. It sets the degree, which is odd:
         what lies above `top` turns negative, and is never taken for the low end.
@@ -110,8 +110,7 @@ class ChebyshevFilter:
     """
 
     def __init__(self, L: SparseArray, cut: float, top: float, growth: float, dtype: Any) -> None:
-        if cut > _LINEAR * top:
-            cut = 0.0
+        cut = max(cut, _LOWEST * top) if cut <= _LINEAR * top else 0.0
         self.top = top
         self.centre, self.half_width = (top + cut) / 2, (top - cut) / 2
         rate = math.acosh(max(1.0, self.centre / self.half_width))

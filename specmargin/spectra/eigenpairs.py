@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
 from specmargin.exceptions import SolverError
-from specmargin.spectra.lanczos import SINGLE, lowest_eigenpairs, residual_norms
+from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -73,19 +73,18 @@ def laplacian_eigenpairs(
         ``I - D**-1/2 W D**-1/2`` instead of ``D - W``. A `Laplacian` decides for itself.
     method : {"auto", "dense", "arpack", "lanczos"}, default "auto"
         "dense" is LAPACK, O(n**3) time and n**2 memory. "arpack" is Lanczos on ``s I - L``, whose wanted end is the
-        well-separated one (for the normalized Laplacian: on the adjacency), followed by a search of the complement
-        for eigenvectors that were passed over, as copies of multiple eigenvalues can be. "lanczos" is filtered block
-        Lanczos (`specmargin.spectra.lanczos`), in float32 where `tol` allows, with a search of its own; for large
-        graphs. "auto" takes "dense" for n <= 2000 or q > n/3; above that "lanczos" for n > 5000 if `tol` is None or
-        within reach of float32, else "arpack".
+        well-separated one (for the normalized Laplacian: on the adjacency). "lanczos" is filtered block Lanczos
+        (`specmargin.spectra.lanczos`), in float32 where `tol` allows: several times faster than ARPACK, also in
+        float64. These two end with a search of the complement for eigenvectors that were passed over, as copies of
+        multiple eigenvalues can be; that no search found one is likely, not proven. "auto" takes "dense" for
+        n <= 2000 or q > n/3, else "arpack" for n <= 5000, else "lanczos".
     tol : float, optional
-        Residual ``max_j |L u_j - lambda_j u_j|`` relative to the bound on the norm of L, which is 2 (normalized)
-        or twice the largest degree: `tol` times that is what is asked, of L itself also where it has a power. 0 is
-        machine precision (1e-11 is held against it). None stands for machine precision, but for "lanczos" for a
-        residual of 1e-3 (normalized) or 1e-3 times the mean degree. "lanczos" computes in float64 for
-        tol < 5e-6. Eigenvalues err by about the square of the residual over the gap to the unwanted ones, so that a
-        loose `tol` also makes equal eigenvalues unequal: `Spectrum.cuts_tie` and `Spectrum.block_ends` then miss
-        ties.
+        Residual asked for, ``max_j |L u_j - lambda_j u_j| <= tol * bound`` (of L itself also where it has a power);
+        the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, held to
+        1e-11. None is machine precision too, but for "lanczos" a residual of 1e-3 (normalized) or 1e-3 times the
+        mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most the residual,
+        and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal eigenvalues come
+        out unequal, and `Spectrum.block_ends` does not see their blocks. `Spectrum.cuts_tie` allows for the residuals.
     random_state : int, Generator or None, default 0
         Start vectors of ARPACK and block Lanczos.
 
@@ -117,30 +116,29 @@ def laplacian_eigenpairs(
         raise ValueError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
     q = int(q)
     if method == "auto":
-        method = _chosen(n, q, tol)
+        method = "dense" if n <= _DENSE_NODES or q > n / 3 else "arpack" if n <= _ARPACK_NODES else "lanczos"
     bound = 2.0 if normalized else 2.0 * float(degrees.max())
     if tol is None:
         tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if method == "lanczos" and bound else 0.0
-    vectors, basis = _null_space(L, degrees, normalized, q)
+    null, basis = _null_space(L, degrees, normalized, q)
     c = basis.shape[1]
-    values, order, cuts_tie = np.zeros(q), np.arange(n), q < c
+    values, vectors, order = np.zeros(q), null, np.arange(n)
     if q > c:
         solve = {"dense": _dense, "arpack": _arpack, "lanczos": _lanczos}[method]
         if method == "lanczos":
             # Neighbours close to each other in memory: products are two to three times as fast.
             order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(L), symmetric_mode=True)
-            L, basis, vectors = L[order][:, order], basis[order], vectors[order]
+            L, basis, null = L[order][:, order], basis[order], null[order]
         # One pair more tells whether the last block is cut.
         found, U = solve(L, basis, min(q - c + 1, n - c), bound, tol, random_state)
-        cuts_tie = len(found) > q - c and tied(found[q - c - 1], found[q - c])
-        values[c:] = np.maximum(found[: q - c], 0.0)
-        vectors = np.hstack([vectors, U[:, : q - c]])
-        vectors[:, c:] -= basis @ (basis.T @ vectors[:, c:])
-    residual = float(residual_norms(L, vectors, values).max())
+        values, vectors = np.concatenate([np.zeros(c), np.maximum(found, 0.0)]), np.hstack([null, U])
+    residuals = residual_norms(L, vectors, values)
+    cuts_tie = q < c or _cut(values, residuals, q)
+    values, vectors, residual = values[:q], vectors[:, :q], float(residuals[:q].max())
     if residual > max(tol, _MACHINE) * bound:
         raise SolverError(
-            f"method={method!r} left a residual of {residual:.1e}, where {max(tol, _MACHINE) * bound:.1e} was asked "
-            f"for ({q} eigenpairs of {n} nodes); {_REMEDIES[method]}."
+            f"method={method!r} left the residual {residual / bound:.1e} (relative to the norm of L; {q} eigenpairs of "
+            f"{n} nodes), where tol={max(tol, _MACHINE):.1e} was asked for; {_REMEDIES[method]}."
         )
     if power > 1:
         image = vectors
@@ -148,16 +146,17 @@ def laplacian_eigenpairs(
             image = L @ image
         values = values**power
         residual = float(np.linalg.norm(image - vectors * values, axis=0).max())
-    vectors[order] = vectors.copy()
-    vectors[:, c:] = _signed(vectors[:, c:])
-    return Spectrum(values, vectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+    eigenvectors = np.empty((n, q))
+    eigenvectors[order] = vectors
+    _sign(eigenvectors[:, c:])
+    return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
 
 
-def _chosen(n: int, q: int, tol: float | None) -> str:
-    """Return the method that "auto" stands for."""
-    if n <= _DENSE_NODES or q > n / 3:
-        return "dense"
-    return "lanczos" if n > _ARPACK_NODES and (tol is None or tol >= SINGLE) else "arpack"
+def _cut(values: FloatArray, residuals: FloatArray, q: int) -> bool:
+    """Whether eigenvalue q + 1, if there is one, cannot be told from the q-th."""
+    if len(values) == q:
+        return False
+    return tied(values[q - 1], values[q]) or bool(values[q] - values[q - 1] <= residuals[q - 1] + residuals[q])
 
 
 def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]:
@@ -215,7 +214,7 @@ def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -
         columns[inside, j] = root[inside] * np.sqrt(below[j - 1] / (mass[j] * below[j]))
         larger = rank < j
         columns[larger, j] = -root[larger] * np.sqrt(mass[j] / (below[j - 1] * below[j]))
-    columns[:, 1:] = _signed(columns[:, 1:])
+    _sign(columns[:, 1:])
     return columns, basis
 
 
@@ -225,15 +224,14 @@ def _dense(
     """Return the k lowest eigenpairs orthogonal to `basis`, which is lifted above the spectrum."""
     A = (L + 2.0 * bound * (basis @ basis.T)).toarray()
     values, vectors = scipy.linalg.eigh(A, subset_by_index=(0, k - 1), overwrite_a=True, check_finite=False)
-    return values, vectors
+    return values, vectors - basis @ (basis.T @ vectors)
 
 
 def _lanczos(
     L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
     """As `_dense`, by filtered block Lanczos."""
-    residual = max(tol, _MACHINE) * bound
-    return lowest_eigenpairs(L, basis, k, bound, residual, np.random.default_rng(random_state))
+    return lowest_eigenpairs(L, basis, k, bound, max(tol, _MACHINE), np.random.default_rng(random_state))
 
 
 def _arpack(
@@ -243,7 +241,7 @@ def _arpack(
     n, c = basis.shape
     rng = np.random.default_rng(random_state)
     vectors = _top(L, basis, np.empty((n, 0)), k, bound, tol, rng)[1]
-    values, vectors = _rayleigh_ritz(L, vectors)
+    values, vectors = _rayleigh_ritz(L, basis, vectors)
     # One start vector sees one direction of each eigenspace: other copies come in by rounding, or not at all.
     while (left := n - c - vectors.shape[1]) > 0:
         try:
@@ -255,7 +253,7 @@ def _arpack(
             break
         _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
         _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)
-        values, vectors = _rayleigh_ritz(L, np.linalg.qr(np.column_stack([vectors, extra]))[0])
+        values, vectors = _rayleigh_ritz(L, basis, np.column_stack([vectors, extra]))
         values, vectors = values[:k], vectors[:, :k]
     return values, vectors
 
@@ -293,16 +291,23 @@ def _top(
         ) from error
 
 
-def _rayleigh_ritz(L: SparseArray, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _rayleigh_ritz(L: SparseArray, basis: SparseArray, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the Ritz pairs of `L` on the span of `vectors` off the null space."""
+    vectors = np.linalg.qr(vectors - basis @ (basis.T @ vectors))[0]
     values, rotation = np.linalg.eigh(vectors.T @ (L @ vectors))
     return values, vectors @ rotation
 
 
-def _signed(vectors: FloatArray) -> FloatArray:
-    """Flip columns so that their first entry of largest modulus is positive."""
+def _sign(vectors: FloatArray) -> None:
+    """Flip columns, in place, so that their first entry of largest modulus is positive."""
     if vectors.shape[1] == 0:
-        return vectors
-    modulus = np.abs(vectors)
+        return
     # Equal entries differ by rounding (+a and -a in an antisymmetric vector): the first one decides.
-    first = (modulus >= (1.0 - 1e-6) * modulus.max(axis=0)).argmax(axis=0)
-    return vectors * np.where(np.take_along_axis(vectors, first[None, :], axis=0) < 0, -1.0, 1.0)
+    least = (1.0 - 1e-6) * np.maximum(vectors.max(axis=0), -vectors.min(axis=0))
+    sign = np.zeros(vectors.shape[1])
+    for rows in pieces(len(vectors)):
+        piece = vectors[rows]
+        first = (np.abs(piece) >= least).argmax(axis=0)
+        entry = np.take_along_axis(piece, first[None, :], axis=0)[0]
+        sign = np.where((sign == 0) & (np.abs(entry) >= least), np.sign(entry), sign)
+    vectors *= sign

@@ -35,17 +35,17 @@ from specmargin.exceptions import SolverError
 from specmargin.spectra._filter import ChebyshevFilter, Deflation, estimate_density
 from specmargin.typing import AnyArray, FloatArray, SparseArray
 
-__all__ = ["SINGLE", "lowest_eigenpairs", "residual_norms"]
+__all__ = ["SINGLE", "lowest_eigenpairs", "pieces", "residual_norms"]
 
 SINGLE = 5e-6
 """Smallest residual, relative to the bound on the norm, that is left to float32."""
 
 _LOGGER = logging.getLogger(__name__)
-_GROWTH = {4: 9.0, 8: 12.0}  # log of the filter's growth over the wanted interval, by bytes of the precision
+_GROWTH = {4: 9.0, 8: 16.0}  # log of the filter's growth over the wanted interval, by bytes of the precision
 _CYCLES = 30
 _SURPLUS, _MARGIN = 1.1, 1.1  # the cut: where 1.1 k eigenvalues are expected, and 10 % above that
 _SEARCH_BLOCK, _SEARCH_STEPS = 16, 3
-_ROWS = 4096  # rows per piece of what would otherwise be a large temporary
+_ROWS = 4096
 
 
 class _Ritz(NamedTuple):
@@ -107,7 +107,7 @@ class _Krylov:
     def restart(self, ritz: _Ritz, W: AnyArray) -> AnyArray:
         """Shrink V to the given Ritz vectors; return the block `W` orthogonal to them also by rounding."""
         keep, Z = len(ritz.theta), ritz.rotation.astype(self.V.dtype)
-        for rows in _pieces(len(self.V)):
+        for rows in pieces(len(self.V)):
             self.V[rows, :keep] = self.V[rows, : self.size] @ Z
         self.H[:] = 0.0
         self.H[range(keep), range(keep)] = ritz.theta
@@ -157,7 +157,7 @@ class _Krylov:
 
 
 def lowest_eigenpairs(
-    L: SparseArray, basis: SparseArray, k: int, bound: float, residual: float, rng: np.random.Generator
+    L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
     """Return the k lowest eigenpairs of `L` orthogonal to its null space.
 
@@ -171,8 +171,9 @@ def lowest_eigenpairs(
         1 to n - c.
     bound : float
         Bound on the norm of L.
-    residual : float
-        Largest residual ``|L u - lambda u|`` to stop at; below ``SINGLE * bound`` everything is done in float64.
+    tol : float
+        Largest residual ``|L u - lambda u|`` to stop at, relative to `bound`; below `SINGLE` everything is done in
+        float64.
     rng : Generator
         Start vectors.
 
@@ -197,50 +198,53 @@ def lowest_eigenpairs(
     [0.5858, 2.0]
     """
     n, c = basis.shape
-    dtype = np.dtype(np.float32 if residual >= SINGLE * bound else np.float64)
+    dtype = np.dtype(np.float32 if tol >= SINGLE else np.float64)
     deflate = Deflation(basis, dtype)
-    density = estimate_density(L.astype(dtype), deflate, n - c, rng)
-    top = min(1.01 * density.largest, bound)
+    scaled = L * (1.0 / bound)  # of norm 1: tiny weights do not underflow in float32
+    density = estimate_density(scaled.astype(dtype), deflate, n - c, rng)
+    top = min(1.01 * density.largest, 1.0)
     b = 32 if k >= 64 else 16
     keep = min(k + b // 2, n - c)
     V = np.empty((n, min(int(2.5 * k) + 4 * b, n - c)), dtype, order="F")
     count, krylov, worst = _SURPLUS * k + 8, None, math.inf
     for cycle in range(_CYCLES):
         if krylov is None:
-            S = ChebyshevFilter(L, _MARGIN * density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
+            S = ChebyshevFilter(scaled, _MARGIN * density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
             krylov = _Krylov(S, deflate, V, n - c, rng)
             W = krylov.random_block(b)
-        W, ritz, worst = _filled(krylov, W, k, keep, residual)
+        W, ritz, worst = _filled(krylov, W, k, keep, tol)
         _LOGGER.debug("cycle %d: degree %d, %d columns, residual below %.1e", cycle, S.degree, krylov.size, worst)
         if not S.separates(ritz.theta[:k]):
             count, krylov = 1.5 * count, None
             _LOGGER.debug("too few eigenvalues below the cut: raising it")
             continue
         W = krylov.restart(ritz, W)
-        if worst > residual:
+        if worst > tol:
             continue
-        W, passed_over = _searched(krylov, S.value(S.eigenvalue(ritz.theta[k - 1]) - residual))
+        fresh, passed_over = _searched(krylov, S.value(S.eigenvalue(ritz.theta[k - 1]) - tol))
         if not passed_over:
-            return _refined(L, V[:, :k])
+            return _refined(L, basis, V[:, :k])
         _LOGGER.debug("an eigenvalue was passed over; going on with it")
-    values, vectors = _refined(L, V[:, :k])
+        W = krylov.restart(krylov.ritz(min(keep, krylov.size)), np.hstack([W, fresh])[:, -2 * b :])
+    values, vectors = _refined(L, basis, V[:, :k])
+    reached = residual_norms(L, vectors, values).max() / bound
     raise SolverError(
-        f"block Lanczos left a residual of {residual_norms(L, vectors, values).max():.1e} after {_CYCLES} cycles "
-        f"({k} eigenpairs of {n} nodes), where {residual:.1e} was asked for; take a looser tol, another number of "
-        "eigenpairs (q), or method='arpack'."
+        f"block Lanczos stopped after {_CYCLES} cycles at the residual {reached:.1e} (relative to the norm of L; {k} "
+        f"eigenpairs of {n} nodes), where tol={tol:.1e} was asked for and no eigenvalue may be passed over; take "
+        "a looser tol, another number of eigenpairs (q), or method='arpack'."
     )
 
 
-def _filled(krylov: _Krylov, W: AnyArray, k: int, keep: int, residual: float) -> tuple[AnyArray, _Ritz, float]:
+def _filled(krylov: _Krylov, W: AnyArray, k: int, keep: int, tol: float) -> tuple[AnyArray, _Ritz, float]:
     """Expand until the k leading Ritz pairs are good or V is full; return the next block, the pairs, the worst."""
-    check = k
+    check = int(1.4 * k)
     while True:
         W = krylov.expand(W)
         full = not krylov.fits(W)
         if krylov.size >= check or full:
             ritz = krylov.ritz(min(keep, krylov.size))
             worst = float(krylov.S.residual_bounds(ritz.theta, ritz.residuals)[:k].max())
-            if worst <= residual or full:
+            if worst <= tol or full:
                 return W, ritz, worst
             check = math.ceil(1.08 * krylov.size)
 
@@ -256,30 +260,31 @@ def _searched(krylov: _Krylov, limit: float) -> tuple[AnyArray, bool]:
     return W, bool(found.max(initial=-math.inf) > limit)
 
 
-def _refined(L: SparseArray, V: AnyArray) -> tuple[FloatArray, FloatArray]:
-    """Return the Ritz pairs of L on the span of nearly orthonormal columns, in float64."""
-    X = np.array(V, dtype=np.float64, order="C")
+def _refined(L: SparseArray, basis: SparseArray, V: AnyArray) -> tuple[FloatArray, FloatArray]:
+    """Return the Ritz pairs of L on the span of nearly orthonormal columns off its null space, in float64."""
+    X = Deflation(basis, np.float64)(np.array(V, dtype=np.float64, order="C"))
     G, K = np.zeros((2, X.shape[1], X.shape[1]))
-    for rows in _pieces(len(X)):
+    for rows in pieces(len(X)):
         G += X[rows].T @ X[rows]
         K += X[rows].T @ (L[rows] @ X)
     values, Z = scipy.linalg.eigh((K + K.T) / 2, G)
-    for rows in _pieces(len(X)):
+    for rows in pieces(len(X)):
         X[rows] = X[rows] @ Z
     return values, X
 
 
 def residual_norms(L: SparseArray, vectors: FloatArray, values: FloatArray) -> FloatArray:
-    """Return ``|L u_j - lambda_j u_j|`` for every column, piece by piece, so that temporaries stay small."""
+    """Return ``|L u_j - lambda_j u_j|`` for every column."""
     squares = np.zeros(len(values))
-    for rows in _pieces(len(vectors)):
+    for rows in pieces(len(vectors)):
         R = L[rows] @ vectors
         R -= vectors[rows] * values
         squares += np.einsum("ij,ij->j", R, R)
     return np.sqrt(squares)
 
 
-def _pieces(n: int) -> list[slice]:
+def pieces(n: int) -> list[slice]:
+    """Return the rows 0 to n - 1 in pieces, so that temporaries stay in the cache."""
     return [slice(start, min(start + _ROWS, n)) for start in range(0, n, _ROWS)]
 
 

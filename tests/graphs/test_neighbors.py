@@ -43,6 +43,11 @@ def recall(found, truth):
     return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, truth, strict=True)])
 
 
+def near_enough(search, exact, *query):
+    """Share of listed neighbours no farther than the k-th there is: copies stand for one another."""
+    return np.mean(search.kneighbors(*query)[0] <= exact.kneighbors(*query)[0][:, -1:] * (1 + 1e-9))
+
+
 def words(n, d, rng, per_row=30):
     """Counts over a skewed vocabulary: most products of two rows are positive, as of documents."""
     chances = 1.0 / np.arange(1, d + 1)
@@ -247,6 +252,7 @@ class StandIn:
 
     def __init__(self, data, metric, n_neighbors, random_state, n_jobs):
         assert n_jobs == 1
+        assert not isinstance(data, sp.sparray)  # which pynndescent 0.5 does not know
         type(self).made += 1
         self.data, self.metric, self.width = data, metric, n_neighbors
         self.rng = np.random.default_rng(random_state)
@@ -265,6 +271,7 @@ class StandIn:
         return self._lists(self.data, self.width)
 
     def query(self, queries, k):
+        assert not isinstance(queries, sp.sparray)
         return self._lists(queries, k)
 
 
@@ -317,7 +324,7 @@ def test_without_pynndescent_the_extra_is_named(monkeypatch):
 
 
 @pytest.mark.slow  # pynndescent compiles for a minute
-def test_pynndescent_finds_nearly_all(rng, monkeypatch):
+def test_pynndescent_finds_nearly_all(rng):
     pytest.importorskip("pynndescent")
     centres = rng.normal(size=(40, 20)) * 3
     rows = centres[rng.integers(0, 40, size=6000)] + rng.normal(size=(6000, 20))
@@ -326,12 +333,11 @@ def test_pynndescent_finds_nearly_all(rng, monkeypatch):
     for as_input, metric in ((np.asarray, "euclidean"), (sp.csr_array, "cosine")):
         exact = NeighborSearch(as_input(rows), metric=metric)
         search = NeighborSearch(as_input(rows), metric=metric, search="approximate", random_state=1)
-        distinct = np.r_[0:100, 140:6000]
-        assert recall(search.lists(10)[distinct], exact.lists(10)[distinct]) > 0.95
+        assert near_enough(search, exact, None, 10) > 0.95
+        assert near_enough(search, exact, as_input(new), 10) > 0.95
         distances, indices = search.kneighbors(n_neighbors=10)
         assert (indices != np.arange(6000)[:, None]).all()
         np.testing.assert_array_equal(distances[100:140], 0.0)
-        assert recall(search.kneighbors(as_input(new), 10)[1], exact.kneighbors(as_input(new), 10)[1]) > 0.95
         again = NeighborSearch(as_input(rows), metric=metric, search="approximate", random_state=1)
         np.testing.assert_array_equal(again.lists(10), search.lists(10))
     copy = pickle.loads(pickle.dumps(search))
