@@ -42,8 +42,8 @@ from specmargin.spectra import Spectrum
 
 K_NEIGHBORS, WEIGHT, Q = 10, "self_tuning", 200
 POWER, PENALTY, COLUMNS = 2.0, 0.3, 5  # of the ridge: lambda^-power, without leave-one-out, eigenvectors per class
-C_MARGIN, C_SGT, B = 1.0, 1e3, 1.1  # without folds
-CS_MARGIN, CS_SGT, BS = (0.01, 0.1, 1.0, 10.0), (1e1, 1e3, 1e5), (1.1, 1.5, 2.0)  # with folds
+C_MARGIN, C_SGT, B = 1.0, 1e6, 1.5  # without folds
+CS_MARGIN, CS_SGT, BS = (0.01, 0.1, 1.0, 10.0), (1e3, 1e4, 1e5, 1e6), (1.1, 1.5, 2.0)  # with folds
 RATES = (1, 10, 100)
 FOLDS = {10: 5, 100: 3}
 

@@ -24,6 +24,7 @@ from .estimators import (
     LapSVM,
     SpectralGraphTransducer,
     SpectralKernelSVM,
+    SpectralRidge,
     XuSpectralSVM,
 )
 from .exceptions import DataNotFoundError, SolverError
@@ -61,6 +62,7 @@ __all__ = [
     "STORM",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
+    "SpectralRidge",
     "XuSpectralSVM",
     # model selection
     "LabeledKFold",

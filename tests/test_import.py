@@ -41,6 +41,7 @@ NAMES = {
         "STORM",
         "SpectralGraphTransducer",
         "SpectralKernelSVM",
+        "SpectralRidge",
         "XuSpectralSVM",
     ],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],

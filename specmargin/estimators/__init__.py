@@ -4,6 +4,7 @@ from specmargin.estimators.alignment import KTA
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
 from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.ridge import SpectralRidge
 from specmargin.estimators.rmm import RMM
 from specmargin.estimators.spectrum import MKL, STOAM, STORM
 
@@ -16,5 +17,6 @@ __all__ = [
     "STORM",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
+    "SpectralRidge",
     "XuSpectralSVM",
 ]

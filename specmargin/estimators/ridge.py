@@ -43,8 +43,8 @@ class SpectralRidge(SemiSupervisedClassifier):
     ----------
     penalty : float or "loo", default "loo"
         Weight of the norm per unit mean kernel diagonal (delta has sum one), > 0. "loo" chooses by exact
-        leave-one-out on the labelled samples (`specmargin.solvers.spectral_ridge.choose_penalty`); with fewer than
-        three labels in each of two classes nothing can be left out, and it is 0.3.
+        leave-one-out on the labelled samples (`specmargin.solvers.spectral_ridge.choose_penalty`); unless two classes
+        have five labels each, too little is left when one is left out, and it is 0.3.
     power : float, default 2.0
         p of the graph norm f'L^p f, >= 0: the larger, the smoother.
     class_balance : {"zscore"} or None, default "zscore"

@@ -84,10 +84,6 @@ def load_pynndescent() -> Any:
         ) from error
 
 
-def _matrix(X: Matrix) -> Matrix:
-    return sp.csr_matrix(X) if sp.issparse(X) else X  # pynndescent 0.5 knows no sparse arrays
-
-
 class Descent:
     """An index of pynndescent over the rows of `X`, asked for 1.5 k neighbours, cut to the k best by exact distance.
 
@@ -107,7 +103,7 @@ class Descent:
         if X.shape[0] > _FEW:
             # One thread: the lists depend on their number.
             self._index = load_pynndescent().NNDescent(
-                _matrix(X),
+                X,
                 metric="cosine" if metric == "cosine" else "euclidean",
                 n_neighbors=self._ask,
                 random_state=seed,
@@ -122,7 +118,7 @@ class Descent:
         if queries is X:
             candidates, _ = self._index.neighbor_graph
         else:
-            candidates, _ = self._index.query(_matrix(queries), k=self._ask)
+            candidates, _ = self._index.query(queries, k=self._ask)
         indices = self._best(queries, candidates, k)
         short = np.flatnonzero(indices[:, -1] < 0)
         if len(short):

@@ -40,6 +40,9 @@ from specmargin.typing import FloatArray
 
 __all__ = ["Alignment", "SpectrumMargin", "SpectrumPoint"]
 
+_VANISHING = 1e-28
+"""Share of the largest norm below which an extreme kernel is rounding: eigenvectors of a component without labels."""
+
 
 class SpectrumPoint(NamedTuple):
     """A feasible point of `SpectrumMargin`, repaired from a candidate."""
@@ -281,9 +284,9 @@ class Alignment(_OverSpectrum):
         a'delta / (l sqrt(delta'M delta)),
 
     to be maximised over the cone. It is the cosine between the label matrix yy' and the kernel, so the best ray
-    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: for
-    a spectrum delta = A'kappa, any t with A a <= t A M delta makes yy' - t K the normal of a half-space that holds
-    every admissible kernel, so no alignment exceeds t |K| / l.
+    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: with t
+    of the projection, yy' - t K is the normal of a half-space that holds every admissible kernel (A a <= t A M delta),
+    so no alignment exceeds t |K| / l.
 
     Parameters
     ----------
@@ -344,13 +347,25 @@ class Alignment(_OverSpectrum):
         return float(self.a @ delta) / (self.labels.n_labeled * norm) if norm > 0 else 0.0
 
     def upper_bound(self, delta: FloatArray) -> float:
-        """Return the bound on every alignment that the normal at delta gives; inf where delta is too poor."""
-        h, Mh = self.cone.sums(self.a), self.cone.sums(self.M @ delta)
-        needed = h > 0
-        if (Mh[needed] <= 0).any():
+        """Return the bound on every alignment that the normal at delta gives.
+
+        A ray that points beyond the half-space by a rounding error, as rays of norm nearly zero do, need not spoil it:
+        inner products of admissible kernels are not negative, so that a kernel of norm one holds at most 1 / |K_r| of
+        ray r, and what sticks out counts by that much.
+        """
+        squared = float(delta @ self.M @ delta)
+        if not squared > 0:
             return np.inf
-        t = float((h[needed] / Mh[needed]).max())
-        return t * self._norm(delta) / self.labels.n_labeled
+        t = float(self.a @ delta) / squared
+        excess = np.maximum(self.cone.sums(self.a) - t * self.cone.sums(self.M @ delta), 0.0)
+        norms = self._ray_norms
+        kept = norms > _VANISHING * norms.max()
+        return (t * math.sqrt(squared) + float((excess[kept] / norms[kept]).sum())) / self.labels.n_labeled
+
+    @cached_property
+    def _ray_norms(self) -> FloatArray:
+        """Frobenius norms of the extreme kernels on the labelled samples, (m,)."""
+        return np.sqrt(np.maximum(self.cone.sums(self.cone.sums(self.M).T).diagonal(), 0.0))
 
     def repair(self, delta: FloatArray) -> FloatArray:
         """Return an admissible spectrum near delta, its rises levelled, scaled to sum one."""

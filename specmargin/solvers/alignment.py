@@ -28,7 +28,8 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["alignment"]
 
-_PEAK = 0.2  # rays enter together if their gradient is a peak of at least this share of the largest one
+_PEAK = 0.1  # rays enter together if their gradient is a peak of at least this share of the largest one,
+_MORE = 4  # and as many as there are already, and these: most of a larger crowd would have to leave again
 _SAFE = 1e-3  # distance of a ray from the others, relative to its length, that H resolves to ten digits
 _DEPENDENT = 1e-13  # relative distance at which a ray is a combination of the others, but for rounding
 _VANISHING = 1e-28  # share of the largest trace below which a ray is rounding: eigenvectors of an unlabelled component
@@ -115,9 +116,9 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
 class _Rays:
     """The extreme kernels of the cone, scaled to trace one, and the target yy'/l.
 
-    `h` holds their inner products with the target. Those between each other, H, are never formed as a whole: a step
-    needs one product with M and the columns of the rays that enter. `inverse` are the reciprocal traces, zero for a
-    vanishing ray: it then has no gradient, and never enters.
+    `h` holds their inner products with the target. Those between each other, H, are never formed as a whole: A M
+    gives a product with H, and the block of a support, by what is left of A. `inverse` are the reciprocal traces, zero
+    for a vanishing ray: it then has no gradient, and never enters.
     """
 
     def __init__(self, obj: Alignment) -> None:
@@ -126,35 +127,24 @@ class _Rays:
         kept = self.traces > _VANISHING * self.traces.max()
         self.inverse: FloatArray = np.divide(1.0, self.traces, out=np.zeros_like(self.traces), where=kept)
         self.h: FloatArray = cone.sums(obj.a) * self.inverse / obj.labels.n_labeled
+        self._AM = cone.sums(obj.M)
         self._obj = obj
-        self._H = np.zeros((cone.m, 0))
-        self._place = np.full(cone.m, -1)
         self._vectors: dict[int, FloatArray] = {}
 
     def image(self, kappa: FloatArray) -> FloatArray:
         """Return H kappa, a sum of nonnegative terms that has all its digits."""
-        cone = self._obj.cone
-        delta = np.ascontiguousarray(cone.weights(kappa * self.inverse))
-        return cone.sums(self._obj.M @ delta) * self.inverse
+        # Weights may come as a reversed view, which BLAS does not take.
+        delta = np.ascontiguousarray(self._obj.cone.weights(kappa * self.inverse))
+        return (self._AM @ delta) * self.inverse
 
     def inner_products(self, support: IntArray) -> FloatArray:
         """Return the rows and columns of H of a support."""
-        new = support[self._place[support] < 0]
-        if len(new):
-            cone, M = self._obj.cone, self._obj.M
-            rays = np.zeros((cone.m, len(new)))
-            rays[new, np.arange(len(new))] = self.inverse[new]
-            weights = np.ascontiguousarray(cone.weights(rays))  # it may be a reversed view, which BLAS does not take
-            used = np.flatnonzero(weights.any(axis=1))
-            few = 2 * len(used) < len(weights)
-            columns = cone.sums(M[:, used] @ weights[used] if few else M @ weights)
-            self._place[new] = self._H.shape[1] + np.arange(len(new))
-            self._H = np.hstack([self._H, columns * self.inverse[:, None]])
-        return self._H[support[:, None], self._place[support]]
+        scale = self.inverse[support]
+        return self._obj.cone.sums(self._AM[support].T)[support] * scale * scale[:, None]
 
-    def solve(self, support: IntArray) -> tuple[FloatArray, BoolArray | None]:
+    def solve(self, support: IntArray, H: FloatArray) -> tuple[FloatArray, BoolArray | None]:
         """Return the least-squares coefficients on a support, or which of its rays depend on those before them."""
-        H, h = self.inner_products(support), self.h[support]
+        h = self.h[support]
         factor, failed = sla.lapack.dpotrf(H, lower=1)
         if failed == 0 and (factor.diagonal() ** 2 > _SAFE**2 * H.diagonal()).all():
             x = sla.lapack.dpotrs(factor, h, lower=1)[0]
@@ -215,7 +205,7 @@ def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArra
             return kappa, "a ray with a positive gradient depends on the support" if barred.any() else "optimal support"
         if len(history) >= max_iter:
             return kappa, ""
-        entering = _peaks(free)
+        entering = _peaks(free)[: len(support) + _MORE]
         trial, trial_support = _to_the_best(rays, kappa, support, entering)
         key = np.sort(trial_support).tobytes()
         if key in seen:
@@ -245,27 +235,25 @@ def _peaks(gradient: FloatArray) -> IntArray:
 
 def _to_the_best(rays: _Rays, kappa: FloatArray, support: IntArray, entering: IntArray) -> tuple[FloatArray, IntArray]:
     """Return the optimum over the enlarged support, shrunk until all its coefficients are positive."""
-    kappa = kappa.copy()
     # The old ones first: it is the newcomers that may depend on others.
     support = np.concatenate([support, entering])
+    current, H = kappa[support], rays.inner_products(support)
     while len(support):
-        target, dependent = rays.solve(support)
-        if dependent is not None:
-            kappa[support[dependent]] = 0.0
-            support = support[~dependent]
-            continue
-        if target.min() > 0:
-            kappa[support] = target
-            return kappa, support
-        negative, current = target <= 0, kappa[support]
-        leaving = negative & (current == 0)
-        if not leaving.any():
-            reach = np.full(len(support), np.inf)
-            reach[negative] = current[negative] / (current - target)[negative]
-            step = float(reach.min())
-            leaving = reach <= step
-            kappa[support] = np.maximum(current + step * (target - current), 0.0)
-            kappa[support[leaving]] = 0.0
-            leaving |= kappa[support] == 0
-        support = support[~leaving]
-    return kappa, support
+        target, leaving = rays.solve(support, H)
+        if leaving is None:
+            negative = target <= 0
+            if not negative.any():
+                current = target
+                break
+            leaving = negative & (current == 0)
+            if not leaving.any():
+                reach = np.full(len(support), np.inf)
+                reach[negative] = current[negative] / (current - target)[negative]
+                step = float(reach.min())
+                current = np.maximum(current + step * (target - current), 0.0)
+                leaving = (reach <= step) | (current == 0)
+        staying = ~leaving
+        support, current, H = support[staying], current[staying], H[staying][:, staying]
+    trial = np.zeros_like(kappa)
+    trial[support] = current
+    return trial, support

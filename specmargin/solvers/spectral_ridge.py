@@ -32,8 +32,9 @@ __all__ = ["PENALTIES", "Clusters", "choose_penalty", "seeded_kmeans", "spectral
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Penalties that `choose_penalty` compares, per unit mean kernel diagonal."""
 
-_INFORMED = 3
-"""Labelled samples of a class that leave-one-out needs: with two, it judges by half of what is known of the class."""
+_INFORMED = 5
+"""Labelled samples of a class that leave-one-out needs. With three it judges by two thirds of what is known of the
+class, and chose worse than no choice on digits and on text; with five it is even, with ten better."""
 _LOG_SCALES = (-5.0, 7.0)
 
 
@@ -100,7 +101,7 @@ def choose_penalty(
     the decisions as they will be compared: each class less its mean and over its deviation over all samples.
 
     Leaving out the only sample of a class leaves nothing that could name it, so that its loss says nothing of the
-    penalty. The mean is therefore over the samples of classes with three labels or more. Where fewer than two classes
+    penalty. The mean is therefore over the samples of classes with five labels or more. Where fewer than two classes
     have as many, or no candidate predicts better than equal odds, the answer is `default`.
 
     Parameters
@@ -123,7 +124,7 @@ def choose_penalty(
     >>> import numpy as np, specmargin as sm
     >>> from specmargin.objectives.ridge import SpectralRidge, power_spectrum
     >>> spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(np.arange(30.0)[:, None], n_neighbors=2), q=9)
-    >>> y = np.where(np.arange(30) % 4, -1, np.arange(30) >= 15)
+    >>> y = np.where(np.arange(30) % 3, -1, np.arange(30) >= 15)
     >>> obj = SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum))
     >>> choose_penalty(obj) in PENALTIES, choose_penalty(obj, [0.5])
     (True, 0.5)
@@ -260,19 +261,13 @@ def _by_columns(X: FloatArray, target: FloatArray, penalty: float) -> tuple[Floa
     A[np.diag_indices_from(A)] += penalty
     factor = sla.cho_factor(A, check_finite=False)
     w = sla.cho_solve(factor, X.T @ target)
-    # One step of refinement, on residuals that never saw the square of X.
-    w += sla.cho_solve(factor, X.T @ (target - X @ w) - penalty * w)
     return w, 2.0 * (target - X @ w)
 
 
 def _by_samples(X: FloatArray, target: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray]:
     """Factorise the (l, l) matrix; return w and theta."""
     A = X @ X.T
-    # X is centred: along the constant A is zero, and may be anything as long as the right-hand side is centred, too.
-    A += np.trace(A) / len(A) ** 2
     A[np.diag_indices_from(A)] += penalty
     factor = sla.cho_factor(A, check_finite=False)
     a = sla.cho_solve(factor, target)
-    a += sla.cho_solve(factor, target - X @ (X.T @ a) - penalty * a)
-    a -= a.mean(axis=0)
     return X.T @ a, 2.0 * penalty * a

@@ -252,7 +252,6 @@ class StandIn:
 
     def __init__(self, data, metric, n_neighbors, random_state, n_jobs):
         assert n_jobs == 1
-        assert not isinstance(data, sp.sparray)  # which pynndescent 0.5 does not know
         type(self).made += 1
         self.data, self.metric, self.width = data, metric, n_neighbors
         self.rng = np.random.default_rng(random_state)
@@ -271,7 +270,6 @@ class StandIn:
         return self._lists(self.data, self.width)
 
     def query(self, queries, k):
-        assert not isinstance(queries, sp.sparray)
         return self._lists(queries, k)
 
 

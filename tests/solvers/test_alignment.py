@@ -357,6 +357,19 @@ def test_history_climbs_to_the_optimum(order):
     assert history["kkt"][-1] < 1e-14
 
 
+@orders
+@given(seed=st.integers(0, 10**6))
+def test_the_alignment_never_falls(order, seed):
+    """Old rays leave one by one, where they reach zero: dropping all that would turn negative loses ground."""
+    rng = np.random.default_rng(seed)
+    l, q = int(rng.integers(3, 9)), int(rng.integers(5, 30))
+    mixed = rng.normal(size=(l, 3)) @ rng.normal(size=(3, q)) + 0.3 * rng.normal(size=(l, q))
+    sign = rng.choice([-1.0, 1.0], size=l)
+    sign[:2] = 1, -1
+    history = alignment(with_rows(mixed, sign, order=order)).history
+    assert (np.diff(history["objective"]) >= -1e-14).all()
+
+
 def test_steps_may_run_out():
     obj = Alignment(*digits(60, 100), order=False)
     result = alignment(obj, max_iter=1)
