@@ -41,7 +41,7 @@ from specmargin.typing import FloatArray
 __all__ = ["Alignment", "SpectrumMargin", "SpectrumPoint"]
 
 _VANISHING = 1e-28
-"""Share of the largest norm below which an extreme kernel is rounding: eigenvectors of a component without labels."""
+"""Share of the largest trace below which an extreme kernel is rounding: eigenvectors of a component without labels."""
 
 
 class SpectrumPoint(NamedTuple):
@@ -284,9 +284,9 @@ class Alignment(_OverSpectrum):
         a'delta / (l sqrt(delta'M delta)),
 
     to be maximised over the cone. It is the cosine between the label matrix yy' and the kernel, so the best ray
-    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: with t
-    of the projection, yy' - t K is the normal of a half-space that holds every admissible kernel (A a <= t A M delta),
-    so no alignment exceeds t |K| / l.
+    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: for
+    a spectrum delta = A'kappa, any t with A a <= t A M delta makes yy' - t K the normal of a half-space that holds
+    every admissible kernel, so no alignment exceeds t |K| / l.
 
     Parameters
     ----------
@@ -349,23 +349,23 @@ class Alignment(_OverSpectrum):
     def upper_bound(self, delta: FloatArray) -> float:
         """Return the bound on every alignment that the normal at delta gives.
 
-        A ray that points beyond the half-space by a rounding error, as rays of norm nearly zero do, need not spoil it:
-        inner products of admissible kernels are not negative, so that a kernel of norm one holds at most 1 / |K_r| of
+        Rays beyond the half-space are met in one of two ways. Lengthening t brings all of them inside. But a ray of
+        norm nearly zero may stick out by nothing but rounding, and t would have to double for it: as inner products of
+        admissible kernels are not negative, a kernel of norm one holds at most 1 / |K_r| <= sqrt(l) / trace(K_r) of
         ray r, and what sticks out counts by that much.
         """
-        squared = float(delta @ self.M @ delta)
-        if not squared > 0:
+        l, norm = self.labels.n_labeled, self._norm(delta)
+        if norm == 0:
             return np.inf
-        t = float(self.a @ delta) / squared
-        excess = np.maximum(self.cone.sums(self.a) - t * self.cone.sums(self.M @ delta), 0.0)
-        norms = self._ray_norms
-        kept = norms > _VANISHING * norms.max()
-        return (t * math.sqrt(squared) + float((excess[kept] / norms[kept]).sum())) / self.labels.n_labeled
-
-    @cached_property
-    def _ray_norms(self) -> FloatArray:
-        """Frobenius norms of the extreme kernels on the labelled samples, (m,)."""
-        return np.sqrt(np.maximum(self.cone.sums(self.cone.sums(self.M).T).diagonal(), 0.0))
+        h, Mh = self.cone.sums(self.a), self.cone.sums(self.M @ np.ascontiguousarray(delta))
+        t = float(self.a @ delta) / norm**2
+        traces = self.cone.sums(np.sqrt(self.M.diagonal()))
+        kept = traces > _VANISHING * traces.max()
+        excess = math.sqrt(l) * float((np.maximum(h - t * Mh, 0.0)[kept] / traces[kept]).sum())
+        bound = t * norm + excess
+        if (Mh[h > 0] > 0).all():
+            bound = min(bound, float((h[h > 0] / Mh[h > 0]).max()) * norm)
+        return bound / l
 
     def repair(self, delta: FloatArray) -> FloatArray:
         """Return an admissible spectrum near delta, its rises levelled, scaled to sum one."""

@@ -1,5 +1,7 @@
 """Spectrum objectives: weak duality, extreme spectra, units, and the alignment's literal definition."""
 
+from dataclasses import replace
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -346,3 +348,24 @@ def test_a_given_spectrum_must_fit(spectrum_data):
         SpectrumMargin(spectrum, labels, delta=np.ones(9), eps=1e-3)
     assert SpectrumMargin(spectrum, labels, delta=np.ones(9)).name == "SVM"
     assert SpectrumMargin(spectrum, labels, delta=np.ones(9), B=1.5).name == "RMM"
+
+
+@kinds
+@orders
+def test_no_alignment_exceeds_the_bound_at_any_spectrum(kind, order, spectrum_data, rng):
+    """Both ways to meet rays beyond the half-space give bounds, wherever the normal is taken."""
+    obj = Alignment(*spectrum_data(kind), order=order)
+    best = sm.solvers.alignment(obj).certificate.primal_objective
+    for _ in range(50):
+        delta = obj.cone.weights(rng.exponential(size=obj.cone.m) * (rng.random(obj.cone.m) < 0.4))
+        assert obj.upper_bound(delta) >= best * (1 - 1e-12)
+
+
+def test_a_ray_of_rounding_does_not_spoil_the_bound(spectrum_data):
+    """An eigenvector that vanishes on the labelled samples but for rounding, and then only with the wrong sign."""
+    spectrum, labels = spectrum_data(q=6)
+    U = spectrum.eigenvectors.copy()
+    U[labels.labeled, 3] = 1e-17 * labels.sign
+    obj = Alignment(replace(spectrum, eigenvectors=U), labels, order=False)
+    result = sm.solvers.alignment(obj)
+    assert abs(result.certificate.relative_gap) < 1e-12
