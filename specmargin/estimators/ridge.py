@@ -108,7 +108,7 @@ class SpectralRidge(SemiSupervisedClassifier):
     numbers of labels drawn per class say nothing of the classes' sizes: then, if they are known to differ, take None.
 
     With two classes there is one decision, and balancing moves its threshold from 0 to its mean: right for classes
-    of equal size, where 0 may put nine samples of ten on one side (two text categories, five labels: 43 % errors at 0,
+    of equal size, where 0 may put nine samples of ten on one side (two text categories, ten labels: 43 % errors at 0,
     19 % at the mean), and wrong where one class is rare (one digit against nine, 50 labels: 2 % and 17 %, but these
     counts reject equality). The same rule decides.
 

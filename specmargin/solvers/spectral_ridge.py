@@ -270,4 +270,5 @@ def _by_samples(X: FloatArray, target: FloatArray, penalty: float) -> tuple[Floa
     A[np.diag_indices_from(A)] += penalty
     factor = sla.cho_factor(A, check_finite=False)
     a = sla.cho_solve(factor, target)
+    a -= a.mean(axis=0)  # zero but for rounding, which is divided by the penalty: X is centred
     return X.T @ a, 2.0 * penalty * a

@@ -8,12 +8,13 @@ took 15 products converges in a fraction of the columns.
 - **Precision.** float32 where that can reach the residual asked for. A filter that grows too much over the wanted
   interval drowns its upper part in rounding; that limits the degree.
 - **Stopping.** What S W_j leaves outside V gives |S x - theta x| for every Ritz pair at once, and
-  `ChebyshevFilter.residual_bounds` turns that into a bound on the residual with L. Accepted pairs are refined by one
-  Rayleigh-Ritz step with L in float64, which makes them orthonormal, and judged by their residual there.
+  `ChebyshevFilter.residual_bounds` turns that into a bound on the residual with L, up to rounding. Accepted pairs are
+  refined by one Rayleigh-Ritz step with L in float64, which makes them orthonormal; `laplacian_eigenpairs` judges
+  them by their residual, recomputed.
 - **Restart.** When V is full it shrinks to the leading Ritz vectors, and the last block continues.
 - **Multiplicity.** b start vectors see b dimensions of an eigenspace. After convergence a block of fresh random vectors
-  is filtered in the complement: whatever it finds below the last wanted eigenvalue was passed over, and the
-  iteration goes on with it. That finds missing pairs with high probability; it proves nothing.
+  is filtered in the complement: whatever it finds more than the residual below the last wanted eigenvalue was passed
+  over, and the iteration goes on with it. That finds missing pairs with high probability; it proves nothing.
 
 References
 ----------

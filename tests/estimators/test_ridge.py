@@ -1,6 +1,7 @@
 """SpectralRidge as an estimator: what it solves, balance, clusters, new samples, and scikit-learn's own suite."""
 
 import pickle
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -79,13 +80,16 @@ def test_the_laplacian_is_the_one_that_was_asked_for(moons, tol):
 
 def test_the_penalty_is_chosen_by_leave_one_out_on_what_is_compared(blobs):
     X, y_true, _ = blobs
-    y = sm.hide_labels(y_true, per_class=6, unlabeled="?", random_state=2)
+    y = sm.hide_labels(y_true, per_class=6, unlabeled="?", random_state=7)
     labels, spectrum = sm.encode_labels(y, "?"), spectrum_of(X)
     obj = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, 1.0))
+    chosen = set()
     for balance in ("zscore", None):
         clf = SpectralRidge(power=1.0, class_balance=balance, unlabeled="?").fit(X, y)
         assert clf.penalty_ == choose_penalty(obj, standardize=balance == "zscore")
         assert clf.penalty_ in PENALTIES
+        chosen.add(clf.penalty_)
+    assert len(chosen) == 2
     one = sm.hide_labels(y_true, per_class=1, unlabeled="?", random_state=2)
     assert SpectralRidge(unlabeled="?").fit(X, one).penalty_ == 0.3
 
@@ -120,13 +124,14 @@ def test_counts_that_reject_equal_classes_switch_balance_off(moons):
             assert abs(clf.scores_.mean()) < 1e-12
 
 
-def test_classes_of_one_decision_each_are_no_division_by_zero():
-    """All samples alike to the spectrum: constant decisions have no z-score, and the answer is still a class."""
-    W = np.ones((6, 6)) - np.eye(6)
-    y = [0, 1, -1, -1, -1, -1]
+@pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
+def test_constant_decisions_are_no_division_by_zero():
+    """Both labels in one of two components, and no eigenvector but that of the components: f = b everywhere."""
+    W = sp.block_diag([np.ones((4, 4)) - np.eye(4), np.ones((3, 3)) - np.eye(3)])
+    y = [0, 1, -1, -1, -1, -1, -1]
     with np.errstate(all="raise"):
-        clf = SpectralRidge(q=2, penalty=1e6).fit(np.zeros((6, 1)), y, graph=W)
-    assert np.isfinite(clf.scores_).all()
+        clf = SpectralRidge(q=2, penalty=0.1, n_neighbors=2, normalized=False).fit(np.eye(7), y, graph=W)
+    np.testing.assert_array_equal(clf.scores_, np.zeros(7))
 
 
 # Clusters
@@ -159,8 +164,9 @@ def test_refined_classes_are_the_clusters(rng, sizes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_refined_scores_are_cosines_with_the_centres_of_the_predicted_classes(rng, n_classes, tol):
     X, y_true = clusters_with_bridges(rng, (50,) * n_classes)
-    y = sm.hide_labels(y_true, per_class=2, random_state=0)
-    clf = SpectralRidge(refine="kmeans").fit(X, y)
+    y = sm.hide_labels(y_true, per_class=3, random_state=0)
+    y[np.flatnonzero(y == 0)[0]] = 1  # which the ridge contradicts, and the cluster keeps
+    clf = SpectralRidge(refine="kmeans", penalty=3.0).fit(X, y)
     Z = clf.eigenvectors_[:, : 5 * n_classes]
     Z = Z / np.linalg.norm(Z, axis=1)[:, None]
     centres = np.stack([Z[clf.transduction_ == k].sum(axis=0) for k in range(n_classes)])
@@ -182,19 +188,24 @@ def test_labelled_samples_keep_their_class_in_the_refinement(rng, n_classes):
     assert SpectralRidge(penalty=3.0).fit(X, y).transduction_[55] == 1
 
 
-def test_a_sample_without_a_direction_keeps_the_class_of_the_ridge(moons):
-    X, _, y = moons
-    W = sm.graphs.knn_graph(X, n_neighbors=6).tolil()
-    node = np.flatnonzero(y == -1)[0]
-    W[node, :], W[:, node] = 0, 0
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_samples_without_a_direction_keep_the_class_of_the_ridge(rng, n_classes):
+    """More isolated nodes than leading eigenvectors: the rows of the last are zero. The last class has most labels."""
+    X, y_true = clusters_with_bridges(rng, (50,) * n_classes)
+    W = sm.graphs.knn_graph(X, 10, weight="self_tuning").tolil()
+    lonely = np.arange(10, 32)
+    W[lonely, :] = 0
+    W[:, lonely] = 0
+    y = np.full(len(y_true), -1)
+    y[:3], y[50:53], y[-9:] = 0, 1, n_classes - 1
     with pytest.warns(DisconnectedGraphWarning):
-        plain = SpectralRidge(q=20).fit(X, y, graph=W.tocsr())
-    with pytest.warns(DisconnectedGraphWarning):
-        refined = SpectralRidge(q=20, refine="kmeans").fit(X, y, graph=W.tocsr())
-    for clf in (plain, refined):
-        assert np.isfinite(clf.scores_).all()
-    # Column 1 is the isolated node's own; beyond it its row is zero, so it joins whichever cluster starts there.
-    assert refined.transduction_[node] in (0, 1)
+        clf = SpectralRidge(refine="kmeans", class_balance=None).fit(X, y, graph=W.tocsr())
+    silent = lonely[~clf.eigenvectors_[lonely, : 5 * n_classes].any(axis=1)]
+    assert len(silent) > 5
+    f = clf.result_.variables["f"][silent]
+    expected = (f > 0).astype(int) if n_classes == 2 else f.argmax(axis=1)
+    assert (expected == n_classes - 1).all()
+    np.testing.assert_array_equal(clf.transduction_[silent], expected)
 
 
 # New samples, input, and habits
@@ -211,7 +222,12 @@ def test_training_samples_get_their_own_scores_and_neighbours_similar_ones(moons
 def test_new_samples_are_extended_by_the_weights_of_the_graph(moons):
     X, _, y = moons
     new = X[:7] + 0.3
-    for words in ({"weight": "heat", "n_neighbors": 4}, {"weight": "binary"}, {"metric": "cosine"}):
+    for words in (
+        {"weight": "heat", "n_neighbors": 4},
+        {"weight": "binary"},
+        {"metric": "cosine"},
+        {"weight": "cosine"},
+    ):
         clf = SpectralRidge(q=30, **words).fit(X, y)
         weights = sm.graphs.neighbor_weights(new, X, **{"n_neighbors": 10, "weight": "self_tuning", **words})
         np.testing.assert_allclose(clf.decision_function(new), sm.spectra.extend(clf.scores_, weights), atol=1e-12)
@@ -288,17 +304,31 @@ def test_pickling_cloning_and_grid_search(moons):
     assert set(search.best_params_) == {"power"}
 
 
-def test_a_gap_that_is_not_closed_is_said(moons):
+def test_a_gap_that_is_not_closed_is_said(moons, monkeypatch):
     X, _, y = moons
+    exact = ridge.SpectralRidge.certificate
+    monkeypatch.setattr(ridge.SpectralRidge, "certificate", lambda self, v, b, theta: exact(self, 1.1 * v, b, theta))
     with pytest.warns(ConvergenceWarning, match="SpectralRidge"):
-        SpectralRidge(q=20, tol=0.0, penalty=0.011).fit(X, y)
+        SpectralRidge(q=20).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SpectralRidge(q=20, tol=1.0).fit(X, y)
 
 
-def test_loose_eigenvectors_predict_like_exact_ones():
+def test_loose_eigenvectors_predict_like_exact_ones(monkeypatch):
     """Beyond 2,000 samples the eigenvectors are only as exact as was asked for."""
     X, y_true = sm.datasets.make_two_moons(n_samples=2200, noise=0.1, random_state=0)
     y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    loose, exact = (SpectralRidge(q=40, eigen_tol=tol).fit(X, y) for tol in (1e-3, 0.0))
+    asked = []
+    genuine = sm.spectra.laplacian_eigenpairs
+
+    def spy(W, **options):
+        asked.append(options["tol"])
+        return genuine(W, **options)
+
+    monkeypatch.setattr("specmargin.estimators.ridge.laplacian_eigenpairs", spy)
+    loose, exact = SpectralRidge(q=40).fit(X, y), SpectralRidge(q=40, eigen_tol=0.0).fit(X, y)
+    assert asked == [1e-3, 0.0]
     assert np.abs(loose.eigenvectors_.T @ loose.eigenvectors_ - np.eye(40)).max() < 1e-5
     assert (loose.transduction_ == exact.transduction_).mean() > 0.995
 
