@@ -103,14 +103,13 @@ class SpectralRidge(SemiSupervisedClassifier):
     -----
     **Balance.** With few labels the decisions of one class may all be lower than those of another, whichever sample
     of it was labelled, and the largest decision says more of that than of the sample. z-scores undo it. They suppose
-    classes of similar size: a class of 5 % has its decisions raised as much as one of 50 %. Where the label counts
+    classes of similar size: a rare class has its decisions raised as much as a frequent one. Where the label counts
     speak against equal classes (chi-square test, 5 % level), decisions are therefore compared as they are. Equal
     numbers of labels drawn per class say nothing of the classes' sizes: then, if they are known to differ, take None.
 
     With two classes there is one decision, and balancing moves its threshold from 0 to its mean: right for classes
-    of equal size, where 0 may put nine samples of ten on one side (two text categories, ten labels: 43 % errors at 0,
-    19 % at the mean), and wrong where one class is rare (one digit against nine, 50 labels: 2 % and 17 %, but these
-    counts reject equality). The same rule decides.
+    of equal size, where 0 may put nearly all samples on one side, and wrong where one class is rare, as one digit
+    against nine. The same rule decides.
 
     **New samples** get the weighted mean of the scores of their nearest training samples (the Nyström extension of
     the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
