@@ -33,7 +33,7 @@ __all__ = ["MarginData", "Point", "Step", "interior_step", "start"]
 _BORDER = 1e3  # rows whose D G'G exceeds this many times the mean diagonal of the kernel (one) border the system
 _KINK = 1e3  # the same for samples in Woodbury's form
 _WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
-_PROXIMAL = 1e-13  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
+_PROXIMAL = 1e-9  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
 _TO_BOUNDARY = 0.995
 
 

@@ -26,6 +26,8 @@ __all__ = ["relative_margin", "spectrum_margin"]
 
 _PATIENCE = 12
 """Steps without a smaller gap, once it is small, after which rounding has the last word."""
+_SMALL = 1e-5
+"""Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
 _ON_KINK = 1e-7
 """Distance from a kink of the loss at which a margin of the warm start counts as on it."""
 
@@ -223,7 +225,7 @@ def _solve(
         if best is not None and best.certificate.is_optimal(tol):
             return _Found(best, history, 0, time.perf_counter() - begin, "active set of the warm start", False)
     point = start(data)
-    attempt = 1e-2
+    attempt, tried = 1e-2, 0
     least, stalled = np.inf, 0
     k = 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -241,8 +243,8 @@ def _solve(
             history.record(gap=gap, length=step.length, residual=step.residual)
             stalled = 0 if gap < 0.9 * least else stalled + 1
             least = min(least, gap)
-            if gap < attempt:
-                attempt = min(attempt, gap) / 10
+            if gap < attempt or (gap < 1e-2 and k >= tried + 3):
+                attempt, tried = min(attempt, gap) / 10, k
                 polished = polish(data, identify(data, point), point.kappa, point.gamma, point.b)
                 if polished is not None and polished.violation < 1e-6:
                     consider(*polished.solution[:3])
@@ -254,7 +256,7 @@ def _solve(
                 if best is not None and best.certificate.is_optimal(tol) and (gap < 1e-4 * tol or not better):
                     message = "interior point"
                     break
-            if stalled > _PATIENCE:
+            if stalled > _PATIENCE and least < _SMALL:
                 message = "the gap shrinks no more"
                 break
     if best is None or not best.certificate.is_optimal(tol):
