@@ -39,7 +39,8 @@ class Spectrum:
     residual : float, default nan
         ``max_j |L u_j - lambda_j u_j|``, recomputed; nan where it was not.
     cuts_tie : bool, default False
-        Whether eigenvalue q + 1 equals the q-th, so that the span of the columns is itself arbitrary.
+        Whether eigenvalue q + 1 equals the q-th, or cannot be told apart from it at the accuracy of both, so that the
+        span of the columns is itself arbitrary.
     degrees : ndarray of shape (n,), optional
         Row sums of the adjacency; `nystrom` needs them when `normalized`.
     power : int, default 1
