@@ -35,6 +35,7 @@ _KINK = 1e3  # the same for samples in Woodbury's form
 _WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
 _PROXIMAL = 1e-9  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
 _TO_BOUNDARY = 0.995
+_DRIFT = 0.1  # error of a margin, where 1 is what a margin should be, from which on the linearisation is in doubt
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +152,13 @@ def start(data: MarginData) -> Point:
     return Point(np.concatenate(values), len(y), cone.m)
 
 
-def interior_step(data: MarginData, point: Point) -> Step:
-    """Take one predictor-corrector step."""
+def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
+    """Take one predictor-corrector step.
+
+    Where the margins are further from delta z than the `last` step found them, the product of the two changes is what
+    keeps them apart. The step then holds the complementary products as they are: a smaller step on a flatter part of
+    the path, where the linearisation holds.
+    """
     y, cone = data.y, data.cone
     x, s, t, gamma = point.x, point.s, point.t, point.gamma
     bounded = len(x) == 4
@@ -199,7 +205,8 @@ def interior_step(data: MarginData, point: Point) -> Step:
     affine = direction(rho, r_t, r_w)
     reach = point.reach(affine)
     after = float((point.pos + reach * affine.pos) @ (point.slack + reach * affine.slack)) / pairs
-    sigma = min(1.0, max(after, 0.0) / mu) ** 3
+    residual = max(float(np.abs(r_t).max()), float(np.abs(r_gamma).max()), abs(r_balance), abs(r_trace))
+    sigma = 1.0 if residual > max(_DRIFT, last) else min(1.0, max(after, 0.0) / mu) ** 3
     # The corrector also takes the second order of the two products in the conditions: delta z and z^2 / 2.
     dz = data.U.T @ affine.gamma
     damp = reach**2
@@ -209,7 +216,6 @@ def interior_step(data: MarginData, point: Point) -> Step:
         r_w - damp * cone.sums(dz**2 / 2),
     )
     length = min(1.0, _TO_BOUNDARY * point.reach(corrected, most=2.0))
-    residual = max(float(np.abs(r_t).max()), float(np.abs(r_gamma).max()), abs(r_balance), abs(r_trace))
     return Step(point.like(point.values + length * corrected.values), length, residual)
 
 

@@ -28,6 +28,8 @@ _PATIENCE = 12
 """Steps without a smaller gap, once it is small, after which rounding has the last word."""
 _SMALL = 1e-5
 """Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
+_CLOSE = 1e-3
+"""Estimated gap from which on the margins must not drift from those of the multipliers."""
 _ON_KINK = 1e-7
 """Distance from a kink of the loss at which a margin of the warm start counts as on it."""
 
@@ -227,18 +229,20 @@ def _solve(
     point = start(data)
     attempt, tried = 1e-2, 0
     least, stalled = np.inf, 0
+    gap = residual = np.inf
     k = 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for k in range(1, max_iter + 1):
             try:
-                step = interior_step(data, point)
+                # Early on the margins may well drift for a while; the path is then left and found again.
+                step = interior_step(data, point, residual if gap < _CLOSE else np.inf)
             except np.linalg.LinAlgError:
                 message = "the linear system became singular"
                 break
             if not np.isfinite(step.length) or not np.isfinite(step.point.products()):
                 message = "the linear system lost its digits"
                 break
-            point = step.point
+            point, residual = step.point, step.residual
             gap = point.products() / max(_value(data, point), 1e-300)
             history.record(gap=gap, length=step.length, residual=step.residual)
             stalled = 0 if gap < 0.9 * least else stalled + 1
