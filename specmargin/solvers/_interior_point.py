@@ -65,6 +65,11 @@ class MarginData:
         """U'U, (q, q)."""
         return self.U.T @ self.U
 
+    @cached_property
+    def with_ones(self) -> FloatArray:
+        """U and a column of ones, (l, q + 1)."""
+        return np.column_stack([self.U, np.ones(len(self.y))])
+
     def weights(self, kappa: FloatArray) -> FloatArray:
         """Return delta."""
         return self.cone.weights(kappa + self.eps)
@@ -313,26 +318,27 @@ class _Woodbury:
     """The same by factorisations of the order q: samples off the kinks are eliminated first, the others last."""
 
     def __init__(self, data: MarginData, z: FloatArray, delta: FloatArray, D: FloatArray, W: FloatArray) -> None:
-        U = data.U
         M = z[:, None] * data.cone.weights(D[:, None] * data.rays) * z
         q = len(M)
         M.reshape(-1)[:: q + 1] += delta
         root = np.sqrt(np.maximum(M.diagonal(), 1e-300))
         M /= np.outer(root, root)
         M.reshape(-1)[:: q + 1] += 1e-14
-        T = np.empty((len(U), q + 1))
-        np.matmul(U, root[:, None] * np.linalg.cholesky(M), out=T[:, :q])
-        T[:, q] = 1.0
+        # T = (U, 1) P is never formed: products with U and with the small P are cheaper.
+        self.P = np.zeros((q + 1, q + 1))
+        np.multiply(root[:, None], np.linalg.cholesky(M), out=self.P[:q, :q])
+        self.P[q, q] = 1.0
         last = np.argsort(W)[-q:]
         self.on = last[W[last] > _KINK]
         self.W = W.copy()
         self.W[self.on] = 0.0
-        self.T, self.T_on = T, T[self.on]
-        half = np.sqrt(self.W)[:, None] * T
-        K = half.T @ half
+        self.U = data.with_ones
+        half = np.sqrt(self.W)[:, None] * self.U
+        K = self.P.T @ (half.T @ half) @ self.P
         K.reshape(-1)[:: q + 2] += 1.0
         self.factor = _cholesky(K)
         if len(self.on):
+            self.T_on = self.U[self.on] @ self.P
             half = lapack.dtrtrs(self.factor, self.T_on.T, lower=1)[0]
             N = half.T @ half
             N.reshape(-1)[:: len(N) + 1] += 1.0 / W[self.on]
@@ -340,11 +346,11 @@ class _Woodbury:
 
     def solve(self, r: FloatArray) -> FloatArray:
         W = self.W if r.ndim == 1 else self.W[:, None]
-        u = self.T.T @ (W * r)
+        u = self.P.T @ (self.U.T @ (W * r))
         if len(self.on):
             x_on = _solved(self.last, r[self.on] - self.T_on @ _solved(self.factor, u))
             u += self.T_on.T @ x_on
-        x = W * (r - self.T @ _solved(self.factor, u))
+        x = W * (r - self.U @ (self.P @ _solved(self.factor, u)))
         if len(self.on):
             x[self.on] = x_on
         return np.asarray(x)

@@ -280,3 +280,26 @@ def test_relative_margin_on_a_singular_kernel(rng):
 def test_a_kernel_of_zeros_is_refused():
     with pytest.raises(ValueError, match="no kernel is left"):
         relative_margin(RMM(np.zeros((4, 4)), sm.encode_labels([0, 0, 1, 1])))
+
+
+@pytest.mark.parametrize("C", [10.0, 1000.0])
+@pytest.mark.parametrize("n", [250, 500])
+def test_a_loss_that_dwarfs_the_norm_on_indistinguishable_samples(n, C):
+    """Three labels in one component, of both classes, whose rows are equal, and one in a component of its own.
+
+    The optimum is known: f = -1 in the component costs 2 C, and f = 1 at the lonely sample takes the least norm, all
+    but nothing beside it. Steps that shrink the complementary products while the decisions drift end with f = 0.
+    """
+    lone = 19
+    U = np.zeros((n, lone + 1))
+    U[: n - lone, 0] = 1 / np.sqrt(n - lone)
+    U[np.arange(n - lone, n), np.arange(1, lone + 1)] = 1.0
+    spectrum = sm.spectra.Spectrum(np.zeros(lone + 1), U, n_components=lone + 1)
+    y = np.full(n, -1)
+    y[[0, 1, 2, n - 1]] = [0, 1, 0, 1]
+    result = spectrum_margin(SpectrumMargin(spectrum, sm.encode_labels(y), C=C, order=False))
+    assert result.certificate.relative_gap < 1e-12
+    assert result.n_iter < 20
+    np.testing.assert_allclose(result.variables["f"][[0, 1, 2, n - 1]], [-1, -1, -1, 1], atol=1e-9)
+    # The lonely column has the largest entry, sqrt(n): a gap of 2 costs 1/2 (2 / sqrt(n))^2 there.
+    assert result.certificate.primal_objective == pytest.approx(2 * C + 2 / n, rel=1e-12)
