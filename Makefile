@@ -21,10 +21,10 @@ READY := $(VENV)/.ready$(if $(NAMED),-$(subst /,_,$(NAMED)))
 NOTEBOOKS  := $(wildcard notebooks/*.ipynb)
 BENCHMARKS := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
-# Threads of the linear algebra: small matrices lose time to more of them. The environment may say otherwise.
-THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-2} OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-2} \
-           MKL_NUM_THREADS=$${MKL_NUM_THREADS:-2}
-PYTEST  := $(THREADS) $(BIN)/python -m pytest
+# A worker per core, and one thread of linear algebra each. ARGS="-n 0" runs all in one process, for a debugger.
+THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBLAS_NUM_THREADS:-1} \
+           MKL_NUM_THREADS=$${MKL_NUM_THREADS:-1}
+PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
 .PHONY: help setup figures tables bench test notebooks lint format lock clean

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from specmargin.experiments.spectrum_tasks import GRAPH, checksums, neighbor_graph, samples
 
 ERROR = "error on unlabelled points, percent"
 ORDER = "order violations"
@@ -28,18 +29,16 @@ PARAMETERS = {
     "B": 1.5,
     "q": 200,
     "n_labeled": 60,
-    "n_neighbors": 5,
-    "kind": "symmetric",
-    "weight": "binary",
+    **GRAPH,
     "normalized": False,
 }
-REAL = {
-    "MNIST 3-8": ("mnist", (3, 8)),
-    "MNIST 4-7": ("mnist", (4, 7)),
-    "20news baseball-hockey": ("20news", "baseball-hockey"),
-    "20news pc-mac": ("20news", "pc-mac"),
+TASKS = {
+    "MNIST 3-8": "mnist 3-8",
+    "MNIST 4-7": "mnist 4-7",
+    "20news baseball-hockey": "20news baseball-hockey",
+    "20news pc-mac": "20news pc-mac",
 }
-BUNDLED = {f"digits {a}-{b}": ("digits", (a, b)) for a, b in ((3, 8), (4, 7), (8, 9), (5, 9))}
+BUNDLED = {f"digits {pair}": f"digits {pair}" for pair in ("3-8", "4-7", "8-9", "5-9")}
 
 
 def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
@@ -48,15 +47,9 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
     parameters = {**PARAMETERS, "q": 60 if quick else PARAMETERS["q"], "tasks": list(chosen)}
     n_draws = 2 if quick else 10
     spectra, shown, means, gaps, solvers = {}, {}, {}, {}, set()
-    for title, (source, pair) in chosen.items():
-        X, y_true = load(source, pair, quick, seed)
-        graph = sm.graphs.knn_graph(
-            X,
-            n_neighbors=parameters["n_neighbors"],
-            kind=parameters["kind"],
-            weight=parameters["weight"],
-            metric="cosine" if source == "20news" else "euclidean",
-        )
+    for title, task in chosen.items():
+        X, y_true = samples(task, 160 if quick else 1000)
+        graph = neighbor_graph(task, len(y_true))
         numbers: dict[str, list[dict[str, float]]] = {}
         for k in range(n_draws):
             y = sm.hide_labels(y_true, n_labeled=parameters["n_labeled"], random_state=seed + k)
@@ -79,7 +72,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
         "parameters": parameters,
         "results": {"draw shown": shown, f"mean over {n_draws} draws": means, "claims": claims(means)},
         "certificates": {"relative gap, per draw": gaps},
-        "data": {name: checksum(name) for name in sorted({source for source, _ in chosen.values()})},
+        "data": checksums(chosen.values()),
         "solvers": sorted(solvers),
     }
 
@@ -120,28 +113,13 @@ def shape(delta: np.ndarray) -> dict[str, Any]:
     }
 
 
-def tasks(quick: bool) -> dict[str, tuple[str, Any]]:
+def tasks(quick: bool) -> dict[str, str]:
     """Return four tasks, the paper's as far as their data are here; two bundled ones when quick."""
     if quick:
         return dict(list(BUNDLED.items())[:2])
     here = sm.datasets.available()
-    real = {title: task for title, task in REAL.items() if here[task[0]]}
+    real = {title: task for title, task in TASKS.items() if here[task.split()[0]]}
     return dict([*real.items(), *BUNDLED.items()][:4])
-
-
-def load(source: str, pair: Any, quick: bool, seed: int) -> tuple[Any, np.ndarray]:
-    """Return the sample of one task."""
-    if source == "mnist":
-        return sm.datasets.mnist_pair(*pair, n=1000, random_state=seed)
-    if source == "20news":
-        return sm.datasets.newsgroups_pair(pair, n=1000, random_state=seed)
-    return sm.datasets.digits_pair(*pair, n=160 if quick else None, random_state=seed)
-
-
-def checksum(source: str) -> dict[str, Any]:
-    """Say which data were used."""
-    sha256 = sm.datasets.load(source, download=False).sha256
-    return {"kind": "bundled with scikit-learn" if source == "digits" else "real", "sha256": sha256}
 
 
 def draw(data: dict[str, Any]) -> Any:

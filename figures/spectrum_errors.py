@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-import specmargin as sm
 from specmargin.experiments.records import Cell, Row, make_row, worst_gap
 from specmargin.experiments.spectrum_claims import claims
 from specmargin.experiments.spectrum_learning import Plan, errors_of, measure, work
-from specmargin.experiments.spectrum_tasks import tasks_at_hand
+from specmargin.experiments.spectrum_tasks import checksums, tasks_at_hand
 
 GRID = {"C": (1.0, 10.0, 100.0), "B": (1.5,), "loss_weight": (1e2, 1e3, 1e4, 1e5), "width": (0.1, 0.3)}
 
@@ -66,7 +65,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
             "fits": sum(row["fits"] for row in rows),
             "with a relative gap above 1e-6": sum(row["uncertified"] for row in rows),
         },
-        "data": {source: checksum(source) for source in sorted({task.split()[0] for task in plan.tasks})},
+        "data": checksums(plan.tasks),
         "solvers": sorted({name for row in rows for name in row["solver"].split("+")}),
     }
 
@@ -79,12 +78,6 @@ def run(cells: list[Cell]) -> list[Row]:
 def mean(errors: Any) -> float:
     """Return the mean over the splits."""
     return float(np.mean(list(errors.values())))
-
-
-def checksum(source: str) -> dict[str, Any]:
-    """Say which data were used."""
-    sha256 = sm.datasets.load(source, download=False).sha256
-    return {"kind": "bundled with scikit-learn" if source == "digits" else "real", "sha256": sha256}
 
 
 def draw(data: dict[str, Any]) -> Any:

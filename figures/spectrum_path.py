@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
+from specmargin.experiments.spectrum_tasks import GRAPH, checksums, eigenpairs, samples
 
 PARAMETERS = {
     "B": 1.5,
     "q": 200,
     "n_labeled": 60,
-    "n_neighbors": 5,
-    "kind": "symmetric",
-    "weight": "binary",
+    **GRAPH,
     "normalized": False,
 }
-REAL = {"MNIST 3-8": ("mnist", (3, 8)), "20news pc-mac": ("20news", "pc-mac")}
-BUNDLED = {f"digits {a}-{b}": ("digits", (a, b)) for a, b in ((3, 8), (8, 9))}
+TASKS = {"MNIST 3-8": "mnist 3-8", "20news pc-mac": "20news pc-mac"}
+BUNDLED = {f"digits {pair}": f"digits {pair}" for pair in ("3-8", "8-9")}
 ERROR = "error on unlabelled points, percent"
 EFFECTIVE = "effective number of eigenvectors"
 
@@ -41,17 +40,11 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     results: dict[str, Any] = {}
     gaps: dict[str, Any] = {}
-    for title, (source, pair) in chosen.items():
-        X, y_true = load(source, pair, quick, seed)
+    for title, task in chosen.items():
+        n = 160 if quick else 1000
+        y_true = samples(task, n)[1]
         y = sm.hide_labels(y_true, n_labeled=parameters["n_labeled"], random_state=seed)
-        graph = sm.graphs.knn_graph(
-            X,
-            n_neighbors=parameters["n_neighbors"],
-            kind=parameters["kind"],
-            weight=parameters["weight"],
-            metric="cosine" if source == "20news" else "euclidean",
-        )
-        spectrum = sm.spectra.laplacian_eigenpairs(graph, q=parameters["q"], normalized=parameters["normalized"])
+        spectrum = eigenpairs(task, n, parameters["q"])
         labels = sm.encode_labels(y)
         truth = y_true == labels.classes[1]
         for name, options in methods(parameters["B"]).items():
@@ -68,7 +61,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
         "parameters": {**parameters, "C": [float(Cs[0]), float(Cs[-1]), len(Cs)], "tasks": list(chosen)},
         "results": results,
         "certificates": {"largest relative gap on the path": gaps},
-        "data": {name: checksum(name) for name in sorted({source for source, _ in chosen.values()})},
+        "data": checksums(chosen.values()),
         "solvers": ["spectrum_margin"],
     }
 
@@ -97,28 +90,13 @@ def numbers(Cs: np.ndarray, deltas: np.ndarray, errors: np.ndarray) -> dict[str,
     return found
 
 
-def tasks(quick: bool) -> dict[str, tuple[str, Any]]:
+def tasks(quick: bool) -> dict[str, str]:
     """Return two tasks, one of images and one of texts as far as their data are here; bundled ones when quick."""
     if quick:
         return dict(BUNDLED)
     here = sm.datasets.available()
-    real = {title: task for title, task in REAL.items() if here[task[0]]}
+    real = {title: task for title, task in TASKS.items() if here[task.split()[0]]}
     return dict([*real.items(), *BUNDLED.items()][:2])
-
-
-def load(source: str, pair: Any, quick: bool, seed: int) -> tuple[Any, np.ndarray]:
-    """Return the sample of one task."""
-    if source == "mnist":
-        return sm.datasets.mnist_pair(*pair, n=1000, random_state=seed)
-    if source == "20news":
-        return sm.datasets.newsgroups_pair(pair, n=1000, random_state=seed)
-    return sm.datasets.digits_pair(*pair, n=160 if quick else None, random_state=seed)
-
-
-def checksum(source: str) -> dict[str, Any]:
-    """Say which data were used."""
-    sha256 = sm.datasets.load(source, download=False).sha256
-    return {"kind": "bundled with scikit-learn" if source == "digits" else "real", "sha256": sha256}
 
 
 def draw(data: dict[str, Any]) -> Any:

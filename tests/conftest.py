@@ -11,7 +11,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-_RAN_ON_BUNDLED = pytest.StashKey[list[str]]()
+_RAN_ON_BUNDLED = ("ran on", "bundled data")
 # Read once: tests change the environment.
 _FOLDER = os.environ.get("SPECMARGIN_DATA")
 DATA_FOLDER = Path(_FOLDER).expanduser() if _FOLDER else None
@@ -24,19 +24,19 @@ hypothesis.settings.load_profile("specmargin")
 def pytest_configure(config: pytest.Config) -> None:
     if DATA_FOLDER is not None and not DATA_FOLDER.is_dir():
         raise pytest.UsageError(f"SPECMARGIN_DATA={DATA_FOLDER} is no folder; correct or unset it.")
-    config.stash[_RAN_ON_BUNDLED] = []
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator:
     report = yield
     if report.when == "call" and DATA_FOLDER is None and item.get_closest_marker("data"):
-        item.config.stash[_RAN_ON_BUNDLED].append(item.nodeid)
+        report.user_properties.append(_RAN_ON_BUNDLED)  # which travels from a worker, too
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    names = config.stash[_RAN_ON_BUNDLED]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    names = sorted(report.nodeid for report in reports if _RAN_ON_BUNDLED in getattr(report, "user_properties", ()))
     if names:
         terminalreporter.section("ran on bundled data: SPECMARGIN_DATA names no folder")
         for name in names:

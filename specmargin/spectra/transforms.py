@@ -18,8 +18,8 @@ name               r                           kernel
 **The first eigenvector** obeys the rule at theta_1 = 0 like every other, and gets no weight where that is infinite
 (`inverse`, `power`). Under the combinatorial Laplacian it is constant, so that the classifier's intercept absorbs
 whatever it weighs. **Ties**: a block of equal eigenvalues has an arbitrary basis and gets one weight, the mean of the
-rule over the block. **Units**: sigma^2 is in the units of the eigenvalues; left out, it is the mean of those that are
-not zero, and the weights do not depend on the scale of L.
+rule over the block. **Units**: sigma^2 is in the units of the eigenvalues; left out, it is the mean of the five
+smallest that are not zero, and the weights do not depend on the scale of L.
 
 `analytic_centre` is no transform of eigenvalues but the centre of all ordered spectra, the comparator for the method
 of Xu, Zhu, Lyu and King (2007).

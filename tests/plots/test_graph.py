@@ -69,7 +69,7 @@ def test_nodes_by_label(ax):
 
 def test_graph_without_edges(ax):
     assert len(GraphDisplay(X, sparse.csr_array((50, 50))).plot(ax).edges_.get_segments()) == 0
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
 
 
 def test_wrong_input_is_named(ax):

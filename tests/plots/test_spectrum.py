@@ -61,7 +61,7 @@ def test_log_axis_ends_at_a_floor_that_is_named(ax):
     (open_marker,) = [line for line in ax.lines if line.get_markerfacecolor() == "white"]
     assert open_marker.get_xdata().tolist() == [first_below + 2]
     assert open_marker.get_ydata().tolist() == [1e-3]
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     texts = {tick: label.get_text() for tick, label in zip(ax.get_yticks(), ax.get_yticklabels(), strict=True)}
     assert texts[1e-3] == r"$\leq 10^{-3}$"
     assert texts[0.1] == "$10^{-1}$"
@@ -92,7 +92,7 @@ def test_both_scales_and_the_legend_outside_the_axes():
     assert [ax.get_yscale() for ax in axes[0]] == ["linear", "log"]
     assert display.ax_ is axes[0, 0]
     assert display.figure_ is figure
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     legend = axes[0, 1].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["STORM", "MKL"]
     assert legend.get_window_extent().y0 >= axes[0, 1].get_window_extent().y1 - 1
@@ -102,7 +102,7 @@ def test_both_scales_and_the_legend_outside_the_axes():
 
 def test_title_stands_clear_of_the_legend(ax):
     SpectrumDisplay({"STORM": ORDERED, "MKL": FREE}).plot(ax, title="Task")
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     assert ax.title.get_window_extent().y0 >= ax.get_legend().get_window_extent().y1 - 3
 
 
@@ -162,5 +162,5 @@ def test_eigenvalues_must_cover_the_spectrum():
 
 def test_all_weight_on_the_constant_eigenvector_is_drawn_at_the_floor(ax):
     SpectrumDisplay({"STORM": np.r_[1.0, np.zeros(9)]}).plot(ax)
-    ax.figure.canvas.draw()
+    ax.figure.draw_without_rendering()
     assert [line.get_ydata().tolist() for line in ax.lines if line.get_markerfacecolor() == "white"] == [[1e-6]]
