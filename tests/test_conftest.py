@@ -22,18 +22,19 @@ def test_on_nothing(): pass
 """
 
 
-def run_suite(folder: Path, data: str) -> subprocess.CompletedProcess[str]:
+def run_suite(folder: Path, data: str, workers: int) -> subprocess.CompletedProcess[str]:
     shutil.copy(Path(__file__).with_name("conftest.py"), folder)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n    data: real data\n")
     (folder / "test_it.py").write_text(DATA_TEST)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(workers), "test_it.py"]
     environment = {**os.environ, "SPECMARGIN_DATA": data}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize("with_data", [False, True])
-def test_data_tests_without_data_are_listed(tmp_path: Path, with_data: bool) -> None:
-    ran = run_suite(tmp_path, str(tmp_path) if with_data else "")
+def test_data_tests_without_data_are_listed(tmp_path: Path, with_data: bool, workers: int) -> None:
+    ran = run_suite(tmp_path, str(tmp_path) if with_data else "", workers)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ("ran on bundled data" in ran.stdout) is not with_data
     assert ("test_it.py::test_on_data" in ran.stdout) is not with_data
