@@ -42,6 +42,6 @@ def test_data_tests_without_data_are_listed(tmp_path: Path, with_data: bool, wor
 
 
 def test_a_wrong_data_folder_is_refused(tmp_path: Path) -> None:
-    ran = run_suite(tmp_path, str(tmp_path / "absent"))
+    ran = run_suite(tmp_path, str(tmp_path / "absent"), 0)
     assert ran.returncode == pytest.ExitCode.USAGE_ERROR
     assert "absent" in ran.stderr

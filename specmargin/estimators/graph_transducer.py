@@ -30,7 +30,8 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
     ----------
     C : float, default 10000.0
         Weight of the loss, > 0; 1e1 to 1e6 are in use. The loss is a mean per class, h has mean square one: this C
-        is not that of a margin.
+        is not that of a margin. The default did well on the unlabelled samples of two tasks of the paper (MNIST 3-8,
+        pc-mac), which makes it an optimistic choice there.
     exponent : float, default 2.0
         Q_ii = i^exponent, >= 0; a block of equal eigenvalues shares the harmonic mean of its entries.
     <graph>

@@ -40,7 +40,9 @@ __all__ = ["TRANSFORMS", "analytic_centre", "diffusion", "gaussian_field", "inve
 
 Eigenvalues: TypeAlias = Spectrum | FloatArray
 
-_LOWEST = 5  # eigenvalues that make the default width: the mean of all would grow with their number
+# Eigenvalues that make the default width: the mean of all would grow with their number. Five did well on the unlabelled
+# samples of MNIST 3-8 and pc-mac; elsewhere it is a guess like any other.
+_LOWEST = 5
 _NULL = 1e-12  # of the largest eigenvalue: below, one that was given as a number counts as zero
 
 
