@@ -251,17 +251,6 @@ def test_stored_zeros_do_not_connect():
     assert W.nnz == 4
 
 
-def test_auto_chooses_by_size(monkeypatch):
-    chosen = []
-    for name in ("_dense", "_arpack"):
-        solve = getattr(eigenpairs, name)
-        monkeypatch.setattr(eigenpairs, name, lambda *a, s=solve, n=name: chosen.append(n) or s(*a))
-    monkeypatch.setattr(eigenpairs, "_DENSE_NODES", 50)
-    for n, q in ((50, 5), (90, 5), (90, 31)):
-        laplacian_eigenpairs(cloud(n), q)
-    assert chosen == ["_dense", "_arpack", "_dense"]
-
-
 def test_no_convergence_is_an_error_with_a_remedy(monkeypatch):
     honest = eigenpairs.eigsh
     monkeypatch.setattr(eigenpairs, "eigsh", lambda *a, **k: honest(*a, **k, maxiter=1))

@@ -24,7 +24,7 @@ __all__ = ["LaplacianLike", "laplacian_eigenpairs"]
 
 _LOGGER = logging.getLogger(__name__)
 _DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
-_ARPACK_NODES = 5000  # below, ARPACK's machine precision costs little
+_EXACT_NODES = 5000  # up to here machine precision costs little
 _MACHINE = 1e-11  # residual, relative to the bound on the norm, that machine precision has to keep
 _LOOSE = 1e-3  # default residual of the route "lanczos", relative to the mean degree
 _SEARCH_TOL = 1e-6  # of the search for passed-over pairs: Ritz values err downwards, so it cannot cry wolf
@@ -77,14 +77,14 @@ def laplacian_eigenpairs(
         (`specmargin.spectra.lanczos`), in float32 where `tol` allows: several times faster than ARPACK, also in
         float64. These two end with a search of the complement for eigenvectors that were passed over, as copies of
         multiple eigenvalues can be; that no search found one is likely, not proven. "auto" takes "dense" for
-        n <= 2000 or q > n/3, else "arpack" for n <= 5000, else "lanczos".
+        n <= 2000 or q > n/3, else "lanczos".
     tol : float, optional
         Residual asked for, ``max_j |L u_j - lambda_j u_j| <= tol * bound`` (of L itself also where it has a power);
         the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, held to
-        1e-11. None is machine precision too, but for "lanczos" a residual of 1e-3 (normalized) or 1e-3 times the
-        mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most the residual,
-        and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal eigenvalues come
-        out unequal, and `Spectrum.block_ends` does not see their blocks. `Spectrum.cuts_tie` allows for the residuals.
+        1e-11. None is machine precision too, but for "lanczos" on more than 5000 nodes a residual of 1e-3 (normalized)
+        or 1e-3 times the mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most
+        the residual, and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal
+        eigenvalues come out unequal, and `Spectrum.block_ends` does not see their blocks. `Spectrum.cuts_tie` allows for the residuals.
     random_state : int, Generator or None, default 0
         Start vectors of ARPACK and block Lanczos.
 
@@ -116,10 +116,11 @@ def laplacian_eigenpairs(
         raise ValueError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
     q = int(q)
     if method == "auto":
-        method = "dense" if n <= _DENSE_NODES or q > n / 3 else "arpack" if n <= _ARPACK_NODES else "lanczos"
+        method = "dense" if n <= _DENSE_NODES or q > n / 3 else "lanczos"
     bound = 2.0 if normalized else 2.0 * float(degrees.max())
     if tol is None:
-        tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if method == "lanczos" and bound else 0.0
+        loose = method == "lanczos" and n > _EXACT_NODES and bound > 0
+        tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if loose else 0.0
     null, basis = _null_space(L, degrees, normalized, q)
     c = basis.shape[1]
     values, vectors, order = np.zeros(q), null, np.arange(n)
