@@ -84,7 +84,8 @@ def laplacian_eigenpairs(
         1e-11. None is machine precision too, but for "lanczos" on more than 5000 nodes a residual of 1e-3 (normalized)
         or 1e-3 times the mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most
         the residual, and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal
-        eigenvalues come out unequal, and `Spectrum.block_ends` does not see their blocks. `Spectrum.cuts_tie` allows for the residuals.
+        eigenvalues come out unequal, and `Spectrum.block_ends` does not see their blocks. `Spectrum.cuts_tie` allows
+        for the residuals.
     random_state : int, Generator or None, default 0
         Start vectors of ARPACK and block Lanczos.
 
