@@ -155,7 +155,7 @@ def rival(built: sm.problems.BuiltProblem, name: str, failures: list[str]) -> No
 
 
 def compare_literal(report: harness.Report, tasks: Tasks, quick: bool) -> None:
-    """Time the paper's problem as printed once per l: it takes minutes. A solver that gives up is charged until then."""
+    """Time the paper's problem as printed once per l: it takes minutes. Who gives up is charged until then."""
     q = 40 if quick else 200
     for l in (60,) if quick else (60, 100):
         problem = tasks.problem(0, l, q, 10.0, 1.5, True, 0)
