@@ -28,8 +28,9 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["alignment"]
 
-_PEAK = 0.1  # rays enter together if their gradient is a peak of at least this share of the largest one,
+_PEAK = 0.1  # prefixes enter together if their gradient is a peak of at least this share of the largest one,
 _MORE = 4  # and as many as there are already, and these: most of a larger crowd would have to leave again
+_LARGE, _CROWD = 0.05, 40  # the same for single eigenvectors, which are less alike and stay
 _SAFE = 1e-3  # distance of a ray from the others, relative to its length, that H resolves to ten digits
 _DEPENDENT = 1e-13  # relative distance at which a ray is a combination of the others, but for rounding
 _VANISHING = 1e-28  # share of the largest trace below which a ray is rounding: eigenvectors of an unlabelled component
@@ -142,6 +143,12 @@ class _Rays:
         scale = self.inverse[support]
         return self._obj.cone.sums(self._AM[support].T)[support] * scale * scale[:, None]
 
+    def entering(self, gradient: FloatArray, n_support: int) -> IntArray:
+        """Return the rays that join a support of that size, those of the largest gradient first."""
+        if self._obj.order:
+            return _large(_peaks(gradient), _PEAK)[: n_support + _MORE]
+        return _large(gradient, _LARGE)[: n_support + _CROWD]
+
     def solve(self, support: IntArray, H: FloatArray) -> tuple[FloatArray, BoolArray | None]:
         """Return the least-squares coefficients on a support, or which of its rays depend on those before them."""
         h = self.h[support]
@@ -205,7 +212,7 @@ def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArra
             return kappa, "a ray with a positive gradient depends on the support" if barred.any() else "optimal support"
         if len(history) >= max_iter:
             return kappa, ""
-        entering = _peaks(free)[: len(support) + _MORE]
+        entering = rays.entering(free, len(support))
         trial, trial_support = _to_the_best(rays, kappa, support, entering)
         key = np.sort(trial_support).tobytes()
         if key in seen:
@@ -225,11 +232,15 @@ def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArra
         )
 
 
-def _peaks(gradient: FloatArray) -> IntArray:
-    """Return the indices of the large local maxima, the largest first; neighbours of a peak are nearly collinear."""
+def _peaks(gradient: FloatArray) -> FloatArray:
+    """Return the gradient where it has a local maximum, else zero: neighbours of a peak are nearly collinear."""
     padded = np.concatenate([[-np.inf], gradient, [-np.inf]])
-    peak = (gradient >= padded[:-2]) & (gradient > padded[2:]) & (gradient >= _PEAK * gradient.max())
-    found = np.flatnonzero(peak)
+    return np.where((gradient >= padded[:-2]) & (gradient > padded[2:]), gradient, 0.0)
+
+
+def _large(gradient: FloatArray, share: float) -> IntArray:
+    """Return where the gradient is at least that share of its largest value, the largest first."""
+    found = np.flatnonzero(gradient >= share * gradient.max())
     return found[np.argsort(-gradient[found], kind="stable")]
 
 
