@@ -11,7 +11,7 @@ import specmargin as sm
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.solvers import relative_margin, spectrum_margin
 from specmargin.solvers._active_set import Solution, _newton, identify
-from specmargin.solvers._interior_point import MarginData, interior_step, start
+from specmargin.solvers._interior_point import MarginData, _System, interior_step, start
 from specmargin.spectra import Spectrum
 
 TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
@@ -303,3 +303,52 @@ def test_a_loss_that_dwarfs_the_norm_on_indistinguishable_samples(n, C):
     np.testing.assert_allclose(result.variables["f"][[0, 1, 2, n - 1]], [-1, -1, -1, 1], atol=1e-9)
     # The lonely column has the largest entry, sqrt(n): a gap of 2 costs 1/2 (2 / sqrt(n))^2 there.
     assert result.certificate.primal_objective == pytest.approx(2 * C + 2 / n, rel=1e-12)
+
+
+@pytest.mark.parametrize("l", [12, 90], ids=["order l", "order q"])
+@pytest.mark.parametrize("active", [0, 3], ids=["no border", "border"])
+@pytest.mark.parametrize("kinks", [0, 15], ids=["no kinks", "kinks"])
+@pytest.mark.parametrize("order", [True, False], ids=["ordered", "free"])
+def test_the_eliminated_system_solves_the_whole_one(l, active, kinks, order, rng, tol):
+    """All five equations of a step's directions, literally, with pivots of very different sizes."""
+    obj = problem(l, 10.0, 1.5, order=order)
+    data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
+    m, c, A = data.cone.m, data.cone.c, data.rays
+    z, W = rng.normal(size=data.cone.q), rng.uniform(0.5, 2.0, size=l)
+    W[:kinks] *= 1e7
+    kappa, w = rng.uniform(0.5, 2.0, size=(2, m))
+    kappa[:active], w[:active] = 1e3 * kappa[:active], 1e-5 * w[:active]
+    system = _System(data, z, data.cone.weights(kappa), kappa, w, W)
+    assert len(system.border) == active
+    if l > data.cone.q:
+        assert len(system.inverse.on) == kinks
+    r, rho, r_w = rng.normal(size=l), rng.normal(size=m), rng.normal(size=m)
+    dgamma, (db, dtau), dkappa, dw = system.solve(r, rho, r_w, 0.3, -0.7)
+    G = (data.U * z) @ A.T
+    kernel = (data.U * data.cone.weights(kappa)) @ data.U.T
+    for left, right in (
+        (dgamma / W + kernel @ dgamma + G @ dkappa + db, r),
+        (dgamma.sum(), 0.3),
+        (c @ dkappa, -0.7),
+        (dw - c * dtau + A @ (z * (data.U.T @ dgamma)), r_w),
+        (w * dkappa + kappa * dw, rho),
+    ):
+        scale = np.abs(kernel).max() * np.abs(dgamma).max() + np.abs(G).max() * np.abs(dkappa).max()
+        np.testing.assert_allclose(left, right, atol=tol["linalg"] * max(1.0, scale))
+
+
+@pytest.mark.parametrize(("seed", "C"), [(0, 0.5), (1, 0.2), (2, 3.0), (0, 1.0)])
+def test_wrong_labels_end_on_the_lower_bound(seed, C):
+    """Samples at y f = -B have a multiplier beyond C; the active set has to know this kink of its own."""
+    spectrum, truth = SPECTRA[1]
+    y = sm.hide_labels(truth, n_labeled=40, random_state=seed)
+    labeled = np.flatnonzero(y >= 0)
+    y[labeled[::5]] = 1 - y[labeled[::5]]
+    obj = SpectrumMargin(spectrum.truncate(40), sm.encode_labels(y), C=C, B=1.02)
+    result = spectrum_margin(obj)
+    margins = obj.labels.sign * result.variables["f"][obj.labels.labeled]
+    beyond = obj.labels.sign * result.variables["gamma"] > obj.C * (1 + 1e-6)
+    assert beyond.sum() >= 1
+    np.testing.assert_allclose(margins[beyond], -1.02, atol=1e-9)
+    assert result.message.startswith("active set")
+    assert result.certificate.relative_gap < 1e-12
