@@ -23,7 +23,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
     "specmargin.graphs.components.Components",
     "specmargin.labels.Labels",
-    "specmargin.objectives.manifold.Reduction",
+    "specmargin.objectives.reduction.Reduction",
     "specmargin.objectives.spectrum.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",
     "specmargin.problems.base.Recovered",

@@ -5,8 +5,9 @@ into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their 
 """
 
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
-from specmargin.objectives.manifold import LapSVM, Reduction
+from specmargin.objectives.manifold import LapSVM
 from specmargin.objectives.margin import RMM, RelativeMargin
+from specmargin.objectives.reduction import Reduction
 from specmargin.objectives.ridge import SpectralRidge
 from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
 from specmargin.objectives.transduction import SpectralGraphTransducer

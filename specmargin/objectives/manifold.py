@@ -30,45 +30,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg as sla
+import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, hinge_intercepts
+from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray, MatrixLike
 
-__all__ = ["LapSVM", "Reduction"]
-
-DAMPING = 0.01
-"""c of `Reduction`: bounds what S^-1 makes of unpenalised functions by 1/c, and costs G (1 + c |G|)^2 roundings."""
-
-
-@dataclass(frozen=True, eq=False)
-class Reduction:
-    """The l-dimensional problem behind a manifold-regularised one.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, l)
-        S^-1 J': expansion coefficients per labelled sample, alpha = X v.
-    G : ndarray of shape (l, l)
-        J K X, symmetric positive semidefinite: the deformed kernel at the labelled samples.
-    damped : ndarray of shape (n, l), optional
-        (S + c J'J K)^-1 J' = X (I + c G)^-1 with c = `DAMPING`, where X itself was computed from it.
-    """
-
-    X: FloatArray
-    G: FloatArray
-    damped: FloatArray | None = None
-
-    def coefficients(self, v: FloatArray) -> FloatArray:
-        """Return alpha = X v, avoiding the huge entries that X has along functions free of the graph's penalty.
-
-        They cancel in X v: v is small there, and G v moderate.
-        """
-        return self.X @ v if self.damped is None else self.damped @ (v + DAMPING * (self.G @ v))
+__all__ = ["LapSVM"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,28 +121,28 @@ class LapSVM:
         """Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1."""
         return 0.5 if self._loss.name == "squared_hinge" else 1.0
 
-    def apply_S(self, alpha: FloatArray) -> FloatArray:
-        """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns."""
+    def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
+        """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
         if self.L is None or self.gamma_I == 0:
             return self.gamma_A * alpha
-        return self.gamma_A * alpha + self.gamma_I * (self.L @ (self.K @ alpha))
+        return self.gamma_A * alpha + self.gamma_I * (self.L @ (self.K @ alpha if Ka is None else Ka))
 
     def decision(self, alpha: FloatArray, b: float) -> FloatArray:
         """Return f = K alpha + b at all samples."""
         return self.K @ alpha + b
 
-    def value(self, alpha: FloatArray, b: float) -> float:
-        """Return the objective."""
-        f = self.K @ alpha
+    def value(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> float:
+        """Return the objective; `Ka` is K alpha where it is known."""
+        f = self.K @ alpha if Ka is None else Ka
         t = self.labels.sign * (f[self.labels.labeled] + b)
-        return float(self.scale * (self._loss.value(t).sum() + f @ self.apply_S(alpha)))
+        return float(self.scale * (self._loss.value(t).sum() + f @ self.apply_S(alpha, f)))
 
     def gradient(self, alpha: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Return the derivatives by alpha, (n,), and by b (0 without intercept)."""
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha
         slope = y * self._loss.gradient(y * (f[labeled] + b))
-        inner = 2.0 * self.apply_S(alpha)
+        inner = 2.0 * self.apply_S(alpha, f)
         inner[labeled] += slope
         return self.scale * (self.K @ inner), self.scale * float(slope.sum()) * self.fit_intercept
 
@@ -181,40 +153,48 @@ class LapSVM:
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha
         curved = self._loss.curvature(y * (f[labeled] + b))
-        bent = curved * ((self.K @ direction)[labeled] + direction_b)
-        inner = 2.0 * self.apply_S(direction)
+        change = self.K @ direction
+        bent = curved * (change[labeled] + direction_b)
+        inner = 2.0 * self.apply_S(direction, change)
         inner[labeled] += bent
         return self.scale * (self.K @ inner), self.scale * float(bent.sum()) * self.fit_intercept
 
     @cached_property
     def reduction(self) -> Reduction:
-        """X = S^-1 J' and G = J K X by one LU factorisation, shared by every class of `one_vs_rest`.
+        """X = S^-1 J' and G = J K X by one LU factorisation, shared by every class of `one_vs_rest`."""
+        return self._reduced(np.float64)
 
-        Factorised is S + c J'J K, which gives H = G (I + c G)^-1 first. S alone is nearly singular on the functions
-        that the graph does not penalise as soon as gamma_A << gamma_I, and the answer would lose half its digits.
+    def reduced(self, dtype: npt.DTypeLike = np.float64) -> LapSVM:
+        """Return the same objective with its reduction computed, by a factorisation in that precision.
+
+        Parameters
+        ----------
+        dtype : {float64, float32}
+            float32 halves time and memory of the factorisation; iterative refinement with residuals in float64 makes
+            up for it.
+
+        Raises
+        ------
+        SolverError
+            If S is too ill-conditioned for float32: refinement does not converge.
         """
-        n, labeled = len(self.K), self.labels.labeled
-        J = np.zeros((n, len(labeled)))
-        J[labeled, np.arange(len(labeled))] = 1.0
-        if self.L is None or self.gamma_I == 0:
-            G = self.K[np.ix_(labeled, labeled)] / self.gamma_A
-            return Reduction(J / self.gamma_A, (G + G.T) / 2)
-        rows = self.K[labeled]
-        A = self.gamma_I * (self.L @ self.K)
-        A[np.diag_indices(n)] += self.gamma_A
-        A[labeled] += DAMPING * rows
-        lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
-        damped = sla.lu_solve(lu, J, check_finite=False)
-        # One step of refinement.
-        residual = J - self.apply_S(damped)
-        residual[labeled] -= DAMPING * (rows @ damped)
-        damped += sla.lu_solve(lu, residual, check_finite=False)
-        H = rows @ damped
-        h, V = np.linalg.eigh((H + H.T) / 2)
-        h = np.clip(h, 0.0, (1.0 - 1e-15) / DAMPING)
-        G = (V * (h / (1.0 - DAMPING * h))) @ V.T
-        G = (G + G.T) / 2
-        return Reduction(damped + DAMPING * (damped @ G), G, damped)
+        other = replace(self)
+        other.__dict__["reduction"] = self._reduced(dtype)
+        return other
+
+    def _reduced(self, dtype: npt.DTypeLike) -> Reduction:
+        return reduce(self.K, self.L, self.labels.labeled, self.gamma_A, self.gamma_I, dtype)
+
+    def with_gammas(self, gamma_A: float, gamma_I: float) -> LapSVM:
+        """Return the same problem under other weights; one of the same ratio shares the factorisation.
+
+        A grid over (gamma_A, gamma_I) costs one factorisation per distinct ratio, if it is walked ratio by ratio.
+        """
+        other = replace(self, gamma_A=gamma_A, gamma_I=gamma_I)
+        same = math.isclose(self.gamma_I * gamma_A, gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
+        if same and "reduction" in self.__dict__:
+            other.__dict__["reduction"] = self.reduction.scaled(self.gamma_A / gamma_A)
+        return other
 
     def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""
@@ -233,7 +213,7 @@ class LapSVM:
             return y * beta - np.mean(y * beta)
         return y * balanced(y, beta)
 
-    def dual_bound(self, theta: FloatArray, a: FloatArray | None = None) -> float:
+    def dual_bound(self, theta: FloatArray, a: FloatArray | None = None, Ka: FloatArray | None = None) -> float:
         """Return the lower bound of the module's docstring at feasible multipliers theta = y beta.
 
         Parameters
@@ -243,11 +223,15 @@ class LapSVM:
         a : ndarray of shape (n,), optional
             A candidate for alpha; the closer 2 S a is to J'theta, the tighter the bound. By default the exact one,
             which needs the factorisation.
+        Ka : ndarray of shape (n,), optional
+            K a where it is known.
         """
         y, labeled = self.labels.sign, self.labels.labeled
         if a is None:
-            a = self.reduction.coefficients(theta / 2)
-        Sa, Ka = self.apply_S(a), self.K @ a
+            a, Ka = self.reduction.coefficients(theta / 2), None
+        if Ka is None:
+            Ka = self.K @ a
+        Sa = self.apply_S(a, Ka)
         r = 2.0 * Sa
         r[labeled] -= theta
         lagrangian = float(self._loss.dual_value(y * theta).sum() + Ka @ Sa - theta @ Ka[labeled])
@@ -269,12 +253,13 @@ class LapSVM:
         graph = self.gamma_I * (L @ x)
         return min(simple, (math.sqrt(max(float(x @ graph), 0.0)) / 2.0 + math.sqrt(ambient(r - graph))) ** 2)
 
-    def multipliers(self, alpha: FloatArray, b: float) -> FloatArray:
+    def multipliers(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> FloatArray:
         """Return the theta that a candidate implies: from the loss's slope, or from S alpha where that jumps."""
         y, labeled = self.labels.sign, self.labels.labeled
+        f = self.K @ alpha if Ka is None else Ka
         if np.isfinite(self._loss.upper):
-            return 2.0 * self.apply_S(alpha)[labeled]
-        return -y * self._loss.gradient(y * ((self.K @ alpha)[labeled] + b))
+            return 2.0 * self.apply_S(alpha, f)[labeled]
+        return -y * self._loss.gradient(y * (f[labeled] + b))
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
         """Return the point nearest to b of the interval of optimal intercepts (hinge only; else b itself)."""
@@ -284,9 +269,14 @@ class LapSVM:
         return float(np.clip(b, left, right))
 
     def certificate(
-        self, alpha: FloatArray, b: float, theta: FloatArray | None = None, a: FloatArray | None = None
+        self,
+        alpha: FloatArray,
+        b: float,
+        theta: FloatArray | None = None,
+        a: FloatArray | None = None,
+        Ka: FloatArray | None = None,
     ) -> Certificate:
-        """Measure the gap at a candidate.
+        """Measure the gap at a candidate, by two products with K, or one where K alpha is known.
 
         Parameters
         ----------
@@ -296,16 +286,19 @@ class LapSVM:
             Its multipliers y beta; derived from the candidate where they are not given.
         a : ndarray of shape (n,), optional
             Passed to `dual_bound`; default alpha.
+        Ka : ndarray of shape (n,), optional
+            K alpha, computed from these very alpha in float64: the proof rests on it.
         """
-        given = self.multipliers(alpha, b) if theta is None else theta
+        f = self.K @ alpha if Ka is None else Ka
+        given = self.multipliers(alpha, b, f) if theta is None else theta
         feasible = self.repair_multipliers(given)
-        primal = self.value(alpha, b)
+        primal = self.value(alpha, b, f)
         y, labeled = self.labels.sign, self.labels.labeled
-        t, beta = y * ((self.K @ alpha)[labeled] + b), y * feasible
+        t, beta = y * (f[labeled] + b), y * feasible
         miss = self._loss.value(t) + beta * t - self._loss.dual_value(beta)
         return Certificate(
             primal_objective=primal,
-            dual_objective=self.dual_bound(feasible, alpha if a is None else a),
+            dual_objective=self.dual_bound(feasible, alpha, f) if a is None else self.dual_bound(feasible, a),
             dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
             complementarity=float(self.scale * np.abs(miss).max() / max(abs(primal), 1e-300)),
         )

@@ -6,17 +6,21 @@ at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l u
 - squared: (G + I) v = y - b, 1'v = 0: one linear system;
 - squared hinge: the same on the active set E = {y f < 1}, found by Newton's method in a handful
   of steps, each with an exact line search;
-- hinge: a support vector machine on the kernel G / 2 with C = 1, by an interior-point method, then the linear
-  system of its free support vectors to reach machine precision.
+- hinge: a support vector machine on the kernel G / 2 with C = 1, by libsvm, or by an interior-point method where G is
+  so ill-conditioned that libsvm's steps are too many, then the linear system of its free support vectors to reach
+  machine precision.
 
-X and G are shared by all classes and losses: `specmargin.objectives.LapSVM.one_vs_rest`.
+X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
+ratio (`specmargin.objectives.LapSVM.with_gammas`).
 """
 
 from __future__ import annotations
 
 import time
+import warnings
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg as sla
 
 from specmargin.objectives import LapSVM
@@ -27,7 +31,17 @@ from specmargin.typing import BoolArray, FloatArray
 __all__ = ["factorized"]
 
 
-def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300) -> SolveResult:
+_SMO_STEPS = 100
+"""Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
+_SMO_TOL = 1e-5
+"""libsvm keeps kernels in single precision: asked for more it may never end."""
+_SAFE = 1e-7
+"""Smallest pivot, relative to the largest, at which Cholesky's method settles the free multipliers."""
+
+
+def factorized(
+    obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300, dtype: npt.DTypeLike | None = None
+) -> SolveResult:
     """Solve a manifold-regularised problem exactly through its l-dimensional reduction.
 
     Parameters
@@ -38,6 +52,9 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300) -> SolveR
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 300
         Newton steps (squared hinge) or interior-point steps (hinge).
+    dtype : {float64, float32}, optional
+        Precision of the factorisation, if the objective has none yet (`specmargin.objectives.LapSVM.reduced`). With
+        float32 it takes half the time, and refinement keeps the accuracy.
 
     Returns
     -------
@@ -58,6 +75,8 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300) -> SolveR
     True
     """
     start = time.perf_counter()
+    if dtype is not None and "reduction" not in obj.__dict__:
+        obj = obj.reduced(dtype)
     history = History()
     G, y = obj.reduction.G, obj.labels.sign
     name = obj._loss.name
@@ -67,13 +86,12 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300) -> SolveR
     elif name == "squared_hinge":
         v, b, n_iter = _active_set_newton(G, y, obj.fit_intercept, max_iter, history)
     elif name == "hinge":
-        v, b, n_iter = _interior_point(G, y, obj.fit_intercept, max_iter, history)
+        v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
     else:
         raise ValueError(f"no factorised solver for the loss {name!r}; use hinge, squared_hinge or squared.")
-    if name == "hinge":
-        v, b = _polished(obj, v, b)
     alpha = obj.reduction.coefficients(v)
-    certificate = obj.certificate(alpha, b, 2.0 * v)
+    Ka = obj.K @ alpha
+    certificate = obj.certificate(alpha, b, 2.0 * v, Ka=Ka)
     if certificate.is_optimal(tol):
         status = Status.OPTIMAL
     elif name != "squared" and n_iter >= max_iter:
@@ -86,7 +104,7 @@ def factorized(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300) -> SolveR
         variables={
             "alpha": alpha,
             "b": np.asarray(b),
-            "f": obj.decision(alpha, b),
+            "f": Ka + b,
             "v": v,
             "beta": 2.0 * y * v,
         },
@@ -173,6 +191,33 @@ def _reach(x: FloatArray, step: FloatArray) -> float:
     return float(min(1.0, (-x[down] / step[down]).min(initial=np.inf)))
 
 
+def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
+    """Solve the hinge's problem, by libsvm where that ends and can be polished, else by an interior point."""
+    G, y = obj.reduction.G, obj.labels.sign
+    if obj.fit_intercept and (found := _sequential(G, y)) is not None:
+        v, b, gap = _polished(obj, *found)
+        if gap <= 0.1 * tol:
+            history.record(gap=gap)
+            return v, b, 1
+    v, b, n_iter = _interior_point(G, y, obj.fit_intercept, max_iter, history)
+    return *_polished(obj, v, b)[:2], n_iter
+
+
+def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
+    """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
+    from sklearn.svm import SVC
+
+    machine = SVC(C=1.0, kernel="precomputed", tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a search that is cut short
+        machine.fit(G / 2, y)
+    if machine.fit_status_ != 0:
+        return None
+    v = np.zeros(len(y))
+    v[machine.support_] = machine.dual_coef_[0] / 2
+    return v, float(machine.intercept_[0])
+
+
 def _interior_point(
     G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
 ) -> tuple[FloatArray, float, int]:
@@ -220,8 +265,11 @@ def _interior_point(
     return y * x[0] / 2, b, len(history)
 
 
-def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float]:
-    """Solve for the free multipliers given who is free; keep the point of the smallest gap on the labelled samples."""
+def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float, float]:
+    """Solve for the free multipliers given who is free; keep the point of the smallest gap on the labelled samples.
+
+    The gap comes third, relative to the objective.
+    """
     G, y, rows = obj.reduction.G, obj.labels.sign, obj.K[obj.labels.labeled]
 
     def decisions(v: FloatArray) -> FloatArray:
@@ -234,7 +282,8 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         if obj.fit_intercept:
             b = float(np.clip(b, *hinge_intercepts(y, f)))
         # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
-        return float(np.maximum(1.0 - y * (f + b), 0.0).sum() + 2.0 * v @ (f - y)), v, b
+        loss = float(np.maximum(1.0 - y * (f + b), 0.0).sum())
+        return (loss + 2.0 * float(v @ (f - y))) / max(loss + float(v @ f), 1e-300), v, b
 
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
@@ -250,16 +299,29 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         k = int(free.sum())
         if k == 0:
             break
-        A = np.zeros((k + 1, k + 1))
-        A[:k, :k] = G[np.ix_(free, free)]
-        A[:k, k] = A[k, :k] = float(obj.fit_intercept)
-        if not obj.fit_intercept:
-            A[k, k] = 1.0
-        solution = np.linalg.lstsq(A, np.append(rhs, -trial_v.sum() * obj.fit_intercept), rcond=1e-14)[0]
-        trial_v[free] += solution[:k]
-        trial_b += float(solution[k])
+        step, shift = _correction(G[np.ix_(free, free)], rhs, trial_v.sum(), obj.fit_intercept)
+        trial_v[free] += step
+        trial_b += shift
         gap, feasible, offset = measured(trial_v, trial_b)
         if abs(gap) >= abs(best):
             break
         best, v, b = gap, feasible, offset
-    return v, b
+    return v, b, abs(best)
+
+
+def _correction(G: FloatArray, rhs: FloatArray, excess: float, fit_intercept: bool) -> tuple[FloatArray, float]:
+    """Solve G step + shift = rhs, 1'step = -excess; the step of least norm where that is singular."""
+    k = len(rhs)
+    factor, failed = sla.lapack.dpotrf(G, lower=1)
+    pivots = factor.diagonal()
+    if failed == 0 and pivots.min() > _SAFE * pivots.max():
+        by_rhs, by_one = sla.lapack.dpotrs(factor, np.column_stack([rhs, np.ones(k)]), lower=1)[0].T
+        shift = float((by_rhs.sum() + excess) / by_one.sum()) if fit_intercept else 0.0
+        return by_rhs - shift * by_one, shift
+    A = np.zeros((k + 1, k + 1))
+    A[:k, :k] = G
+    A[:k, k] = A[k, :k] = float(fit_intercept)
+    if not fit_intercept:
+        A[k, k] = 1.0
+    solution = np.linalg.lstsq(A, np.append(rhs, -excess * fit_intercept), rcond=1e-14)[0]
+    return solution[:k], float(solution[k])

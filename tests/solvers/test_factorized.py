@@ -1,5 +1,6 @@
 """The factorised solver against CVXPY, scipy and its own certificate over six orders of the gammas."""
 
+import sys
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -19,6 +20,11 @@ from specmargin.solvers import factorized
 
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def without_libsvm(monkeypatch):
+    """Leave the hinge to the interior point: the function of that name hides its module."""
+    monkeypatch.setattr(sys.modules["specmargin.solvers.factorized"], "_sequential", lambda G, y: None)
 
 
 def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):
@@ -279,7 +285,7 @@ def test_unknown_loss_is_refused():
         factorized(objective(data(), Other()))
 
 
-def test_a_gap_that_grows_at_first_does_not_end_the_interior_point():
+def test_a_gap_that_grows_at_first_does_not_end_the_interior_point(monkeypatch):
     """One positive among fifty digits: the start is far from dual feasible, and the gap grows before it falls."""
     from sklearn.datasets import load_digits
 
@@ -288,6 +294,62 @@ def test_a_gap_that_grows_at_first_does_not_end_the_interior_point():
     labels = sm.encode_labels((digits[drawn] == 4).astype(int))
     assert (labels.sign > 0).sum() == 1
     K = sm.kernels.gram(X[drawn], gamma=1 / (2 * 20.0**2))
+    without_libsvm(monkeypatch)
     result = factorized(LapSVM(K, None, labels, gamma_A=1.0))
     assert np.diff(result.history["gap"]).max() > 0
     assert result.certificate.is_optimal(1e-9)
+
+
+@pytest.mark.parametrize("gammas", [(1.0, 0.1), (1e-2, 1.0), (1e-4, 1e-2), (1e-6, 1.0)], ids=str)
+@pytest.mark.parametrize("l", [2, 12, 60])
+def test_libsvm_and_the_interior_point_end_at_one_optimum(monkeypatch, gammas, l):
+    case = data(70, l, seed=3)
+    found = factorized(objective(case, "hinge", *gammas))
+    without_libsvm(monkeypatch)
+    other = factorized(objective(case, "hinge", *gammas))
+    assert found.certificate.is_optimal(1e-9)
+    assert other.certificate.is_optimal(1e-9)
+    value = other.certificate.primal_objective
+    assert found.certificate.primal_objective == pytest.approx(value, rel=1e-9)
+    assert len(other.history) > 3
+
+
+def test_a_search_that_is_cut_short_is_left_to_the_interior_point(monkeypatch):
+    monkeypatch.setattr(sys.modules["specmargin.solvers.factorized"], "_SMO_STEPS", 1)
+    result = factorized(objective(data(70, 60, seed=3), "hinge", 1e-3, 1.0))
+    assert result.certificate.is_optimal(1e-9)
+    assert len(result.history) > 3
+
+
+@losses
+@pytest.mark.parametrize("copies", [1, 3])
+def test_single_precision_is_refined_to_double(loss, copies):
+    case = data(90, 10, copies=copies)
+    exact = factorized(objective(case, loss, 1e-2, 1.0))
+    refined = factorized(objective(case, loss, 1e-2, 1.0), dtype=np.float32)
+    assert refined.certificate.is_optimal(1e-10)
+    np.testing.assert_allclose(refined.variables["f"], exact.variables["f"], atol=1e-7)
+    given = objective(case, loss, 1e-2, 1.0).reduced(np.float32).reduction
+    straight = objective(case, loss, 1e-2, 1.0).reduction
+    np.testing.assert_allclose(given.G, straight.G, rtol=1e-9, atol=1e-9 * straight.G.max())
+
+
+def test_single_precision_that_does_not_suffice_is_an_error():
+    with pytest.raises(sm.exceptions.SolverError, match="float32 is too coarse"):
+        objective(data(90, 10), "hinge", 1e-9, 1.0).reduced(np.float32)
+
+
+@losses
+def test_gammas_of_one_ratio_share_the_factorisation(loss, monkeypatch):
+    case = data(50, 8)
+    base = objective(case, loss, 1e-2, 0.5)
+    _ = base.reduction
+    alone = {factor: factorized(objective(case, loss, factor * 1e-2, factor * 0.5)) for factor in (0.01, 3.0, 1e4)}
+    monkeypatch.setattr("scipy.linalg.lu_factor", lambda *a, **k: pytest.fail("factorised again"))
+    for factor, expected in alone.items():
+        shared = factorized(base.with_gammas(factor * 1e-2, factor * 0.5))
+        assert shared.certificate.is_optimal(1e-9)
+        np.testing.assert_allclose(shared.variables["f"], expected.variables["f"], atol=1e-8)
+    other = base.with_gammas(1e-2, 0.6)
+    assert "reduction" not in other.__dict__
+    assert (other.gamma_A, other.gamma_I) == (1e-2, 0.6)
