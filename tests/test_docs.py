@@ -22,7 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
     "specmargin.graphs.components.Components",
+    "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.Labels",
+    "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
     "specmargin.objectives.spectrum.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",

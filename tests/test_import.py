@@ -34,6 +34,9 @@ NAMES = {
     "problems": ["solve"],
     "estimators": [
         "LapSVM",
+        "LapSVMCV",
+        "LapRLS",
+        "LapRLSCV",
         "KTA",
         "MKL",
         "RMM",
@@ -43,6 +46,8 @@ NAMES = {
         "SpectralKernelSVM",
         "SpectralRidge",
         "XuSpectralSVM",
+        "RegularizedSpectralClustering",
+        "RegularizedEigenmaps",
     ],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "exceptions": ["SolverError", "DataNotFoundError"],

@@ -1,18 +1,26 @@
 """Estimators on the scikit-learn contract: they validate, call, and keep arrays."""
 
 from specmargin.estimators.alignment import KTA
+from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
+from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.ridge import SpectralRidge
 from specmargin.estimators.rmm import RMM
 from specmargin.estimators.spectrum import MKL, STOAM, STORM
 
 __all__ = [
     "KTA",
+    "LapRLS",
+    "LapRLSCV",
     "LapSVM",
+    "LapSVMCV",
     "MKL",
     "RMM",
+    "RegularizedEigenmaps",
+    "RegularizedSpectralClustering",
     "STOAM",
     "STORM",
     "SpectralGraphTransducer",

@@ -8,21 +8,29 @@ C = 1 / (2 gamma_A).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.estimators._balance import Balance, in_force
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
-from specmargin.graphs import laplacian
+from specmargin.estimators._span import SPANS, EigenvectorSpan, KernelSpan, LandmarkSpan, Span
+from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
+from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
 
+_FULL_SAMPLES = 10_000  # up to here one factorisation takes seconds
+_LANDMARKS, _EIGENVECTORS = 2000, 200
 
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(SemiSupervisedClassifier):
     """Laplacian support vector machine.
 
@@ -47,7 +55,7 @@ class LapSVM(SemiSupervisedClassifier):
         Neighbours of the graph.
     kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
         How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine"}, default "binary"
+    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
         Edge weights.
     metric : str, default "euclidean"
         Metric of the neighbours.
@@ -59,6 +67,17 @@ class LapSVM(SemiSupervisedClassifier):
         Loss of the labelled samples.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
+    class_balance : {"zscore", "mass"} or None, default None
+        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
+        unless the label counts reject classes of equal size; "mass": by the label proportions over the masses of the
+        classes. With two classes the threshold moves.
+    span : {"auto", "kernel", "landmarks", "eigenvectors"}, default "auto"
+        The functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice;
+        "landmarks": that over `n_functions` of them (Nyström), the labelled ones included; "eigenvectors": the
+        `n_functions` lowest eigenvectors of the graph Laplacian, with no kernel. In each the optimum is exact. "auto"
+        takes "kernel" up to 10,000 samples, then "eigenvectors", or "landmarks" where gamma_I is 0.
+    n_functions : int, optional
+        Size of the smaller spans; default 2000 landmarks, 200 eigenvectors.
     solver : str or sequence of str, default "auto"
         "auto" and "factorized": one factorisation, exact (`specmargin.solvers.factorized`). "dual": the dual QP
         through CVXPY by Clarabel, then ECOS. Any installed CVXPY solver, or an order of them, for the same QP.
@@ -66,6 +85,8 @@ class LapSVM(SemiSupervisedClassifier):
         Passed on to the solver.
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
+    random_state : int, Generator or None, default 0
+        Draws landmarks; starts the search for eigenvectors.
     unlabeled : scalar, nan or None, default -1
         Marker of unlabelled samples in y.
 
@@ -75,7 +96,10 @@ class LapSVM(SemiSupervisedClassifier):
     transduction_ : ndarray of shape (n,)
         Predicted classes of the training samples, labelled ones included.
     dual_coef_ : ndarray of shape (n_outputs, n)
-        Expansion coefficients alpha; one row with two classes.
+        Expansion coefficients alpha; one row with two classes. In the span of landmarks their features' coefficients,
+        in that of eigenvectors the values f - b at the training samples.
+    balance_ : object
+        The map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
     intercept_ : ndarray of shape (n_outputs,)
     result_ : SolveResult or tuple of SolveResult
         Status, certificate and multipliers, per class with more than two.
@@ -89,6 +113,10 @@ class LapSVM(SemiSupervisedClassifier):
     -----
     A component of the graph without a labelled sample is predicted by the kernel expansion alone, far from every
     labelled sample by the intercept; a warning counts such samples.
+
+    **Large samples.** Beyond 10,000 samples neighbours are searched in 50 principal components where there are more
+    than 100 features. A span that does not fit into the memory is refused before anything is computed. Of new samples
+    the span of eigenvectors knows their neighbours only: they get the weighted mean of the neighbours' scores.
 
     References
     ----------
@@ -105,66 +133,90 @@ class LapSVM(SemiSupervisedClassifier):
     (True, True)
     """
 
-    def __init__(
-        self,
-        *,
-        kernel: Any = "rbf",
-        gamma: float | str = "scale",
-        degree: int = 3,
-        coef0: float = 1.0,
-        gamma_A: float = 0.01,
-        gamma_I: float = 1.0,
-        n_neighbors: int = 6,
-        kind: str = "symmetric",
-        weight: str = "binary",
-        metric: str = "euclidean",
-        normalized: bool = True,
-        power: int = 1,
-        loss: str = "hinge",
-        fit_intercept: bool = True,
-        solver: str | Sequence[str] = "auto",
-        solver_params: Mapping[str, Any] | None = None,
-        tol: float = 1e-6,
-        unlabeled: Any = -1,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.gamma_A = gamma_A
-        self.gamma_I = gamma_I
-        self.n_neighbors = n_neighbors
-        self.kind = kind
-        self.weight = weight
-        self.metric = metric
-        self.normalized = normalized
-        self.power = power
-        self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.solver = solver
-        self.solver_params = solver_params
-        self.tol = tol
-        self.unlabeled = unlabeled
+    kernel: Any = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma_A: float = 0.01
+    gamma_I: float = 1.0
+    n_neighbors: int = 6
+    kind: str = "symmetric"
+    weight: str = "binary"
+    metric: str = "euclidean"
+    normalized: bool = True
+    power: int = 1
+    loss: str = "hinge"
+    fit_intercept: bool = True
+    class_balance: str | None = None
+    span: str = "auto"
+    n_functions: int | None = None
+    solver: str | Sequence[str] = "auto"
+    solver_params: Mapping[str, Any] | None = None
+    tol: float = 1e-6
+    random_state: Any = 0
+    unlabeled: Any = -1
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
+        if self.span not in SPANS:
+            raise ValueError(f"span={self.span!r} is unknown; take one of {', '.join(map(repr, SPANS))}.")
+        if self.n_functions is not None and not self.n_functions >= 1:
+            raise ValueError(f"n_functions={self.n_functions!r} must be at least 1, or None for the default.")
+        self._search: NeighborSearch | None = None
+        X, labels, graph = super()._validated(X, y, graph)
+        in_force(self.class_balance, labels)  # an unknown rule is named before the work
+        return X, labels, graph
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
-        K = self._gram(X)
-        base = self._objective(K, next(iter(labels.one_vs_rest())), graph)
+        L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
+        self._span = self._functions(X, labels, L)
+        base = self._objective(self._span.kernel, next(iter(labels.one_vs_rest())), L)
         results = [self._solve(objective) for objective in base.one_vs_rest(labels)]
-        self._X_fit = X
         self.result_ = unpacked(results)
-        self.dual_coef_ = np.vstack([result.variables["alpha"] for result in results])
+        self.dual_coef_ = np.vstack([self._span.coefficients(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
-        return columns([np.asarray(result.variables["f"]) for result in results]), results
+        scores = columns([np.asarray(result.variables["f"]) for result in results])
+        self.balance_ = Balance.of(scores, labels, self.class_balance)
+        return self.balance_(scores), results
+
+    def _functions(self, X: Matrix, labels: Labels, L: Laplacian | None) -> Span:
+        """Return the span that was asked for, or that suits the number of samples."""
+        span, n = self.span, X.shape[0]
+        if span == "auto":
+            large = n > _FULL_SAMPLES and self.kernel != "precomputed"
+            span = ("eigenvectors" if L is not None else "landmarks") if large else "kernel"
+        if span == "kernel":
+            return KernelSpan(X, self._gram)
+        if span == "landmarks":
+            if self.kernel == "precomputed":
+                raise ValueError("span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'.")
+            m = min(n, _LANDMARKS if self.n_functions is None else self.n_functions)
+            return LandmarkSpan(X, m, labels.labeled, self.random_state, **self._kernel_words())
+        if L is None:
+            raise ValueError(
+                "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."
+            )
+        plain = replace(L, power=1)
+        q = min(n, _EIGENVECTORS if self.n_functions is None else self.n_functions)
+        spectrum = laplacian_eigenpairs(plain, q=q, random_state=self.random_state)
+        search = self._opened(X) if self._search is None else self._search
+        return EigenvectorSpan(spectrum, search, {"n_neighbors": self.n_neighbors, "weight": self.weight})
+
+    def _kernel_words(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
 
     def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         if self.kernel == "precomputed":
             dense = X.toarray() if hasattr(X, "toarray") else X
             return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
-        return gram(X, Y, kernel=self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+        return gram(X, Y, **self._kernel_words())
 
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
+
+    def _opened(self, X: Matrix) -> NeighborSearch:
+        angles = self.weight == "cosine" or self.metric == "cosine"
+        return NeighborSearch(X, metric=self.metric, reduce="auto", angles=angles)
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if self.kernel == "precomputed":
@@ -172,10 +224,11 @@ class LapSVM(SemiSupervisedClassifier):
                 "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
                 "gamma_I=0 for the supervised SVM."
             )
-        return super()._neighbor_graph(X)
+        # Kept for new samples: the distances among the training samples are not computed twice.
+        self._search = self._opened(X)
+        return knn_graph(self._search, self.n_neighbors, kind=self.kind, weight=self.weight)
 
-    def _objective(self, K: FloatArray, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
-        L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
+    def _objective(self, K: Any, labels: Labels, L: Laplacian | None) -> objectives.LapSVM:
         return objectives.LapSVM(
             K, L, labels, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
         )
@@ -190,8 +243,8 @@ class LapSVM(SemiSupervisedClassifier):
         return problems.solve(problems.lapsvm_dual(objective), order, tol=self.tol, check=True, **params)
 
     def _decision(self, X: Matrix) -> FloatArray:
-        scores = self._gram(X, self._X_fit) @ self.dual_coef_.T + self.intercept_
-        return scores[:, 0] if scores.shape[1] == 1 else scores
+        scores = self._span.values(X, self.dual_coef_) + self.intercept_
+        return self.balance_(scores[:, 0] if scores.shape[1] == 1 else scores)
 
     def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
         """Return the dual QP of these data as a fresh, unsolved `specmargin.problems.BuiltProblem`.
@@ -207,4 +260,5 @@ class LapSVM(SemiSupervisedClassifier):
         if not labels.is_binary:
             raise ValueError(f"{len(labels.classes)} classes make as many problems; build them one against the rest.")
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
-        return problems.lapsvm_dual(self._objective(self._gram(X), labels, graph))
+        L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
+        return problems.lapsvm_dual(self._objective(self._functions(X, labels, L).kernel, labels, L))

@@ -4,6 +4,7 @@ An objective knows its value, its dual bound and the certificate of a candidate.
 into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
 """
 
+from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.manifold import LapSVM
 from specmargin.objectives.margin import RMM, RelativeMargin
@@ -14,12 +15,14 @@ from specmargin.objectives.transduction import SpectralGraphTransducer
 
 __all__ = [
     "Alignment",
+    "ClusteringBasis",
     "Cone",
     "FixedSpectrum",
     "LapSVM",
     "ProductCone",
     "RMM",
     "Reduction",
+    "RegularizedClustering",
     "RelativeMargin",
     "SpectralGraphTransducer",
     "SpectralRidge",

@@ -28,11 +28,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, cg
 
+from specmargin.kernels.operators import as_kernel, kernel_rows, kernel_trace
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, hinge_intercepts
@@ -49,8 +51,10 @@ class LapSVM:
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Positive semidefinite Gram matrix of all samples; it may be singular.
+    K : ndarray or sparse matrix of shape (n, n), or KernelOperator
+        Positive semidefinite Gram matrix of all samples; it may be singular. A `specmargin.kernels.LowRankKernel`
+        confines f to a span of m functions, exactly and at the cost of m; a `specmargin.kernels.BlockKernel` is never
+        stored and serves solvers that need products only.
     L : matrix-like of shape (n, n) or None
         Anything symmetric positive semidefinite with ``L @ v``, e.g. `specmargin.graphs.laplacian`. None where
         gamma_I is 0.
@@ -79,7 +83,7 @@ class LapSVM:
     1.5
     """
 
-    K: FloatArray
+    K: Any
     L: MatrixLike | None
     labels: Labels
     loss: str | MarginLoss = "hinge"
@@ -97,12 +101,9 @@ class LapSVM:
             raise ValueError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
         if not self.labels.is_binary:
             raise ValueError("LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
-        K = np.asarray(self.K, dtype=float)
-        n = self.labels.n_samples
+        K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
             raise ValueError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
-        if not np.isfinite(K).all():
-            raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "loss", get_loss(self.loss))
         if self.L is None:
@@ -160,6 +161,11 @@ class LapSVM:
         return self.scale * (self.K @ inner), self.scale * float(bent.sum()) * self.fit_intercept
 
     @cached_property
+    def labeled_rows(self) -> FloatArray:
+        """Rows of K at the labelled samples, (l, n)."""
+        return kernel_rows(self.K, self.labels.labeled)
+
+    @cached_property
     def reduction(self) -> Reduction:
         """X = S^-1 J' and G = J K X by one LU factorisation, shared by every class of `one_vs_rest`."""
         return self._reduced(np.float64)
@@ -200,7 +206,7 @@ class LapSVM:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""
         for binary in labels.one_vs_rest():
             other = replace(self, labels=binary)
-            other.__dict__["reduction"] = self.reduction
+            other.__dict__.update(reduction=self.reduction, labeled_rows=self.labeled_rows)
             yield other
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
@@ -247,7 +253,7 @@ class LapSVM:
         if simple <= negligible or self.L is None or self.gamma_I == 0 or not np.isfinite(simple):
             return simple
         # r = gamma_I L x + rest and the triangle inequality, for whatever x a few conjugate gradients find.
-        L, n, shift = self.L, len(r), self.gamma_A / max(float(np.trace(self.K)), 1e-300)
+        L, n, shift = self.L, len(r), self.gamma_A / max(kernel_trace(self.K), 1e-300)
         A = LinearOperator((n, n), matvec=lambda x: shift * x + self.gamma_I * (L @ x), dtype=np.float64)
         x = cg(A, r, rtol=1e-8, maxiter=100)[0]
         graph = self.gamma_I * (L @ x)

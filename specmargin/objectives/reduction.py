@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
+import scipy.sparse as sp
 
 from specmargin.exceptions import SolverError
+from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["Reduction", "reduce"]
 
 _MOST_REFINEMENTS = 30
 _CONTRACTION = 0.5  # of a refinement that gets anywhere
+_COLUMNS = 256  # of a factor that the graph multiplies at once
 
 DAMPING = 0.01
 """c of `Reduction` over the larger gamma: it bounds what S^-1 makes of unpenalised functions by 1/c, and costs G
@@ -65,7 +69,7 @@ class Reduction:
 
 
 def reduce(
-    K: FloatArray,
+    K: Any,
     L: MatrixLike | None,
     labeled: IntArray,
     gamma_A: float,
@@ -76,8 +80,8 @@ def reduce(
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
+    K : ndarray or sparse matrix of shape (n, n), or LowRankKernel
+        Gram matrix. Of a low-rank one, F F' with a factor F of m columns, only a matrix of the order m is factorised.
     L : matrix-like of shape (n, n) or None
         Laplacian; None where gamma_I is 0.
     labeled : ndarray of shape (l,)
@@ -92,6 +96,8 @@ def reduce(
     ------
     SolverError
         If S is too ill-conditioned for float32: refinement does not converge.
+    TypeError
+        If K is an operator of another kind, which has nothing to factorise.
 
     Examples
     --------
@@ -100,16 +106,64 @@ def reduce(
     >>> (8 * found.G).round(9).tolist()
     [[5.0, 1.0], [1.0, 5.0]]
     """
-    n = len(K)
+    if isinstance(K, KernelOperator) and not isinstance(K, LowRankKernel):
+        raise TypeError(
+            f"a {type(K).__name__} is not stored, so that there is nothing to factorise; use solvers.pcg, a "
+            "LowRankKernel, or store it: np.asarray(K)."
+        )
+    n = K.shape[0]
     J = np.zeros((n, len(labeled)))
     J[labeled, np.arange(len(labeled))] = 1.0
+    rows = kernel_rows(K, labeled)
     if L is None or gamma_I == 0:
-        G = K[np.ix_(labeled, labeled)] / gamma_A
+        G = rows[:, labeled] / gamma_A
         return Reduction(J / gamma_A, (G + G.T) / 2)
-    c, rows = DAMPING * max(gamma_A, gamma_I), K[labeled]
-    A = np.asarray(L @ K.astype(dtype, copy=False), dtype=dtype)
+    c = DAMPING * max(gamma_A, gamma_I)
+    if isinstance(K, LowRankKernel):
+        damped, H = _in_the_span(K.factor, L, labeled, J, gamma_A, gamma_I, c)
+    else:
+        damped = _in_full(K, L, labeled, J, rows, gamma_A, gamma_I, c, dtype)
+        H = rows @ damped
+    h, V = np.linalg.eigh((H + H.T) / 2)
+    h = np.clip(h, 0.0, (1.0 - 1e-15) / c)
+    G = (V * (h / (1.0 - c * h))) @ V.T
+    G = (G + G.T) / 2
+    return Reduction(damped + c * (damped @ G), G, damped, c)
+
+
+def _in_the_span(
+    F: FloatArray, L: MatrixLike, labeled: IntArray, J: FloatArray, gamma_A: float, gamma_I: float, c: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return (S + c J'J K)^-1 J' and its product with J K, by Woodbury's identity: K = F F'."""
+    LF = np.empty_like(F)
+    for start in range(0, F.shape[1], _COLUMNS):
+        LF[:, start : start + _COLUMNS] = L @ np.ascontiguousarray(F[:, start : start + _COLUMNS])
+    R = F[labeled]
+    P = gamma_I * (F.T @ LF) + c * (R.T @ R)
+    P = (P + P.T) / 2
+    P[np.diag_indices_from(P)] += gamma_A
+    a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
+    image = gamma_I * (LF @ a)
+    image[labeled] += c * (R @ a)
+    return (J - image) / gamma_A, R @ a
+
+
+def _in_full(
+    K: Any,
+    L: MatrixLike,
+    labeled: IntArray,
+    J: FloatArray,
+    rows: FloatArray,
+    gamma_A: float,
+    gamma_I: float,
+    c: float,
+    dtype: npt.DTypeLike,
+) -> FloatArray:
+    """Return (S + c J'J K)^-1 J' by an LU factorisation of the order n."""
+    LK: Any = L @ K.astype(dtype, copy=False)
+    A = np.asarray(LK.toarray() if sp.issparse(LK) else LK, dtype=dtype)
     A *= gamma_I
-    A[np.diag_indices(n)] += gamma_A
+    A[np.diag_indices_from(A)] += gamma_A
     A[labeled] += c * rows
     # The transpose is what LAPACK can overwrite without a copy.
     lu = sla.lu_factor(A.T, overwrite_a=True, check_finite=False)
@@ -121,19 +175,10 @@ def reduce(
         image = K @ damped
         left = J - gamma_A * damped - gamma_I * (L @ image)
         left[labeled] -= c * image[labeled]
-        return left
+        return np.asarray(left)
 
     damped = solve(J)
-    if np.dtype(dtype) == np.float32:
-        damped = _refined(damped, solve, residual)
-    else:
-        damped += solve(residual(damped))
-    H = rows @ damped
-    h, V = np.linalg.eigh((H + H.T) / 2)
-    h = np.clip(h, 0.0, (1.0 - 1e-15) / c)
-    G = (V * (h / (1.0 - c * h))) @ V.T
-    G = (G + G.T) / 2
-    return Reduction(damped + c * (damped @ G), G, damped, c)
+    return _refined(damped, solve, residual) if np.dtype(dtype) == np.float32 else damped + solve(residual(damped))
 
 
 def _refined(

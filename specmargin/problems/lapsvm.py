@@ -16,6 +16,7 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
@@ -136,7 +137,8 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     [-0.5, 0.5, 0.0]
     """
     loss, y, labeled = obj._loss, obj.labels.sign, obj.labels.labeled
-    eigenvalues, V = np.linalg.eigh((obj.K + obj.K.T) / 2)
+    K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
+    eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
     kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
     root = np.sqrt(eigenvalues[kept])
     R = V[:, kept] * root

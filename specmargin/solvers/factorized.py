@@ -270,7 +270,7 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
 
     The gap comes third, relative to the objective.
     """
-    G, y, rows = obj.reduction.G, obj.labels.sign, obj.K[obj.labels.labeled]
+    G, y, rows = obj.reduction.G, obj.labels.sign, obj.labeled_rows
 
     def decisions(v: FloatArray) -> FloatArray:
         # Those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.

@@ -1,0 +1,386 @@
+"""Clustering and embedding by a graph, with predictions for new samples.
+
+Spectral clustering and Laplacian eigenmaps end at the samples that the graph was built on. The regularized forms of
+the manifold-regularization paper (section 5.4) look for the same smooth functions among kernel expansions
+f(x) = sum_j alpha_j k(x_j, x), which have values everywhere. `RegularizedSpectralClustering` cuts them into clusters,
+`RegularizedEigenmaps` returns them as coordinates.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs import check_adjacency, components, knn_graph, laplacian
+from specmargin.kernels import gram, resolve_gamma
+from specmargin.objectives.clustering import RegularizedClustering
+from specmargin.results import Status
+from specmargin.solvers.eigenmaps import eigenmaps
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
+
+__all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]
+
+_BATCH_ELEMENTS = 2**25
+"""Entries of a kernel block that predictions hold at once."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _RegularizedEigenfunctions(BaseEstimator):
+    """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
+
+    kernel: Any = "rbf"
+    gamma: float | str = "scale"
+    degree: int = 3
+    coef0: float = 1.0
+    gamma_A: float = 0.01
+    n_neighbors: int = 6
+    kind: str = "symmetric"
+    weight: str = "binary"
+    metric: str = "euclidean"
+    normalized: bool = False
+    power: int = 1
+    tol: float = 1e-6
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self.kernel == "precomputed"
+        return tags
+
+    def _fit_functions(self, X: Matrix, graph: Any, n_functions: int) -> None:
+        """Set `result_` and what it implies; called by `fit`, so warnings point at its caller."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
+        self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
+        parts = components(W)
+        if parts.n > 1:
+            warnings.warn(
+                f"the graph has {parts.n} components ({parts.n_isolated} isolated nodes): the lowest eigenfunctions "
+                "tell them apart before anything else. Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to "
+                "connect it.",
+                DisconnectedGraphWarning,
+                stacklevel=3,
+            )
+        L = laplacian(W, normalized=self.normalized, power=self.power)
+        objective = RegularizedClustering(self._gram(X), L, gamma=self.gamma_A)
+        result = eigenmaps(objective, n_functions, tol=self.tol)
+        if result.status is not Status.OPTIMAL:
+            warnings.warn(
+                f"{type(self).__name__}: {result!r}, constraints violated by {result.certificate.primal_residual:.1e}; "
+                "the eigenfunctions are proved less well than was asked for. Take a larger gamma_A or a narrower "
+                "kernel (larger gamma).",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self._X_fit = X
+        self.result_ = result
+        self.dual_coef_ = np.ascontiguousarray(result.variables["alpha"].T)
+        self.embedding_ = np.asarray(result.variables["f"])
+        self.eigenvalues_ = np.asarray(result.variables["eigenvalues"])
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        if self.kernel == "precomputed":
+            raise ValueError(
+                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, graph=W) with an adjacency."
+            )
+        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
+
+    def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        if self.kernel == "precomputed":
+            dense = X.toarray() if hasattr(X, "toarray") else X
+            return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
+        return gram(X, Y, kernel=self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
+
+    def _values(self, X: Matrix) -> FloatArray:
+        """Return the eigenfunctions (m, n_functions) at new samples."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        rows = max(1, _BATCH_ELEMENTS // max(1, len(self.embedding_)))
+        return np.concatenate(
+            [self._gram(X[batch], self._X_fit) @ self.dual_coef_.T for batch in gen_batches(X.shape[0], rows)]
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
+    """Spectral clustering by functions that have values at new samples, too.
+
+    Finds the lowest eigenfunctions of gamma_A |f|_K^2 + f'L f over f = K alpha with |f| = 1 and 1'f = 0 (eqs. 12 and
+    13 of the manifold-regularization paper, by `specmargin.solvers.eigenmaps`). Two clusters are the signs of the
+    first; more come from k-means on the rows of several.
+
+    Parameters
+    ----------
+    n_clusters : int, default 2
+        Number of clusters.
+    n_components : int, optional
+        Eigenfunctions to cluster by; default n_clusters - 1: the constant, which usual spectral clustering counts as
+        one more, is ruled out by 1'f = 0.
+    assign : {"auto", "sign", "kmeans"}, default "auto"
+        "sign": the first eigenfunction, two clusters. "kmeans": k-means on the eigenfunctions; for two clusters a
+        threshold halfway between two means instead of zero. "auto": "sign" for two clusters, else "kmeans".
+    kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
+        Kernel of the expansion.
+    gamma : float, "scale" or "median", default "scale"
+        Kernel parameter, 1 / (2 sigma^2) for "rbf"; not the gamma of the paper's eq. 12, which is `gamma_A`.
+    degree, coef0 : int, float
+        Parameters of the polynomial kernel.
+    gamma_A : float, default 0.01
+        Weight of the ambient norm, > 0: the paper's gamma, under the name it has where labels have a say. The graph
+        norm f'L f has weight one (gamma_I = 1).
+    n_neighbors : int, default 6
+        Neighbours of the graph.
+    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
+        How the neighbour relation is made symmetric.
+    weight : {"binary", "heat", "cosine"}, default "binary"
+        Edge weights.
+    metric : str, default "euclidean"
+        Metric of the neighbours.
+    normalized : bool, default False
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The paper's is D - W, whose constant null vector
+        1'f = 0 removes; that of the normalized one is D^1/2 1.
+    power : int, default 1
+        The graph norm is that of L^power.
+    tol : float, default 1e-6
+        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are not.
+    random_state : int, RandomState or None, default None
+        Starts of k-means.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n,)
+        Clusters of the training samples, 0 to n_clusters - 1.
+    embedding_ : ndarray of shape (n, n_components)
+        Eigenfunctions f at the training samples; orthonormal columns of sum zero.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their values gamma_A |f|_K^2 + f'L f, rising.
+    dual_coef_ : ndarray of shape (n_components, n)
+        Expansion coefficients alpha.
+    cluster_centers_ : ndarray of shape (n_clusters, n_components)
+        Means of k-means, where it was used.
+    gamma_ : float
+        The kernel parameter in use.
+    result_ : SolveResult
+        Status and certificate.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
+    components are told apart before anything else, isolated samples included; a warning says so.
+
+    References
+    ----------
+    Belkin, Niyogi & Sindhwani, On manifold regularization, AISTATS 2005, section 5.4.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> from specmargin.estimators.clustering import RegularizedSpectralClustering
+    >>> X, y = sm.datasets.make_two_moons(n_samples=200, noise=0.08, random_state=0)
+    >>> clusters = RegularizedSpectralClustering(gamma=10.0, n_neighbors=8).fit(X[:150])
+    >>> agree = clusters.predict(X[150:]) == y[150:]
+    >>> bool(max(agree.mean(), 1 - agree.mean()) > 0.95)
+    True
+    """
+
+    n_clusters: int = field(default=2, kw_only=False)
+    n_components: int | None = None
+    assign: str = "auto"
+    random_state: Any = None
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
+        """Find the clusters.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : ignored
+            For scikit-learn.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, parameters out of range, or too few samples for as many eigenfunctions.
+
+        Warns
+        -----
+        DisconnectedGraphWarning
+            If the graph is not connected.
+        """
+        by_sign = self._by_sign()
+        n_functions = self.n_components
+        if n_functions is None:
+            n_functions = 1 if by_sign else max(1, self.n_clusters - 1)
+        self._fit_functions(X, graph, n_functions)
+        if by_sign:
+            self._kmeans = None
+        else:
+            if len(self.embedding_) < self.n_clusters:
+                raise ValueError(
+                    f"n_clusters={self.n_clusters}, but there are {len(self.embedding_)} samples; ask for fewer."
+                )
+            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(self.embedding_)
+            self.cluster_centers_ = self._kmeans.cluster_centers_
+        self.labels_ = self._clusters(self.embedding_)
+        return self
+
+    def _by_sign(self) -> bool:
+        k = self.n_clusters
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+            raise ValueError(f"n_clusters={k!r}; take an integer >= 1, usually 2 or more.")
+        if self.assign not in ("auto", "sign", "kmeans"):
+            raise ValueError(f"assign={self.assign!r} is unknown; take 'auto', 'sign' or 'kmeans'.")
+        if self.assign == "sign" and k != 2:
+            raise ValueError(f"assign='sign' makes two clusters, not n_clusters={k}; take 'kmeans'.")
+        return self.assign == "sign" or (self.assign == "auto" and k == 2)
+
+    def _clusters(self, values: FloatArray) -> IntArray:
+        if self._kmeans is None:
+            return (values[:, 0] > 0).astype(np.intp)
+        return np.asarray(self._kmeans.predict(values), dtype=np.intp)
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Return the eigenfunctions at new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_components)
+            One column as a vector; its sign is the cluster where ``assign`` is by sign.
+        """
+        values = self._values(X)
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Matrix) -> IntArray:
+        """Return the clusters of new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._clusters(self._values(X))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _RegularizedEigenfunctions):
+    """Laplacian eigenmaps with coordinates for new samples.
+
+    The coordinates are the `n_components` lowest eigenfunctions of gamma_A |f|_K^2 + f'L f over f = K alpha with
+    f'f = I and 1'f = 0 (eq. 13 of the manifold-regularization paper, several eigenvectors).
+
+    Parameters
+    ----------
+    n_components : int, default 2
+        Coordinates; the constant is not among them.
+    kernel, gamma, degree, coef0, gamma_A, n_neighbors, kind, weight, metric, normalized, power, tol
+        As for `RegularizedSpectralClustering`; ``gamma_A`` is the paper's gamma.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Coordinates of the training samples; orthonormal columns of sum zero.
+    eigenvalues_ : ndarray of shape (n_components,)
+        gamma_A |f|_K^2 + f'L f per coordinate, rising.
+    dual_coef_ : ndarray of shape (n_components, n)
+        Expansion coefficients alpha.
+    gamma_ : float
+        The kernel parameter in use.
+    result_ : SolveResult
+        Status and certificate.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    References
+    ----------
+    Belkin & Niyogi, Laplacian eigenmaps for dimensionality reduction and data representation, Neural Computation 15,
+    2003. Belkin, Niyogi & Sindhwani, On manifold regularization, AISTATS 2005, section 5.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.estimators.clustering import RegularizedEigenmaps
+    >>> angle = np.linspace(2.0, 9.0, 60)
+    >>> X = np.column_stack([angle * np.cos(angle), angle * np.sin(angle)])  # a spiral
+    >>> maps = RegularizedEigenmaps(n_components=1, gamma=0.5, n_neighbors=2).fit(X[::2])
+    >>> unrolled = maps.transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(unrolled, angle)[0, 1]) > 0.95)
+    True
+    """
+
+    n_components: int = field(default=2, kw_only=False)
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
+        """Find the coordinates.
+
+        Parameters
+        ----------
+        X, y, graph
+            As for `RegularizedSpectralClustering.fit`.
+
+        Returns
+        -------
+        self
+
+        Warns
+        -----
+        DisconnectedGraphWarning
+            If the graph is not connected.
+        """
+        self._fit_functions(X, graph, self.n_components)
+        self._n_features_out = self.embedding_.shape[1]
+        return self
+
+    def fit_transform(self, X: Matrix, y: Any = None, graph: Any = None) -> FloatArray:
+        """Find the coordinates and return those of the training samples, `embedding_`.
+
+        Parameters
+        ----------
+        X, y, graph
+            As for `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n, n_components)
+        """
+        return np.asarray(self.fit(X, graph=graph).embedding_)
+
+    def transform(self, X: Matrix) -> FloatArray:
+        """Return the coordinates of new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+        """
+        return self._values(X)

@@ -1,0 +1,23 @@
+"""Kernels: matrices of inner products, and operators where a matrix of all pairs is too large to store.
+
+`gram` and `resolve_gamma` make matrices. `LowRankKernel` holds a factor of n x m numbers, `BlockKernel` the data only;
+`landmark_features` makes the factor of Nyström's approximation.
+"""
+
+from specmargin.kernels.blocks import BlockKernel, LandmarkFeatures, landmark_features
+from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
+from specmargin.kernels.operators import KernelOperator, LowRankKernel, as_kernel, kernel_rows, kernel_trace
+
+__all__ = [
+    "BlockKernel",
+    "Kernel",
+    "KernelOperator",
+    "LandmarkFeatures",
+    "LowRankKernel",
+    "as_kernel",
+    "gram",
+    "kernel_rows",
+    "kernel_trace",
+    "landmark_features",
+    "resolve_gamma",
+]

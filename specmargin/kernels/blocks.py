@@ -1,0 +1,188 @@
+"""Kernels of many samples without their n x n numbers: rows computed when they are needed, and landmarks.
+
+`BlockKernel` holds the data only: a product computes rows of K block by block and forgets them. `landmark_features`
+maps samples to features whose inner products are Nyström's approximation of a kernel, the factor of a
+`specmargin.kernels.LowRankKernel`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
+from specmargin.kernels.operators import KernelOperator
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["BlockKernel", "LandmarkFeatures", "landmark_features"]
+
+_BLOCK_ELEMENTS = 2**24
+_NULL = 1e-12
+"""Share of the largest eigenvalue below which a direction of the landmarks' kernel is rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockKernel(KernelOperator):
+    """A kernel of `specmargin.kernels.gram` whose rows are computed when a product needs them.
+
+    Memory is that of the data and of one block; every product costs as much as computing K.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Samples.
+    kernel, gamma, degree, coef0
+        As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
+    block_elements : int, default 2**24
+        Entries of K that are held at once.
+
+    Examples
+    --------
+    >>> X = np.arange(4.0)[:, None]
+    >>> K = BlockKernel(X, gamma=0.5, block_elements=4)
+    >>> bool(np.allclose(K @ np.eye(4), gram(X, gamma=0.5))), K.trace()
+    (True, 4.0)
+    """
+
+    X: Matrix
+    kernel: Kernel = "rbf"
+    gamma: float | str = "scale"
+    degree: float = 3
+    coef0: float = 1.0
+    block_elements: int = field(default=_BLOCK_ELEMENTS, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.kernel == "precomputed":
+            raise ValueError("kernel='precomputed' is stored already; pass the matrix itself.")
+        if self.kernel in ("rbf", "poly", "polynomial"):
+            object.__setattr__(self, "gamma", resolve_gamma(self.X, self.gamma))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, twice."""
+        return (self.X.shape[0], self.X.shape[0])
+
+    def __matmul__(self, other: FloatArray) -> FloatArray:
+        """Return K v, block by block."""
+        n = self.shape[0]
+        step = max(1, self.block_elements // max(1, n))
+        out = np.empty((n, *np.shape(other)[1:]))
+        for start in range(0, n, step):
+            out[start : start + step] = self._block(self.X[start : start + step]) @ other
+        return out
+
+    def rows(self, index: IntArray) -> FloatArray:
+        """Return some rows of K."""
+        return self._block(self.X[index])
+
+    def trace(self) -> float:
+        """Return the sum of the diagonal."""
+        return self._trace
+
+    @cached_property
+    def _trace(self) -> float:
+        n = self.shape[0]
+        if self.kernel == "rbf":
+            return float(n)
+        return float(sum(self._block(self.X[i : i + 1], self.X[i : i + 1])[0, 0] for i in range(n)))
+
+    def _block(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        reference = self.X if Y is None else Y
+        return gram(X, reference, kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+
+@dataclass(frozen=True, eq=False)
+class LandmarkFeatures:
+    """The map of `landmark_features`: phi(x) = W' k(Z, x).
+
+    Parameters
+    ----------
+    landmarks : ndarray or sparse matrix of shape (m, d)
+        Z.
+    W : ndarray of shape (m, r)
+        Whitens the landmarks' kernel: W' k(Z, Z) W = I.
+    kernel, gamma, degree, coef0
+        Of `specmargin.kernels.gram`.
+    """
+
+    landmarks: Matrix
+    W: FloatArray
+    kernel: Kernel
+    gamma: float
+    degree: float
+    coef0: float
+
+    def __call__(self, X: Matrix) -> FloatArray:
+        """Return the features of samples, (n, r), by blocks of rows."""
+        step = max(1, _BLOCK_ELEMENTS // max(1, self.W.shape[0]))
+        words: dict[str, Any] = {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        out = np.empty((X.shape[0], self.W.shape[1]))
+        for start in range(0, X.shape[0], step):
+            out[start : start + step] = gram(X[start : start + step], self.landmarks, **words) @ self.W
+        return out
+
+
+def landmark_features(
+    X: Matrix,
+    n_landmarks: int,
+    *,
+    kernel: Kernel = "rbf",
+    gamma: float | str = "scale",
+    degree: float = 3,
+    coef0: float = 1.0,
+    include: IntArray | None = None,
+    random_state: int | np.random.Generator | None = 0,
+) -> LandmarkFeatures:
+    r"""Return the map whose inner products are Nyström's approximation of a kernel.
+
+    With m landmarks Z among the rows of X, :math:`k(x, Z)\,k(Z, Z)^{-1} k(Z, x')` is the kernel of the functions in
+    the span of k(z, .): a machine on it is exact in that span. Directions in which k(Z, Z) is rounding are left out.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Samples.
+    n_landmarks : int
+        m, at most n.
+    kernel, gamma, degree, coef0
+        As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
+    include : ndarray of int, optional
+        Rows that are landmarks in any case, the labelled ones for instance; the others are drawn.
+    random_state : int, Generator or None, default 0
+        Draws the landmarks.
+
+    Returns
+    -------
+    LandmarkFeatures
+
+    Raises
+    ------
+    ValueError
+        If `n_landmarks` is out of range or less than what is included, or no direction is left.
+
+    Examples
+    --------
+    >>> X = np.arange(6.0)[:, None]
+    >>> features = landmark_features(X, 6, gamma=0.5)
+    >>> F = features(X)
+    >>> bool(np.allclose(F @ F.T, gram(X, gamma=0.5)))
+    True
+    """
+    n = X.shape[0]
+    kept = np.empty(0, dtype=np.intp) if include is None else np.unique(include)
+    if not max(1, len(kept)) <= n_landmarks <= n:
+        raise ValueError(
+            f"n_landmarks={n_landmarks!r} must be between {max(1, len(kept))} (those to include) and n={n}."
+        )
+    width = resolve_gamma(X, gamma) if kernel in ("rbf", "poly", "polynomial") else 1.0
+    others = np.setdiff1d(np.arange(n), kept)
+    drawn = np.random.default_rng(random_state).permutation(others)[: n_landmarks - len(kept)]
+    Z = X[np.sort(np.concatenate([kept, drawn]))]
+    values, vectors = np.linalg.eigh(gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0))
+    used = values > _NULL * max(float(values[-1]), 0.0)
+    if not used.any():
+        raise ValueError("the kernel vanishes at all landmarks: check features and kernel.")
+    return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)

@@ -1,0 +1,156 @@
+"""Kernels that are not stored as n x n numbers: products with them are all that the objectives need.
+
+`LowRankKernel` is K = F F' of a factor F (n, m). A problem with it is the same problem confined to the span of the
+columns of F, exactly; two factors serve large samples: `specmargin.kernels.landmark_features`, whose span is that of
+the kernel functions at m landmarks (Nyström), and sqrt(n) times the lowest eigenvectors of a graph Laplacian. A sparse
+K may be passed as it is.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from specmargin.typing import AnyArray, FloatArray, IntArray
+
+__all__ = [
+    "KernelOperator",
+    "LowRankKernel",
+    "as_kernel",
+    "kernel_rows",
+    "kernel_trace",
+]
+
+
+class KernelOperator(ABC):
+    """A positive semidefinite kernel of n samples, known by its products.
+
+    Examples
+    --------
+    >>> K = LowRankKernel(np.array([[1.0], [2.0]]))
+    >>> K.shape, (K @ np.array([1.0, 1.0])).tolist(), np.asarray(K).tolist()
+    ((2, 2), [3.0, 6.0], [[1.0, 2.0], [2.0, 4.0]])
+    """
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, twice."""
+
+    @abstractmethod
+    def __matmul__(self, other: FloatArray) -> FloatArray:
+        """Return K v, for a vector or for columns."""
+
+    @abstractmethod
+    def rows(self, index: IntArray) -> FloatArray:
+        """Return some rows of K, (len(index), n)."""
+
+    @abstractmethod
+    def trace(self) -> float:
+        """Return the sum of the diagonal."""
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
+        """Store all of K."""
+        return self.rows(np.arange(self.shape[0])).astype(dtype or np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class LowRankKernel(KernelOperator):
+    """K = F F'.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (n, m)
+        F. A function f = K alpha is F a with a = F'alpha, and its norm in the space of the kernel is |a|.
+
+    Raises
+    ------
+    ValueError
+        If the factor is no matrix, or not finite.
+
+    Examples
+    --------
+    >>> K = LowRankKernel(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]))
+    >>> K.rows(np.array([2])).tolist(), K.trace(), len(K)
+    ([[1.0, 1.0, 2.0]], 4.0, 3)
+    """
+
+    factor: FloatArray
+
+    def __post_init__(self) -> None:
+        factor = np.asarray(self.factor, dtype=np.float64)
+        if factor.ndim != 2 or not np.isfinite(factor).all():
+            raise ValueError(f"the factor must be a finite matrix (n, m), got the shape {factor.shape}.")
+        object.__setattr__(self, "factor", factor)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, twice."""
+        return (len(self.factor), len(self.factor))
+
+    def __matmul__(self, other: FloatArray) -> FloatArray:
+        """Return F (F'v)."""
+        return self.factor @ (self.factor.T @ other)
+
+    def rows(self, index: IntArray) -> FloatArray:
+        """Return some rows of K."""
+        return self.factor[index] @ self.factor.T
+
+    def trace(self) -> float:
+        """Return |F|^2."""
+        return float(np.einsum("ij,ij->", self.factor, self.factor))
+
+
+def as_kernel(K: Any) -> Any:
+    """Return a kernel in the form that the objectives use: a dense float64 matrix, a CSR matrix, or an operator.
+
+    Raises
+    ------
+    ValueError
+        If a stored kernel holds NaN or infinite entries.
+
+    Examples
+    --------
+    >>> as_kernel([[1, 0], [0, 1]]).dtype.name
+    'float64'
+    """
+    if isinstance(K, KernelOperator):
+        return K
+    K = sp.csr_array(K, dtype=np.float64) if sp.issparse(K) else np.asarray(K, dtype=np.float64)
+    stored = K.data if sp.issparse(K) else K
+    if not np.isfinite(stored).all():
+        raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+    return K
+
+
+def kernel_rows(K: Any, index: IntArray) -> FloatArray:
+    """Return some rows of a kernel in any of the forms of `as_kernel`, dense.
+
+    Examples
+    --------
+    >>> kernel_rows(np.eye(3), np.array([1])).tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    if isinstance(K, KernelOperator):
+        return K.rows(index)
+    rows = K[index]
+    return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+
+def kernel_trace(K: Any) -> float:
+    """Return the trace of a kernel in any of the forms of `as_kernel`.
+
+    Examples
+    --------
+    >>> kernel_trace(np.eye(3))
+    3.0
+    """
+    return K.trace() if isinstance(K, KernelOperator) else float(K.diagonal().sum())

@@ -1,0 +1,396 @@
+r"""Preconditioned conjugate gradients in the primal (Algorithm 1 of the primal paper): early stopping, large n.
+
+Preconditioned by K, the gradient by alpha of `specmargin.objectives.LapSVM` is the inner gradient
+g = S alpha + I_E (K alpha + b - y): what is left after dividing K out costs nothing. An iteration needs one kernel
+product, K g; K alpha, L K alpha and the products with the direction d follow by recurrence. The step is exact
+(`specmargin.solvers.base`), directions are those of Polak and Ribiere, and start anew where their update is negative
+or does not descend.
+
+Two things differ from the printed algorithm. The bias is preconditioned by 1/l, the inverse of its second derivative
+while all l labelled samples are active, instead of 1: fewer iterations. And what the recurrences promise is checked
+with a true K alpha before a norm counts as reached; where they have drifted, they are set right and the loop goes on.
+That makes kernels in single precision exact to the digits that are asked for, as iterative refinement does.
+
+`pcg` trains one classifier, `pcg_one_vs_rest` all classes at once: one matrix product instead of many products
+with vectors, which are bound by memory. Convergence is ruled by cond(S): at gamma_A <= 1e-4 expect thousands of
+iterations to a small gradient, and call `specmargin.solvers.factorized` for an accurate answer. The decisions settle
+much earlier; see `specmargin.solvers.stopping`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.labels import Labels
+from specmargin.objectives import LapSVM
+from specmargin.results import History, SolveResult, Status
+from specmargin.solvers._conjugate import Stack, StackedProblem, kernel_product
+from specmargin.solvers.base import full_space_result
+from specmargin.solvers.stopping import RULES, Stagnation, stopping_rule
+from specmargin.typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["pcg", "pcg_one_vs_rest"]
+
+Preconditioner = Literal["scaled", "printed"]
+
+
+def pcg(
+    obj: LapSVM,
+    *,
+    stopping: str = "gradient",
+    tol: float = 1e-8,
+    max_iter: int = 5000,
+    validation: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    check_every: int | None = None,
+    preconditioner: Preconditioner = "scaled",
+    dtype: npt.DTypeLike = np.float64,
+    gap_tol: float = 1e-6,
+) -> SolveResult:
+    """Train in the primal by preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        With the loss "squared_hinge" or "squared".
+    stopping : str, default "gradient"
+        "gradient", "preconditioned_gradient", "mixed_product" or "objective" (to `tol`, relative to the start), or
+        one of "stability", "validation", "mixed", "safe", which look at the decisions: `specmargin.solvers.stopping`.
+    tol : float, default 1e-8
+        Of the rule; for those that look at decisions, the relative mixed product at which nothing is left to do. 0
+        goes on until rounding has the last word.
+    max_iter : int, default 5000
+        Iterations. More than are needed change nothing.
+    validation : array-like of int, optional
+        Samples that are unlabelled in `obj` but have a label in `truth`, for "validation" and "mixed".
+    truth : array-like of shape (n,), optional
+        Signs in {-1, +1} as far as they are known, 0 elsewhere: the history then holds errors.
+    check_every : int, optional
+        Iterations between two looks at the decisions, default round(sqrt(n) / 2).
+    preconditioner : {"scaled", "printed"}, default "scaled"
+        Of the bias: 1/l, or 1 as in Algorithm 1.
+    dtype : float64 or float32, default float64
+        Precision of the products with a stored kernel. Single precision takes half the time, and half the memory of
+        K once more; the answer and its certificate are in double precision.
+    gap_tol : float, default 1e-6
+        Relative gap that the certificate has to prove for the status OPTIMAL.
+
+    Returns
+    -------
+    SolveResult
+        Variables ``alpha`` (n,), ``b``, ``f`` (n,), ``beta`` (l,). EARLY_STOPPED where the decisions stopped it. The
+        history starts with the start, so that it has n_iter + 1 entries: ``objective``; the norms ``gradient``,
+        ``preconditioned_gradient`` and ``mixed_product`` (the root of their inner product); ``step``, ``active``;
+        ``changed``, the share of other decisions on the unlabelled samples than one iteration before;
+        ``labeled_error``, and with `truth` ``unlabeled_error`` and ``validation_error``, as shares.
+
+    Raises
+    ------
+    ValueError
+        If the loss is the hinge, a parameter is out of range, or validation samples are labelled in `obj`.
+
+    References
+    ----------
+    Melacci & Belkin, Laplacian support vector machines trained in the primal, sections 3.2 and 4.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=100, noise=0.05, random_state=0)
+    >>> labels = sm.encode_labels(sm.hide_labels(y_true, per_class=2, random_state=0))
+    >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+    >>> obj = sm.objectives.LapSVM(K, L, labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0)
+    >>> pcg(obj).status.name, pcg(obj, stopping="safe").status.name
+    ('OPTIMAL', 'EARLY_STOPPED')
+    """
+    signs = None if truth is None else np.asarray(truth, dtype=float).reshape(-1, 1)
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol)
+    return _solve([obj], options, validation, signs, "pcg")[0]
+
+
+def pcg_one_vs_rest(
+    obj: LapSVM,
+    labels: Labels,
+    *,
+    stopping: str = "gradient",
+    tol: float = 1e-8,
+    max_iter: int = 5000,
+    validation: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    check_every: int | None = None,
+    preconditioner: Preconditioner = "scaled",
+    dtype: npt.DTypeLike = np.float64,
+    gap_tol: float = 1e-6,
+) -> list[SolveResult]:
+    """Train one classifier per class against the rest, all in one loop.
+
+    Every class has its own steps, directions and stopping rule and leaves the stack when it is done; they share the
+    product of K with the matrix of their gradients.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        Kernel, graph, loss and gammas; its labels do not matter.
+    labels : Labels
+        Of all classes.
+    truth : array-like of shape (n,), optional
+        Class values as far as they are known; whatever is no class of `labels` is unknown.
+    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol
+        As in `pcg`.
+
+    Returns
+    -------
+    list of SolveResult
+        One per class, in the order of ``labels.classes``; a single one for two classes.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
+    >>> labels = sm.encode_labels([0, -1, 1, -1, 2, -1])
+    >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=2))
+    >>> obj = sm.objectives.LapSVM(K, L, next(labels.one_vs_rest()), loss="squared", gamma_A=0.1, gamma_I=0.1)
+    >>> F = np.column_stack([result.variables["f"] for result in pcg_one_vs_rest(obj, labels)])
+    >>> F.argmax(axis=1).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    binary = list(labels.one_vs_rest())
+    signs = None
+    if truth is not None:
+        values = np.asarray(truth)
+        known = np.isin(values, labels.classes)
+        if labels.is_binary:
+            signs = np.where(known, np.where(values == labels.classes[1], 1.0, -1.0), 0.0)[:, None]
+        else:
+            signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol)
+    objectives = [replace(obj, labels=one) for one in binary]
+    return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
+
+
+class _Options(NamedTuple):
+    """What the user chose."""
+
+    stopping: str
+    tol: float
+    max_iter: int
+    check_every: int | None
+    preconditioner: str
+    dtype: np.dtype[Any]
+    gap_tol: float
+
+    def check(self) -> None:
+        """Raise where a value makes no sense."""
+        if self.stopping not in RULES:
+            raise ValueError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
+        if not self.tol >= 0:
+            raise ValueError(f"tol={self.tol!r} must be a number >= 0, relative to the start; 1e-8 is the default.")
+        if not self.gap_tol > 0:
+            raise ValueError(f"gap_tol={self.gap_tol!r} must be positive: the relative gap to be proved.")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter={self.max_iter!r} must be at least 1; 5000 is the default.")
+        if self.check_every is not None and self.check_every < 1:
+            raise ValueError(f"check_every={self.check_every!r} must be at least 1 iteration, or None.")
+        if self.preconditioner not in ("scaled", "printed"):
+            raise ValueError(f"preconditioner={self.preconditioner!r} is unknown; take scaled or printed.")
+        if self.dtype not in (np.float64, np.float32):
+            raise ValueError(f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32.")
+
+
+class _Watch:
+    """Who is looked at besides the labelled samples: unlabelled samples, a validation set, known truth."""
+
+    def __init__(
+        self, labels: Labels, n_classes: int, validation: npt.ArrayLike | None, truth: FloatArray | None, stopping: str
+    ) -> None:
+        n, nobody = labels.n_samples, np.array([], dtype=np.intp)
+        self.validation = nobody if validation is None else _validation_samples(labels, validation)
+        if stopping in ("validation", "mixed") and not len(self.validation):
+            raise ValueError(f"stopping={stopping!r} needs validation samples; name them, or stop by 'safe'.")
+        if len(self.validation) and truth is None:
+            raise ValueError("validation names samples, but not their labels; pass truth, the signs of all samples.")
+        self.truth = np.zeros((n, n_classes)) if truth is None else np.nan_to_num(truth)
+        if len(self.truth) != n:
+            raise ValueError(f"truth has {len(self.truth)} entries for {n} samples; pass one each, 0 where unknown.")
+        if not np.isin(self.truth, (-1.0, 0.0, 1.0)).all():
+            raise ValueError("truth holds values besides -1, 0 and 1: pass signs, with 0 for samples without a label.")
+        unknown = self.validation[(self.truth[self.validation] == 0).any(axis=1)]
+        if len(unknown):
+            raise ValueError(f"validation holds {len(unknown)} samples that truth has no label for: {_few(unknown)}.")
+        others = np.setdiff1d(labels.unlabeled, self.validation)
+        self.known = others[(self.truth[others] != 0).all(axis=1)]
+        self.watched = next(group for group in (others, labels.unlabeled, np.arange(n)) if len(group))
+
+    def errors(self, positive: BoolArray, column: int) -> dict[str, float]:
+        """Return the shares of wrong decisions of one class, for the groups that have labels."""
+        groups = {"unlabeled_error": self.known, "validation_error": self.validation}
+        wrong = positive != (self.truth[:, column] > 0)
+        return {name: float(np.mean(wrong[group])) for name, group in groups.items() if len(group)}
+
+
+def _few(samples: IntArray) -> str:
+    return ", ".join(map(str, samples[:10].tolist())) + (", ..." if len(samples) > 10 else "")
+
+
+def _validation_samples(labels: Labels, validation: npt.ArrayLike) -> IntArray:
+    samples = np.asarray(validation)
+    if samples.ndim != 1 or not samples.size or samples.dtype.kind not in "iu":
+        raise ValueError(
+            f"validation must be a list of sample numbers, got the shape {samples.shape} of {samples.dtype}; "
+            "np.flatnonzero(mask) makes one of a mask."
+        )
+    outside = samples[(samples < 0) | (samples >= labels.n_samples)]
+    if len(outside):
+        raise ValueError(f"validation names {_few(outside)}, but samples are 0 to {labels.n_samples - 1}.")
+    overlap = np.intersect1d(samples, labels.labeled)
+    if len(overlap):
+        raise ValueError(
+            f"{len(overlap)} validation samples are labelled training samples, too: {_few(overlap)}. Their error says "
+            "nothing about other samples; hide their labels from the training, or take others."
+        )
+    return np.unique(samples).astype(np.intp)
+
+
+class _Run:
+    """What is kept per class while the columns of the stack come and go."""
+
+    def __init__(self, problem: StackedProblem, watch: _Watch, options: _Options) -> None:
+        n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
+        every = options.check_every or max(1, round(np.sqrt(n) / 2))
+        validation = watch.validation
+        self.problem, self.watch, self.max_iter = problem, watch, options.max_iter
+        self.rules = [
+            stopping_rule(
+                options.stopping,
+                options.tol,
+                check_every=every,
+                watched=watch.watched,
+                validation=validation,
+                truth=watch.truth[validation, j] > 0,
+            )
+            for j in range(c)
+        ]
+        self.stagnation = [Stagnation() for _ in range(c)]
+        self.histories = [History() for _ in range(c)]
+        self.positive = np.zeros((n, c), dtype=bool)
+        self.alpha, self.b = np.zeros((n, c)), np.zeros(c)
+        self.n_iter = np.zeros(c, dtype=int)
+        self.answer, self.answer_b, self.Kalpha = self.alpha.copy(), self.b.copy(), self.alpha.copy()
+        self.reached, self.final = np.full(c, np.inf), np.zeros(c, dtype=bool)
+        """Mixed product by true products, and whether nothing is to be gained any more."""
+        self.ended = [""] * c
+        """Why a column left the stack: "rule", "early", "rounding" or "max_iter"."""
+
+    def take_in(self, stack: Stack, step: FloatArray, fall: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
+        positive = stack.Kalpha + stack.b > 0
+        goes_on, stuck = np.ones(len(stack.b), dtype=bool), np.zeros(len(stack.b), dtype=bool)
+        for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
+            t = int(self.n_iter[j])
+            changed = np.mean(positive[self.watch.watched, k] != self.positive[self.watch.watched, j])
+            self.positive[:, j] = positive[:, k]
+            self.histories[j].record(
+                **now, step=step[k], changed=changed if t else np.nan, **self.watch.errors(positive[:, k], j)
+            )
+            rule = self.rules[j]
+            stuck[k] = self.stagnation[j].update(now["mixed_product"], fall[k], now["objective"])
+            if rule.stops(t, now, positive[:, k]):
+                self.ended[j] = "early" if rule.early else "rule"
+            elif t and (self.stagnation[j].exhausted or not step[k] > 0):
+                self.ended[j] = "rounding"
+            elif t >= self.max_iter:
+                self.ended[j] = "max_iter"
+            else:
+                continue
+            goes_on[k] = False
+            self.alpha[:, j], self.b[j] = stack.alpha[:, k], stack.b[k]
+        return goes_on, stuck
+
+    def descend(self, stack: Stack) -> None:
+        """Iterate until every column of the stack has left it."""
+        while len(stack.b):
+            step, fall = stack.advance(self.problem)
+            self.n_iter[stack.column] += 1
+            goes_on, stuck = self.take_in(stack, step, fall)
+            stack.renew(self.problem, stuck & goes_on)
+            if not goes_on.all():
+                stack.keep(goes_on)
+
+    def doubtful(self) -> IntArray:
+        """Return the columns whose end rests on the recurrences alone."""
+        ended = [why in ("rule", "rounding") for why in self.ended]
+        return np.flatnonzero(np.array(ended) & ~self.final)
+
+    def confirm(self, stack: Stack) -> BoolArray:
+        """Compare with true products, keep the better point; return who has to go on from here, and can."""
+        goes_on = np.zeros(len(stack.b), dtype=bool)
+        for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
+            product = now["mixed_product"]
+            goes_on[k] = (
+                not self.rules[j].confirms(now) and product < 0.5 * self.reached[j] and self.n_iter[j] < self.max_iter
+            )
+            if product < self.reached[j]:
+                self.reached[j] = product
+                self.answer[:, j], self.answer_b[j], self.Kalpha[:, j] = stack.alpha[:, k], stack.b[k], stack.Kalpha[:, k]
+            self.final[j] = not goes_on[k]
+            self.stagnation[j] = Stagnation()
+        return goes_on
+
+    def finish(self) -> None:
+        """Take the last iterates as the answers where the loop was cut off."""
+        cut = ~self.final
+        if cut.any():
+            self.answer[:, cut], self.answer_b[cut] = self.alpha[:, cut], self.b[cut]
+            self.Kalpha[:, cut] = kernel_product(self.problem.obj.K, self.alpha[:, cut])
+
+
+def _solve(
+    objectives: list[LapSVM],
+    options: _Options,
+    validation: npt.ArrayLike | None,
+    truth: FloatArray | None,
+    solver: str,
+) -> list[SolveResult]:
+    """Run the stack, set right what has drifted, and collect the answers."""
+    begin = time.perf_counter()
+    options.check()
+    obj, c = objectives[0], len(objectives)
+    signs = np.column_stack([one.labels.sign for one in objectives])
+    problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
+    run = _Run(problem, _Watch(obj.labels, c, validation, truth, options.stopping), options)
+    stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
+    stack.keep(run.take_in(stack, np.full(c, np.nan), np.zeros(c))[0])
+    run.descend(stack)
+    while len(doubtful := run.doubtful()):
+        stack = Stack.at(problem, doubtful, run.alpha[:, doubtful], run.b[doubtful])
+        stack.keep(run.confirm(stack))
+        run.descend(stack)
+    run.finish()
+    statuses = {"early": Status.EARLY_STOPPED, "max_iter": Status.MAX_ITER}
+    words = {
+        "early": f"stopped by {options.stopping}",
+        "rule": f"{options.stopping} at {options.tol:g} of its start",
+        "rounding": "nothing left but rounding",
+        "max_iter": "iterations used up",
+    }
+    return [
+        full_space_result(
+            one,
+            run.answer[:, j].copy(),
+            float(run.answer_b[j]),
+            Kalpha=run.Kalpha[:, j].copy(),
+            solver=solver,
+            history=run.histories[j],
+            n_iter=int(run.n_iter[j]),
+            seconds=time.perf_counter() - begin,
+            tol=options.gap_tol,
+            stopped=statuses.get(run.ended[j]),
+            message=words[run.ended[j]],
+        )
+        for j, one in enumerate(objectives)
+    ]

@@ -1,0 +1,113 @@
+"""Spans of fewer functions than samples: exact in themselves, near the whole, and chosen by size and memory."""
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.estimators import _memory, manifold
+from specmargin.kernels import LowRankKernel, landmark_features
+from specmargin.objectives import LapSVM as Objective
+
+WORDS = {"gamma": 4.0, "gamma_A": 1e-2, "gamma_I": 1.0, "n_neighbors": 6}
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+
+
+@losses
+def test_all_samples_as_landmarks_are_the_whole_expansion(moons, loss):
+    X, _, y = moons
+    whole = sm.LapSVM(**WORDS, loss=loss).fit(X, y)
+    landmarks = sm.LapSVM(**WORDS, loss=loss, span="landmarks").fit(X, y)
+    assert landmarks.result_.certificate.is_optimal(1e-9)
+    np.testing.assert_allclose(landmarks.decision_function(X), whole.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(landmarks.decision_function(X + 0.1), whole.decision_function(X + 0.1), atol=1e-4)
+
+
+def test_landmarks_are_the_optimum_in_their_span(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(**WORDS, span="landmarks", n_functions=30, random_state=3).fit(X, y)
+    labels = sm.encode_labels(y)
+    F = landmark_features(X, 30, gamma=4.0, include=labels.labeled, random_state=3)(X)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=True)
+    obj = Objective(LowRankKernel(F), L, labels, gamma_A=1e-2, gamma_I=1.0)
+    expected = sm.solve(sm.problems.lapsvm_primal(obj)).certificate.primal_objective
+    assert clf.result_.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
+    assert clf.result_.certificate.is_optimal(1e-9)
+    np.testing.assert_allclose(clf.decision_function(X), clf.result_.variables["f"], atol=1e-9)
+
+
+@losses
+def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, loss):
+    """In the basis sqrt(n/q) U the penalty is diagonal: gamma_A + gamma_I n/q lambda^p, by CVXPY."""
+    import cvxpy as cp
+
+    X, _, y = moons
+    clf = sm.LapSVM(**WORDS, power=2, loss=loss, span="eigenvectors", n_functions=20).fit(X, y)
+    labels = sm.encode_labels(y)
+    s = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=6), q=20, normalized=True)
+    scale = len(X) / 20
+    a, b = cp.Variable(20), cp.Variable()
+    t = cp.multiply(labels.sign, np.sqrt(scale) * s.eigenvectors[labels.labeled] @ a + b)
+    penalty = cp.sum(cp.multiply(1e-2 + scale * s.eigenvalues**2, cp.square(a)))
+    value, factor = {
+        "hinge": (cp.sum(cp.pos(1 - t)), 1.0),
+        "squared_hinge": (cp.sum_squares(cp.pos(1 - t)), 0.5),
+        "squared": (cp.sum_squares(1 - t), 1.0),
+    }[loss]
+    problem = cp.Problem(cp.Minimize(factor * (value + penalty)))
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-10, tol_gap_abs=1e-10, tol_feas=1e-10)
+    assert clf.result_.certificate.primal_objective == pytest.approx(problem.value, rel=1e-6)
+    assert clf.result_.certificate.is_optimal(1e-9)
+    # A training sample is its own nearest neighbour: it gets its own score.
+    np.testing.assert_allclose(clf.decision_function(X), clf.result_.variables["f"], atol=1e-9)
+
+
+def test_several_classes_in_a_span(blobs):
+    X, y_true, y = blobs
+    for span in ("landmarks", "eigenvectors"):
+        clf = sm.LapSVM(gamma=0.5, span=span, n_functions=40, class_balance="zscore", unlabeled="?").fit(X, y)
+        assert (clf.transduction_ == y_true).mean() > 0.85
+        assert (clf.predict(X + 1e-3) == clf.transduction_).mean() > 0.95
+        f = np.column_stack([result.variables["f"] for result in clf.result_])
+        np.testing.assert_allclose(clf.decision_function(X), (f - f.mean(axis=0)) / f.std(axis=0), atol=1e-6)
+
+
+def test_the_size_decides(moons, monkeypatch):
+    X, _, y = moons
+    monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X) - 1)
+    assert isinstance(sm.LapSVM(n_functions=10).fit(X, y)._span, manifold.EigenvectorSpan)
+    assert isinstance(sm.LapSVM(n_functions=20, gamma_I=0.0).fit(X, y)._span, manifold.LandmarkSpan)
+    monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X))
+    assert isinstance(sm.LapSVM().fit(X, y)._span, manifold.KernelSpan)
+
+
+def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
+    X, _, y = moons
+    monkeypatch.setattr(_memory, "available_memory", lambda: 1e5)
+    monkeypatch.setattr(manifold.KernelSpan, "values", lambda *a: pytest.fail("computed"))
+    with pytest.raises(MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take span='eigenvectors'"):
+        sm.LapSVM().fit(X, y)
+    with pytest.raises(MemoryError, match="landmarks for 120 samples"):
+        sm.LapSVM(span="landmarks").fit(X, y)
+    monkeypatch.setattr(_memory, "available_memory", lambda: None)
+    sm.LapSVM().fit(X, y)
+
+
+def test_the_memory_of_this_machine_is_known_or_unknown():
+    found = _memory.available_memory()
+    assert found is None or 1e6 < found < 1e15
+
+
+def test_bad_input_is_named(moons):
+    X, _, y = moons
+    K = sm.kernels.gram(X)
+    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    with pytest.raises(ValueError, match="span='nystrom' is unknown"):
+        sm.LapSVM(span="nystrom").fit(X, y)
+    with pytest.raises(ValueError, match="kernel='precomputed' holds none"):
+        sm.LapSVM(kernel="precomputed", span="landmarks").fit(K, y, graph=W)
+    with pytest.raises(ValueError, match="which gamma_I=0 leaves out"):
+        sm.LapSVM(gamma_I=0.0, span="eigenvectors").fit(X, y)
+    with pytest.raises(ValueError, match="class_balance='even' is unknown"):
+        sm.LapSVM(class_balance="even").fit(X, y)
+    with pytest.raises(ValueError, match="n_functions=0 must be at least 1"):
+        sm.LapSVM(span="landmarks", n_functions=0).fit(X, y)

@@ -1,0 +1,243 @@
+"""The clustering objective against literal sums, finite differences, and eigenvectors of dense projected matrices."""
+
+import numpy as np
+import pytest
+import scipy.linalg as sla
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse.csgraph import laplacian
+from scipy.spatial.distance import cdist
+from sklearn.preprocessing import KernelCenterer
+
+import specmargin as sm
+from specmargin.objectives.clustering import RegularizedClustering
+
+
+def case(n=14, gamma=0.3, seed=0, width=4.0, normed=False):
+    """Objective with a well-conditioned K, and the adjacency."""
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    squares = cdist(X, X, "sqeuclidean")
+    W = np.exp(-squares) - np.eye(n)
+    return RegularizedClustering(np.exp(-width * squares), laplacian(W, normed=normed), gamma), W
+
+
+def dense_solution(obj):
+    """All eigenvalues, and f and alpha, by K^-1 and an explicit basis of the vectors of mean zero."""
+    n = len(obj.K)
+    inverse = np.linalg.inv(obj.K)
+    N = sla.null_space(np.ones((1, n)))
+    theta, V = np.linalg.eigh(N.T @ (obj.gamma * inverse + obj.L @ np.eye(n)) @ N)
+    return theta, N @ V, inverse @ N @ V
+
+
+# Values and derivatives
+
+
+def test_the_value_is_the_literal_sum(tol):
+    obj, W = case()
+    alpha = np.random.default_rng(1).normal(size=(14, 2))
+    literal = 0.0
+    for a in alpha.T:
+        f = [sum(obj.K[i, j] * a[j] for j in range(14)) for i in range(14)]
+        literal += 0.3 * sum(a[i] * f[i] for i in range(14))
+        literal += sum(W[i, j] * (f[i] - f[j]) ** 2 / 2 for i in range(14) for j in range(14))
+    assert obj.value(alpha) == pytest.approx(literal, rel=tol["exact"])
+    assert obj.value(alpha[:, 0]) + obj.value(alpha[:, 1]) == pytest.approx(literal, rel=tol["exact"])
+    f = obj.decision(alpha)
+    np.testing.assert_allclose(
+        obj.rayleigh_quotients(alpha), [obj.value(a) / (g @ g) for a, g in zip(alpha.T, f.T, strict=True)], rtol=1e-12
+    )
+
+
+def test_the_gradient_by_central_differences(tol):
+    obj, _ = case()
+    alpha = np.random.default_rng(2).normal(size=14)
+    step = 1e-5
+    differences = [(obj.value(alpha + step * e) - obj.value(alpha - step * e)) / (2 * step) for e in np.eye(14)]
+    np.testing.assert_allclose(obj.gradient(alpha), differences, rtol=tol["gradient"], atol=1e-6)
+
+
+def test_violation_is_the_largest_of_its_parts():
+    obj, _ = case()
+    _, f, alpha = dense_solution(obj)
+    assert obj.violation(alpha[:, :3]) < 1e-13
+    assert obj.violation(2 * alpha[:, :1]) == pytest.approx(3.0)
+    shifted = alpha[:, :1] + 0.01 * np.linalg.solve(obj.K, np.ones((14, 1)))
+    assert obj.violation(shifted) == pytest.approx(0.14)
+    mixed = np.column_stack([alpha[:, 0], np.sqrt(0.99) * alpha[:, 1] + 0.1 * alpha[:, 0]])
+    assert obj.violation(mixed) == pytest.approx(0.1)
+    assert obj.violation(f[:, 0]) > 1e-3  # values are no coefficients
+
+
+@pytest.mark.parametrize("normed", [False, True])
+def test_stationarity_vanishes_at_eigenvectors_only(normed):
+    obj, _ = case(normed=normed)
+    _, _, alpha = dense_solution(obj)
+    assert (obj.stationarity(alpha[:, :4]) < 1e-12).all()
+    mixed = alpha[:, 0] + 0.1 * alpha[:, 1]
+    assert obj.stationarity(mixed)[0] > 1e-3
+    # The multiplier of 1'f = 0 has work to do where 1 is no null vector of L, or K1 none of K.
+    f = obj.K @ alpha[:, 0]
+    without = obj.K @ (obj.gamma * alpha[:, 0] + obj.L @ f - obj.rayleigh_quotients(alpha[:, 0]) * f)
+    assert np.linalg.norm(without) > 1e-3 * np.linalg.norm(obj.K @ f)
+
+
+def test_stationarity_is_that_of_the_rayleigh_quotient():
+    """Along any direction of mean zero the quotient is flat at an eigenvector, by central differences."""
+    obj, _ = case()
+    alpha = dense_solution(obj)[2][:, 1]
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        g = rng.normal(size=14)
+        direction = np.linalg.solve(obj.K, g - g.mean())
+        ahead, behind = (obj.rayleigh_quotients(alpha + s * direction)[0] for s in (1e-5, -1e-5))
+        assert abs(ahead - behind) / 2e-5 < 1e-5 * np.linalg.norm(direction)
+
+
+# The certificate
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 13])
+@pytest.mark.parametrize("normed", [False, True])
+def test_the_certificate_proves_the_dense_solution(m, normed, tol):
+    obj, _ = case(normed=normed)
+    theta, _, alpha = dense_solution(obj)
+    certificate = obj.certificate(alpha[:, :m])
+    assert certificate.primal_objective == pytest.approx(theta[:m].sum(), rel=tol["linalg"])
+    assert certificate.is_optimal(1e-11)
+    assert certificate.primal_residual < 1e-12
+    assert certificate.dual_residual < 1e-10
+
+
+def test_the_certificate_denies_other_eigenvectors():
+    obj, _ = case()
+    theta, _, alpha = dense_solution(obj)
+    second = obj.certificate(alpha[:, 1])
+    assert second.gap == pytest.approx(theta[1] - theta[0])  # for one function the bound is the optimum itself
+    skipping = obj.certificate(alpha[:, [0, 2]])
+    assert skipping.primal_objective == pytest.approx(theta[0] + theta[2])
+    assert skipping.dual_objective <= theta[0] + theta[1] + 1e-12
+    assert not skipping.is_optimal(1e-3)
+
+
+@given(seed=st.integers(0, 10_000), m=st.integers(1, 6))
+@settings(max_examples=30)
+def test_the_bound_is_below_and_the_repaired_value_above_the_optimum(seed, m):
+    obj, _ = case(seed=seed % 7)
+    theta, _, _ = dense_solution(obj)
+    rng = np.random.default_rng(seed)
+    certificate = obj.certificate(rng.normal(size=(14, m)))
+    best = theta[:m].sum()
+    assert certificate.dual_objective <= best * (1 + 1e-10)
+    assert certificate.primal_objective >= best * (1 - 1e-10)
+    # Any orthonormal columns and any numbers give a bound.
+    Z, numbers = np.linalg.qr(rng.normal(size=(14, m)))[0], rng.uniform(0, 2 * theta[m], size=m)
+    assert obj.dual_bound(Z, numbers) <= best + 1e-10
+
+
+def test_repair_finds_the_eigenvectors_in_a_span(tol):
+    obj, _ = case()
+    theta, f, alpha = dense_solution(obj)
+    rng = np.random.default_rng(5)
+    spoilt = 1e3 * (alpha[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=3))
+    certificate = obj.certificate(spoilt)
+    assert certificate.primal_residual > 1e3
+    repaired = obj.feasible(alpha[:, :3] @ rng.normal(size=(3, 3)))
+    assert obj.violation(repaired) < 1e-12
+    np.testing.assert_allclose(obj.rayleigh_quotients(repaired), theta[:3], rtol=tol["linalg"])
+    np.testing.assert_allclose(np.abs((obj.K @ repaired).T @ f[:, :3]), np.eye(3), atol=1e-7)
+
+
+def test_repair_survives_a_large_offset():
+    """Centring cancels eight digits; a second pass restores them."""
+    obj, _ = case()
+    alpha = dense_solution(obj)[2]
+    assert obj.violation(obj.feasible(alpha[:, :2] + 1e8)) < 1e-13
+
+
+def test_columns_that_span_too_little_are_refused():
+    obj, _ = case()
+    a, b = np.random.default_rng(6).normal(size=(2, 14))
+    with pytest.raises(ValueError, match="2 columns of K alpha are dependent"):
+        obj.feasible(np.column_stack([a, 3.0 * a]))
+    with pytest.raises(ValueError, match="dependent"):
+        obj.certificate(np.column_stack([a, b, a - 0.7 * b]))
+    with pytest.raises(ValueError, match="proportional to K1"):
+        obj.feasible(np.ones(14))
+
+
+# The coordinates
+
+
+def test_the_coordinates_hold_the_literal_forms():
+    obj, _ = case(n=9)
+    basis = obj.basis
+    assert basis.dimension == 8
+    alpha = basis.coefficients(np.eye(8))
+    f = obj.K @ alpha
+    np.testing.assert_allclose(f.sum(axis=0), 0, atol=1e-13)
+    np.testing.assert_allclose(f.T @ f, basis.mass, atol=1e-12)
+    np.testing.assert_allclose(f.T @ obj.L @ f, basis.roughness, atol=1e-12)
+    np.testing.assert_allclose(alpha.T @ obj.K @ alpha, np.eye(8), atol=1e-12)
+    g = np.random.default_rng(0).normal(size=(9, 2))
+    np.testing.assert_allclose(basis.moments(g), f.T @ g, atol=1e-12)
+
+
+def test_a_centred_kernel_needs_no_reflection():
+    X = np.random.default_rng(0).normal(size=(20, 3)) + 5.0
+    L = case(n=20)[0].L
+    plain = RegularizedClustering(X @ X.T, L, 0.1)
+    centred = RegularizedClustering(KernelCenterer().fit_transform(X @ X.T), L, 0.1)
+    assert (plain.basis.normal is None, centred.basis.normal is None) == (False, True)
+    # A linear kernel of rank three has two directions of mean zero, the centred one three.
+    assert (plain.basis.dimension, centred.basis.dimension) == (2, 3)
+
+
+def test_another_gamma_shares_the_coordinates():
+    obj, _ = case()
+    fresh = RegularizedClustering(obj.K, obj.L, 2.0)
+    obj.with_gamma(2.0)  # before there is anything to share
+    basis = obj.basis
+    other = obj.with_gamma(2.0)
+    assert other.basis is basis
+    assert other.gamma == 2.0
+    np.testing.assert_array_equal(other.forms, fresh.forms)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, np.nan, np.inf])
+def test_gamma_out_of_range(gamma):
+    with pytest.raises(ValueError, match=r"gamma=.* must be a positive number.*1e-6"):
+        RegularizedClustering(np.eye(3), np.eye(3), gamma)
+
+
+@pytest.mark.parametrize(
+    ("K", "L", "match"),
+    [
+        (np.ones((3, 2)), np.eye(3), r"shape \(3, 2\); pass a square"),
+        (np.diag([1.0, np.nan]), np.eye(2), "NaN or infinite"),
+        (np.zeros((2, 2)), np.eye(2), "K is zero"),
+        (np.array([[1.0, 0.5], [0.2, 1.0]]), np.eye(2), "not symmetric"),
+        (np.eye(3), np.eye(4), r"L has the shape \(4, 4\), but K has \(3, 3\)"),
+    ],
+)
+def test_matrices_that_do_not_fit(K, L, match):
+    with pytest.raises(ValueError, match=match):
+        RegularizedClustering(K, L, 1.0)
+
+
+def test_an_indefinite_kernel_is_refused():
+    obj = RegularizedClustering(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2)), 1.0)
+    with pytest.raises(ValueError, match="eigenvalue -1 beside 3: it is no kernel"):
+        _ = obj.basis
+
+
+def test_the_laplacian_may_be_an_operator(tol):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    K, L = sm.kernels.gram(X), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=4), power=2)
+    a = np.random.default_rng(1).normal(size=(30, 2))
+    powered, dense = (RegularizedClustering(K, M, 0.1).certificate(a) for M in (L, L.toarray()))
+    assert powered.primal_objective == pytest.approx(dense.primal_objective, rel=tol["exact"])
+    assert powered.dual_objective == pytest.approx(dense.dual_objective, rel=tol["linalg"])

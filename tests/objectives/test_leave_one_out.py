@@ -1,0 +1,321 @@
+"""Decisions of left-out samples against literal refits, in which the left-out sample stays as an unlabelled one."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import RidgeCV
+from sklearn.metrics import log_loss
+from sklearn.svm import SVC
+
+import specmargin as sm
+from specmargin.labels import Labels
+from specmargin.objectives import LapSVM
+from specmargin.objectives import leave_one_out as loo
+from specmargin.solvers import factorized
+
+intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+GAMMAS = [1e-3, 0.1, 2.0]
+
+
+def several(labels, n_classes, rng):
+    """The same samples with more classes, each labelled at least once."""
+    l = labels.n_labeled
+    codes = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=l - n_classes)])
+    y = np.full(labels.n_samples, -1)
+    y[labels.labeled] = codes
+    return sm.encode_labels(y)
+
+
+def without(labels, positions):
+    """The labels less those at some positions."""
+    kept = np.setdiff1d(np.arange(labels.n_labeled), positions)
+    return Labels(labels.sign[kept], labels.labeled[kept], labels.classes, labels.n_samples)
+
+
+def literal(K, L, labels, folds, gamma_A, ratio, loss="squared", fit_intercept=True):
+    """Refit with n samples, S and its factorisation, per fold and class."""
+    found = []
+    for left_out, test in folds:
+        columns = []
+        for binary in without(labels, left_out).one_vs_rest():
+            obj = LapSVM(K, L, binary, loss=loss, gamma_A=gamma_A, gamma_I=ratio * gamma_A, fit_intercept=fit_intercept)
+            columns.append(factorized(obj).variables["f"][labels.labeled[test]])
+        found.append(columns[0] if labels.is_binary else np.column_stack(columns))
+    return np.concatenate(found)
+
+
+def deformed(K, L, labels, ratio):
+    return LapSVM(K, L, next(iter(labels.one_vs_rest())), loss="squared", gamma_I=ratio).reduction.G
+
+
+def some_folds(l, rng, n_folds=3):
+    order = rng.permutation(l)
+    return [loo.Fold(part, part) for part in np.array_split(order, n_folds)]
+
+
+@intercepts
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("ratio", [0.0, 1.0, 1e3])
+@pytest.mark.parametrize("folds", ["loo", 3])
+def test_least_squares_without_a_label_is_the_literal_refit(manifold_data, rng, fit_intercept, n_classes, ratio, folds):
+    K, L, labels = manifold_data(30, 9)
+    if n_classes > 2:
+        labels = several(labels, n_classes, rng)
+    folds = loo.one_left_out(9) if folds == "loo" else some_folds(9, rng)
+    path = loo.RidgePath(deformed(K, L, labels, ratio), labels.sign, fit_intercept)
+    found = path.held_out(GAMMAS, folds)
+    for gamma_A, decisions in zip(GAMMAS, found, strict=True):
+        expected = literal(K, L, labels, folds, gamma_A, ratio, fit_intercept=fit_intercept)
+        np.testing.assert_allclose(decisions, expected, rtol=0, atol=1e-8)
+
+
+@intercepts
+def test_folds_of_one_are_leave_one_out_and_parts_of_folds_can_be_tested(manifold_data, rng, fit_intercept):
+    K, L, labels = manifold_data(30, 9)
+    path = loo.RidgePath(deformed(K, L, labels, 10.0), labels.sign, fit_intercept)
+    left_out = np.array([1, 4, 6])
+    whole = path.held_out(GAMMAS, [loo.Fold(left_out, left_out)])
+    part = path.held_out(GAMMAS, [loo.Fold(left_out, left_out[[2]]), loo.Fold(np.array([3]), np.array([3]))])
+    np.testing.assert_allclose(part[:, 0], whole[:, 2], atol=1e-13)
+    np.testing.assert_allclose(part[:, 1], path.leave_one_out(GAMMAS)[:, 3], atol=1e-11)
+
+
+@pytest.mark.parametrize(("copies", "parts"), [(3, 1), (1, 2), (3, 2)])
+def test_duplicates_singular_kernels_and_torn_graphs(manifold_data, rng, copies, parts):
+    """Of the labelled samples some are copies of one another, with equal and with opposite labels."""
+    K, L, labels = manifold_data(36, 12, copies=copies, parts=parts)
+    if copies > 1:
+        assert np.linalg.matrix_rank(K, tol=1e-9) <= 12
+        assert len(np.unique(labels.labeled // copies)) < 12
+    for folds in (loo.one_left_out(12), some_folds(12, rng)):
+        path = loo.RidgePath(deformed(K, L, labels, 100.0), labels.sign)
+        expected = [literal(K, L, labels, folds, gamma_A, 100.0) for gamma_A in GAMMAS]
+        np.testing.assert_allclose(path.held_out(GAMMAS, folds), expected, atol=1e-8)
+
+
+def test_without_a_graph_it_is_scikit_learns(rng, tol):
+    X, y = rng.normal(size=(20, 4)), np.where(rng.random(20) > 0.5, 1.0, -1.0)
+    K = X @ X.T
+    for fit_intercept in (True, False):
+        ridge = RidgeCV(alphas=[0.7], fit_intercept=fit_intercept, store_cv_results=True).fit(X, y)
+        decisions = loo.RidgePath(K, y, fit_intercept).leave_one_out([0.7])[0]
+        np.testing.assert_allclose((y - decisions) ** 2, ridge.cv_results_[:, 0], rtol=1e-8)
+    rest = np.arange(1, 20)
+    kernel = KernelRidge(alpha=0.7, kernel="precomputed").fit(K[np.ix_(rest, rest)], y[rest])
+    assert decisions[0] == pytest.approx(kernel.predict(K[[0]][:, rest])[0], rel=tol["linalg"])
+
+
+@intercepts
+def test_the_full_solution_and_its_unit(manifold_data, rng, fit_intercept, tol):
+    K, L, labels = manifold_data(30, 9)
+    for sign in (labels.sign, several(labels, 3, rng).sign):
+        G = deformed(K, L, labels, 50.0)
+        path = loo.RidgePath(G, sign, fit_intercept)
+        v, b = path.solution(0.2)
+        one = np.ones(9)
+        A = np.block([[G + 0.2 * np.eye(9), one[:, None]], [one[None], np.zeros((1, 1))]])
+        if fit_intercept:
+            expected = np.linalg.solve(A, np.concatenate([sign, np.zeros((1, *sign.shape[1:]))]))
+        else:
+            expected = np.concatenate([np.linalg.solve(A[:9, :9], sign), np.zeros((1, *sign.shape[1:]))])
+        np.testing.assert_allclose(v, expected[:9], atol=tol["linalg"])
+        np.testing.assert_allclose(b, expected[9], atol=tol["linalg"])
+        H = np.eye(9) - fit_intercept * np.ones((9, 9)) / 9
+        assert path.unit == pytest.approx(np.trace(H @ G @ H) / 9)
+
+
+@intercepts
+def test_gcv_is_the_textbook_formula(manifold_data, rng, fit_intercept):
+    K, L, labels = manifold_data(30, 9)
+    labels = several(labels, 3, rng)
+    G = deformed(K, L, labels, 50.0)
+    # The hat matrix, column by column: decisions of unit targets.
+    smoother = np.column_stack(
+        [G @ v + b for v, b in (loo.RidgePath(G, e, fit_intercept).solution(0.3) for e in np.eye(9))]
+    )
+    residual = labels.sign - smoother @ labels.sign
+    expected = (residual**2).mean() / (1 - np.trace(smoother) / 9) ** 2
+    assert loo.RidgePath(G, labels.sign, fit_intercept).gcv([0.3])[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_two_labels_and_classes_of_one(manifold_data, tol):
+    """One label left is repeated everywhere; a class without any is refused everywhere."""
+    K, L, labels = manifold_data(30, 2)
+    G = deformed(K, L, labels, 10.0)
+    np.testing.assert_allclose(
+        loo.RidgePath(G, labels.sign).leave_one_out(GAMMAS), [-labels.sign] * 3, atol=tol["exact"]
+    )
+    assert not loo.counted(labels.sign, loo.one_left_out(2)).any()
+    y = np.full(30, -1)
+    y[:6] = 0, 0, 1, 1, 1, 2
+    labels = sm.encode_labels(y)
+    G = deformed(K, L, labels, 10.0)
+    found = loo.RidgePath(G, labels.sign).leave_one_out(GAMMAS)
+    np.testing.assert_allclose(found[:, 5, 2], -1.0, atol=1e-9)
+    assert loo.counted(labels.sign, loo.one_left_out(6)).tolist() == [True] * 5 + [False]
+    # Class 1 in one fold: its samples do not count; with class 0 and 2 alone there, neither do those of class 1.
+    folds = [loo.Fold(np.array(part), np.array(part)) for part in ([2, 3, 4], [0, 1, 5])]
+    assert not loo.counted(labels.sign, folds).any()
+
+
+# Hinges
+
+
+def solve_with(loss, fit_intercept=True, calls=None):
+    def solve(G, sign):
+        if calls is not None:
+            calls.append(len(sign))
+        labels = Labels(sign, np.arange(len(sign)), np.array([0, 1]), len(sign))
+        found = factorized(LapSVM(G, None, labels, loss=loss, fit_intercept=fit_intercept))
+        return found.variables["v"], float(found.variables["b"])
+
+    return solve
+
+
+@intercepts
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("ratio", [0.0, 30.0])
+@pytest.mark.parametrize("folds", ["loo", 3])
+def test_hinges_without_a_label_are_the_literal_refit(manifold_data, rng, fit_intercept, loss, ratio, folds):
+    K, L, labels = manifold_data(40, 14, seed=3)
+    l = labels.n_labeled
+    folds = loo.one_left_out(l) if folds == "loo" else some_folds(l, rng)
+    G = deformed(K, L, labels, ratio)
+    for gamma_A in GAMMAS:
+        solve = solve_with(loss, fit_intercept)
+        expected = literal(K, L, labels, folds, gamma_A, ratio, loss, fit_intercept)
+        found = loo.refitted(G / gamma_A, labels.sign, folds, solve)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+        nearby = partial(loo.solution_near, loss=loss, fit_intercept=fit_intercept)
+        found = loo.refitted(G / gamma_A, labels.sign, folds, solve, nearby=nearby)
+        np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+@intercepts
+@pytest.mark.parametrize("width", [0.1, 1.0])
+def test_the_squared_hinges_formula_is_refitting(manifold_data, rng, fit_intercept, width):
+    """In all kinds of active sets, and asking for a few refits only."""
+    asked = refits = 0
+    for seed in range(6):
+        K, L, labels = manifold_data(40, 16, seed=seed)
+        G = deformed(width * K, L, labels, 5.0)
+        for gamma_A in GAMMAS:
+            calls = []
+            solve = solve_with("squared_hinge", fit_intercept, calls)
+            found = loo.squared_hinge_leave_one_out(G / gamma_A, labels.sign, solve, fit_intercept=fit_intercept)
+            asked += len(calls)
+            calls.clear()
+            expected = loo.refitted(G / gamma_A, labels.sign, loo.one_left_out(16), solve)
+            refits += len(calls)
+            np.testing.assert_allclose(found, expected, atol=1e-8)
+    assert asked < 0.6 * refits
+
+
+def test_samples_that_are_no_support_vectors_are_not_refitted(rng):
+    X = np.concatenate([rng.normal(size=(20, 2)) - 3, rng.normal(size=(20, 2)) + 3])
+    y = np.repeat([-1.0, 1.0], 20)
+    calls = []
+    found = loo.refitted(X @ X.T / 0.5, y, loo.one_left_out(40), solve_with("hinge", calls=calls))
+    assert len(calls) < 12
+    for i in range(40):
+        kept = np.arange(40) != i
+        svc = SVC(C=1.0, kernel="linear", tol=1e-10).fit(X[kept], y[kept])
+        assert found[i] == pytest.approx(svc.decision_function(X[[i]])[0], abs=1e-4)
+
+
+@intercepts
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_solution_nearby_is_the_optimum_and_seldom_missed(manifold_data, rng, fit_intercept, loss):
+    """From the solution with one sample more, over gammas and scales; from far away it may decline, but not err."""
+    solve = solve_with(loss, fit_intercept)
+    near, far = [], []
+    for seed in range(3):
+        K, L, labels = manifold_data(40, 16, seed=seed)
+        y = labels.sign
+        for gamma_A in (1e-5, *GAMMAS):
+            G = deformed(K, L, labels, 5.0) / gamma_A
+            v, b = solve(G, y)
+            for i in np.flatnonzero(v)[:5]:
+                kept = np.arange(16) != i
+                part = G[np.ix_(kept, kept)]
+                expected = np.append(*solve(part, y[kept]))
+                for start, told in ((v[kept], near), (rng.normal(size=15), far)):
+                    found = loo.solution_near(part, y[kept], start, b, loss=loss, fit_intercept=fit_intercept)
+                    told.append(found is not None)
+                    if found is not None:
+                        f, g = part @ found[0] + found[1], part @ expected[:15] + expected[15]
+                        np.testing.assert_allclose(f, g, atol=1e-8)
+    # Newton's method for the squared hinge cycles where one class is left among the active samples.
+    assert np.mean(near) > (0.95 if loss == "hinge" else 0.8)
+    assert np.mean(far) > 0.3
+
+
+def test_the_solution_nearby_is_not_claimed_where_it_cannot_be_known():
+    """A kernel of zeros, a singular one of copies with opposite labels, and an intercept that is an interval."""
+    near = partial(loo.solution_near, loss="hinge")
+    y = np.array([1.0, -1.0, 1.0, -1.0])
+    assert near(np.zeros((4, 4)), y, np.zeros(4), 0.0) is None
+    copies = np.kron(np.eye(2), np.ones((2, 2))) / 0.01
+    assert near(copies, y, 0.01 * y, 0.0) is None
+    assert near(1e-3 * np.eye(4), y, y / 2, 0.0) is None
+
+
+# Criteria
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_nll_is_scikit_learns_log_loss_at_the_best_temperature(rng, n_classes):
+    own = rng.integers(n_classes, size=30)
+    for shift in (0.0, 1.0):
+        f = rng.normal(size=(30, n_classes)) + shift * np.eye(n_classes)[own]
+        sign = np.where(np.eye(n_classes)[own] > 0, 1.0, -1.0)
+
+        def loss(log_T, f=f):
+            e = np.exp(np.exp(log_T) * f)
+            return log_loss(own, e / e.sum(axis=1, keepdims=True), labels=np.arange(n_classes))
+
+        expected = min(minimize_scalar(loss, bounds=(-8, 5), method="bounded").fun, np.log(n_classes))
+        if n_classes == 2:
+            f, sign = (f[:, 1] - f[:, 0]) / 2, sign[:, 1]
+        assert loo.nll(f, sign) == pytest.approx(expected, abs=1e-6)
+        # Settings stand in front; the scale does not matter.
+        both = loo.nll(np.stack([f, 1e3 * f, -f]), sign)
+        np.testing.assert_allclose(both[:2], expected, atol=1e-6)
+        assert both[2] == pytest.approx(np.log(n_classes), abs=0.05)
+
+
+def test_square_and_errors_are_the_literal_means(rng):
+    f, sign = rng.normal(size=(3, 12)), np.where(rng.random(12) > 0.5, 1.0, -1.0)
+    np.testing.assert_allclose(loo.squared_error(f, sign), [((g - sign) ** 2).mean() for g in f])
+    np.testing.assert_allclose(loo.zero_one(f, sign), [(np.sign(g) != sign).mean() for g in f])
+    own = rng.integers(3, size=12)
+    f, sign = rng.normal(size=(2, 12, 3)), np.where(np.eye(3)[own] > 0, 1.0, -1.0)
+    np.testing.assert_allclose(loo.squared_error(f, sign), [((g - sign) ** 2).mean() for g in f])
+    np.testing.assert_allclose(loo.zero_one(f, sign), [(g.argmax(axis=1) != own).mean() for g in f])
+
+
+def test_constant_decisions_have_the_loss_of_a_guess():
+    sign = np.array([1.0, -1.0, 1.0])
+    with np.errstate(all="raise"):
+        assert loo.nll(np.zeros(3), sign) == pytest.approx(np.log(2))
+
+
+def test_bad_input_is_named(rng):
+    G, sign = np.eye(3), np.array([1.0, -1.0, 1.0])
+    with pytest.raises(ValueError, match=r"G has the shape \(2, 2\)"):
+        loo.RidgePath(np.eye(2), sign)
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        loo.RidgePath(np.full((3, 3), np.nan), sign)
+    with pytest.raises(ValueError, match="fewer than 2 labelled"):
+        loo.RidgePath(np.eye(1), sign[:1])
+    for bad in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"gamma_A=.* must be a positive number"):
+            loo.RidgePath(G, sign).leave_one_out([bad])
+    everything = [loo.Fold(np.arange(3), np.arange(3))]
+    with pytest.raises(ValueError, match="leaves out all 3"):
+        loo.RidgePath(G, sign).held_out([1.0], everything)
+    with pytest.raises(ValueError, match="leaves out all 3"):
+        loo.refitted(G, sign, everything, solve_with("hinge"))
