@@ -79,10 +79,12 @@ class LapSVM(SemiSupervisedClassifier):
     n_functions : int, optional
         Size of the smaller spans; default 2000 landmarks, 200 eigenvectors.
     solver : str or sequence of str, default "auto"
-        "auto" and "factorized": one factorisation, exact (`specmargin.solvers.factorized`). "dual": the dual QP
-        through CVXPY by Clarabel, then ECOS. Any installed CVXPY solver, or an order of them, for the same QP.
+        "auto" and "factorized": one factorisation, exact (`specmargin.solvers.factorized`). "newton" and "pcg": in the
+        primal, for a loss with a slope (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once).
+        "dual": the dual QP through CVXPY by Clarabel, then ECOS. Any installed CVXPY solver, or an order of them, for
+        the same QP.
     solver_params : dict, optional
-        Passed on to the solver.
+        Passed on to the solver, e.g. ``{"stopping": "safe"}`` for "pcg".
     tol : float, default 1e-6
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
     random_state : int, Generator or None, default 0
@@ -171,7 +173,7 @@ class LapSVM(SemiSupervisedClassifier):
         L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
         self._span = self._functions(X, labels, L)
         base = self._objective(self._span.kernel, next(iter(labels.one_vs_rest())), L)
-        results = [self._solve(objective) for objective in base.one_vs_rest(labels)]
+        results = self._solved(base, labels)
         self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([self._span.coefficients(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
@@ -233,14 +235,21 @@ class LapSVM(SemiSupervisedClassifier):
             K, L, labels, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
         )
 
-    def _solve(self, objective: objectives.LapSVM) -> SolveResult:
+    def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
+        """Return the answers of all classes."""
         params = dict(self.solver_params or {})
+        if self.solver == "pcg":
+            return solvers.pcg_one_vs_rest(base, labels, **{"gap_tol": self.tol, **params})
+        if self.solver == "newton":
+            binary = labels.one_vs_rest()
+            return [solvers.newton(replace(base, labels=one), **{"tol": self.tol, **params}) for one in binary]
         if self.solver in ("auto", "factorized"):
-            return solvers.factorized(objective, tol=self.tol, **params)
+            return [solvers.factorized(one, **{"tol": self.tol, **params}) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 
         order = problems.default_solvers() if self.solver == "dual" else self.solver
-        return problems.solve(problems.lapsvm_dual(objective), order, tol=self.tol, check=True, **params)
+        built = [problems.lapsvm_dual(one) for one in base.one_vs_rest(labels)]
+        return [problems.solve(one, order, tol=self.tol, check=True, **params) for one in built]
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._span.values(X, self.dual_coef_) + self.intercept_

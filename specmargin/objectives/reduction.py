@@ -27,6 +27,7 @@ __all__ = ["Reduction", "reduce"]
 
 _MOST_REFINEMENTS = 30
 _CONTRACTION = 0.5  # of a refinement that gets anywhere
+_COARSE = 1e-8  # relative size of the last correction that speaks of failure; roundings of the residual end below
 _COLUMNS = 256  # of a factor that the graph multiplies at once
 
 DAMPING = 0.01
@@ -195,7 +196,7 @@ def _refined(
         if size < 1e-15:
             return x
         last = size
-    if last > 1e-12:
+    if last > _COARSE:
         raise SolverError(
             f"float32 is too coarse for this problem: iterative refinement ends at a relative error of {last:.0e}. "
             "Factorise in float64, or take gammas whose ratio is less extreme."

@@ -118,6 +118,8 @@ def test_constant_decisions_are_no_division_by_zero():
     labels = sm.encode_labels([0, 1, -1])
     with np.errstate(all="raise"):
         np.testing.assert_array_equal(balanced(np.full(3, 0.3), labels, "zscore"), np.zeros(3))
+        rounded = 0.3 * (1.0 + 1e-14 * np.arange(3))
+        np.testing.assert_allclose(balanced(rounded, labels, "zscore"), np.zeros(3), atol=1e-13)
         assert np.isfinite(balanced(np.full(3, -5.0), labels, "mass")).all()
 
 

@@ -56,7 +56,7 @@ def literal_nll(scores, own, n_classes):
 def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     X, _, y = blobs if several else moons
     marker = "?" if several else -1
-    words = {**GRID, "gammas": [2.0], "powers": [2]}
+    words = {**GRID, "gammas": [2.0], "n_neighbors": [5], "powers": [3, 1]}
     cv = LapRLSCV(**words, class_balance=balance, unlabeled=marker).fit(X, y)
     labels = sm.encode_labels(y, marker)
     own = labels.sign.argmax(axis=1) if several else (labels.sign > 0).astype(int)
@@ -113,19 +113,21 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_support_vector_machine_is_refitted_without_the_sample(blobs, loss):
     X, _, y = blobs
-    cv = LapSVMCV(**SMALL, gamma_As=[0.01, 0.5], loss=loss, class_balance=None, unlabeled="?").fit(X, y)
+    cv = LapSVMCV(**SMALL, gamma_As=[0.01, 0.5], loss=loss, class_balance="zscore", unlabeled="?").fit(X, y)
     labels = sm.encode_labels(y, "?")
     for at, gamma_A in enumerate((0.01, 0.5)):
         params = {"gamma": 2.0, "n_neighbors": 6, "gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
-        raw, _ = left_out_scores(
+        raw, scores = left_out_scores(
             lambda: sm.LapSVM(**params, loss=loss, unlabeled="?"),  # noqa: B023
             X,
             y,
             "?",
             [np.array([i]) for i in range(9)],
-            None,
+            "zscore",
         )
         assert cv.cv_results_["sq"][at] == pytest.approx(((raw - labels.sign) ** 2).mean(), rel=1e-6)
+        expected = literal_nll(scores, labels.sign.argmax(axis=1), 3)
+        assert cv.cv_results_["nll"][at] == pytest.approx(expected, abs=2e-3)
     assert cv.result_[0].problem == "LapSVM"
     assert all(result.certificate.is_optimal(1e-6) for result in cv.result_)
 

@@ -111,3 +111,23 @@ def test_bad_input_is_named(moons):
         sm.LapSVM(class_balance="even").fit(X, y)
     with pytest.raises(ValueError, match="n_functions=0 must be at least 1"):
         sm.LapSVM(span="landmarks", n_functions=0).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["newton", "pcg"])
+def test_solvers_in_the_primal_end_at_the_same_machine(moons, blobs, solver):
+    for (X, y), marker in (((moons[0], moons[2]), -1), ((blobs[0], blobs[2]), "?")):
+        words = {"gamma": 1.0, "gamma_A": 0.1, "loss": "squared_hinge", "unlabeled": marker}
+        exact = sm.LapSVM(**words).fit(X, y)
+        clf = sm.LapSVM(**words, solver=solver).fit(X, y)
+        np.testing.assert_allclose(clf.decision_function(X), exact.decision_function(X), atol=1e-4)
+        results = clf.result_ if isinstance(clf.result_, tuple) else (clf.result_,)
+        assert all(result.certificate.is_optimal(1e-6) and result.solver.startswith(solver) for result in results)
+
+
+def test_an_early_stop_is_asked_for_by_its_name(moons):
+    X, _, y = moons
+    words = {"gamma": 1.0, "gamma_A": 1e-4, "loss": "squared_hinge", "solver": "pcg"}
+    clf = sm.LapSVM(**words, solver_params={"stopping": "safe"}).fit(X, y)
+    assert clf.result_.status is sm.Status.EARLY_STOPPED
+    with pytest.raises(ValueError, match="factorized solves the hinge"):
+        sm.LapSVM(solver="pcg").fit(X, y)

@@ -15,6 +15,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.losses import Hinge
 from specmargin.objectives import LapSVM
+from specmargin.objectives.reduction import _refined
 from specmargin.results import Status
 from specmargin.solvers import factorized
 
@@ -334,9 +335,18 @@ def test_single_precision_is_refined_to_double(loss, copies):
     np.testing.assert_allclose(given.G, straight.G, rtol=1e-9, atol=1e-9 * straight.G.max())
 
 
-def test_single_precision_that_does_not_suffice_is_an_error():
+@pytest.mark.parametrize("gamma_A", [1e-6, 1e-9])
+def test_single_precision_survives_extreme_ratios(gamma_A):
+    exact = factorized(objective(data(90, 10), "hinge", gamma_A, 1.0))
+    refined = factorized(objective(data(90, 10), "hinge", gamma_A, 1.0), dtype=np.float32)
+    value = exact.certificate.primal_objective
+    assert refined.certificate.primal_objective == pytest.approx(value, rel=1e-8)
+
+
+def test_a_refinement_that_gets_nowhere_is_an_error():
+    """Corrections of a tenth of the error each, by a factorisation that is mostly wrong."""
     with pytest.raises(sm.exceptions.SolverError, match="float32 is too coarse"):
-        objective(data(90, 10), "hinge", 1e-9, 1.0).reduced(np.float32)
+        _refined(np.zeros(3) + 1e-3, lambda r: 0.1 * r, lambda x: np.ones(3) - x)
 
 
 @losses
