@@ -16,9 +16,7 @@ the eigenvectors of G). Leaving out the samples F gives them the decisions
 exact: it is the residual that makes the multipliers v_F zero, as if F had no labels. One eigendecomposition serves
 all gamma_A and all classes.
 
-**Other losses** (`refitted`) are solved again without the rows and columns of F, but a sample that is no support
-vector changes nothing when it leaves. For the squared hinge `squared_hinge_leave_one_out` first tries the formula above
-on the active set, which is the answer if the active set stays.
+**Other losses** are solved again without the rows and columns of F: `specmargin.objectives.refitting`.
 
 The criteria `nll`, `squared_error`, `zero_one` and `RidgePath.gcv` make numbers of the decisions. A criterion that was
 minimised over settings is no estimate of the error of the setting found.
@@ -26,10 +24,10 @@ minimised over settings is no estimate of the error of the setting found.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
@@ -39,27 +37,14 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "Fold",
-    "Nearby",
     "RidgePath",
-    "Solve",
     "counted",
     "nll",
     "one_left_out",
-    "refitted",
-    "solution_near",
     "squared_error",
-    "squared_hinge_leave_one_out",
     "zero_one",
 ]
 
-Solve: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, float]]
-"""From (G, sign) of a training part to its (v, b), f = G v + b."""
-
-Nearby: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], "tuple[FloatArray, float] | None"]
-"""From (G, sign, v, b), a start, to the (v, b) of (G, sign), or None."""
-
-_MOST_GUESSES = 15
-_PULL = 0.1  # c of `solution_near` over the mean eigenvalue of G; 0.01 to 1 are as good, 100 fails
 _LOG_SCALES = (-7.0, 7.0)
 _HALVINGS = 30
 
@@ -229,7 +214,7 @@ class RidgePath:
             v = B @ (target.T / (w + gamma_A)).T
             parts = []
             for left_out, test in folds:
-                _check_fold(left_out, l)
+                check_fold(left_out, l)
                 # M_FF = R'R without squaring the condition number.
                 R = sla.qr(half[left_out].T, mode="r", check_finite=False)[0][: len(left_out)]
                 residual = sla.solve_triangular(R, v[left_out], trans="T", check_finite=False)
@@ -254,166 +239,6 @@ class RidgePath:
             classes = 1 if v.ndim == 1 else v.shape[1]
             found.append((v**2).sum() / (classes * len(B)) / (weights.sum() / len(B)) ** 2)
         return np.array(found)
-
-
-def refitted(
-    G: FloatArray,
-    sign: FloatArray,
-    folds: Sequence[Fold],
-    solve: Solve,
-    *,
-    full: tuple[FloatArray, float] | None = None,
-    nearby: Nearby | None = None,
-) -> FloatArray:
-    """Return the decisions at the tested samples of one binary problem, by solving it without the samples left out.
-
-    Parameters
-    ----------
-    G : ndarray of shape (l, l)
-        Deformed kernel of the problem: the penalty is v'G v.
-    sign : ndarray of shape (l,)
-        In {-1, +1}.
-    folds : sequence of Fold
-        At least one label stays in each.
-    solve : callable
-        From (G, sign) of the training part to (v, b).
-    full : tuple of (v, b), optional
-        What `solve` says of all samples, where that is known.
-    nearby : callable, optional
-        Asked first: from (G, sign, v, b), where (v, b) solves the problem with the samples left out, to the solution
-        without them, or None where it cannot tell (`solution_near`).
-
-    Returns
-    -------
-    ndarray of shape (m,)
-        Fold by fold.
-    """
-    v, b = solve(G, sign) if full is None else full
-    f, found = G @ v + b, []
-    for left_out, test in folds:
-        _check_fold(left_out, len(G))
-        # Without a multiplier to lose, the optimum stays what it was.
-        if v[left_out].any():
-            kept = np.delete(np.arange(len(G)), left_out)
-            part, signs = G[np.ix_(kept, kept)], sign[kept]
-            near = None if nearby is None else nearby(part, signs, v[kept], b)
-            v_kept, b_kept = solve(part, signs) if near is None else near
-            found.append(G[np.ix_(test, kept)] @ v_kept + b_kept)
-        else:
-            found.append(f[test])
-    return np.concatenate(found)
-
-
-def solution_near(
-    G: FloatArray, sign: FloatArray, v: FloatArray, b: float, *, loss: str, fit_intercept: bool = True
-) -> tuple[FloatArray, float] | None:
-    """Return the solution for a hinge from a point close to it, exactly, or None where this ends nowhere.
-
-    The optimum of the hinge is beta = clip(beta + c (1 - y f), 0, 1), beta = 2 y v, for any c > 0; that of the squared
-    hinge v = y max(0, 1 - y f). Newton's method on these equations guesses who is at which bound and solves for
-    the others; a guess that is confirmed is the optimum. Two or three guesses do when a sample was left out.
-
-    Parameters
-    ----------
-    G, sign : ndarray of shape (l, l) and (l,)
-        The problem: sum_i max(0, 1 - y_i f_i) + v'G v, f = G v + b, or half of the same with squares.
-    v, b : ndarray of shape (l,), float
-        The start; it need not be feasible.
-    loss : {"hinge", "squared_hinge"}
-        Which.
-    fit_intercept : bool, default True
-        Whether f has an unpenalised intercept.
-
-    Returns
-    -------
-    v, b : ndarray of shape (l,), float
-        Or None.
-    """
-    l, ridge = len(sign), float(loss == "squared_hinge")
-    size = float(np.trace(G) - fit_intercept * G.sum() / l) / l
-    if not size > 0:
-        return None
-    last: tuple[BoolArray, BoolArray] = np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
-    for _ in range(_MOST_GUESSES):
-        beta, miss = 2.0 * sign * v, 1.0 - sign * (G @ v + b)
-        if ridge:
-            at_zero, at_one = miss <= 0, np.zeros(l, dtype=bool)
-        else:
-            at_zero = beta < -_PULL / size * miss
-            at_one = (1.0 - beta < _PULL / size * miss) & ~at_zero
-        free = np.flatnonzero(~at_zero & ~at_one)
-        if np.array_equal(at_zero, last[0]) and np.array_equal(at_one, last[1]):
-            off = np.abs(miss - ridge * sign * v)[free].max(initial=0.0)
-            # Without a multiplier inside its bounds the intercept is an interval, from which `solve` is to pick.
-            inside = ridge or not fit_intercept or ((beta > 1e-9) & (beta < 1.0 - 1e-9)).any()
-            return (v, b) if inside and max(off, fit_intercept * abs(v.sum())) <= 1e-10 else None
-        last, k = (at_zero, at_one), len(free)
-        if k == 0 and fit_intercept:
-            return None
-        v = np.where(at_one, sign / 2.0, 0.0)
-        A = np.ones((k + 1, k + 1))
-        A[:k, :k] = G[np.ix_(free, free)]
-        A[np.arange(k), np.arange(k)] += ridge
-        A[k, k] = 0.0
-        rhs = np.append((sign - G @ v)[free], -v.sum())
-        try:
-            found = np.linalg.solve(A, rhs) if fit_intercept else np.linalg.solve(A[:k, :k], rhs[:k])
-        except np.linalg.LinAlgError:
-            return None
-        v[free], b = found[:k], float(found[k]) if fit_intercept else 0.0
-    return None
-
-
-def squared_hinge_leave_one_out(
-    G: FloatArray,
-    sign: FloatArray,
-    solve: Solve,
-    *,
-    fit_intercept: bool = True,
-    full: tuple[FloatArray, float] | None = None,
-    nearby: Nearby | None = None,
-) -> FloatArray:
-    """Return the leave-one-out decisions of the squared hinge, solving again only where the active set changes.
-
-    Within the active set E = {y f < 1} the loss is a square, and the formula of least squares says what leaving out i
-    makes of v and b. If the others stay on their sides of the margin, that is the optimum; elsewhere `solve` is asked.
-
-    Parameters
-    ----------
-    G, sign, solve, full, nearby
-        As for `refitted`.
-    fit_intercept : bool, default True
-        Whether f has an unpenalised intercept.
-
-    Returns
-    -------
-    ndarray of shape (l,)
-    """
-    v, b = full = solve(G, sign) if full is None else full
-    f = G @ v + b
-    active = v != 0
-    E = np.flatnonzero(active)
-    if len(E) < 2:
-        return refitted(G, sign, one_left_out(len(G)), solve, full=full, nearby=nearby)
-    A = G[np.ix_(E, E)] + np.eye(len(E))
-    M = sla.cho_solve(sla.cho_factor(A), np.eye(len(E)))
-    if fit_intercept:
-        one = M.sum(axis=1)
-        M -= np.outer(one, one) / one.sum()
-    residual = v[E] / np.diag(M)
-    # Column i: what v gains when sample E[i] is left out, and every decision.
-    gain = -M * residual
-    by_i = f[:, None] + G[:, E] @ gain
-    if fit_intercept:
-        by_i -= (A @ gain + np.diag(residual)).mean(axis=0)
-    same = (sign[:, None] * by_i < 1) == active[:, None]
-    same[E, np.arange(len(E))] = True
-    stays = same.all(axis=0) & np.isfinite(by_i).all(axis=0)
-    f[E] = by_i[E, np.arange(len(E))]
-    changed = E[~stays]
-    if len(changed):
-        f[changed] = refitted(G, sign, [Fold(at, at) for at in changed[:, None]], solve, full=full, nearby=nearby)
-    return f
 
 
 def _own(sign: FloatArray) -> IntArray:
@@ -491,6 +316,7 @@ def _check(gamma_A: float) -> None:
         raise ValueError(f"gamma_A={gamma_A!r} must be a positive number: without the ambient norm v is not unique.")
 
 
-def _check_fold(left_out: IntArray, l: int) -> None:
+def check_fold(left_out: IntArray, l: int) -> None:
+    """Raise where nothing is left to train on."""
     if len(left_out) >= l:
         raise ValueError(f"a fold leaves out all {l} labelled samples; leave at least one to train on.")

@@ -14,6 +14,7 @@ import specmargin as sm
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
 from specmargin.solvers import factorized
 
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
@@ -187,10 +188,10 @@ def test_hinges_without_a_label_are_the_literal_refit(manifold_data, rng, fit_in
     for gamma_A in GAMMAS:
         solve = solve_with(loss, fit_intercept)
         expected = literal(K, L, labels, folds, gamma_A, ratio, loss, fit_intercept)
-        found = loo.refitted(G / gamma_A, labels.sign, folds, solve)
+        found = refitted(G / gamma_A, labels.sign, folds, solve)
         np.testing.assert_allclose(found, expected, atol=1e-8)
-        nearby = partial(loo.solution_near, loss=loss, fit_intercept=fit_intercept)
-        found = loo.refitted(G / gamma_A, labels.sign, folds, solve, nearby=nearby)
+        nearby = partial(solution_near, loss=loss, fit_intercept=fit_intercept)
+        found = refitted(G / gamma_A, labels.sign, folds, solve, nearby=nearby)
         np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
@@ -205,10 +206,10 @@ def test_the_squared_hinges_formula_is_refitting(manifold_data, rng, fit_interce
         for gamma_A in GAMMAS:
             calls = []
             solve = solve_with("squared_hinge", fit_intercept, calls)
-            found = loo.squared_hinge_leave_one_out(G / gamma_A, labels.sign, solve, fit_intercept=fit_intercept)
+            found = squared_hinge_leave_one_out(G / gamma_A, labels.sign, solve, fit_intercept=fit_intercept)
             asked += len(calls)
             calls.clear()
-            expected = loo.refitted(G / gamma_A, labels.sign, loo.one_left_out(16), solve)
+            expected = refitted(G / gamma_A, labels.sign, loo.one_left_out(16), solve)
             refits += len(calls)
             np.testing.assert_allclose(found, expected, atol=1e-8)
     assert asked < 0.6 * refits
@@ -218,7 +219,7 @@ def test_samples_that_are_no_support_vectors_are_not_refitted(rng):
     X = np.concatenate([rng.normal(size=(20, 2)) - 3, rng.normal(size=(20, 2)) + 3])
     y = np.repeat([-1.0, 1.0], 20)
     calls = []
-    found = loo.refitted(X @ X.T / 0.5, y, loo.one_left_out(40), solve_with("hinge", calls=calls))
+    found = refitted(X @ X.T / 0.5, y, loo.one_left_out(40), solve_with("hinge", calls=calls))
     assert len(calls) < 12
     for i in range(40):
         kept = np.arange(40) != i
@@ -243,7 +244,7 @@ def test_the_solution_nearby_is_the_optimum_and_seldom_missed(manifold_data, rng
                 part = G[np.ix_(kept, kept)]
                 expected = np.append(*solve(part, y[kept]))
                 for start, told in ((v[kept], near), (rng.normal(size=15), far)):
-                    found = loo.solution_near(part, y[kept], start, b, loss=loss, fit_intercept=fit_intercept)
+                    found = solution_near(part, y[kept], start, b, loss=loss, fit_intercept=fit_intercept)
                     told.append(found is not None)
                     if found is not None:
                         f, g = part @ found[0] + found[1], part @ expected[:15] + expected[15]
@@ -255,7 +256,7 @@ def test_the_solution_nearby_is_the_optimum_and_seldom_missed(manifold_data, rng
 
 def test_the_solution_nearby_is_not_claimed_where_it_cannot_be_known():
     """A kernel of zeros, a singular one of copies with opposite labels, and an intercept that is an interval."""
-    near = partial(loo.solution_near, loss="hinge")
+    near = partial(solution_near, loss="hinge")
     y = np.array([1.0, -1.0, 1.0, -1.0])
     assert near(np.zeros((4, 4)), y, np.zeros(4), 0.0) is None
     copies = np.kron(np.eye(2), np.ones((2, 2))) / 0.01
@@ -318,4 +319,4 @@ def test_bad_input_is_named(rng):
     with pytest.raises(ValueError, match="leaves out all 3"):
         loo.RidgePath(G, sign).held_out([1.0], everything)
     with pytest.raises(ValueError, match="leaves out all 3"):
-        loo.refitted(G, sign, everything, solve_with("hinge"))
+        refitted(G, sign, everything, solve_with("hinge"))
