@@ -22,11 +22,11 @@ _COLUMNS = 3
 
 
 def kernel_product(K: Any, D: FloatArray) -> FloatArray:
-    """Return K D in K's precision, column by column where that is faster."""
+    """Return K D, multiplied in K's precision; a few columns of a stored K one by one, where that is faster."""
     D = D.astype(getattr(K, "dtype", D.dtype), copy=False)
-    if D.shape[1] < _COLUMNS:
+    if D.shape[1] == 1 or (isinstance(K, np.ndarray) and D.shape[1] < _COLUMNS):
         return np.column_stack([K @ D[:, j] for j in range(D.shape[1])]).astype(np.float64, copy=False)
-    return (K @ D).astype(np.float64, copy=False)
+    return np.asarray(K @ D, dtype=np.float64)
 
 
 def _dots(A: FloatArray, B: FloatArray) -> FloatArray:

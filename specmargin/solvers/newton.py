@@ -80,7 +80,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     y, labeled = obj.labels.sign, obj.labels.labeled
     S = _system(obj)
     history = History()
-    alpha, b, Kalpha = np.zeros(len(S)), 0.0, np.zeros(len(S))
+    alpha, b, Kalpha, step = np.zeros(len(S)), 0.0, np.zeros(len(S)), 1.0
     active: BoolArray = np.ones(len(y), dtype=bool)
     objective = obj.value(alpha, b)
     settled = False
@@ -99,7 +99,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         used = int(active.sum())
         active = y * (Kalpha[labeled] + b) < 1
         t = y * (Kalpha[labeled] + b)
-        objective = obj.scale * float(obj._loss.value(t).sum() + Kalpha @ obj.apply_S(alpha))
+        objective = obj.scale * float(obj._loss.value(t).sum() + Kalpha @ obj.apply_S(alpha, Kalpha))
         history.record(objective=objective, active=used, step=step)
         # A sample on its margin may change sides by rounding for ever; the objective then falls no more.
         settled = settled or not objective < last * (1.0 - 1e-15)
@@ -113,7 +113,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         seconds=time.perf_counter() - start,
         tol=tol,
         stopped=None if settled else Status.MAX_ITER,
-        Kalpha=Kalpha if settled else None,
+        Kalpha=Kalpha if step == 1.0 else None,
         message="the active set settled" if settled else "the active set still changes",
     )
 
@@ -154,8 +154,9 @@ def _minimum_on(obj: LapSVM, S: FloatArray, active: BoolArray, b: float) -> tupl
 
 def _residual(obj: LapSVM, rows: IntArray, y: FloatArray, alpha: FloatArray, b: float) -> FloatArray:
     """Return right side minus left side of the system."""
-    miss = y - (obj.K @ alpha)[rows] - b
-    residual = -obj.apply_S(alpha)
+    Kalpha = obj.K @ alpha
+    miss = y - Kalpha[rows] - b
+    residual = -obj.apply_S(alpha, Kalpha)
     residual[rows] += miss
     return np.append(miss.mean(), residual) if obj.fit_intercept else residual
 
@@ -173,7 +174,7 @@ def _safeguarded(
     y, labeled = obj.labels.sign, obj.labels.labeled
     d, Kd, db = target - alpha, Ktarget - Kalpha, target_b - b
     slack, speed = 1.0 - y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
-    Sd = obj.apply_S(d)
+    Sd = obj.apply_S(d, Kd)
     slope = Kalpha @ Sd - (np.maximum(slack, 0.0) * speed).sum()
     steps = exact_step(slack[:, None], speed[:, None], np.array([slope]), np.array([Kd @ Sd]))
     return float(steps[0])

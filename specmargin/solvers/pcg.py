@@ -229,6 +229,8 @@ class _Watch:
     def errors(self, positive: BoolArray, column: int) -> dict[str, float]:
         """Return the shares of wrong decisions of one class, for the groups that have labels."""
         groups = {"unlabeled_error": self.known, "validation_error": self.validation}
+        if not any(map(len, groups.values())):
+            return {}
         wrong = positive != (self.truth[:, column] > 0)
         return {name: float(np.mean(wrong[group])) for name, group in groups.items() if len(group)}
 
@@ -288,18 +290,19 @@ class _Run:
 
     def take_in(self, stack: Stack, step: FloatArray, fall: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
-        positive = stack.Kalpha + stack.b > 0
+        f = stack.Kalpha + stack.b
+        positive, watched = f > 0, self.watch.watched
+        changed = (positive[watched] != self.positive[np.ix_(watched, stack.column)]).mean(axis=0)
+        self.positive[:, stack.column] = positive
         goes_on, stuck = np.ones(len(stack.b), dtype=bool), np.zeros(len(stack.b), dtype=bool)
         for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
             t = int(self.n_iter[j])
-            changed = np.mean(positive[self.watch.watched, k] != self.positive[self.watch.watched, j])
-            self.positive[:, j] = positive[:, k]
             self.histories[j].record(
-                **now, step=step[k], changed=changed if t else np.nan, **self.watch.errors(positive[:, k], j)
+                **now, step=step[k], changed=changed[k] if t else np.nan, **self.watch.errors(positive[:, k], j)
             )
             rule = self.rules[j]
             stuck[k] = self.stagnation[j].update(now["mixed_product"], fall[k], now["objective"])
-            if rule.stops(t, now, positive[:, k]):
+            if rule.stops(t, now, f[:, k]):
                 self.ended[j] = "early" if rule.early else "rule"
             elif t and (self.stagnation[j].exhausted or not step[k] > 0):
                 self.ended[j] = "rounding"
@@ -336,7 +339,11 @@ class _Run:
             )
             if product < self.reached[j]:
                 self.reached[j] = product
-                self.answer[:, j], self.answer_b[j], self.Kalpha[:, j] = stack.alpha[:, k], stack.b[k], stack.Kalpha[:, k]
+                self.answer[:, j], self.answer_b[j], self.Kalpha[:, j] = (
+                    stack.alpha[:, k],
+                    stack.b[k],
+                    stack.Kalpha[:, k],
+                )
             self.final[j] = not goes_on[k]
             self.stagnation[j] = Stagnation()
         return goes_on

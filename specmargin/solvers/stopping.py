@@ -14,8 +14,10 @@ and 3):
 - ``"stability"``: fewer than 1.5 % of the decisions on the unlabelled samples have changed since the last check;
 - ``"validation"``: the error on the validation samples is no sample better than at the best check before;
 - ``"mixed"``: both;
-- ``"safe"``: stable at two checks in a row, with both classes among the decisions and the mixed product below 0.1
-  of its start. The decisions of the first iterations are often constant, hence stable, and wrong.
+- ``"safe"``: two checks in a row find 98.5 % of the decisions unchanged and far from changing, which have moved by
+  less than a tenth of their distance from 0 since the last check; and both classes are among the decisions, and the
+  mixed product is below 0.1 of its start. The decisions of the first iterations are often constant, hence
+  stable, and wrong; and where the graph rules, labels creep along it for long before the next decision changes.
 
 All of them stop, too, where nothing is left to do: at a relative mixed product of `tol`.
 """
@@ -29,7 +31,7 @@ from typing import Protocol
 
 import numpy as np
 
-from specmargin.typing import BoolArray, IntArray
+from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["DECISIONS", "NORMS", "RULES", "Stagnation", "StoppingRule", "stopping_rule"]
 
@@ -39,7 +41,7 @@ RULES = (*NORMS, "objective", *DECISIONS)
 """The rules by name."""
 
 _STABLE = 0.015  # share of changed decisions, Algorithm 2
-_SAFE_CHECKS, _SAFE_PRODUCT = 2, 0.1
+_SAFE_CHECKS, _SAFE_PRODUCT, _SAFE_MOVE = 2, 0.1, 0.1
 
 Quantities = Mapping[str, float]
 """What the history holds of one iteration: ``objective`` and the norms."""
@@ -53,8 +55,8 @@ class StoppingRule(Protocol):
         """Whether its last answer means less than convergence."""
         ...
 
-    def stops(self, iteration: int, now: Quantities, positive: BoolArray) -> bool:
-        """Whether to stop at these quantities and decisions; iteration 0 is the start."""
+    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
+        """Whether to stop at these quantities and decision values (n,); iteration 0 is the start."""
         ...
 
     def confirms(self, now: Quantities) -> bool:
@@ -88,7 +90,7 @@ def stopping_rule(
     >>> rule = stopping_rule(
     ...     "gradient", 0.1, check_every=1, watched=nothing, validation=nothing, truth=nothing.astype(bool)
     ... )
-    >>> [rule.stops(t, {"gradient": g}, np.array([True])) for t, g in enumerate([5.0, 2.0, 0.4])]
+    >>> [rule.stops(t, {"gradient": g}, np.zeros(1)) for t, g in enumerate([5.0, 2.0, 0.4])]
     [False, False, True]
     """
     if name in NORMS:
@@ -109,7 +111,7 @@ class NormRule:
     first: float = math.nan
     early: bool = False
 
-    def stops(self, iteration: int, now: Quantities, positive: BoolArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Compare with the start."""
         if iteration == 0:
             self.first = now[self.quantity]
@@ -128,7 +130,7 @@ class ObjectiveRule:
     before: float = math.inf
     early: bool = False
 
-    def stops(self, iteration: int, now: Quantities, positive: BoolArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Compare with the iteration before."""
         fall, self.before = self.before - now["objective"], now["objective"]
         return iteration > 0 and fall <= self.tol * abs(now["objective"])
@@ -149,31 +151,36 @@ class DecisionRule:
     validation: IntArray
     truth: BoolArray
     early: bool = False
-    before: BoolArray | None = None
+    before: FloatArray | None = None
     in_a_row: int = 0
     wrong: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.wrong = len(self.validation)  # an error of 100 % before the first check
 
-    def stops(self, iteration: int, now: Quantities, positive: BoolArray) -> bool:
+    def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Check the decisions where it is time to."""
-        if self.converged.stops(iteration, now, positive):
+        if self.converged.stops(iteration, now, f):
             self.early = False
             return True
-        self.early = iteration > 0 and iteration % self.check_every == 0 and self._settled(now, positive)
+        self.early = iteration > 0 and iteration % self.check_every == 0 and self._settled(now, f)
         return self.early
 
     def confirms(self, now: Quantities) -> bool:
         """Whether the mixed product is as small as it was said to be."""
         return self.converged.confirms(now)
 
-    def _settled(self, now: Quantities, positive: BoolArray) -> bool:
-        seen = positive[self.watched]
-        stable = self.before is not None and float(np.mean(seen != self.before)) < _STABLE
+    def _settled(self, now: Quantities, f: FloatArray) -> bool:
+        seen = f[self.watched]
+        stable = False
+        if self.before is not None:
+            changed = (seen > 0) != (self.before > 0)
+            if self.name == "safe":
+                changed |= np.abs(seen - self.before) > _SAFE_MOVE * np.abs(seen)
+            stable = float(np.mean(changed)) < _STABLE
         self.before = seen
         self.in_a_row = self.in_a_row + 1 if stable else 0
-        wrong = int((positive[self.validation] != self.truth).sum())
+        wrong = int(((f[self.validation] > 0) != self.truth).sum())
         gained = wrong < self.wrong
         if gained:
             self.wrong = wrong
@@ -183,7 +190,7 @@ class DecisionRule:
             return not gained
         if self.name == "mixed":
             return stable and not gained
-        both = bool(seen.any() and not seen.all())
+        both = bool((seen > 0).any() and not (seen > 0).all())
         return both and self.in_a_row >= _SAFE_CHECKS and now["mixed_product"] < _SAFE_PRODUCT * self.converged.first
 
 

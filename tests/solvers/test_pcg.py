@@ -1,16 +1,21 @@
 """Preconditioned conjugate gradients: the optimum, the stops on the way to it, and what an iteration costs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.sparse.csgraph import laplacian
 from scipy.spatial.distance import cdist
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
 import specmargin as sm
+from specmargin.kernels.operators import KernelOperator
 from specmargin.objectives import LapSVM
 from specmargin.results import Status
 from specmargin.solvers import factorized
+from specmargin.solvers.newton import newton
 from specmargin.solvers.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.stopping import DecisionRule, NormRule, Stagnation
 
@@ -47,31 +52,26 @@ def moons(n=200, per_class=1, noise=0.05, seed=0, gamma_A=1e-2, **options):
     return LapSVM(K, L, labels, loss="squared_hinge", gamma_A=gamma_A, gamma_I=1.0, **options), 2.0 * y_true - 1.0
 
 
-class Counted:
+class Counted(KernelOperator):
     """A matrix that counts the columns it is multiplied with."""
 
     def __init__(self, matrix):
         self.matrix, self.columns, self.products = matrix, 0, 0
-        self.shape, self.dtype = matrix.shape, np.dtype(float)
 
-    def __len__(self):
-        return len(self.matrix)
-
-    def __array__(self, dtype=None, copy=None):
-        return np.asarray(self.matrix, dtype=dtype)
+    @property
+    def shape(self):
+        return self.matrix.shape
 
     def __matmul__(self, other):
         self.products += 1
         self.columns += 1 if other.ndim == 1 else other.shape[1]
         return self.matrix @ other
 
+    def rows(self, index):
+        return self.matrix[index]
 
-def counted(obj):
-    """Put counters in the places of K and L."""
-    K, L = Counted(obj.K), Counted(obj.L)
-    object.__setattr__(obj, "K", K)
-    object.__setattr__(obj, "L", L)
-    return K, L
+    def trace(self):
+        return float(np.trace(self.matrix))
 
 
 # The optimum
@@ -231,22 +231,36 @@ def test_first_direction_is_the_label_vector():
 @pytest.mark.parametrize("iterations", [10, 60])
 def test_one_kernel_product_per_iteration(iterations):
     """Beyond a constant for the start, the check at the end and the certificate."""
+    obj, truth = moons()
     fixed = {}
     for t in (1, iterations):
-        obj, truth = moons()
-        K, L = counted(obj)
-        result = pcg(obj, tol=0.0, max_iter=t, truth=truth, validation=obj.labels.unlabeled[:5])
+        K, L = Counted(obj.K), Counted(obj.L)
+        V = obj.labels.unlabeled[:5]
+        result = pcg(replace(obj, K=K, L=L), tol=0.0, max_iter=t, truth=truth, validation=V)
         assert result.n_iter == t
-        fixed[t] = (K.columns - t, L.columns - t)
-    assert fixed[1] == fixed[iterations]
-    assert fixed[1][0] <= 10
+        fixed[t] = K.columns - t
+        # The certificate may improve its bound by conjugate gradients on the graph.
+        assert L.columns - t <= 130
+    assert max(fixed.values()) <= 5
+
+
+@pytest.mark.parametrize("form", ["sparse", "operator"])
+def test_kernels_that_are_no_arrays(form):
+    obj = objective(data(), gamma_A=0.1)
+    K = np.where(obj.K > 1e-3, obj.K, 0.0)
+    K += max(0.0, -np.linalg.eigvalsh(K)[0]) * np.eye(60)
+    stored = replace(obj, K=K)
+    other = replace(obj, K=sp.csr_array(K) if form == "sparse" else Counted(K))
+    for solve in (pcg, newton):
+        np.testing.assert_allclose(solve(other).variables["f"], solve(stored).variables["f"], atol=1e-9)
+    np.testing.assert_allclose(pcg(other, dtype=np.float32).variables["f"], pcg(stored).variables["f"], atol=1e-6)
 
 
 def test_scaled_bias_needs_fewer_iterations():
     """The printed preconditioner takes the derivative by b at its face value, l times too long."""
     ratios = []
     for gamma_A in (1e-1, 1e-2):
-        for l in (100, 150, 200):
+        for l in (150, 200):
             obj = objective(data(200, l), gamma_A=gamma_A)
             ratios.append(pcg(obj).n_iter / pcg(obj, preconditioner="printed").n_iter)
     assert np.exp(np.mean(np.log(ratios))) < 0.8
@@ -367,54 +381,56 @@ def test_mixed_stops_where_both_hold():
     stops = {}
     for name in ("stability", "validation", "mixed"):
         r = rule(name)
-        stops[name] = [r.stops(t, {"mixed_product": 1.0}, np.array(p, bool)) for t, p in enumerate(course)]
+        stops[name] = [r.stops(t, {"mixed_product": 1.0}, np.array(p, float)) for t, p in enumerate(course)]
     assert stops["stability"] == [False, False, True, False, True]
     assert stops["validation"] == [False, False, True, True, True]
     assert stops["mixed"] == [False, False, True, False, True]
     # A gain at stable decisions (the watched samples are others) goes on.
     r = DecisionRule("mixed", NormRule("mixed_product", 0.0), 1, np.arange(2), np.arange(2, 4), np.array([True, True]))
     course = [[0, 0, 0, 0], [1, 0, 1, 0], [1, 0, 1, 1], [1, 0, 1, 1]]
-    assert [r.stops(t, {"mixed_product": 1.0}, np.array(p, bool)) for t, p in enumerate(course)] == [False] * 3 + [True]
+    assert [r.stops(t, {"mixed_product": 1.0}, np.array(p, float)) for t, p in enumerate(course)] == [False] * 3 + [
+        True
+    ]
 
 
 def test_safe_wants_both_classes_two_checks_and_a_smaller_product():
     def run(course, products):
         r = DecisionRule("safe", NormRule("mixed_product", 0.0), 1, np.arange(3), np.arange(0), np.zeros(0, bool))
         pairs = enumerate(zip(course, products, strict=True))
-        return [r.stops(t, {"mixed_product": m}, np.array(p, bool)) for t, (p, m) in pairs]
+        return [r.stops(t, {"mixed_product": m}, np.array(f, float)) for t, (f, m) in pairs]
 
-    one, two = [1, 1, 1], [1, 0, 1]
+    one, two = [1, 1, 1], [1, -1, 1]
     assert run([one] * 6, [1.0] + [1e-3] * 5) == [False] * 6
     assert run([two] * 5, [1.0] + [1e-3] * 4) == [False] * 3 + [True] * 2
     assert run([two] * 5, [1.0] + [0.2] * 4) == [False] * 5
     assert run([two, two, two, one, two, two, two], [1.0] + [1e-3] * 6) == [False] * 6 + [True]
-
-
-def unbalanced(n=400):
-    """Five labels against one: the bias alone decides the first iterations."""
-    rng = np.random.default_rng(0)
-    X = np.vstack([rng.normal(size=(n // 2, 2)), rng.normal((4.0, 0.0), size=(n // 2, 2))])
-    truth = np.repeat([-1.0, 1.0], n // 2)
-    y = np.zeros(n)
-    y[:5], y[-1] = -1.0, 1.0
-    K, L = sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=8))
-    labels = sm.encode_labels(y, unlabeled=0)
-    return LapSVM(K, L, labels, loss="squared_hinge", gamma_A=1e-3, gamma_I=1.0), truth
+    # The second decision creeps towards a change, by 20 % and then by 5 % of itself.
+    creeping, slow = ([[1, -((1 - move) ** t), 1] for t in range(6)] for move in (0.2, 0.05))
+    assert run(creeping, [1.0] + [1e-3] * 5) == [False] * 6
+    assert run(slow, [1.0] + [1e-3] * 5) == [False] * 3 + [True] * 3
 
 
 def test_stability_can_stop_on_a_constant_decision_and_safe_does_not():
-    obj, truth = unbalanced()
-    U = obj.labels.unlabeled
+    """Eight labels against three and a graph that is applied three times: the bias alone decides at first."""
+    X, y_true = sm.datasets.make_two_moons(n_samples=200, noise=0.08, random_state=0)
+    rng = np.random.default_rng(1)
+    y = np.full(200, -1)
+    for value, count in ((0, 8), (1, 3)):
+        y[rng.choice(np.flatnonzero(y_true == value), count, replace=False)] = value
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=False, power=3)
+    labels = sm.encode_labels(y)
+    obj = LapSVM(sm.kernels.gram(X, gamma=4.0), L, labels, loss="squared_hinge", gamma_A=1e-3, gamma_I=1.0)
+    U = labels.unlabeled
 
     def error(result):
-        return np.mean((result.variables["f"][U] > 0) != (truth[U] > 0))
+        return np.mean((result.variables["f"][U] > 0) != (y_true[U] == 1))
 
-    stable, safe = (pcg(obj, stopping=rule, check_every=2) for rule in ("stability", "safe"))
+    stable, safe = (pcg(obj, stopping=rule) for rule in ("stability", "safe"))
     assert stable.status is safe.status is Status.EARLY_STOPPED
     assert len(np.unique(stable.variables["f"][U] > 0)) == 1
     assert error(stable) > 0.4
     assert error(safe) <= error(factorized(obj)) + 0.005
-    assert safe.n_iter < pcg(obj).n_iter
+    assert safe.n_iter < pcg(obj).n_iter / 3
 
 
 def test_early_rules_end_at_convergence_where_decisions_stay_constant():

@@ -1,0 +1,306 @@
+"""The data of the primal-LapSVM paper's experiment: tasks, the splits of its section 6.2, and what a split trains on.
+
+`problem` gives everything that the methods of one split share. Training samples are the labelled and the unlabelled
+ones, L and U (table 2); kernel and graph see no others. The validation samples V and the test samples T are predicted
+from outside, V also while conjugate gradients run (`Problem.with_validation`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from specmargin.datasets import available, load
+from specmargin.experiments.splits import Split
+from specmargin.graphs import Laplacian, knn_graph, laplacian
+from specmargin.kernels import gram
+from specmargin.labels import Labels, encode_labels, hide_labels
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["BUNDLED", "TASKS", "Problem", "Task", "four_fold_splits", "problem", "splits", "tasks_at_hand"]
+
+N_FOLDS, N_ROUNDS = 4, 3
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is fixed for a task: where it comes from, kernel, graph, numbers of samples.
+
+    Parameters
+    ----------
+    source : str
+        Name of the data set.
+    kernel : mapping
+        Arguments of `gram`.
+    n_neighbors, power : int
+        Of the graph and of its normalised Laplacian.
+    n_labeled, n_validation : int
+        Samples of L and V.
+    halves : bool, default False
+        Two classes: the first half of the data set's classes against the second.
+    unit_rows : bool, default False
+        Whether rows are divided by their lengths.
+    metric : str, default "euclidean"
+        Of the graph.
+    digits : tuple of int, optional
+        The classes to keep.
+    fixed_test : bool, default False
+        The data set's own test samples are T, and there are no folds.
+    n : int, optional
+        The first n samples only.
+    """
+
+    source: str
+    kernel: Mapping[str, Any]
+    n_neighbors: int
+    power: int
+    n_labeled: int
+    n_validation: int
+    halves: bool = False
+    unit_rows: bool = False
+    metric: str = "euclidean"
+    digits: tuple[int, ...] | None = None
+    fixed_test: bool = False
+    n: int | None = None
+
+
+def _rbf(sigma: float) -> dict[str, Any]:
+    return {"kernel": "rbf", "gamma": 1.0 / (2.0 * sigma**2)}
+
+
+TASKS: dict[str, Task] = {
+    "g50c": Task("g50c", _rbf(17.5), 50, 5, 50, 50),
+    "coil20b": Task("coil20", _rbf(0.6), 2, 1, 40, 40, halves=True, unit_rows=True),
+    "mac_windows": Task("mac_windows", _rbf(2.7), 50, 5, 50, 50),
+    "uspstb": Task("uspst", _rbf(9.4), 10, 2, 50, 50, halves=True),
+    "coil20": Task("coil20", _rbf(0.6), 2, 1, 40, 40, unit_rows=True),
+    "uspst": Task("uspst", _rbf(9.4), 10, 2, 50, 50),
+    "mnist3vs8": Task(
+        "mnist",
+        {"kernel": "poly", "gamma": 0.5, "degree": 9, "coef0": 0.5},
+        *(20, 3, 80, 80),
+        unit_rows=True,
+        digits=(3, 8),
+        fixed_test=True,
+    ),
+}
+"""The tasks of table 1 by their names there (mac_windows is PCMAC), with the published parameters of table 8."""
+
+BUNDLED: dict[str, Task] = {
+    "digitsb": Task("digits", _rbf(20.0), 10, 2, 50, 50, halves=True, n=600),
+    "digits": Task("digits", _rbf(20.0), 10, 2, 50, 50, n=600),
+}
+"""In their place where no data are at hand."""
+
+
+def tasks_at_hand(names: tuple[str, ...], data: Path | None = None) -> tuple[list[str], list[str]]:
+    """Return the names of the tasks that can be loaded, and what to say of the others."""
+    here = available(data)
+    found = [name for name in names if here[TASKS[name].source]]
+    missing = [name for name in names if name not in found]
+    where = "name their folder by --data or SPECMARGIN_DATA"
+    if not missing:
+        return found, []
+    if found:
+        return found, [f"NOT AT HAND: {', '.join(missing)}; {where}."]
+    return list(BUNDLED), [
+        f"NOT AT HAND: {', '.join(missing)}. In their place: 600 of scikit-learn's digits, 0-4 against 5-9 and as ten "
+        f"classes, for which nothing is published; {where}."
+    ]
+
+
+def _task(name: str) -> Task:
+    try:
+        return {**TASKS, **BUNDLED}[name]
+    except KeyError:
+        raise ValueError(f"there is no task {name!r}; take one of {', '.join({**TASKS, **BUNDLED})}.") from None
+
+
+@lru_cache(maxsize=2)
+def samples(name: str, data: Path | None = None) -> tuple[Any, IntArray, int | None]:
+    """Return samples, classes counted from 0, and the number of training samples where a test set is fixed."""
+    task = _task(name)
+    dataset = load(task.source, data_home=data)
+    keep = np.arange(len(dataset.y))[: task.n]
+    if task.digits is not None:
+        keep = keep[np.isin(dataset.y[keep], task.digits)]
+    X, y = dataset.X[keep], np.unique(dataset.y[keep], return_inverse=True)[1]
+    if task.halves:
+        y = (y >= (y.max() + 1) / 2).astype(np.intp)
+    if not sp.issparse(X):
+        X = np.asarray(X, dtype=np.float64)
+        if task.unit_rows:
+            X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return X, y, int((keep < dataset.extras["n_train"]).sum()) if task.fixed_test else None
+
+
+def four_fold_splits(
+    y: npt.ArrayLike, n_labeled: int, n_validation: int, *, seed: int = 0, n_train: int | None = None
+) -> list[Split]:
+    """Return the splits of section 6.2: four stratified folds, dealt three times, each fold once the test set.
+
+    L and V are drawn from the other three folds, each with at least one sample of every class and no further
+    balance; U is what is left.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        True classes.
+    n_labeled, n_validation : int
+        Samples of L and of V.
+    seed : int, default 0
+        Of everything that is drawn.
+    n_train : int, optional
+        Where the test set is fixed: the number of samples before it. There are no folds then, and three splits.
+
+    Returns
+    -------
+    list of Split
+        Named ``round<r>-fold<k>``.
+
+    Raises
+    ------
+    ValueError
+        If a class or the whole is too small.
+
+    Examples
+    --------
+    >>> found = four_fold_splits([0, 1] * 40, n_labeled=6, n_validation=4)
+    >>> len(found), found[0].name, [len(getattr(found[0], part)) for part in ("labeled", "unlabeled", "test")]
+    (12, 'round0-fold0', [6, 50, 20])
+    """
+    from sklearn.model_selection import StratifiedKFold
+
+    y = np.asarray(y)
+    folds: list[tuple[str, IntArray]] = []
+    for r in range(N_ROUNDS):
+        if n_train is not None:
+            folds.append((f"round{r}-fold0", np.arange(n_train, len(y))))
+            continue
+        dealt = StratifiedKFold(N_FOLDS, shuffle=True, random_state=1000 * seed + r).split(y, y)
+        folds += [(f"round{r}-fold{k}", test) for k, (_, test) in enumerate(dealt)]
+    found = []
+    for i, (name, test) in enumerate(folds):
+        rng = np.random.default_rng([seed, i])
+        rest = np.setdiff1d(np.arange(len(y)), test)
+        parts = []
+        for size in (n_labeled, n_validation):
+            drawn = rest[hide_labels(y[rest], n_labeled=size, random_state=rng) >= 0]
+            parts.append(drawn)
+            rest = np.setdiff1d(rest, drawn)
+        found.append(Split(parts[0], rest, parts[1], test, name))
+    return found
+
+
+@lru_cache(maxsize=4)
+def splits(name: str, data: Path | None = None) -> dict[str, Split]:
+    """Return the splits of a task by name."""
+    task = _task(name)
+    _, y, n_train = samples(name, data)
+    return {s.name: s for s in four_fold_splits(y, task.n_labeled, task.n_validation, n_train=n_train)}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the methods share on one split; "outside" are the samples of V, then those of T.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Kernel of the training samples.
+    K_outside : ndarray of shape (v + t, n)
+        Its rows at the samples outside.
+    K_validation : ndarray of shape (v, v)
+        Kernel of the validation samples.
+    W : sparse matrix of shape (n, n)
+        Graph of the training samples.
+    power : int
+        Of its normalised Laplacian.
+    labels : Labels
+        Of the training samples.
+    y : mapping of str to ndarray
+        True classes by "unlabeled", "validation" and "test".
+    """
+
+    K: FloatArray
+    K_outside: FloatArray
+    K_validation: FloatArray
+    L: Laplacian
+    W: Any
+    labels: Labels
+    y: Mapping[str, IntArray]
+
+    def errors(self, alpha: FloatArray, b: FloatArray, F: FloatArray) -> dict[str, float]:
+        """Return the errors in percent on U, V and T.
+
+        Parameters
+        ----------
+        alpha, b : ndarray of shape (n, c) and (c,)
+            Of the classifiers, one column per class, or one in all for two classes.
+        F : ndarray of shape (n, c)
+            Their decisions at the training samples.
+        """
+        outside, v = self.K_outside @ alpha + b, len(self.y["validation"])
+        parts = {"unlabeled": F[self.labels.unlabeled], "validation": outside[:v], "test": outside[v:]}
+        return {name: 100.0 * float(np.mean(_decide(part) != self.y[name])) for name, part in parts.items()}
+
+    def with_validation(self) -> tuple[FloatArray, Laplacian, Labels, IntArray, IntArray]:
+        """Return K, L and labels of training and validation samples, the latter's numbers, and known classes or -1.
+
+        The validation samples have no edges, so that neither loss nor graph gives them a coefficient: every iterate
+        is the one without them, and its decisions at V are at hand.
+        """
+        n, v = len(self.K), len(self.y["validation"])
+        cross = self.K_outside[:v]
+        K = np.block([[self.K, cross.T], [cross, self.K_validation]])
+        labels = Labels(self.labels.sign, self.labels.labeled, self.labels.classes, n + v)
+        validation = np.arange(n, n + v)
+        known = np.full(n + v, -1)
+        known[validation] = self.y["validation"]
+        W = sp.block_diag([self.W, sp.csr_array((v, v))], format="csr")
+        return K, laplacian(sp.csr_array(W), normalized=True, power=self.L.power), labels, validation, known
+
+
+def _decide(F: FloatArray) -> IntArray:
+    """Return the class of each row of decisions."""
+    return np.asarray((F[:, 0] > 0).astype(np.intp) if F.shape[1] == 1 else F.argmax(axis=1))
+
+
+@lru_cache(maxsize=1)
+def _kernel(name: str, data: Path | None) -> FloatArray:
+    return gram(samples(name, data)[0], **_task(name).kernel)
+
+
+@lru_cache(maxsize=1)
+def problem(name: str, split: str, data: Path | None = None, weight: str = "binary") -> Problem:
+    """Return what is shared on one split of a task; the last one is kept.
+
+    Raises
+    ------
+    ValueError
+        If there is no such task or split.
+    """
+    task = _task(name)
+    drawn = splits(name, data)
+    if split not in drawn:
+        raise ValueError(f"there is no split {split!r} of {name}; take one of {', '.join(drawn)}.")
+    parts = drawn[split]
+    X, y, _ = samples(name, data)
+    K, train, outside = _kernel(name, data), parts.train, np.concatenate([parts.validation, parts.test])
+    W = knn_graph(X[train], n_neighbors=task.n_neighbors, weight=weight, metric=task.metric)
+    return Problem(
+        K=K[np.ix_(train, train)],
+        K_outside=K[np.ix_(outside, train)],
+        K_validation=K[np.ix_(parts.validation, parts.validation)],
+        W=W,
+        L=laplacian(W, normalized=True, power=task.power),
+        labels=encode_labels(np.where(np.isin(train, parts.labeled), y[train], -1)),
+        y={part: y[getattr(parts, part)] for part in ("unlabeled", "validation", "test")},
+    )
