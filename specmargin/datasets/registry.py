@@ -31,7 +31,8 @@ class Entry:
     scaling : str
         Units of the features.
     sha256 : str or None
-        Of the archive; None where there is no archive because the set is always at hand.
+        Of the archive; None where there is none because the set is always at hand, or because it is only ever
+        converted from the public files, whose archive is held to the sha256 that was written beside it.
     layout : {"dense", "sparse"}
         Which arrays the archive holds.
     source : {"archive", "download", "formula", "bundled"}
@@ -105,6 +106,22 @@ _ENTRIES = (
         "9c1bb300cb73131fe4fa4a7e9899594a0a551df9477e89a128c2993ade19c749",
         source="download",
         image_shape=(28, 28),
+    ),
+    Entry(
+        "isolet",
+        "7797 x 617, 26 classes, 6238 to train: letters spoken by 150 people, with `speaker` and `group` "
+        "(Cole & Fanty 1990)",
+        "-1 to 1",
+        None,
+        source="download",
+    ),
+    Entry(
+        "cbcl_faces",
+        "31022 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1)",
+        "histogram-equalised grey, 0 to 1",
+        None,
+        source="download",
+        image_shape=(19, 19),
     ),
     Entry(
         "20news",

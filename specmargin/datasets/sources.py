@@ -1,8 +1,9 @@
-"""Where three of the sets can still be downloaded, and how the files become our archives.
+"""Where some of the sets can still be downloaded, and how the files become our archives.
 
 `fetch` is the door: it tries the public sources of a set in their order, checks what came, converts it and
 puts ``<name>.npz`` with its sha256 beside it into the cache, each by one atomic rename, so that a killed
-process leaves no half file behind. Network access goes through `retrieve` alone (pooch).
+process leaves no half file behind. Network access goes through `retrieve` alone (pooch). Files of Isolet and of the
+CBCL faces that lie in that folder already are used where they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 import math
 import os
 import re
+import tarfile
 import tempfile
 import zlib
 from collections.abc import Callable
@@ -24,7 +26,17 @@ import numpy as np
 
 from specmargin.typing import AnyArray
 
-__all__ = ["SourceError", "count_words", "fetch", "read_idx", "retrieve", "usps_from_files"]
+__all__ = [
+    "SourceError",
+    "count_words",
+    "faces_from_files",
+    "fetch",
+    "isolet_from_files",
+    "read_idx",
+    "retrieve",
+    "uncompress",
+    "usps_from_files",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -54,6 +66,13 @@ USPS_SOURCES: tuple[tuple[str, dict[str, str | None]], ...] = (
     ),
 )
 USPS_SIZES = (7291, 2007)
+ISOLET_SOURCE = "https://archive.ics.uci.edu/ml/machine-learning-databases/isolet/"
+ISOLET_FILES = ("isolet1+2+3+4.data", "isolet5.data")
+ISOLET_SPEAKERS = (120, 30)
+"""Of the two files. Every group of 30 is one of isolet1 to isolet5."""
+FACES_SOURCE = "http://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
+FACES_FILES = ("svm.train.normgrey", "svm.test.normgrey")
+FACES_SIZES = (6977, 24045)
 
 _WORD = r"(?<![a-z0-9])[a-z][a-z0-9]{1,24}(?![a-z0-9])"
 _SUBJECT = re.compile(r"^Subject:(.*)$", re.IGNORECASE | re.MULTILINE)
@@ -64,7 +83,7 @@ def fetch(name: str, folder: Path) -> Path:
 
     Parameters
     ----------
-    name : {"mnist", "usps", "20news"}
+    name : {"mnist", "usps", "20news", "isolet", "cbcl_faces"}
         The set.
     folder : Path
         Where ``<name>.npz`` goes; made if it does not exist.
@@ -83,6 +102,8 @@ def fetch(name: str, folder: Path) -> Path:
         "mnist": _mnist,
         "usps": _usps,
         "20news": _newsgroups,
+        "isolet": _isolet,
+        "cbcl_faces": _faces,
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -304,3 +325,155 @@ def _newsgroups(scratch: Path) -> dict[str, AnyArray]:
         }
 
     return _first_of([("scikit-learn's fetch_20newsgroups", from_sklearn)])
+
+
+def uncompress(content: bytes) -> bytes:
+    """Undo the Unix program compress (files that end in .Z): LZW with codes of 9 to 16 bits.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file.
+
+    Examples
+    --------
+    >>> uncompress(bytes([0x1F, 0x9D, 0x90, 0x61, 0x02, 0x86, 0x01]))
+    b'aaaa'
+    """
+    if content[:2] != b"\x1f\x9d" or len(content) < 3 or not 10 <= content[2] & 31 <= 16:
+        raise ValueError(f"not a file of compress: it starts with {content[:3]!r}; download it again.")
+    most, clears = content[2] & 31, bool(content[2] & 128)
+    single = [bytes([k]) for k in range(256)] + [b""] * clears
+    table, previous, pieces = single.copy(), b"", []
+    width, start, at = 9, 24, 24
+    while at + width <= 8 * len(content):
+        word = int.from_bytes(content[at // 8 : at // 8 + 4], "little")
+        code = word >> at % 8 & (1 << width) - 1
+        at += width
+        if clears and code == 256:
+            table, previous = single.copy(), b""
+        else:
+            if code > len(table) or (code == len(table) and not previous):
+                raise ValueError(f"code {code} in a table of {len(table)}: the file is damaged; download it again.")
+            piece = table[code] if code < len(table) else previous + previous[:1]
+            if previous and len(table) < 1 << most:
+                table.append(previous + piece[:1])
+            pieces.append(piece)
+            previous = piece
+        wanted = 9 if not previous else min(most, max(width, len(table).bit_length()))
+        if wanted != width or not previous:
+            # Codes are written by eights: what is left of the last eight is padding.
+            at = start + -(-(at - start) // (8 * width)) * 8 * width
+            width, start = wanted, at
+    return b"".join(pieces)
+
+
+def isolet_from_files(first: Path, second: Path) -> dict[str, AnyArray]:
+    """Read Isolet: 617 features and the number of the letter per line, speakers one after the other.
+
+    Parameters
+    ----------
+    first, second : Path
+        ``isolet1+2+3+4.data`` and ``isolet5.data``, or the same compressed (``.Z``).
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``X``, ``y`` (0 is A), ``speaker`` (from 1), ``group`` (1 to 5) and ``n_train``, the rows of the first file.
+    """
+    tables = []
+    for path in (first, second):
+        content = path.read_bytes()
+        text = (uncompress(content) if path.suffix == ".Z" else content).decode("ascii")
+        tables.append(np.loadtxt(text.splitlines(), delimiter=",", ndmin=2))
+    # A speaker goes from A to Z, so that a letter before the last one is the next speaker's.
+    turns = [1 + np.cumsum(np.diff(table[:, -1], prepend=table[:1, -1]) < 0) for table in tables]
+    found, X = tuple(int(turn[-1]) for turn in turns), np.vstack(tables)
+    y = X[:, -1] - 1
+    if found != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all():
+        raise ValueError(
+            f"{first.name} and {second.name} hold {found[0]} and {found[1]} speakers, {X.shape[1] - 1} features and "
+            f"letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has {ISOLET_SPEAKERS[0]} and {ISOLET_SPEAKERS[1]}, "
+            "617, and 1 to 26"
+        )
+    speaker = np.concatenate([turns[0], found[0] + turns[1]])
+    return {
+        "X": X[:, :-1].astype(np.float32),
+        "y": y.astype(np.int16),
+        "speaker": speaker.astype(np.int16),
+        "group": (1 + (speaker - 1) // 30).astype(np.int16),
+        "n_train": np.array(len(tables[0])),
+    }
+
+
+def _isolet(scratch: Path) -> dict[str, AnyArray]:
+    def at_hand() -> dict[str, AnyArray]:
+        first, second = (
+            next((path for path in (folder / name, folder / f"{name}.Z") if path.is_file()), folder / name)
+            for name in ISOLET_FILES
+        )
+        return isolet_from_files(first, second)
+
+    def download() -> dict[str, AnyArray]:
+        first, second = (retrieve(f"{ISOLET_SOURCE}{name}.Z", None, scratch) for name in ISOLET_FILES)
+        return isolet_from_files(first, second)
+
+    folder = scratch.parent
+    return _first_of([(f"files in {folder}", at_hand), (ISOLET_SOURCE, download)])
+
+
+def faces_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
+    """Read the CBCL faces: two lines with the numbers of images and pixels, then pixels and 1 or -1 per line.
+
+    Parameters
+    ----------
+    train, test : Path
+        ``svm.train.normgrey`` and ``svm.test.normgrey``.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``X`` (train, then test), ``y`` (1 is a face, -1 none) and ``n_train``.
+    """
+    tables = []
+    for path in (train, test):
+        with path.open(encoding="ascii") as file:
+            announced = (int(float(file.readline())), int(float(file.readline())) + 1)
+            tables.append(np.loadtxt(file, ndmin=2))
+        if tables[-1].shape != announced:
+            raise ValueError(f"{path.name} announces a table of {announced}, but holds {tables[-1].shape}")
+    X, sizes = np.vstack(tables), tuple(len(table) for table in tables)
+    y = X[:, -1]
+    if sizes != FACES_SIZES or X.shape[1] != 362 or not np.isin(y, (-1, 1)).all():
+        raise ValueError(
+            f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1] - 1} pixels, labels "
+            f"{y.min():g} to {y.max():g}; the CBCL faces are {FACES_SIZES[0]} and {FACES_SIZES[1]} of 361, labels -1 "
+            "and 1"
+        )
+    return {"X": X[:, :-1].astype(np.float32), "y": y.astype(np.int16), "n_train": np.array(sizes[0])}
+
+
+def _faces(scratch: Path) -> dict[str, AnyArray]:
+    def at_hand() -> dict[str, AnyArray]:
+        return faces_from_files(*(folder / name for name in FACES_FILES))
+
+    def download() -> dict[str, AnyArray]:
+        try:
+            with tarfile.open(retrieve(FACES_SOURCE, None, scratch)) as archive:
+                for name in FACES_FILES:
+                    member = next((member for member in archive if Path(member.name).name == name), None)
+                    content = None if member is None else archive.extractfile(member)
+                    if content is None:
+                        raise ValueError(f"the archive holds no file {name}")
+                    (scratch / name).write_bytes(content.read())
+        except tarfile.TarError as error:
+            raise ValueError(f"not an archive of tar: {error}") from error
+        return faces_from_files(*(scratch / name for name in FACES_FILES))
+
+    folder = scratch.parent
+    return _first_of([(f"files in {folder}", at_hand), (FACES_SOURCE, download)])

@@ -23,7 +23,7 @@ a fit takes the rows and columns of its labelled samples. Certificates are of th
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import combinations
@@ -35,7 +35,7 @@ import numpy as np
 from specmargin.datasets import available, load
 from specmargin.experiments.provenance import collect
 from specmargin.experiments.published import published
-from specmargin.experiments.records import Cell, Row, make_row
+from specmargin.experiments.records import Cell, Row, make_row, worst_gap
 from specmargin.experiments.significance import Errors, duel
 from specmargin.experiments.spectrum_claims import verdict
 from specmargin.experiments.splits import Split, random_splits
@@ -56,7 +56,20 @@ __all__ = [
     "PARTS",
     "Machine",
     "Plan",
+    "PAIRS",
+    "beside_published",
     "breakeven_error",
+    "by_task",
+    "certificates",
+    "claims",
+    "deviations",
+    "manifold_regularization",
+    "mean_errors",
+    "measure",
+    "pairs_at_hand",
+    "parameters",
+    "plan_for",
+    "published_mean",
     "tasks_at_hand",
     "work",
 ]
@@ -100,25 +113,30 @@ MACHINES = {
 }
 """The paper's gamma l, gamma_A l and gamma_I l / (u + l)^2, which are the weights of sums over samples."""
 
+_WHERE = "name its folder by --data or SPECMARGIN_DATA"
+
 PAIRS = (("RLS", "LapRLS"), ("SVM", "LapSVM"))
 """Supervised and manifold-regularised, by loss."""
 
 
-def tasks_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
-    """Return the names of the tasks that can be loaded, and what to say of the others."""
-    here = available(data)
-    tasks = [f"usps {a}-{b}" for a, b in combinations(range(10), 2)] if here["usps"] else []
-    tasks += ["isolet"] if here.get("isolet") else []
-    missing = [name for name in ("usps", "isolet") if not here.get(name)]
-    where = "name their folder by --data or SPECMARGIN_DATA"
-    if not missing:
-        return tasks, []
-    if tasks:
-        return tasks, [f"NOT AT HAND: {', '.join(missing)}; {where}."]
-    return [f"digits {a}-{b}" for a, b in combinations(range(10), 2)], [
-        "NOT AT HAND: usps and isolet. In their place: pairs of scikit-learn's digits (8 x 8 pixels, no PCA), for "
-        f"which nothing is published; {where}."
+def pairs_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
+    """Return the pairs of digits that can be loaded, and what to say where they are not the paper's."""
+    here = bool(available(data)["usps"])
+    pairs = [f"{'usps' if here else 'digits'} {a}-{b}" for a, b in combinations(range(10), 2)]
+    if here:
+        return pairs, []
+    return pairs, [
+        "NOT AT HAND: usps. In its place: pairs of scikit-learn's digits (8 x 8 pixels, no PCA), for which nothing is "
+        f"published; {_WHERE}."
     ]
+
+
+def tasks_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
+    """Return the names of all tasks that can be loaded, Isolet included, and what to say of the others."""
+    tasks, said = pairs_at_hand(data)
+    if available(data).get("isolet"):
+        return [*tasks, "isolet"], said
+    return tasks, [*said, f"NOT AT HAND: isolet; {_WHERE}."]
 
 
 @dataclass(frozen=True)
@@ -171,6 +189,14 @@ class Plan:
 
 
 N_SPEAKERS = 30
+
+
+def plan_for(tasks: Sequence[str], **options: Any) -> Plan:
+    """Return the paper's plan; with fewer images and labels of scikit-learn's digits, so that some are left to test."""
+    if not any(task.startswith("digits") for task in tasks):
+        return Plan(tasks, **options)
+    per_class = tuple(k for k in options.pop("per_class", Plan.per_class) if k <= 32)
+    return Plan(tasks, per_class, **{"n": 100, **options})
 
 
 class _Samples(NamedTuple):
@@ -418,3 +444,131 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") ->
 
 def _correlation(a: FloatArray, b: FloatArray) -> str:
     return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
+
+
+def measure(plan: Plan) -> list[Row]:
+    """Compute a plan one cell after the other, without a folder: for the figures."""
+    return [make_row(cell, {"status": "ok", **work(cell)}) for cell in plan.cells()]
+
+
+def beside_published(rows: Sequence[Row], plan: Plan, kernel: str = "plain") -> dict[str, dict[str, dict[str, float]]]:
+    """Return mean errors over the pairs by labels per class, then by method: ours and the published ones, U and T."""
+    found: dict[str, dict[str, dict[str, float]]] = {}
+    real = plan.tasks[0].startswith("usps")
+    for per_class in plan.per_class:
+        each = found[str(per_class)] = {method: {} for method in MACHINES}
+        for part, letter in PARTS.items():
+            tasks = by_task(rows, part, per_class=per_class, kernel=kernel)
+            for method in MACHINES:
+                each[method][letter] = float(mean_errors(tasks, method).mean())
+                value = published_mean(method, part, per_class) if real else np.nan
+                each[method][f"published {letter}"] = value
+    return found
+
+
+def parameters(plan: Plan) -> dict[str, Any]:
+    """Return what a figure's sidecar says of a plan."""
+    return {
+        "pairs": len(plan.tasks),
+        "per_class": list(plan.per_class),
+        "draws": plan.n_draws,
+        "training images per digit, at most": plan.n,
+        "kernels": {
+            "plain": "(x'z + 1)^3",
+            "unit": "(x'z + 1)^3 over the norms in feature space",
+            "used": list(plan.kernels),
+        },
+        "graph": {**GRAPH, "normalized": False},
+        "machines": {
+            name: {
+                "loss": machine.loss,
+                "gamma_A": machine.gamma_A,
+                "gamma_I": machine.gamma_I["usps"],
+                "intercept": machine.fit_intercept,
+            }
+            for name, machine in MACHINES.items()
+        },
+    }
+
+
+def certificates(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what a figure's sidecar says of the certificates."""
+    return {
+        "fits": len(rows),
+        "worst relative gap": worst_gap(rows),
+        f"with a relative gap above {CERTIFIED:g}": sum(abs(row["relative_gap"]) > CERTIFIED for row in rows),
+    }
+
+
+def manifold_regularization(options: TableOptions) -> TableReport:
+    """Compute the table.
+
+    Parameters
+    ----------
+    options : TableOptions
+        Folder, quick or full, data, processes.
+
+    Returns
+    -------
+    TableReport
+        On pairs of the bundled digits, and saying so, where neither data set is at hand.
+    """
+    names, header = tasks_at_hand(options.data)
+    plan = plan_for(names).quick() if options.quick else plan_for(names)
+    beside = replace(plan, tasks=[task for task in plan.tasks if task != "isolet"], per_class=(2,), kernels=("unit",))
+    sources = sorted({task.split()[0] for task in plan.tasks})
+    data = {name: load(name, data_home=options.data, download=False).sha256 for name in sources}
+    rows = run_sweep(
+        [*plan.cells(), *beside.cells()],
+        partial(work, data=options.data),
+        folder=options.folder,
+        version=f"{VERSION}, data {data}",
+        jobs=options.jobs,
+        progress=options.progress,
+        fresh=options.fresh,
+        retry_failed=options.retry_failed,
+        provenance=collect(data=data, solver="factorized"),
+    )
+    if options.quick:
+        header = [*header, "QUICK: five pairs, three draws, small graphs; for a look, not for the record."]
+    header += [
+        "U: unlabelled samples of the fit, T: samples that no fit saw. Means, and deviations, over all pairs and "
+        "draws. Published numbers are read from drawings.",
+        "Labels are counted per class: the paper's l = 2 is read as two of each digit.",
+    ]
+    settings = [("plain", per_class) for per_class in plan.per_class] + [("unit", 2)]
+    lines = [
+        _line(rows, part, method, per_class, kernel)
+        for kernel, per_class in settings + ([("rbf", 26)] if "isolet" in plan.tasks else [])
+        for part in PARTS
+        for method in MACHINES
+    ]
+    command = f"specmargin tables manifold_regularization{' --quick' if options.quick else ''} --jobs {options.jobs}"
+    said = claims([row for row in rows if row["dataset"] != "isolet"]) if len(sources) > ("isolet" in sources) else []
+    return TableReport(
+        "manifold_regularization-quick" if options.quick else "manifold_regularization",
+        "Manifold regularization: error at the precision-recall break-even point in percent, mean (deviation)",
+        lines,
+        header,
+        [*said, *footer(rows, options.folder, command)],
+    )
+
+
+def _line(rows: Iterable[Row], part: str, method: str, per_class: int, kernel: str) -> Line:
+    tasks = by_task(rows, part, per_class=per_class, kernel=kernel)
+    errors = [error for errors in tasks.values() for error in errors.get(method, {}).values()]
+    isolet = kernel == "rbf"
+    real = isolet or any(task.startswith("usps") for task in tasks)
+    value = published_mean(method, part, per_class, isolet=isolet) if real else np.nan
+    name = "isolet" if isolet else f"{next(iter(tasks), 'no').split()[0]} pairs, {per_class} per class, {kernel} kernel"
+    return Line(
+        f"{name}, {PARTS[part]}",
+        method,
+        "fixed",
+        statistics.fmean(errors) if errors else np.nan,
+        statistics.stdev(errors) if len(errors) > 1 else np.nan,
+        len(errors),
+        value,
+        source="" if np.isnan(value) else f"{PAPER} figure {6 if isolet else 5}",
+        note="nothing published" if np.isnan(value) else "read from a drawing",
+    )

@@ -37,6 +37,18 @@ TABLES: dict[str, TableEntry] = {
         "SVM and LapSVM on g50c and uspst, published splits, beside the primal-LapSVM paper and the 2008 survey",
         "specmargin.experiments.lapsvm_svm:lapsvm_svm",
     ),
+    "lapsvm_primal": TableEntry(
+        "Tables 3 to 11 of the primal-LapSVM paper: errors, iterations and times on its six smaller data sets",
+        "specmargin.experiments.lapsvm_primal:lapsvm_primal",
+    ),
+    "lapsvm_primal_mnist": TableEntry(
+        "The same on MNIST, 3 against 8: 11,902 training samples, hours",
+        "specmargin.experiments.lapsvm_primal:lapsvm_primal_mnist",
+    ),
+    "manifold_regularization": TableEntry(
+        "RLS, LapRLS, SVM and LapSVM on 45 pairs of USPS digits and on Isolet, the protocol of the manifold paper",
+        "specmargin.experiments.manifold_regularization:manifold_regularization",
+    ),
     "spectrum_learning": TableEntry(
         "Nine methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
         "specmargin.experiments.spectrum_learning:spectrum_learning",

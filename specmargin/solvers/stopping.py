@@ -133,7 +133,7 @@ class ObjectiveRule:
     def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Compare with the iteration before."""
         fall, self.before = self.before - now["objective"], now["objective"]
-        return iteration > 0 and fall <= self.tol * abs(now["objective"])
+        return fall <= self.tol * abs(now["objective"])
 
     def confirms(self, now: Quantities) -> bool:
         """Nothing to compare: the fall of the objective is known from the line search."""

@@ -7,8 +7,12 @@ import collections
 import gzip
 import hashlib
 import http.server
+import io
 import re
+import shutil
+import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -227,6 +231,189 @@ def test_usps_from_both_formats(
     monkeypatch.setattr(sources, "USPS_SIZES", (8, 3))
     with pytest.raises(DataNotFoundError, match="hold 7 and 4 images of 256 pixels"):
         datasets.load("usps")
+
+
+def compressed(content: bytes, most: int = 16, clear_at: int = 0) -> bytes:
+    """Write the format of compress: LZW, codes by eights; the table is cleared once after so many codes."""
+    out, pending, n_bits = bytearray([0x1F, 0x9D, 0x80 | most]), 0, 0
+    table = {bytes([k]): k for k in range(256)}
+    width, in_group, free, n_codes = 9, 0, 257, 0
+
+    def pad() -> None:
+        nonlocal pending, n_bits, in_group
+        if in_group:
+            out.extend(pending.to_bytes(width, "little"))
+        pending, n_bits, in_group = 0, 0, 0
+
+    def put(code: int) -> None:
+        nonlocal pending, n_bits, in_group
+        pending |= code << n_bits
+        n_bits += width
+        in_group += 1
+        if in_group == 8:
+            pad()
+
+    word = b""
+    for byte in content:
+        longer = word + bytes([byte])
+        if longer in table:
+            word = longer
+            continue
+        put(table[word])
+        n_codes += 1
+        if free > (1 << width) - 1 and width < most:
+            pad()
+            width += 1
+        if n_codes == clear_at:
+            put(256)
+            pad()
+            table = {bytes([k]): k for k in range(256)}
+            width, free = 9, 257
+        elif free < 1 << most:
+            table[longer] = free
+            free += 1
+        word = bytes([byte])
+    if word:
+        put(table[word])
+    if in_group:
+        out.extend(pending.to_bytes(-(-n_bits // 8), "little"))
+    return bytes(out)
+
+
+@pytest.mark.parametrize(("most", "clear_at"), [(16, 0), (16, 2000), (16, 100), (12, 0), (10, 700)])
+def test_uncompress(rng: np.random.Generator, most: int, clear_at: int) -> None:
+    content = b", ".join(b"%.4f" % value for value in np.round(rng.uniform(-1, 1, 3000), 1)) + b"aaaaaaaa"
+    packed = compressed(content, most, clear_at)
+    assert len(packed) < len(content)
+    assert sources.uncompress(packed) == content
+    if gzip_program := shutil.which("gzip"):  # reads the format, too
+        assert subprocess.run([gzip_program, "-dc"], input=packed, capture_output=True, check=True).stdout == content
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"\x1f\x8b\x90abc", b"\x1f\x9d\x89abc"])
+def test_uncompress_refuses(content: bytes) -> None:
+    with pytest.raises(ValueError, match="not a file of compress"):
+        sources.uncompress(content)
+
+
+def test_uncompress_notices_damage() -> None:
+    with pytest.raises(ValueError, match="code 511 in a table of 257"):
+        sources.uncompress(b"\x1f\x9d\x90\x61\xfe\xff")
+
+
+@pytest.fixture
+def isolet(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> tuple[np.ndarray, dict[str, bytes]]:
+    """Two files of 31 and 2 speakers, who say two letters twice, but for one utterance that is lost."""
+    monkeypatch.setattr(sources, "ISOLET_SPEAKERS", (31, 2))
+    letters = np.repeat([1, 26], 2)
+    y = np.delete(np.tile(letters, 33), 4 * 4)  # speaker 5 says A once
+    X = np.round(rng.uniform(-1, 1, (len(y), 617)), 1)
+
+    def text(rows: slice) -> bytes:
+        lines = [
+            ", ".join(f"{v:.1f}" for v in row) + f", {letter}." for row, letter in zip(X[rows], y[rows], strict=True)
+        ]
+        return ("\n".join(lines) + "\n").encode()
+
+    cut = 31 * 4 - 1
+    files = dict(zip(sources.ISOLET_FILES, (text(slice(cut)), text(slice(cut, None))), strict=True))
+    return np.column_stack([X, y]), files
+
+
+@pytest.mark.parametrize("form", ["downloaded", "files", "compressed files"])
+def test_isolet(
+    empty_cache: Path,
+    tmp_path: Path,
+    network: Callable[..., Network],
+    isolet: tuple[np.ndarray, dict[str, bytes]],
+    form: str,
+) -> None:
+    table, files = isolet
+    packed = {f"{name}.Z": compressed(content) for name, content in files.items()}
+    fake = network(packed if form == "downloaded" else {})
+    home = tmp_path / "home"
+    home.mkdir()
+    if form != "downloaded":
+        for name, content in (files if form == "files" else packed).items():
+            (home / name).write_bytes(content)
+    data = datasets.load("isolet", data_home=home)
+    np.testing.assert_allclose(data.X, table[:, :-1], atol=1e-7)
+    np.testing.assert_array_equal(data.y, table[:, -1] - 1)
+    assert data.extras["n_train"] == 123
+    counts = np.bincount(data.extras["speaker"])
+    assert counts.tolist() == [0, 4, 4, 4, 4, 3, *[4] * 28]
+    np.testing.assert_array_equal(data.extras["group"], np.where(data.extras["speaker"] <= 30, 1, 2))
+    assert len(fake.asked) == (2 if form == "downloaded" else 0)
+
+
+def test_isolet_of_other_sizes(
+    empty_cache: Path,
+    network: Callable[..., Network],
+    isolet: tuple[np.ndarray, dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    network({f"{name}.Z": compressed(content) for name, content in isolet[1].items()})
+    monkeypatch.setattr(sources, "ISOLET_SPEAKERS", (120, 30))
+    with pytest.raises(DataNotFoundError, match="hold 31 and 2 speakers, 617 features and letters 1 to 26"):
+        datasets.load("isolet")
+
+
+def faces_files(X: np.ndarray, y: np.ndarray, cut: int, n_announced: int | None = None) -> dict[str, bytes]:
+    files = {}
+    for name, rows in zip(sources.FACES_FILES, (slice(cut), slice(cut, None)), strict=True):
+        lines = [" ".join(f"{v:.6f}" for v in row) + f" {label}" for row, label in zip(X[rows], y[rows], strict=True)]
+        files[name] = "\n".join([str(n_announced or len(lines)), str(X.shape[1]), *lines, ""]).encode()
+    return files
+
+
+def tarred(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"faces/{name}")
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+def test_faces(
+    empty_cache: Path,
+    tmp_path: Path,
+    network: Callable[..., Network],
+    rng: np.random.Generator,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sources, "FACES_SIZES", (5, 4))
+    X, y = np.round(rng.uniform(0, 1, (9, 361)), 6), np.array([1, 1, -1, -1, -1, 1, -1, -1, 1])
+    files = faces_files(X, y, 5)
+    fake = network({"faces.tar.gz": tarred(files)})
+    home = tmp_path / "home"
+    home.mkdir()
+    for name, content in files.items():
+        (home / name).write_bytes(content)
+    for place, asked in ((home, 0), (None, 1)):
+        data = datasets.load("cbcl_faces", data_home=place)
+        np.testing.assert_allclose(data.X, X, atol=1e-7)
+        np.testing.assert_array_equal(data.y, y > 0)
+        assert data.extras["n_train"] == 5
+        assert data.extras["image_shape"] == (19, 19)
+        assert len(fake.asked) == asked
+
+
+def test_faces_refused(
+    empty_cache: Path, network: Callable[..., Network], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = rng.uniform(0, 1, (9, 361)), np.repeat([1, -1], [5, 4])
+    served = {
+        "hold 5 and 4 images of 361 pixels": tarred(faces_files(X, y, 5)),
+        r"announces a table of \(7, 362\), but holds \(5, 362\)": tarred(faces_files(X, y, 5, 7)),
+        "holds no file svm.train.normgrey": tarred({}),
+        "not an archive of tar": b"<html>gone</html>",
+    }
+    for text, content in served.items():
+        network({"faces.tar.gz": content})
+        with pytest.raises(DataNotFoundError, match=text):
+            datasets.load("cbcl_faces")
 
 
 def message(sender: str, subject: str, body: str) -> str:

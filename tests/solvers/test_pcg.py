@@ -15,6 +15,7 @@ from specmargin.kernels.operators import KernelOperator
 from specmargin.objectives import LapSVM
 from specmargin.results import Status
 from specmargin.solvers import factorized
+from specmargin.solvers._conjugate import Stack, StackedProblem
 from specmargin.solvers.newton import newton
 from specmargin.solvers.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.stopping import DecisionRule, NormRule, Stagnation
@@ -213,6 +214,48 @@ def test_history_holds_what_the_figures_draw(loss, fit_intercept, preconditioner
     assert (np.diff(full.history["objective"]) < 0).all()
 
 
+def stack_at_zero(obj):
+    problem = StackedProblem(obj, obj.labels.sign[:, None], scaled=True, dtype=np.dtype(float))
+    return problem, Stack.at(problem, np.arange(1), np.zeros((obj.labels.n_samples, 1)), np.zeros(1))
+
+
+def test_directions_are_those_of_polak_and_ribiere():
+    """From gradients by the objective itself, over an iteration in which E changes and updates turn negative."""
+    obj = objective(data(60, 60, width=1.0), gamma_I=1e-2)
+    problem, stack = stack_at_zero(obj)
+    K_inverse = np.linalg.pinv(obj.K, rcond=1e-9)
+    restarts, changes = 0, 0
+
+    def active():
+        return obj.labels.sign * (stack.Kalpha[obj.labels.labeled, 0] + stack.b) < 1
+
+    for _ in range(60):
+        before = obj.gradient(stack.alpha[:, 0], stack.b[0])
+        d, db, length, was = stack.d.copy(), stack.db.copy(), stack.square[0], active()
+        stack.advance(problem)
+        after = obj.gradient(stack.alpha[:, 0], stack.b[0])
+        change = after[0] - before[0], after[1] - before[1]
+        update = (after[0] @ K_inverse @ change[0] + after[1] * change[1] / 60) / length
+        np.testing.assert_allclose(stack.d, max(update, 0.0) * d - stack.g, atol=1e-5 * np.abs(stack.d).max())
+        np.testing.assert_allclose(stack.db, max(update, 0.0) * db - after[1] / 60, atol=1e-5 * np.abs(stack.d).max())
+        restarts += update < -1e-3
+        changes += int((active() != was).any())
+    assert restarts > 0
+    assert changes > 5
+
+
+def test_a_direction_that_climbs_is_given_up():
+    obj = objective(data())
+    problem, stack = stack_at_zero(obj)
+    _, downhill = stack_at_zero(obj)
+    downhill.advance(problem)
+    stack.d, stack.db, stack.Kd = -stack.d, -stack.db, -stack.Kd
+    step, fall = stack.advance(problem)
+    assert step[0] > 0
+    assert fall[0] > 0
+    np.testing.assert_allclose(stack.alpha, downhill.alpha)
+
+
 def test_first_direction_is_the_label_vector():
     """Algorithm 1 at z = 0: alpha moves along y, b along its preconditioned sum."""
     obj = objective(data(l=21))
@@ -391,6 +434,18 @@ def test_mixed_stops_where_both_hold():
     assert [r.stops(t, {"mixed_product": 1.0}, np.array(p, float)) for t, p in enumerate(course)] == [False] * 3 + [
         True
     ]
+
+
+def test_stable_means_fewer_than_three_changes_in_200():
+    nobody = np.arange(0)
+    for changed, answer in ((2, True), (3, False), (4, False)):
+        r = DecisionRule("stability", NormRule("mixed_product", 0.0), 1, np.arange(200), nobody, nobody.astype(bool))
+        f = np.ones(200)
+        r.stops(0, {"mixed_product": 1.0}, f)
+        r.stops(1, {"mixed_product": 1.0}, f)
+        f = f.copy()
+        f[:changed] = -1.0
+        assert r.stops(2, {"mixed_product": 1.0}, f) is answer
 
 
 def test_safe_wants_both_classes_two_checks_and_a_smaller_product():

@@ -1,0 +1,86 @@
+"""Error against the number of labelled digits: what the unlabelled ones are worth.
+
+After figure 5 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the mean error at the precision-recall
+break-even point over 45 pairs of digits and ten draws, RLS and LapRLS on the left, SVM and LapSVM on the right; full
+lines on the unlabelled images (U), thin dotted ones on images that no fit saw (T). Both scales are logarithmic. Hollow
+markers are the published errors on U, read from the drawing, where USPS is at hand; else the pairs are of
+scikit-learn's digits, and nothing is published for them. Labels are counted per digit: so we read the paper's l.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from specmargin.experiments import manifold_regularization as experiment
+from specmargin.experiments.spectrum_tasks import checksums
+
+
+def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+    """Fit the four machines on every pair, number of labels and draw."""
+    names, said = experiment.pairs_at_hand()
+    plan = experiment.plan_for(names, seed=seed)
+    plan = plan.quick() if quick else plan
+    rows = experiment.measure(plan)
+    curves = experiment.beside_published(rows, plan, "plain")
+    return {
+        "per_class": np.array(plan.per_class),
+        "curves": {
+            method: {
+                name: np.array([curves[str(k)][method][name] for k in plan.per_class])
+                for name in ("U", "T", "published U", "published T")
+            }
+            for method in experiment.MACHINES
+        },
+        "parameters": experiment.parameters(plan),
+        "results": {
+            "mean error over the pairs by labels per class, percent": curves,
+            "claims by labels per class": {str(k): experiment.claims(rows, per_class=k) for k in plan.per_class},
+            "data": said,
+        },
+        "certificates": experiment.certificates(rows),
+        "data": checksums(plan.tasks),
+        "solvers": sorted({row["solver"] for row in rows}),
+    }
+
+
+def draw(data: dict[str, Any]) -> Any:
+    """Draw a panel per loss."""
+    from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
+
+    from specmargin.plots import style, subplots
+    from specmargin.plots.style import method_styles
+
+    per_class, curves = data["per_class"], data["curves"]
+    # RLS is the SVM of the panel of least squares.
+    looks = method_styles(["SVM", *experiment.MACHINES])
+    looks["RLS"] = looks["SVM"]
+    figure, axes = subplots(1, 2, width="page", aspect=0.72, sharey=True)
+    with style():
+        for ax, pair in zip(axes[0], experiment.PAIRS, strict=True):
+            for method in pair:
+                look, values = looks[method], curves[method]
+                line = {"color": look.color, "marker": look.marker, "markersize": 3.2}
+                ax.plot(per_class, values["U"], linestyle=look.linestyle, linewidth=1.1, label=f"{method} (U)", **line)
+                ax.plot(per_class, values["T"], linestyle=":", linewidth=0.8, label=f"{method} (T)", **line)
+                known = np.isfinite(values["published U"])
+                if known.any():
+                    ax.plot(
+                        per_class[known],
+                        values["published U"][known],
+                        linestyle="none",
+                        markerfacecolor="none",
+                        label=f"{method}, published (U)",
+                        **{**line, "markersize": 6.0},
+                    )
+            ax.set(xscale="log", yscale="log", xlabel="labelled images of each digit")
+            ax.xaxis.set_major_locator(FixedLocator(per_class.tolist()))
+            ax.yaxis.set_major_locator(FixedLocator([0.2, 0.5, 1, 2, 5, 10, 20, 50]))
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(FormatStrFormatter("%g"))
+                axis.set_minor_locator(NullLocator())
+            ax.grid(axis="y")
+            ax.legend()
+        axes[0, 0].set_ylabel("mean error at the break-even point, %")
+    return figure
