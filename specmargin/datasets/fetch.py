@@ -141,13 +141,13 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     ----------
     name : str
         One of ``g50c``, ``g10n``, ``uspst``, ``usps``, ``mac_windows``, ``pcmac_counts``, ``coil20``,
-        ``mnist``, ``20news``, ``rcv1_ccat_sample``, ``two_moons``, ``clock``, ``two_circles``,
-        ``two_spirals``, ``digits``.
+        ``mnist``, ``20news``, ``isolet``, ``cbcl_faces``, ``rcv1_ccat_sample``, ``two_moons``, ``clock``,
+        ``two_circles``, ``two_spirals``, ``digits``.
     data_home : path, optional
         Folder with ``<name>.npz``; default ``$SPECMARGIN_DATA``. The user's cache is looked into last.
     download : bool, default True
-        Whether to download what no folder holds (``mnist``, ``usps``, ``20news``; needs pooch, the extra
-        ``data``). It goes to `data_home` if that was named and to the user's cache otherwise.
+        Whether to download what no folder holds (``mnist``, ``usps``, ``20news``, ``isolet``, ``cbcl_faces``;
+        needs pooch, the extra ``data``). It goes to `data_home` if that was named and to the user's cache otherwise.
 
     Returns
     -------

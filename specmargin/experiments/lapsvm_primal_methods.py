@@ -5,8 +5,8 @@ their losses and all classes. `early_stopped` runs conjugate gradients with one 
 method from scratch, as it would be fitted alone.
 
 None has an intercept, as in the authors' released code with the normalised Laplacian, against eq. 7: constants are
-penalised by that Laplacian, an intercept is not, and it costs LapSVM five points on g50c. ``lapsvm_newton_intercept``
-is there to show it.
+penalised by that Laplacian, an intercept is not, and with the printed gammas it costs LapSVM four points and more on
+g50c. ``lapsvm_newton_intercept`` is there to show it.
 """
 
 from __future__ import annotations

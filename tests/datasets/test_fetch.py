@@ -273,4 +273,4 @@ def test_registry_is_complete() -> None:
         # Of the last two there is no published archive: they are converted from the public files alone.
         assert (entry.sha256 is None) == (name in ("digits", "isolet", "cbcl_faces"))
         assert entry.sha256 is None or (len(entry.sha256) == 64 and int(entry.sha256, 16))
-        assert name in datasets.load.__doc__ or name in ("isolet", "cbcl_faces")
+        assert name in datasets.load.__doc__

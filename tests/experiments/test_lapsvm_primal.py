@@ -107,6 +107,42 @@ def test_tasks_are_the_published_ones():
         assert [task.n_labeled, task.n_validation] == [int(sizes["n_labeled"]), int(sizes["n_validation"])]
 
 
+def test_halves_are_the_first_and_the_last_classes(small, nowhere):
+    digits = sm.datasets.load("digits").y[:200]
+    assert np.array_equal(tasks.samples("digitsb", nowhere)[1], np.isin(digits, [5, 6, 7, 8, 9]))
+    assert np.array_equal(tasks.samples("digits", nowhere)[1], digits)
+
+
+def test_what_is_fitted_alone():
+    """Newton's method and the dual as they were chosen; every rule with Newton's, its own and the printed gammas."""
+    chosen = {("g50c", name): (float(k), 1.0) for k, name in enumerate((*methods.EXACT, *methods.RULES))}
+    fits = table._to_time("g50c", chosen)
+    newton = chosen["g50c", "lapsvm_newton"]
+    assert fits[0] == ("lapsvm_newton", newton)
+    assert {name for name, setting in fits if setting == newton} == {
+        "lapsvm_newton",
+        "lapsvm_pcg_safe",
+        *methods.RULES,
+    }
+    for name in methods.RULES:
+        assert [setting for other, setting in fits if other == name] == [chosen["g50c", name], newton, (0.1, 10.0)]
+    assert [setting for name, setting in fits if name == "lapsvm_dual"] == [chosen["g50c", "lapsvm_dual"]]
+    assert table._to_time("g50c", {}) == []  # where every cell failed
+
+
+def test_certificates_of_early_stopped_fits_are_not_the_worst_of_the_table(small, nowhere):
+    fits = [("lapsvm_dual", SETTING), ("lapsvm_pcg_stability", SETTING)]
+    cell = Cell("t", "timed", "digitsb", "round0-fold0", {"phase": "timed", "weight": "heat", "fits": fits})
+    row = table.work(cell, data=nowhere)
+    dual, early = (one[-1]["relative_gap"] for one in json.loads(row["fits"]))
+    assert row["relative_gap"] == dual
+    assert abs(dual) < 1e-7 < early
+    tuned = {"phase": "tuned", "weight": "heat", "settings": [SETTING]}
+    assert "relative_gap" not in table.work(
+        Cell("t", "lapsvm_pcg_stability", "digitsb", "round0-fold0", tuned), data=nowhere
+    )
+
+
 def test_printed_settings():
     assert table.printed_setting("g50c", "lapsvm_newton") == (0.1, 10.0)
     assert table.printed_setting("g50c", "svm") == (0.1, 0.0)
@@ -270,6 +306,8 @@ def test_mean_validation_error_chooses_and_tables_stand_beside_the_published():
     assert line.mean == pytest.approx(7.1)
     (line,) = parts["Table 5, Newton steps"].lines
     assert (line.mean, line.published_mean, line.n_splits) == (2.0, 1.0, 4)
+    (line,) = parts["Table 5, printed gammas, Newton steps"].lines
+    assert (line.mean, line.published_mean, line.n_splits) == (20.0, 1.0, 2)
     (line,) = parts["Table 10, iterations"].lines
     assert (line.mean, line.published_mean) == (22.5, 20.83)
     (line,) = parts["Table 10, time over that of Newton's method"].lines
@@ -295,6 +333,16 @@ def test_verdicts_by_hand():
     assert [text.split(":")[0].strip() for text in rest] == ["g50c rls", "g50c laprls", "coil20 svm"]
     assert rest[0].endswith("- unknown")
     assert "sigma = 0.6" in rest[2]
+    # Where other gammas were chosen, that is said; with the printed ones it is no reason.
+    moved = {("g50c", "rls")}
+    assert report.verdicts([TableReport("", "Table 4", lines[1:2])], moved)[1].endswith(report._MOVED)
+    fixed = replace(lines[1], tuning="printed gammas")
+    assert report.verdicts([TableReport("", "Table 4", [fixed])], moved)[1].endswith("- unknown")
+    by_newton = replace(lines[1], method="lapsvm_pcg_mixed", tuning="gammas of Newton")
+    said = report.verdicts([TableReport("", "Table 10", [by_newton])], {("g50c", "lapsvm_newton")})
+    assert said[1].endswith(report._MOVED)
+    again = replace(lines[1], source="lapsvm_primal_jmlr2011 table 6 lapsvm_pcg_mixed")
+    assert report.verdicts([TableReport("", "Table 6", [again])])[1].endswith(report._REPRINTED)
 
 
 def test_report_holds_every_section():
@@ -346,6 +394,14 @@ def test_interrupted_run_goes_on_where_it_stopped(small, nowhere, tmp_path, monk
     assert "command: specmargin tables lapsvm_primal --quick --jobs 1" in text
     assert str(tmp_path) not in text
     assert again.parts[-1].lines  # times
+
+
+@pytest.mark.data
+def test_quick_mnist_is_no_mnist(small, data_folder, nowhere, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "measure", lambda plan, run, data: table.Measurements([], [], [], {}))
+    monkeypatch.setattr(table, "footer", lambda *_: [])
+    found = run_table("lapsvm_primal_mnist", quick=True, data=data_folder or nowhere, out=tmp_path, progress=False)
+    assert any("in the place of MNIST" in line for line in found.header)
 
 
 @pytest.mark.data

@@ -166,6 +166,7 @@ def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol):
     row = experiment.work(cell, data=nowhere)
     assert abs(row["relative_gap"]) < 1e-7
     train, seen = speaker <= 30, speaker == 8
+    np.testing.assert_array_equal(experiment._samples("isolet", 400, nowhere).y, y < 13)
     K = experiment._task("isolet", 400, "rbf", nowhere).K
     np.testing.assert_allclose(K, np.exp(-cdist(X[train], X[train], "sqeuclidean") / 200), rtol=tol["linalg"])
     marked = np.where(seen, y < 13, -1)[train]

@@ -84,6 +84,15 @@ def test_same_objective_as_the_factorisation_with_cond_S_to_1e8(loss, fit_interc
     assert 5e7 < worst < 2e8
 
 
+def test_refinement_closes_the_gap_to_rounding():
+    """Where the graph dominates 1e8-fold the bare solution of the system leaves a gap of 1e-9."""
+    for l in (2, 20, 60):
+        for copies in (1, 2):
+            for gamma_A, gamma_I in ((1e-6, 1.0), (1e-6, 100.0)):
+                obj = objective(data(60, l, copies=copies, width=0.1), "squared", gamma_A, gamma_I)
+                assert abs(newton(obj).certificate.relative_gap) < 1e-11
+
+
 def test_duplicates_share_their_decision():
     """Copies of a sample with opposite labels among them."""
     obj = objective(data(60, 30, copies=2))
