@@ -80,6 +80,10 @@ def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Chosen, printed:
         _section("Table 10, time over that of Newton's method", _times(newton, "10", _BY_NEWTON)),
         *_errors("Table 4, printed gammas", "4", EXACT, fixed, _PRINTED),
         *_errors("Table 7, printed gammas", "7", RULES, fixed, _PRINTED),
+        _section(
+            "Table 5, printed gammas, Newton steps",
+            _counted(fixed, "5", ["lapsvm_newton"], "newton_steps", _PRINTED),
+        ),
         _section("Table 6, printed gammas, iterations", _counted(fixed, "6", RULES, "pcg_iterations", _PRINTED)),
     ]
     return [section for section in found if section.lines]
