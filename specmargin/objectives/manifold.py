@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -204,9 +205,11 @@ class LapSVM:
 
     def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""
+        _ = self.reduction, self.labeled_rows
         for binary in labels.one_vs_rest():
-            other = replace(self, labels=binary)
-            other.__dict__.update(reduction=self.reduction, labeled_rows=self.labeled_rows)
+            # Not `replace`: to look for NaN in K once per class costs more than solving for it.
+            other = copy(self)
+            object.__setattr__(other, "labels", binary)
             yield other
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
