@@ -5,12 +5,13 @@
 
 Kv is one product of K with a vector in double precision: `dense float64 K @ v`. Without the real data, the digits that
 scikit-learn brings along stand in for all of them. The twelve settings of the errors are a grid of gammas, with kernel
-widths, neighbours and powers of the primal paper, and the median distance where it has none; the two moons after them
-were chosen because the stability rule fails there.
+widths, neighbours and powers of the primal paper, and the median distance where it has none; the twelve with
+two moons after them were chosen because the stability rule fails there.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -187,34 +188,30 @@ def stops(report: harness.Report, all_tasks: list[Task]) -> None:
 
 
 def moons(report: harness.Report) -> None:
-    """Take eight labels against three, a graph that is applied three times: where stability fails."""
-    worst = {"stability": -np.inf, "safe": -np.inf}
-    for seed in range(5):
+    """Take eight labels against three on twelve graphs: three samples, applied once or thrice, two gammas."""
+    excess: dict[str, list[float]] = {"stability": [], "safe": []}
+    for power, gamma_A, seed in itertools.product((1, 3), (1e-3, 1e-4), range(3)):
         X, y_true = sm.datasets.make_two_moons(n_samples=400, noise=0.08, random_state=seed)
         rng = np.random.default_rng(seed)
         y = np.full(400, -1)
         for value, number in ((0, 8), (1, 3)):
             y[rng.choice(np.flatnonzero(y_true == value), number, replace=False)] = value
         labels = sm.encode_labels(y)
-        L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=False, power=3)
-        obj = LapSVM(sm.kernels.gram(X, gamma=4.0), L, labels, loss="squared_hinge", gamma_A=1e-3, gamma_I=1.0)
+        L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=False, power=power)
+        obj = LapSVM(sm.kernels.gram(X, gamma=4.0), L, labels, loss="squared_hinge", gamma_A=gamma_A, gamma_I=1.0)
         U = labels.unlabeled
+        results = {"exact": factorized(obj), **{rule: pcg(obj, stopping=rule, max_iter=20_000) for rule in excess}}
         errors = {
-            name: 100 * np.mean((result.variables["f"][U] > 0) != (y_true[U] == 1))
-            for name, result in {
-                "exact": factorized(obj),
-                **{rule: pcg(obj, stopping=rule) for rule in worst},
-            }.items()
+            name: 100 * float(np.mean((result.variables["f"][U] > 0) != (y_true[U] == 1)))
+            for name, result in results.items()
         }
-        report.add(
-            f"  two moons {seed}: exact error",
-            errors["exact"],
-            "%",
-            note=f"stability {errors['stability']:.1f}, safe {errors['safe']:.1f}",
-        )
-        worst = {rule: max(worst[rule], errors[rule] - errors["exact"]) for rule in worst}
-    report.add("two moons, safe, worst", worst["safe"], "points", at_most=0.5)
-    report.add("two moons, stability, worst", worst["stability"], "points", at_least=0.5)
+        found = [f"{rule} {errors[rule]:.1f} after {results[rule].n_iter}" for rule in excess]
+        name = f"  two moons {seed}, power {power}, gamma_A = {gamma_A:g}: exact error"
+        report.add(name, errors["exact"], "%", note=", ".join(found))
+        for rule, values in excess.items():
+            values.append(errors[rule] - errors["exact"])
+    report.add("two moons, safe, worst of 12", max(excess["safe"]), "points", at_most=0.5)
+    report.add("two moons, stability, worst of 12", max(excess["stability"]), "points", at_least=0.5)
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.experiments import manifold_claims, manifold_tasks
 from specmargin.experiments import manifold_regularization as experiment
 from specmargin.experiments.spectrum_tasks import checksums
 
@@ -24,31 +25,33 @@ PER_CLASS = 2
 
 def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair and draw."""
-    names, said = experiment.pairs_at_hand()
-    plan = experiment.plan_for(names, per_class=(PER_CLASS,), kernels=("plain", "unit"), seed=seed)
+    names, said = manifold_tasks.pairs_at_hand()
+    plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=("plain", "unit"), seed=seed)
     plan = plan.quick() if quick else plan
     rows = experiment.measure(plan)
     means, deviations = {}, {}
-    for part, letter in experiment.PARTS.items():
-        tasks = experiment.by_task(rows, part, per_class=PER_CLASS)
-        means[letter] = {method: experiment.mean_errors(tasks, method) for method in experiment.MACHINES}
-        deviations[letter] = {method: experiment.deviations(tasks, method) for method in experiment.MACHINES}
+    for part, letter in manifold_tasks.PARTS.items():
+        tasks = manifold_claims.by_task(rows, part, per_class=PER_CLASS)
+        means[letter] = {method: manifold_claims.mean_errors(tasks, method) for method in manifold_tasks.MACHINES}
+        deviations[letter] = {method: manifold_claims.deviations(tasks, method) for method in manifold_tasks.MACHINES}
     return {
         "means": means,
         "deviations": deviations,
-        "parameters": experiment.parameters(plan),
+        "parameters": manifold_claims.parameters(plan),
         "results": {
             "mean error over the pairs, percent": {
-                kernel: experiment.beside_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
+                kernel: manifold_claims.beside_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
             },
             "errors by pair, percent": {
                 letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}
                 for letter, each in means.items()
             },
-            "claims": {kernel: experiment.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels},
+            "claims": {
+                kernel: manifold_claims.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels
+            },
             "data": said,
         },
-        "certificates": experiment.certificates(rows),
+        "certificates": manifold_claims.certificates(rows),
         "data": checksums(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
@@ -60,12 +63,10 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.style import method_styles
 
     means, deviations = data["means"], data["deviations"]
-    # RLS is the SVM of the panel of least squares.
-    looks = method_styles(["SVM", *experiment.MACHINES])
-    looks["RLS"] = looks["SVM"]
+    looks = method_styles(list(manifold_tasks.MACHINES))
     figure, axes = subplots(2, 2, width="page", aspect=0.62)
     with style():
-        for ax, pair in zip(axes[0], experiment.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:
                 look = looks[method]
@@ -83,13 +84,13 @@ def draw(data: dict[str, Any]) -> Any:
             ax.legend()
         scatter(
             axes[1, 0],
-            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in experiment.PAIRS},
+            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in manifold_tasks.PAIRS},
             ("mean error (U), %", "mean error (T), %"),
         )
         scatter(
             axes[1, 1],
-            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in experiment.PAIRS},
-            ("deviation of the Laplacian machine (U), %", "of the supervised one, %"),
+            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in manifold_tasks.PAIRS},
+            ("deviation of the Laplacian machine (U), %", "deviation of the supervised, %"),
         )
     return figure
 

@@ -18,6 +18,7 @@ from specmargin.datasets.synthetic import (
     make_two_moons,
     make_two_spirals,
 )
+from specmargin.datasets.text import find_text, load_text
 
 __all__ = [
     "make_two_moons",
@@ -33,4 +34,6 @@ __all__ = [
     "mnist_pair",
     "newsgroups_pair",
     "digits_pair",
+    "find_text",
+    "load_text",
 ]

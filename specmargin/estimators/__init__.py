@@ -9,15 +9,31 @@ from specmargin.estimators.manifold import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.ridge import SpectralRidge
 from specmargin.estimators.rmm import RMM
+from specmargin.estimators.s3vm import (
+    CCCPS3VM,
+    AnnealedS3VM,
+    ContinuationS3VM,
+    GradientS3VM,
+    LabelSwitchingS3VM,
+    MultiSwitchTSVM,
+    QuasiNewtonS3VM,
+)
 from specmargin.estimators.spectrum import MKL, STOAM, STORM
 
 __all__ = [
+    "AnnealedS3VM",
+    "CCCPS3VM",
+    "ContinuationS3VM",
+    "GradientS3VM",
     "KTA",
+    "LabelSwitchingS3VM",
     "LapRLS",
     "LapRLSCV",
     "LapSVM",
     "LapSVMCV",
     "MKL",
+    "MultiSwitchTSVM",
+    "QuasiNewtonS3VM",
     "RMM",
     "RegularizedEigenmaps",
     "RegularizedSpectralClustering",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-__all__ = ["documented"]
+__all__ = ["LAPLACIAN", "documented"]
 
 _GRAPH_PARAMETERS = """q : int, optional
         Number of eigenvectors per graph, at most n; default min(200, n).
@@ -68,6 +68,31 @@ _SEVERAL = """**Several graphs** are learned over in one joint problem: pass ``g
     `delta_` and `eigenvalues_`, and columns of `eigenvectors_`; `graph_weights_`, of shape (n_graphs,) or
     (n_classes, n_graphs), holds its share of the trace. New samples find neighbours graph by graph."""
 
+_KERNEL = """kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
+        Kernel of the expansion.
+    gamma : float, "scale" or "median", default "scale"
+        Kernel parameter, 1 / (2 sigma^2) for "rbf". It has nothing to do with gamma_A and gamma_I.
+    degree, coef0 : int, float
+        Parameters of the polynomial kernel."""
+
+LAPLACIAN = """n_neighbors : int, default 6
+        Neighbours of the graph.
+    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
+        How the neighbour relation is made symmetric.
+    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
+        Edge weights.
+    metric : str, default "euclidean"
+        Metric of the neighbours.
+    normalized : bool, default True
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
+    power : int, default 1
+        The graph norm is that of L^power."""
+
+_CLASS_BALANCE = """class_balance : {"zscore", "mass"} or None, default None
+        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
+        unless the label counts reject classes of equal size; "mass": by the label proportions over the masses of the
+        classes. With two classes the threshold moves."""
+
 _SECTIONS = {
     "<graph>": _GRAPH_PARAMETERS,
     "<solver>": _SOLVER_PARAMETERS,
@@ -77,6 +102,9 @@ _SECTIONS = {
     "<bound_>": _BOUND_ATTRIBUTE,
     "<notes>": _NOTES,
     "<several>": _SEVERAL,
+    "<kernel>": _KERNEL,
+    "<laplacian>": LAPLACIAN,
+    "<class_balance>": _CLASS_BALANCE,
 }
 
 _Class = TypeVar("_Class", bound=type)

@@ -27,6 +27,7 @@ from specmargin.kernels import resolve_gamma
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
 
 __all__ = ["Deformed", "ManifoldCV"]
@@ -50,26 +51,10 @@ class Deformed(NamedTuple):
     def decisions(self, v: FloatArray, b: FloatArray) -> FloatArray:
         """Return f at all samples for columns v (l, m) in units of gamma_A = 1."""
         known = self.reduction
-        X, v = (known.X, v) if known.damped is None else (known.damped, v + known.c * (known.G @ v))
-        values = self.K @ (X @ v) if v.shape[1] <= len(v) else (self.K @ X) @ v
+        v = v + known.c * (known.G @ v)
+        narrow = v.shape[1] <= len(v)
+        values = self.K @ (known.damped @ v) if narrow else (self.K @ (known.damped @ np.eye(len(v)))) @ v
         return np.asarray(values) + b
-
-
-@dataclass(frozen=True, eq=False)
-class _Applied:
-    """L^p that remembers its product with K: half of what a factorisation costs, and the same for all ratios."""
-
-    L: MatrixLike
-    K: FloatArray
-    product: FloatArray
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.K), len(self.K)
-
-    def __matmul__(self, other: FloatArray) -> FloatArray:
-        # A copy: who asks may factorise it in place.
-        return self.product.copy() if other is self.K else self.L @ other
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -308,8 +293,8 @@ class ManifoldCV(SemiSupervisedClassifier):
                     L: MatrixLike = laplacian(W, normalized=self.normalized, power=power)
                     if isinstance(K, np.ndarray):
                         for _ in range(power - before):
-                            product = once @ product
-                        before, L = power, _Applied(L, K, product)
+                            product = graph_product(once, product)
+                        before, L = power, Applied(L, K, product)
                     for ratio, pairs in weights:
                         if ratio > 0:
                             yield deformed(K, L, ratio, {**params, **which, "power": int(power)}), pairs

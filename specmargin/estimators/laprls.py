@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from specmargin.estimators._docs import documented
 from specmargin.estimators.manifold import LapSVM
 
 __all__ = ["LapRLS"]
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapRLS(LapSVM):
     """Laplacian regularised least squares.
@@ -23,34 +25,15 @@ class LapRLS(LapSVM):
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
-        Kernel of the expansion.
-    gamma : float, "scale" or "median", default "scale"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf". It has nothing to do with gamma_A and gamma_I.
-    degree, coef0 : int, float
-        Parameters of the polynomial kernel.
+    <kernel>
     gamma_A : float, default 0.01
         Weight of the ambient norm, > 0.
     gamma_I : float, default 1.0
         Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph.
-    n_neighbors : int, default 6
-        Neighbours of the graph.
-    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
-        How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
-        Edge weights.
-    metric : str, default "euclidean"
-        Metric of the neighbours.
-    normalized : bool, default True
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
-    power : int, default 1
-        The graph norm is that of L^power.
+    <laplacian>
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    class_balance : {"zscore", "mass"} or None, default None
-        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
-        unless the label counts reject classes of equal size; "mass": by the label proportions over the masses of the
-        classes. With two classes the threshold moves.
+    <class_balance>
     span, n_functions, random_state
         Fewer functions for large samples, as for `LapSVM`.
     solver, solver_params : str or sequence of str, dict

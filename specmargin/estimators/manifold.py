@@ -16,6 +16,7 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.estimators._balance import Balance, in_force
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._docs import documented
 from specmargin.estimators._span import SPANS, EigenvectorSpan, KernelSpan, LandmarkSpan, Span
 from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import gram, resolve_gamma
@@ -30,6 +31,7 @@ _FULL_SAMPLES = 10_000  # up to here one factorisation takes seconds
 _LANDMARKS, _EIGENVECTORS = 2000, 200
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(SemiSupervisedClassifier):
     """Laplacian support vector machine.
@@ -41,36 +43,17 @@ class LapSVM(SemiSupervisedClassifier):
 
     Parameters
     ----------
-    kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
-        Kernel of the expansion.
-    gamma : float, "scale" or "median", default "scale"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf". It has nothing to do with gamma_A and gamma_I.
-    degree, coef0 : int, float
-        Parameters of the polynomial kernel.
+    <kernel>
     gamma_A : float, default 0.01
         Weight of the ambient norm, > 0.
     gamma_I : float, default 1.0
         Weight of the intrinsic norm, >= 0; 0 is the supervised SVM and builds no graph.
-    n_neighbors : int, default 6
-        Neighbours of the graph.
-    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
-        How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
-        Edge weights.
-    metric : str, default "euclidean"
-        Metric of the neighbours.
-    normalized : bool, default True
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
-    power : int, default 1
-        The graph norm is that of L^power.
+    <laplacian>
     loss : {"hinge", "squared_hinge", "squared"}, default "hinge"
         Loss of the labelled samples.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
-    class_balance : {"zscore", "mass"} or None, default None
-        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
-        unless the label counts reject classes of equal size; "mass": by the label proportions over the masses of the
-        classes. With two classes the threshold moves.
+    <class_balance>
     span : {"auto", "kernel", "landmarks", "eigenvectors"}, default "auto"
         The functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice;
         "landmarks": that over `n_functions` of them (Nyström), the labelled ones included; "eigenvectors": the

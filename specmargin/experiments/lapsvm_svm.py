@@ -21,9 +21,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.linalg as sla
-
 from specmargin import graphs, kernels
 from specmargin.datasets import Dataset, load
 from specmargin.exceptions import DataNotFoundError
@@ -169,17 +166,9 @@ def _gram_and_laplacian(name: str, weight: str, data: Path | None) -> tuple[Floa
 
 @lru_cache(maxsize=2)
 def _deformed_kernel(name: str, weight: str, ratio: float, data: Path | None) -> FloatArray:
-    """K (I + ratio L K)^-1: alpha'K alpha + ratio alpha'KLK alpha is the squared norm of f in its space."""
+    """Return the kernel in whose space alpha'K alpha + ratio alpha'KLK alpha is the squared norm of f."""
     K, L = _gram_and_laplacian(name, weight, data)
-    if ratio == 0:
-        return K
-    S = ratio * (L @ K)
-    S[np.diag_indices(len(K))] += 1.0
-    # K S^-1 is symmetric, so it is S^-T K.
-    factor = sla.lu_factor(S, check_finite=False)
-    deformed = sla.lu_solve(factor, K, trans=1, check_finite=False)
-    deformed += sla.lu_solve(factor, K - S.T @ deformed, trans=1, overwrite_b=True, check_finite=False)
-    return np.asarray((deformed + deformed.T) / 2)
+    return kernels.deformed_kernel(K, L, ratio).matrix
 
 
 def _work(cell: Cell, *, folds: LabeledFolds, data: Path | None) -> dict[str, Any]:

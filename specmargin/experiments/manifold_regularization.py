@@ -30,278 +30,42 @@ a fit takes the rows and columns of its labelled samples. Certificates are of th
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
-from itertools import combinations
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from specmargin.datasets import available, load
+from specmargin.datasets import load
+from specmargin.experiments.manifold_claims import PAPER, by_task, claims, published_mean
+from specmargin.experiments.manifold_tasks import (
+    MACHINES,
+    PARTS,
+    Plan,
+    plan_for,
+    reduction_of,
+    samples_of,
+    splits_of,
+    task_of,
+    tasks_at_hand,
+)
 from specmargin.experiments.provenance import collect
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Cell, Row, make_row, worst_gap
-from specmargin.experiments.significance import Errors, duel
-from specmargin.experiments.spectrum_claims import verdict
-from specmargin.experiments.splits import Split, random_splits
+from specmargin.experiments.records import Cell, Row, make_row
 from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
-from specmargin.graphs import knn_graph, laplacian
-from specmargin.kernels import gram
 from specmargin.labels import Labels
 from specmargin.model_selection import precision_recall_breakeven
 from specmargin.objectives import LapSVM
-from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.solvers.factorized import factorized
-from specmargin.typing import FloatArray, IntArray, MatrixLike
+from specmargin.typing import FloatArray
 
-__all__ = [
-    "MACHINES",
-    "PARTS",
-    "Machine",
-    "Plan",
-    "PAIRS",
-    "beside_published",
-    "breakeven_error",
-    "by_task",
-    "certificates",
-    "claims",
-    "deviations",
-    "manifold_regularization",
-    "mean_errors",
-    "measure",
-    "pairs_at_hand",
-    "parameters",
-    "plan_for",
-    "published_mean",
-    "tasks_at_hand",
-    "work",
-]
+__all__ = ["breakeven_error", "manifold_regularization", "measure", "work"]
 
 VERSION = "1"
 """To be changed with anything below that changes results."""
-
-PAPER = "manifold_regularization_jmlr2006"
-
-PARTS = {"unlabeled": "U", "test": "T"}
-"""Where errors are measured, and the paper's letter for it."""
-
-GRAPH: dict[str, Any] = {"n_neighbors": 6, "kind": "symmetric", "weight": "binary"}
-
-CERTIFIED = 1e-6
-"""Relative gap above which a fit is counted as not certified."""
-
-
-@dataclass(frozen=True)
-class Machine:
-    """A method: its loss, its weights in the sums of `LapSVM` by data set, what the published tables call it."""
-
-    loss: str
-    gamma_A: float
-    gamma_I: Mapping[str, float]
-    published: str
-
-    @property
-    def fit_intercept(self) -> bool:
-        """The paper's regularised least squares have none."""
-        return self.loss == "hinge"
-
-
-_NO_GRAPH = {"usps": 0.0, "isolet": 0.0}
-_GRAPH = {"usps": 0.045, "isolet": 0.005}
-MACHINES = {
-    "RLS": Machine("squared", 0.05, _NO_GRAPH, "rls"),
-    "LapRLS": Machine("squared", 0.005, _GRAPH, "laprls"),
-    "SVM": Machine("hinge", 0.05, _NO_GRAPH, "svm"),
-    "LapSVM": Machine("hinge", 0.005, _GRAPH, "lapsvm_dual"),
-}
-"""The paper's gamma l, gamma_A l and gamma_I l / (u + l)^2, which are the weights of sums over samples."""
-
-_WHERE = "name its folder by --data or SPECMARGIN_DATA"
-
-PAIRS = (("RLS", "LapRLS"), ("SVM", "LapSVM"))
-"""Supervised and manifold-regularised, by loss."""
-
-
-def pairs_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
-    """Return the pairs of digits that can be loaded, and what to say where they are not the paper's."""
-    here = bool(available(data)["usps"])
-    pairs = [f"{'usps' if here else 'digits'} {a}-{b}" for a, b in combinations(range(10), 2)]
-    if here:
-        return pairs, []
-    return pairs, [
-        "NOT AT HAND: usps. In its place: pairs of scikit-learn's digits (8 x 8 pixels, no PCA), for which nothing is "
-        f"published; {_WHERE}."
-    ]
-
-
-def tasks_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
-    """Return the names of all tasks that can be loaded, Isolet included, and what to say of the others."""
-    tasks, said = pairs_at_hand(data)
-    if available(data).get("isolet"):
-        return [*tasks, "isolet"], said
-    return tasks, [*said, f"NOT AT HAND: isolet; {_WHERE}."]
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What is computed.
-
-    Parameters
-    ----------
-    tasks : sequence of str
-        ``"usps 3-8"``, ``"digits 3-8"``, ``"isolet"``.
-    per_class : sequence of int
-        Labelled samples of each digit. Isolet has its speakers.
-    n_draws : int
-        Draws of the labelled samples.
-    n : int
-        Training images of each digit.
-    kernels : sequence of {"plain", "unit"}
-        The polynomial kernel as it is, or divided by the norms in feature space. Isolet has its Gaussian.
-    seed : int
-        Of the draws.
-    """
-
-    tasks: Sequence[str]
-    per_class: Sequence[int] = (1, 2, 4, 8, 16, 32, 64, 128)
-    n_draws: int = 10
-    n: int = 400
-    kernels: Sequence[str] = ("plain",)
-    seed: int = 0
-
-    def quick(self) -> Plan:
-        """Return a plan of seconds: five tasks, three draws, few labels, small graphs."""
-        few = tuple(per_class for per_class in self.per_class if per_class <= 16)[:3]
-        tasks = [task for task in self.tasks if task != "isolet"] or list(self.tasks)
-        return replace(self, tasks=tasks[:: max(1, len(tasks) // 5)][:5], per_class=few, n_draws=3, n=100)
-
-    def cells(self) -> list[Cell]:
-        """Return a cell per task, kernel, method, number of labels and draw."""
-        cells: list[Cell] = []
-        # Cells that share a deformed kernel follow one another.
-        for task in self.tasks:
-            speakers = task == "isolet"
-            for kernel in ("rbf",) if speakers else self.kernels:
-                for method in MACHINES:
-                    for per_class in (26,) if speakers else self.per_class:
-                        shared = {"per_class": per_class, "n": self.n, "kernel": kernel, "seed": self.seed}
-                        n_splits = N_SPEAKERS if speakers else self.n_draws
-                        names = [_split_name(task, per_class, self.seed, i) for i in range(n_splits)]
-                        cells += [Cell("manifold_regularization", method, task, name, shared) for name in names]
-        return cells
-
-
-N_SPEAKERS = 30
-
-
-def plan_for(tasks: Sequence[str], **options: Any) -> Plan:
-    """Return the paper's plan; with fewer images and labels of scikit-learn's digits, so that some are left to test."""
-    if not any(task.startswith("digits") for task in tasks):
-        return Plan(tasks, **options)
-    per_class = tuple(k for k in options.pop("per_class", Plan.per_class) if k <= 32)
-    return Plan(tasks, per_class, **{"n": 100, **options})
-
-
-class _Samples(NamedTuple):
-    """Training samples first, then those of the test; y is 0 or 1."""
-
-    X: FloatArray
-    y: IntArray
-    n_train: int
-    speaker: IntArray
-
-
-class _Task(NamedTuple):
-    K: FloatArray
-    K_test: FloatArray
-    L: MatrixLike
-
-
-@lru_cache(maxsize=2)
-def _digits(source: str, n: int, data: Path | None) -> tuple[FloatArray, IntArray, int]:
-    """Return the first n training images of each digit and then all others, after PCA of the first."""
-    dataset = load(source, data_home=data, download=False)
-    X, y = np.asarray(dataset.X), dataset.y
-    if source == "digits":
-        X = X / 16.0
-    published_part = dataset.extras.get("n_train", len(y))
-    first = np.concatenate([np.flatnonzero(y[:published_part] == digit)[:n] for digit in range(10)])
-    order = np.concatenate([first, np.setdiff1d(np.arange(len(y)), first)])
-    X, y = X[order], y[order]
-    if X.shape[1] > 100:
-        from sklearn.decomposition import PCA
-
-        X = PCA(100, svd_solver="full").fit(X[: len(first)]).transform(X)
-    return X, y, len(first)
-
-
-@lru_cache(maxsize=2)
-def _samples(task: str, n: int, data: Path | None) -> _Samples:
-    source, _, pair = task.partition(" ")
-    if source == "isolet":
-        isolet = load("isolet", data_home=data, download=False)
-        speaker = np.asarray(isolet.extras["speaker"])
-        rows = np.concatenate([np.flatnonzero(isolet.extras["group"] == group) for group in (1, 5)])
-        return _Samples(
-            np.asarray(isolet.X)[rows],
-            (isolet.y[rows] < 13).astype(np.intp),
-            int((isolet.extras["group"] == 1).sum()),
-            speaker[rows],
-        )
-    X, y, n_train = _digits(source, n, data)
-    a, b = (int(digit) for digit in pair.split("-"))
-    rows = np.flatnonzero((y == a) | (y == b))
-    n_train = int((rows < n_train).sum())
-    return _Samples(X[rows], (y[rows] == a).astype(np.intp), n_train, np.zeros(len(rows), dtype=np.intp))
-
-
-@lru_cache(maxsize=2)
-def _task(task: str, n: int, kernel: str, data: Path | None) -> _Task:
-    samples = _samples(task, n, data)
-    train, test = samples.X[: samples.n_train], samples.X[samples.n_train :]
-    L = laplacian(knn_graph(train, **GRAPH), normalized=False)
-    if kernel == "rbf":
-        width: dict[str, Any] = {"kernel": "rbf", "gamma": 1.0 / (2.0 * 10.0**2)}
-        return _Task(gram(train, **width), gram(test, train, **width), L)
-    poly: dict[str, Any] = {"kernel": "poly", "gamma": 1.0, "degree": 3, "coef0": 1.0}
-    K, K_test = gram(train, **poly), gram(test, train, **poly)
-    if kernel == "unit":
-        norms, test_norms = (((part**2).sum(axis=1) + 1.0) ** 1.5 for part in (train, test))
-        K, K_test = K / np.outer(norms, norms), K_test / np.outer(test_norms, norms)
-    elif kernel != "plain":
-        raise ValueError(f"kernel={kernel!r} is unknown; take 'plain' or 'unit', or 'rbf' for isolet.")
-    return _Task(K, K_test, L)
-
-
-@lru_cache(maxsize=2)
-def _reduction(task: str, n: int, kernel: str, gamma_A: float, gamma_I: float, data: Path | None) -> Reduction:
-    """Return the reduction with every sample labelled: that of any draw is its part."""
-    K, _, L = _task(task, n, kernel, data)
-    return reduce(K, L, np.arange(len(K)), gamma_A, gamma_I)
-
-
-def _split_name(task: str, per_class: int, seed: int, i: int) -> str:
-    return f"speaker-{i + 1:02d}" if task == "isolet" else f"random{2 * per_class}-seed{seed}-{i:02d}"
-
-
-@lru_cache(maxsize=16)
-def _splits(task: str, n: int, per_class: int, seed: int, data: Path | None) -> dict[str, Split]:
-    _, y, n_train, speaker = _samples(task, n, data)
-    train, test = np.arange(n_train), np.arange(n_train, len(y))
-    if task == "isolet":
-        names = np.unique(speaker[:n_train])
-        drawn = [Split(train[speaker[:n_train] == name], train[speaker[:n_train] != name]) for name in names]
-    else:
-        # Both digits have n samples, or nearly: with stratification each has its share.
-        drawn = random_splits(y[:n_train], 2 * per_class, 100, seed, stratify=True)
-    return {
-        name: replace(split, test=test, name=name)
-        for name, split in ((_split_name(task, per_class, seed, i), split) for i, split in enumerate(drawn))
-    }
 
 
 def breakeven_error(positive: Any, scores: FloatArray) -> float:
@@ -330,9 +94,9 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     machine, parameters = MACHINES[cell.method], cell.parameters
     n, kernel = parameters["n"], parameters["kernel"]
     gamma_I = machine.gamma_I["isolet" if cell.dataset == "isolet" else "usps"]
-    samples, (K, K_test, L) = _samples(cell.dataset, n, data), _task(cell.dataset, n, kernel, data)
-    split = _splits(cell.dataset, n, parameters["per_class"], parameters["seed"], data)[cell.split]
-    shared = _reduction(cell.dataset, n, kernel, machine.gamma_A, gamma_I, data)
+    samples, (K, K_test, L) = samples_of(cell.dataset, n, data), task_of(cell.dataset, n, kernel, data)
+    split = splits_of(cell.dataset, n, parameters["per_class"], parameters["seed"], data)[cell.split]
+    shared = reduction_of(cell.dataset, n, kernel, machine.gamma_A, gamma_I, data)
     labeled = split.labeled
     sign = np.where(samples.y[labeled] == 1, 1.0, -1.0)
     part, whole = (
@@ -356,155 +120,9 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     }
 
 
-def by_task(rows: Iterable[Row], part: str, *, per_class: int, kernel: str = "plain") -> dict[str, Errors]:
-    """Return the errors of one setting by task, then by method and split; no failed cells.
-
-    Parameters
-    ----------
-    rows : iterable of rows
-        Of `work`.
-    part : {"unlabeled", "test"}
-        Where the errors are measured.
-    per_class : int
-        Labelled samples of each class.
-    kernel : str, default "plain"
-        As in `Plan`; "rbf" for Isolet.
-    """
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for row in rows:
-        if row["status"] == "ok" and (row["param_per_class"], row["param_kernel"]) == (per_class, kernel):
-            errors = found.setdefault(row["dataset"], {}).setdefault(row["method"], {})
-            errors[row["split"]] = row[f"error_{part}"]
-    return dict(found)
-
-
-def mean_errors(tasks: Mapping[str, Errors], method: str) -> FloatArray:
-    """Return a method's mean error per task, in their order."""
-    return np.array([statistics.fmean(errors[method].values()) for errors in tasks.values()])
-
-
-def deviations(tasks: Mapping[str, Errors], method: str) -> FloatArray:
-    """Return the deviation of a method's error over the draws, per task, in their order."""
-    return np.array([np.std(list(errors[method].values()), ddof=1) for errors in tasks.values()])
-
-
-def published_mean(method: str, part: str, per_class: int, *, isolet: bool = False) -> float:
-    """Return the published mean error over the tasks, NaN where nothing was published."""
-    name, letter = MACHINES[method].published, PARTS[part]
-    if isolet:
-        table = published(PAPER, "figure 6", "isolet_split", name, split=letter)
-    else:
-        table = published(PAPER, "figure 5", "usps_pairs", name, split=letter)
-        table = table[table["n_labeled"] == per_class]
-    return float(table["mean"].mean())
-
-
-def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") -> list[str]:
-    """Return one sentence per claim of the paper's section 5.2, verdict first (`spectrum_claims.verdict`).
-
-    Parameters
-    ----------
-    rows : sequence of rows
-        Of `work`, over pairs of digits.
-    per_class : int, default 2
-        The number of labels that is looked at.
-    kernel : str, default "plain"
-        The kernel that is looked at.
-    """
-    parts = {part: by_task(rows, part, per_class=per_class, kernel=kernel) for part in PARTS}
-    inside, outside = parts["unlabeled"], parts["test"]
-    sentences = []
-    for supervised, regularised in PAIRS:
-        duels = {part: duel(tasks.values(), regularised, supervised) for part, tasks in parts.items()}
-        lower = sum(result.lower for result in duels.values())
-        counts = "; ".join(
-            f"{PARTS[part]}: lower mean error in {d.lower} of {d.rows} pairs ({d.clearly_lower} significant), "
-            f"higher in {d.higher} ({d.clearly_higher})"
-            for part, d in duels.items()
-        )
-        sentences.append(
-            f"{verdict(lower, sum(d.rows for d in duels.values()))}: {regularised} improves significantly on "
-            f"{supervised}. {counts}."
-        )
-    steady = [deviations(tasks, b) < deviations(tasks, a) for a, b in PAIRS for tasks in parts.values()]
-    part, whole = int(np.sum(steady)), int(np.size(steady))
-    sentences.append(
-        f"{verdict(part, whole)}: the Laplacian algorithms are more stable with respect to the choice of the labelled "
-        f"samples. Smaller deviation over the draws in {part} of {whole} (pairs, U and T, both losses)."
-    )
-    for _, method in PAIRS:
-        u, t = mean_errors(inside, method), mean_errors(outside, method)
-        close = np.abs(t - u) <= 1.0
-        sentences.append(
-            f"{verdict(int(close.sum()), len(close))}: the out-of-sample extension of {method} is good. T within one "
-            f"point of U in {close.sum()} of {len(close)} pairs; mean U {u.mean():.2f}, T {t.mean():.2f}, largest "
-            f"difference {np.abs(t - u).max():.2f}, correlation {_correlation(u, t)}."
-        )
-    alike = [np.abs(mean_errors(tasks, "LapRLS") - mean_errors(tasks, "LapSVM")) for tasks in parts.values()]
-    part, whole = int(np.sum(np.less(alike, 0.5))), int(np.size(alike))
-    sentences.append(
-        f"{verdict(part, whole)}: LapRLS and LapSVM do about the same. Mean errors within half a point in {part} of "
-        f"{whole} (pairs, U and T), largest difference {np.max(alike):.2f}."
-    )
-    return ["The paper's claims by these numbers (reproduced: in 90 % or more; partly: in half or more):", *sentences]
-
-
-def _correlation(a: FloatArray, b: FloatArray) -> str:
-    return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
-
-
 def measure(plan: Plan) -> list[Row]:
     """Compute a plan one cell after the other, without a folder: for the figures."""
     return [make_row(cell, {"status": "ok", **work(cell)}) for cell in plan.cells()]
-
-
-def beside_published(rows: Sequence[Row], plan: Plan, kernel: str = "plain") -> dict[str, dict[str, dict[str, float]]]:
-    """Return mean errors over the pairs by labels per class, then by method: ours and the published ones, U and T."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    real = plan.tasks[0].startswith("usps")
-    for per_class in plan.per_class:
-        each = found[str(per_class)] = {method: {} for method in MACHINES}
-        for part, letter in PARTS.items():
-            tasks = by_task(rows, part, per_class=per_class, kernel=kernel)
-            for method in MACHINES:
-                each[method][letter] = float(mean_errors(tasks, method).mean())
-                value = published_mean(method, part, per_class) if real else np.nan
-                each[method][f"published {letter}"] = value
-    return found
-
-
-def parameters(plan: Plan) -> dict[str, Any]:
-    """Return what a figure's sidecar says of a plan."""
-    return {
-        "pairs": len(plan.tasks),
-        "per_class": list(plan.per_class),
-        "draws": plan.n_draws,
-        "training images per digit, at most": plan.n,
-        "kernels": {
-            "plain": "(x'z + 1)^3",
-            "unit": "(x'z + 1)^3 over the norms in feature space",
-            "used": list(plan.kernels),
-        },
-        "graph": {**GRAPH, "normalized": False},
-        "machines": {
-            name: {
-                "loss": machine.loss,
-                "gamma_A": machine.gamma_A,
-                "gamma_I": machine.gamma_I["usps"],
-                "intercept": machine.fit_intercept,
-            }
-            for name, machine in MACHINES.items()
-        },
-    }
-
-
-def certificates(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return what a figure's sidecar says of the certificates."""
-    return {
-        "fits": len(rows),
-        "worst relative gap": worst_gap(rows),
-        f"with a relative gap above {CERTIFIED:g}": sum(abs(row["relative_gap"]) > CERTIFIED for row in rows),
-    }
 
 
 def manifold_regularization(options: TableOptions) -> TableReport:

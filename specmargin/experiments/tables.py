@@ -53,6 +53,22 @@ TABLES: dict[str, TableEntry] = {
         "Nine methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
         "specmargin.experiments.spectrum_learning:spectrum_learning",
     ),
+    "continuation_s3vm": TableEntry(
+        "Tables 1 to 4 and figures 3 to 7 of the continuation paper: S3VMs on pairs of digits and objects, and on text",
+        "specmargin.experiments.continuation_s3vm:continuation_s3vm",
+    ),
+    "qn_s3vm": TableEntry(
+        "Table 2 and figures 4 to 7 of the QN-S3VM paper: linear machines tuned on the labelled part alone",
+        "specmargin.experiments.qn_s3vm:qn_s3vm",
+    ),
+    "s3vm_survey": TableEntry(
+        "Tables 8, 11, 13 and 14 of the 2008 survey: every semi-supervised SVM solver on g50c, text and uspst",
+        "specmargin.experiments.s3vm_survey:s3vm_survey",
+    ),
+    "s3vm_optima": TableEntry(
+        "How often each semi-supervised SVM solver finds the global optimum, which branch and bound proves",
+        "specmargin.experiments.s3vm_optima_table:s3vm_optima",
+    ),
 }
 """The tables by name. The functions are imported when they are run."""
 

@@ -5,17 +5,23 @@
 """
 
 from specmargin.kernels.blocks import BlockKernel, LandmarkFeatures, landmark_features
+from specmargin.kernels.maps import DeformedKernel, KernelMap, deformed_features, deformed_kernel, kernel_map
 from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, as_kernel, kernel_rows, kernel_trace
 
 __all__ = [
     "BlockKernel",
+    "DeformedKernel",
     "Kernel",
+    "KernelMap",
     "KernelOperator",
     "LandmarkFeatures",
     "LowRankKernel",
     "as_kernel",
+    "deformed_features",
+    "deformed_kernel",
     "gram",
+    "kernel_map",
     "kernel_rows",
     "kernel_trace",
     "landmark_features",

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from specmargin.typing import AnyArray, FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray, MatrixLike
 
 __all__ = [
     "KernelOperator",
@@ -25,6 +26,8 @@ __all__ = [
     "kernel_rows",
     "kernel_trace",
 ]
+
+_PANEL = 64  # columns that a graph multiplies at once: they stay in the cache
 
 
 class KernelOperator(ABC):
@@ -106,7 +109,23 @@ class LowRankKernel(KernelOperator):
 
     def trace(self) -> float:
         """Return |F|^2."""
+        return self._trace
+
+    @cached_property
+    def _trace(self) -> float:
         return float(np.einsum("ij,ij->", self.factor, self.factor))
+
+    def penalty(self, L: MatrixLike) -> FloatArray:
+        """Return F'L F, (m, m), symmetric; that of the last L is kept, so that a grid of weights computes it once."""
+        known = self.__dict__.get("_penalty")
+        if known is None or known[0] is not L:
+            F, product = self.factor, np.empty((self.factor.shape[1],) * 2)
+            for start in range(0, F.shape[1], _PANEL):
+                panel = slice(start, start + _PANEL)
+                product[:, panel] = F.T @ (L @ np.ascontiguousarray(F[:, panel]))
+            known = self.__dict__["_penalty"] = (L, (product + product.T) / 2)
+        kept: FloatArray = known[1]
+        return kept
 
 
 def as_kernel(K: Any) -> Any:

@@ -6,17 +6,22 @@ into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their 
 
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.objectives.features import Features
 from specmargin.objectives.manifold import LapSVM
 from specmargin.objectives.margin import RMM, RelativeMargin
 from specmargin.objectives.reduction import Reduction
 from specmargin.objectives.ridge import SpectralRidge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
 from specmargin.objectives.transduction import SpectralGraphTransducer
+from specmargin.objectives.weighted import WeightedSVM
 
 __all__ = [
     "Alignment",
     "ClusteringBasis",
     "Cone",
+    "Features",
     "FixedSpectrum",
     "LapSVM",
     "ProductCone",
@@ -24,9 +29,12 @@ __all__ = [
     "Reduction",
     "RegularizedClustering",
     "RelativeMargin",
+    "S3VM",
+    "S3VMRelaxation",
     "SpectralGraphTransducer",
     "SpectralRidge",
     "SpectrumCone",
     "SpectrumMargin",
     "SpectrumPoint",
+    "WeightedSVM",
 ]

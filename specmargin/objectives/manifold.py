@@ -252,6 +252,10 @@ class LapSVM:
         def ambient(part: FloatArray) -> float:
             return max(float(part @ (self.K @ part)), 0.0) / (4.0 * self.gamma_A)
 
+        # No eigenvalue of K exceeds its trace: where that settles it, a product with K is saved.
+        coarse = float(r @ r) * kernel_trace(self.K) / (4.0 * self.gamma_A)
+        if coarse <= negligible:
+            return coarse
         simple = ambient(r)
         if simple <= negligible or self.L is None or self.gamma_I == 0 or not np.isfinite(simple):
             return simple

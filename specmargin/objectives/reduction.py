@@ -11,7 +11,8 @@ graph does not penalise as soon as gamma_A << gamma_I, and the answer would lose
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ from specmargin.exceptions import SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
-__all__ = ["Reduction", "reduce"]
+__all__ = ["Applied", "Reduction", "graph_product", "reduce"]
 
 _MOST_REFINEMENTS = 30
 _CONTRACTION = 0.5  # of a refinement that gets anywhere
 _COARSE = 1e-8  # relative size of the last correction that speaks of failure; roundings of the residual end below
-_COLUMNS = 256  # of a factor that the graph multiplies at once
+_COLUMNS = 64  # that the graph multiplies at once: a panel of so many stays in the cache, which is a third of the time
 
 DAMPING = 0.01
 """c of `Reduction` over the larger gamma: it bounds what S^-1 makes of unpenalised functions by 1/c, and costs G
@@ -41,32 +42,98 @@ class Reduction:
 
     Parameters
     ----------
-    X : ndarray of shape (n, l)
-        S^-1 J': expansion coefficients per labelled sample, alpha = X v.
+    damped : matrix-like of shape (n, l)
+        (S + c J'J K)^-1 J' = X (I + c G)^-1, from which X itself is computed. An array, or in the span of a low-rank
+        kernel's functions something that multiplies and is not stored.
     G : ndarray of shape (l, l)
         J K X, symmetric positive semidefinite: the deformed kernel at the labelled samples.
-    damped : ndarray of shape (n, l), optional
-        (S + c J'J K)^-1 J' = X (I + c G)^-1, where X itself was computed from it.
     c : float, default 0
         The c of `damped`.
     """
 
-    X: FloatArray
+    damped: Any
     G: FloatArray
-    damped: FloatArray | None = None
     c: float = 0.0
+
+    @cached_property
+    def X(self) -> FloatArray:
+        """S^-1 J', (n, l): expansion coefficients per labelled sample, alpha = X v."""
+        return np.asarray(self.damped @ (np.eye(len(self.G)) + self.c * self.G))
 
     def coefficients(self, v: FloatArray) -> FloatArray:
         """Return alpha = X v, avoiding the huge entries that X has along functions free of the graph's penalty.
 
         They cancel in X v: v is small there, and G v moderate.
         """
-        return self.X @ v if self.damped is None else self.damped @ (v + self.c * (self.G @ v))
+        return np.asarray(self.damped @ (v + self.c * (self.G @ v)))
 
     def scaled(self, factor: float) -> Reduction:
         """Return the reduction of both gammas divided by a factor: the same functions, in other units."""
-        damped = None if self.damped is None else factor * self.damped
-        return Reduction(factor * self.X, factor * self.G, damped, self.c / factor)
+        return Reduction(factor * self.damped, factor * self.G, self.c / factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """A Laplacian that remembers its product with K, the same for all weights of a grid.
+
+    Parameters
+    ----------
+    L : matrix-like of shape (n, n)
+        The Laplacian.
+    K : ndarray of shape (n, n)
+        The kernel it was applied to.
+    product : ndarray of shape (n, n)
+        L K.
+    """
+
+    L: MatrixLike
+    K: FloatArray
+    product: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of samples, twice."""
+        return len(self.K), len(self.K)
+
+    def __matmul__(self, other: FloatArray) -> FloatArray:
+        return self.L @ other
+
+
+def graph_product(L: MatrixLike, K: FloatArray, dtype: npt.DTypeLike = np.float64) -> FloatArray:
+    """Return L K in that precision and in Fortran's order, computed panel by panel of columns.
+
+    Examples
+    --------
+    >>> graph_product(np.array([[1.0, -1.0], [-1.0, 1.0]]), np.eye(2)).tolist()
+    [[1.0, -1.0], [-1.0, 1.0]]
+    """
+    LK = np.empty(K.shape, dtype=dtype, order="F")
+    for start in range(0, K.shape[1], _COLUMNS):
+        LK[:, start : start + _COLUMNS] = L @ np.ascontiguousarray(K[:, start : start + _COLUMNS])
+    return LK
+
+
+@dataclass(frozen=True, eq=False)
+class _SpanInverse:
+    """(S + c J'J K)^-1 J' for K = F F': products by Woodbury's identity, (J' v - image(F a v)) / gamma_A."""
+
+    F: FloatArray
+    L: MatrixLike
+    labeled: IntArray
+    a: FloatArray
+    gamma_A: float
+    gamma_I: float
+    c: float
+    factor: float = 1.0
+
+    def __matmul__(self, v: FloatArray) -> FloatArray:
+        f = self.F @ (self.a @ v)
+        out = -self.gamma_I * (self.L @ f)
+        out[self.labeled] += v - self.c * f[self.labeled]
+        return np.asarray(out * (self.factor / self.gamma_A))
+
+    def __rmul__(self, factor: float) -> _SpanInverse:
+        return replace(self, factor=factor * self.factor)
 
 
 def reduce(
@@ -113,40 +180,36 @@ def reduce(
             "LowRankKernel, or store it: np.asarray(K)."
         )
     n = K.shape[0]
-    J = np.zeros((n, len(labeled)))
-    J[labeled, np.arange(len(labeled))] = 1.0
-    rows = kernel_rows(K, labeled)
-    if L is None or gamma_I == 0:
-        G = rows[:, labeled] / gamma_A
-        return Reduction(J / gamma_A, (G + G.T) / 2)
     c = DAMPING * max(gamma_A, gamma_I)
-    if isinstance(K, LowRankKernel):
-        damped, H = _in_the_span(K.factor, L, labeled, J, gamma_A, gamma_I, c)
+    damped: Any
+    if isinstance(K, LowRankKernel) and L is not None and gamma_I > 0:
+        damped, H = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
     else:
+        J = np.zeros((n, len(labeled)))
+        J[labeled, np.arange(len(labeled))] = 1.0
+        if L is None or gamma_I == 0:
+            R = K.factor[labeled] if isinstance(K, LowRankKernel) else None
+            G = (kernel_rows(K, labeled)[:, labeled] if R is None else R @ R.T) / gamma_A
+            return Reduction(J / gamma_A, (G + G.T) / 2)
+        rows = kernel_rows(K, labeled)
         damped = _in_full(K, L, labeled, J, rows, gamma_A, gamma_I, c, dtype)
         H = rows @ damped
     h, V = np.linalg.eigh((H + H.T) / 2)
     h = np.clip(h, 0.0, (1.0 - 1e-15) / c)
     G = (V * (h / (1.0 - c * h))) @ V.T
     G = (G + G.T) / 2
-    return Reduction(damped + c * (damped @ G), G, damped, c)
+    return Reduction(damped, G, c)
 
 
 def _in_the_span(
-    F: FloatArray, L: MatrixLike, labeled: IntArray, J: FloatArray, gamma_A: float, gamma_I: float, c: float
-) -> tuple[FloatArray, FloatArray]:
+    K: LowRankKernel, L: MatrixLike, labeled: IntArray, gamma_A: float, gamma_I: float, c: float
+) -> tuple[_SpanInverse, FloatArray]:
     """Return (S + c J'J K)^-1 J' and its product with J K, by Woodbury's identity: K = F F'."""
-    LF = np.empty_like(F)
-    for start in range(0, F.shape[1], _COLUMNS):
-        LF[:, start : start + _COLUMNS] = L @ np.ascontiguousarray(F[:, start : start + _COLUMNS])
-    R = F[labeled]
-    P = gamma_I * (F.T @ LF) + c * (R.T @ R)
-    P = (P + P.T) / 2
+    R = K.factor[labeled]
+    P = gamma_I * K.penalty(L) + c * (R.T @ R)
     P[np.diag_indices_from(P)] += gamma_A
     a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
-    image = gamma_I * (LF @ a)
-    image[labeled] += c * (R @ a)
-    return (J - image) / gamma_A, R @ a
+    return _SpanInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a
 
 
 def _in_full(
@@ -161,16 +224,20 @@ def _in_full(
     dtype: npt.DTypeLike,
 ) -> FloatArray:
     """Return (S + c J'J K)^-1 J' by an LU factorisation of the order n."""
-    LK: Any = L @ K.astype(dtype, copy=False)
-    A = np.asarray(LK.toarray() if sp.issparse(LK) else LK, dtype=dtype)
+    A: FloatArray
+    if sp.issparse(K):
+        A = (L @ K).toarray(order="F").astype(dtype, copy=False)
+    elif isinstance(L, Applied) and L.K is K:
+        A = L.product.astype(dtype, order="F")
+    else:
+        A = graph_product(L, K, dtype)
     A *= gamma_I
     A[np.diag_indices_from(A)] += gamma_A
     A[labeled] += c * rows
-    # The transpose is what LAPACK can overwrite without a copy.
-    lu = sla.lu_factor(A.T, overwrite_a=True, check_finite=False)
+    lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
 
     def solve(rhs: FloatArray) -> FloatArray:
-        return np.asarray(sla.lu_solve(lu, rhs.astype(dtype), trans=1, check_finite=False), dtype=np.float64)
+        return np.asarray(sla.lu_solve(lu, rhs.astype(dtype), check_finite=False), dtype=np.float64)
 
     def residual(damped: FloatArray) -> FloatArray:
         image = K @ damped

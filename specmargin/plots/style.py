@@ -91,6 +91,7 @@ METHODS: dict[str, MethodStyle] = {
     # Manifold regularization.
     "SVM": MethodStyle(PALETTE["grey"], "h", _LONG),
     "RMM": MethodStyle(PALETTE["grey"], "p", _DASHDOT),
+    "RLS": MethodStyle(PALETTE["grey"], "o", _DASHED),
     "LapSVM": MethodStyle(PALETTE["purple"], ">", "-"),
     "LapRLS": MethodStyle(PALETTE["black"], "8", _DASHED),
     # Semi-supervised SVMs.

@@ -11,7 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from specmargin.losses import Hinge, Squared, SquaredHinge
+from specmargin.losses import Hinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.typing import FloatArray
 
 __all__ = ["as_cvxpy", "conjugate_as_cvxpy"]
@@ -40,7 +40,8 @@ def as_cvxpy(loss: Any, t: cp.Expression) -> cp.Expression:
     [1.0, 0.0]
     """
     raise TypeError(
-        f"{type(loss).__name__} has no convex CVXPY expression; convex losses are Hinge, SquaredHinge and Squared."
+        f"{type(loss).__name__} has no convex CVXPY expression; convex losses are Hinge, SquaredHinge, "
+        "SmoothHinge and Squared."
     )
 
 
@@ -57,6 +58,11 @@ def _(loss: SquaredHinge, t: cp.Expression) -> cp.Expression:
 @as_cvxpy.register
 def _(loss: Squared, t: cp.Expression) -> cp.Expression:
     return cp.square(1 - t)
+
+
+@as_cvxpy.register
+def _(loss: SmoothHinge, t: cp.Expression) -> cp.Expression:
+    return cp.logistic(loss.s * (1 - t)) / loss.s
 
 
 @singledispatch
@@ -82,6 +88,11 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
 @conjugate_as_cvxpy.register
 def _(loss: Hinge, beta: cp.Expression) -> cp.Expression:
     return beta
+
+
+@conjugate_as_cvxpy.register
+def _(loss: SmoothHinge, beta: cp.Expression) -> cp.Expression:
+    return beta + (cp.entr(beta) + cp.entr(1 - beta)) / loss.s
 
 
 @conjugate_as_cvxpy.register(SquaredHinge)

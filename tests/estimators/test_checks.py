@@ -5,18 +5,35 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from specmargin import (
+    CCCPS3VM,
     KTA,
     MKL,
     RMM,
     STOAM,
     STORM,
+    AnnealedS3VM,
+    ContinuationS3VM,
+    GradientS3VM,
+    LabelSwitchingS3VM,
     LapSVM,
+    MultiSwitchTSVM,
+    QuasiNewtonS3VM,
     SpectralGraphTransducer,
     SpectralKernelSVM,
     XuSpectralSVM,
 )
 
 CLASSES = [LapSVM, STORM, STOAM, MKL, KTA, SpectralKernelSVM, XuSpectralSVM, SpectralGraphTransducer, RMM]
+S3VMS = [
+    ContinuationS3VM,
+    GradientS3VM,
+    QuasiNewtonS3VM,
+    MultiSwitchTSVM,
+    AnnealedS3VM,
+    CCCPS3VM,
+    LabelSwitchingS3VM,
+]
+CLASSES += S3VMS
 CLASSIFIERS = [
     (LapSVM, {}),
     (LapSVM, {"loss": "squared_hinge"}),
@@ -35,6 +52,11 @@ CLASSIFIERS = [
     (SpectralGraphTransducer, {}),
     (RMM, {}),
     (RMM, {"B": "auto"}),
+    *((cls, {}) for cls in S3VMS),
+    (ContinuationS3VM, {"multi_class": "ovo", "kernel": "linear"}),
+    (CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
+    (GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
+    (GradientS3VM, {"n_landmarks": 5}),
 ]
 
 pytestmark = [

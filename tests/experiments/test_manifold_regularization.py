@@ -11,13 +11,13 @@ import pytest
 from scipy.spatial.distance import cdist
 
 import specmargin as sm
-from specmargin.experiments import Cell, SweepInterruptedError, published_parameters
+from specmargin.experiments import Cell, SweepInterruptedError, manifold_claims, manifold_tasks, published_parameters
 from specmargin.experiments import manifold_regularization as experiment
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
 
-TINY = experiment.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
+TINY = manifold_tasks.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def isolet(nowhere, rng):
 
 
 def test_full_plan_is_the_papers():
-    plan = experiment.Plan([f"usps {a}-{b}" for a in range(10) for b in range(a)])
+    plan = manifold_tasks.Plan([f"usps {a}-{b}" for a in range(10) for b in range(a)])
     cells = plan.cells()
     assert len(cells) == len(set(cells)) == 45 * 4 * 8 * 10
     assert (plan.n, plan.per_class[1:]) == (400, (2, 4, 8, 16, 32, 64, 128))
@@ -54,9 +54,9 @@ def test_full_plan_is_the_papers():
 
 
 def test_full_plan_of_the_bundled_digits_leaves_some_to_test(nowhere):
-    plan = experiment.plan_for(experiment.pairs_at_hand(nowhere)[0], seed=3)
+    plan = manifold_tasks.plan_for(manifold_tasks.pairs_at_hand(nowhere)[0], seed=3)
     assert (len(plan.tasks), plan.per_class, plan.n, plan.seed) == (45, (1, 2, 4, 8, 16, 32), 100, 3)
-    assert experiment.plan_for(["usps 3-8"], seed=3) == experiment.Plan(["usps 3-8"], seed=3)
+    assert manifold_tasks.plan_for(["usps 3-8"], seed=3) == manifold_tasks.Plan(["usps 3-8"], seed=3)
     rows = [experiment.work(cell, data=nowhere) for cell in plan.cells()[50:60]]  # 32 labels per class
     assert all(0 <= row["error_test"] < 10 for row in rows)
 
@@ -64,8 +64,8 @@ def test_full_plan_of_the_bundled_digits_leaves_some_to_test(nowhere):
 def test_weights_are_the_published_ones():
     for source, figure in (("usps", "figures 4 and 5"), ("isolet", "figure 6")):
         name = {"usps": "usps_pairs", "isolet": "isolet_split"}[source]
-        printed = published_parameters(experiment.PAPER, figure, name).set_index("parameter")["value"]
-        for machine in experiment.MACHINES.values():
+        printed = published_parameters(manifold_claims.PAPER, figure, name).set_index("parameter")["value"]
+        for machine in manifold_tasks.MACHINES.values():
             regularised = machine.published.startswith("lap")
             assert machine.gamma_A == float(printed["gamma_A_l" if regularised else "gamma_l"])
             assert machine.gamma_I[source] == (float(printed["gamma_I_l/(u+l)^2"]) if regularised else 0)
@@ -85,15 +85,15 @@ def test_breakeven_error_against_counting(rng):
 def test_first_training_images_train_after_their_pca(monkeypatch, rng):
     X, y = rng.normal(size=(600, 120)) * np.arange(1, 121), np.arange(600) % 10
     made = SimpleNamespace(X=X, y=y, extras={"n_train": 400})
-    monkeypatch.setattr(experiment, "load", lambda *args, **kwargs: made)
-    experiment._digits.cache_clear()
-    experiment._samples.cache_clear()
+    monkeypatch.setattr(manifold_tasks, "load", lambda *args, **kwargs: made)
+    manifold_tasks._digits.cache_clear()
+    manifold_tasks.samples_of.cache_clear()
     try:
-        samples = experiment._samples("usps 3-8", 15, None)
-        more = experiment._samples("usps 3-8", 50, None)
+        samples = manifold_tasks.samples_of("usps 3-8", 15, None)
+        more = manifold_tasks.samples_of("usps 3-8", 50, None)
     finally:
-        experiment._digits.cache_clear()
-        experiment._samples.cache_clear()
+        manifold_tasks._digits.cache_clear()
+        manifold_tasks.samples_of.cache_clear()
     rows = np.flatnonzero((y == 3) | (y == 8))
     first = np.concatenate([np.flatnonzero(y == digit)[:15] for digit in range(10)])
     train = np.concatenate([rows[y[rows] == 3][:15], rows[y[rows] == 8][:15]])
@@ -106,12 +106,12 @@ def test_first_training_images_train_after_their_pca(monkeypatch, rng):
     np.testing.assert_allclose(cdist(samples.X, samples.X), cdist(centred[order] @ axes.T, centred[order] @ axes.T))
 
 
-@pytest.mark.parametrize("method", list(experiment.MACHINES))
+@pytest.mark.parametrize("method", list(manifold_tasks.MACHINES))
 @pytest.mark.parametrize("kernel", ["plain", "unit"])
 def test_fit_is_the_problems_solution(nowhere, tol, method, kernel):
     task, n, per_class = "digits 3-8", 30, 2
     parameters = {"per_class": per_class, "n": n, "kernel": kernel, "seed": 0}
-    name = experiment._split_name(task, per_class, 0, 1)
+    name = manifold_tasks._split_name(task, per_class, 0, 1)
     row = experiment.work(Cell("t", method, task, name, parameters), data=nowhere)
     data = sm.datasets.load("digits")
     threes, eights = (np.flatnonzero(data.y == digit) for digit in (3, 8))
@@ -121,14 +121,14 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel):
     if kernel == "unit":
         K_test = K_test / np.sqrt(np.outer((1 + (Z**2).sum(axis=1)) ** 3, np.diag(K)))
         K = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
-    made = experiment._task(task, n, kernel, nowhere)
+    made = manifold_tasks.task_of(task, n, kernel, nowhere)
     np.testing.assert_allclose(made.K, K, rtol=tol["exact"])
     np.testing.assert_allclose(made.K_test, K_test, rtol=tol["exact"])
     W = sm.graphs.knn_graph(X, n_neighbors=6, kind="symmetric", weight="binary").toarray()
-    labeled = experiment._splits(task, n, per_class, 0, nowhere)[name].labeled
+    labeled = manifold_tasks.splits_of(task, n, per_class, 0, nowhere)[name].labeled
     assert (len(labeled), (labeled < n).sum()) == (4, 2)
     y = np.repeat([1, 0], n)
-    machine = experiment.MACHINES[method]
+    machine = manifold_tasks.MACHINES[method]
     obj = sm.objectives.LapSVM(
         K,
         np.diag(W.sum(axis=1)) - W,
@@ -148,26 +148,26 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel):
 
 
 def test_draws_of_a_pair_share_one_factorisation(nowhere):
-    experiment._reduction.cache_clear()
-    plan = experiment.Plan(("digits 4-7", "digits 1-8"), (1, 2), 2, 20)
+    manifold_tasks.reduction_of.cache_clear()
+    plan = manifold_tasks.Plan(("digits 4-7", "digits 1-8"), (1, 2), 2, 20)
     for cell in plan.cells():
         experiment.work(cell, data=nowhere)
     # Per pair one with and one without the graph.
-    assert experiment._reduction.cache_info().misses == 4
+    assert manifold_tasks.reduction_of.cache_info().misses == 4
 
 
 def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol):
     X, y, speaker = isolet
-    assert experiment.tasks_at_hand(nowhere)[0][-1] == "isolet"
-    cells = [cell for cell in experiment.Plan(("isolet",)).cells() if cell.method in ("SVM", "LapSVM")]
+    assert manifold_tasks.tasks_at_hand(nowhere)[0][-1] == "isolet"
+    cells = [cell for cell in manifold_tasks.Plan(("isolet",)).cells() if cell.method in ("SVM", "LapSVM")]
     assert len(cells) == 60
     cell = cells[-23]
     assert (cell.method, cell.split) == ("LapSVM", "speaker-08")
     row = experiment.work(cell, data=nowhere)
     assert abs(row["relative_gap"]) < 1e-7
     train, seen = speaker <= 30, speaker == 8
-    np.testing.assert_array_equal(experiment._samples("isolet", 400, nowhere).y, y < 13)
-    K = experiment._task("isolet", 400, "rbf", nowhere).K
+    np.testing.assert_array_equal(manifold_tasks.samples_of("isolet", 400, nowhere).y, y < 13)
+    K = manifold_tasks.task_of("isolet", 400, "rbf", nowhere).K
     np.testing.assert_allclose(K, np.exp(-cdist(X[train], X[train], "sqeuclidean") / 200), rtol=tol["linalg"])
     marked = np.where(seen, y < 13, -1)[train]
     clf = sm.LapSVM(gamma=1 / 200, gamma_A=0.005, gamma_I=0.005, n_neighbors=6, loss="hinge", normalized=False)
@@ -199,7 +199,7 @@ def rows_of(errors, per_class=2):
 
 def test_claims_count():
     good = rows_of({"RLS": (9, 9, 1), "LapRLS": (2, 2.9, 0.5), "SVM": (9, 9.1, 1), "LapSVM": (2.1, 2.9, 0.5)})
-    said = experiment.claims(good)
+    said = manifold_claims.claims(good)
     assert [line.split(":")[0] for line in said[1:]] == ["reproduced"] * 6
     assert "U: lower mean error in 3 of 3 pairs" in said[1]
     assert "Smaller deviation over the draws in 12 of 12" in said[3]
@@ -207,7 +207,7 @@ def test_claims_count():
     assert "correlation 1.00" in said[4]
     assert "half a point in 6 of 6 (pairs, U and T), largest difference 0.10" in said[6]
     bad = rows_of({"RLS": (2, 2, 1), "LapRLS": (9, 11, 2), "SVM": (2, 9, 1), "LapSVM": (3, 3, 1)})
-    said = experiment.claims(bad)
+    said = manifold_claims.claims(bad)
     assert [line.split(":")[0] for line in said[1:]] == [
         "not reproduced",
         "partly reproduced",
@@ -219,20 +219,20 @@ def test_claims_count():
     assert "U: lower mean error in 0 of 3 pairs (0 significant), higher in 3 (3)" in said[1]
     # Other numbers of labels and other kernels take no part.
     mixed = [*good, *rows_of({"RLS": (0, 0, 0), "LapRLS": (50, 50, 9)}, per_class=4)]
-    assert experiment.claims(mixed) == experiment.claims(good)
+    assert manifold_claims.claims(mixed) == manifold_claims.claims(good)
 
 
 def test_published_means_are_the_drawings():
-    assert experiment.published_mean("LapSVM", "unlabeled", 2) == 2.62
-    assert experiment.published_mean("RLS", "test", 128) == 0.79
-    assert np.isnan(experiment.published_mean("RLS", "test", 1))
-    assert 10 < experiment.published_mean("LapRLS", "unlabeled", 26, isolet=True) < 25
+    assert manifold_claims.published_mean("LapSVM", "unlabeled", 2) == 2.62
+    assert manifold_claims.published_mean("RLS", "test", 128) == 0.79
+    assert np.isnan(manifold_claims.published_mean("RLS", "test", 1))
+    assert 10 < manifold_claims.published_mean("LapRLS", "unlabeled", 26, isolet=True) < 25
 
 
 def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, monkeypatch):
     tasks = (*TINY.tasks, "isolet")
-    monkeypatch.setattr(experiment.Plan, "quick", lambda self: experiment.Plan(tasks, (1, 2), 3, 40))
-    monkeypatch.setattr(experiment, "N_SPEAKERS", 4)
+    monkeypatch.setattr(manifold_tasks.Plan, "quick", lambda self: manifold_tasks.Plan(tasks, (1, 2), 3, 40))
+    monkeypatch.setattr(manifold_tasks, "N_SPEAKERS", 4)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     report = experiment.manifold_regularization(TableOptions(whole, True, nowhere, progress=False))
     n_cells = 3 * 4 * 3 * 3 + 4 * 4
@@ -276,13 +276,13 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
         if (line.dataset, line.method) == ("digits pairs, 2 per class, unit kernel, T", "LapRLS")
     ]
     assert (line.mean, line.n_splits) == (pytest.approx(wanted), 9)
-    for sentence in experiment.claims(rows):
+    for sentence in manifold_claims.claims(rows):
         assert sentence in text
 
 
 @pytest.mark.parametrize("name", ["usps_pairs", "labels_needed"])
 def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch, name):
-    monkeypatch.setattr(experiment.Plan, "quick", lambda self: TINY)
+    monkeypatch.setattr(manifold_tasks.Plan, "quick", lambda self: TINY)
     (result,) = run_figures([name], quick=True, out=tmp_path, progress=False, formats=("svg",))
     assert not result.warnings
     told = json.loads(result.sidecar.read_text())
@@ -290,7 +290,7 @@ def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch
     assert told["certificates"]["fits"] == len(TINY.cells())
     assert "NOT AT HAND" in told["results"]["data"][0]
     rows = experiment.measure(TINY)
-    tasks = experiment.by_task(rows, "test", per_class=2)
+    tasks = manifold_claims.by_task(rows, "test", per_class=2)
     wanted = np.mean([list(errors["LapSVM"].values()) for errors in tasks.values()])
     key, inner = {
         "usps_pairs": ("mean error over the pairs, percent", "plain"),
@@ -318,11 +318,13 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
 def test_unlabeled_digits_help(data_folder, nowhere):
     """The paper's main finding: lower mean errors with the graph, in and out of sample; every fit certified."""
     source, data = ("usps", data_folder) if data_folder else ("digits", nowhere)
-    plan = experiment.Plan([f"{source} {pair}" for pair in ("1-8", "3-5", "4-9", "2-7")], (2,), 5, 90)
+    plan = manifold_tasks.Plan([f"{source} {pair}" for pair in ("1-8", "3-5", "4-9", "2-7")], (2,), 5, 90)
     rows = [make_row(cell, {"status": "ok", **experiment.work(cell, data=data)}) for cell in plan.cells()]
-    for part in experiment.PARTS:
-        tasks = experiment.by_task(rows, part, per_class=2)
-        for supervised, regularised in experiment.PAIRS:
-            difference = experiment.mean_errors(tasks, regularised) - experiment.mean_errors(tasks, supervised)
+    for part in manifold_tasks.PARTS:
+        tasks = manifold_claims.by_task(rows, part, per_class=2)
+        for supervised, regularised in manifold_tasks.PAIRS:
+            difference = manifold_claims.mean_errors(tasks, regularised) - manifold_claims.mean_errors(
+                tasks, supervised
+            )
             assert difference.mean() < -2
     assert all(abs(row["relative_gap"]) < 1e-7 for row in rows)

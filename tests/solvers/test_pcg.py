@@ -395,7 +395,7 @@ def test_stability_compares_with_the_last_check():
 
 
 def test_checks_come_every_half_root_of_n():
-    obj, truth = moons(n=400)
+    obj, truth = moons(n=400, gamma_A=1e-3)
     V = obj.labels.unlabeled[:20]
     for stopping in ("stability", "validation", "mixed", "safe"):
         result = pcg(obj, stopping=stopping, validation=V, truth=truth)
@@ -448,7 +448,7 @@ def test_stable_means_fewer_than_three_changes_in_200():
         assert r.stops(2, {"mixed_product": 1.0}, f) is answer
 
 
-def test_safe_wants_both_classes_two_checks_and_a_smaller_product():
+def test_safe_wants_both_classes_three_checks_and_a_smaller_product():
     def run(course, products):
         r = DecisionRule("safe", NormRule("mixed_product", 0.0), 1, np.arange(3), np.arange(0), np.zeros(0, bool))
         pairs = enumerate(zip(course, products, strict=True))
@@ -456,13 +456,13 @@ def test_safe_wants_both_classes_two_checks_and_a_smaller_product():
 
     one, two = [1, 1, 1], [1, -1, 1]
     assert run([one] * 6, [1.0] + [1e-3] * 5) == [False] * 6
-    assert run([two] * 5, [1.0] + [1e-3] * 4) == [False] * 3 + [True] * 2
-    assert run([two] * 5, [1.0] + [0.2] * 4) == [False] * 5
-    assert run([two, two, two, one, two, two, two], [1.0] + [1e-3] * 6) == [False] * 6 + [True]
-    # The second decision creeps towards a change, by 20 % and then by 5 % of itself.
-    creeping, slow = ([[1, -((1 - move) ** t), 1] for t in range(6)] for move in (0.2, 0.05))
+    assert run([two] * 5, [1.0] + [1e-3] * 4) == [False] * 4 + [True]
+    assert run([two] * 5, [1.0] + [0.05] * 4) == [False] * 5
+    assert run([two, two, two, one, two, two, two, two], [1.0] + [1e-3] * 7) == [False] * 7 + [True]
+    # The second decision creeps towards a change, by 5 % and then by 2 % of itself.
+    creeping, slow = ([[1, -((1 - move) ** t), 1] for t in range(6)] for move in (0.05, 0.02))
     assert run(creeping, [1.0] + [1e-3] * 5) == [False] * 6
-    assert run(slow, [1.0] + [1e-3] * 5) == [False] * 3 + [True] * 3
+    assert run(slow, [1.0] + [1e-3] * 5) == [False] * 4 + [True] * 2
 
 
 def test_stability_can_stop_on_a_constant_decision_and_safe_does_not():

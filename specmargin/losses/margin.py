@@ -1,7 +1,7 @@
 """Losses of the margin t = y f(x): value, gradient, curvature and concave conjugate, in numpy.
 
-A loss V is written once, here. `specmargin.problems.as_cvxpy` is its only bridge to CVXPY and a property test
-holds the two together. The conjugate that duality needs is
+A loss V is written once, here. `specmargin.problems.as_cvxpy` is the only bridge of the convex ones to CVXPY and a
+property test holds the two together. The conjugate that duality needs is
 
     dual_value(beta) = inf_t V(t) + beta t,
 
@@ -15,18 +15,25 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 import numpy as np
+from scipy.special import entr, expit
 
 from specmargin.typing import FloatArray
 
-__all__ = ["LOSSES", "Hinge", "MarginLoss", "Squared", "SquaredHinge", "get_loss"]
+__all__ = [
+    "LOSSES",
+    "Hinge",
+    "MarginLoss",
+    "Ramp",
+    "SmoothHinge",
+    "SmoothLoss",
+    "Squared",
+    "SquaredHinge",
+    "get_loss",
+]
 
 
-class MarginLoss(Protocol):
-    """What an objective asks of a loss."""
-
-    name: ClassVar[str]
-    lower: ClassVar[float]
-    upper: ClassVar[float]
+class SmoothLoss(Protocol):
+    """What a descent method asks of a loss, convex or not."""
 
     def value(self, t: FloatArray) -> FloatArray:
         """V(t), elementwise."""
@@ -39,6 +46,14 @@ class MarginLoss(Protocol):
     def curvature(self, t: FloatArray) -> FloatArray:
         """V''(t), elementwise; the second derivative from the left where it jumps."""
         ...
+
+
+class MarginLoss(SmoothLoss, Protocol):
+    """What a convex objective asks of a loss."""
+
+    name: ClassVar[str]
+    lower: ClassVar[float]
+    upper: ClassVar[float]
 
     def dual_value(self, beta: FloatArray) -> FloatArray:
         """inf_t V(t) + beta t, elementwise; -inf outside [lower, upper]."""
@@ -138,8 +153,98 @@ class Squared:
         return beta - beta**2 / 4.0
 
 
-LOSSES: dict[str, MarginLoss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Squared())}
-"""The losses by name."""
+@dataclass(frozen=True)
+class SmoothHinge:
+    r"""V(t) = log(1 + exp(s (1 - t))) / s, the hinge with its kink rounded off; QN-S3VM takes s = 20.
+
+    It lies above the hinge, by log(2) / s at most.
+
+    Parameters
+    ----------
+    s : float, default 20
+        Sharpness, > 0.
+
+    References
+    ----------
+    Gieseke et al., Fast and simple gradient-based optimization for semi-supervised support vector machines,
+    Neurocomputing 123, 2014.
+
+    Examples
+    --------
+    >>> SmoothHinge().value(np.array([-1e6, 1.0, 2.0])).round(4).tolist()
+    [1000001.0, 0.0347, 0.0]
+    """
+
+    s: float = 20.0
+    name: ClassVar[str] = "smooth_hinge"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.s) and self.s > 0):
+            raise ValueError(f"s={self.s!r} must be a positive number: the sharpness of the rounded hinge.")
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """log(1 + exp(s (1 - t))) / s, without overflow."""
+        return np.logaddexp(0.0, self.s * (1.0 - t)) / self.s
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-1 / (1 + exp(-s (1 - t)))."""
+        return -np.asarray(expit(self.s * (1.0 - t)))
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """Curvature s p (1 - p) with p = -V'(t)."""
+        u = self.s * (1.0 - t)
+        return np.asarray(self.s * expit(u) * expit(-u))
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """Beta plus the entropy of (beta, 1 - beta) over s, on [0, 1]."""
+        inside = np.clip(beta, 0.0, 1.0)
+        value = inside + (entr(inside) + entr(1.0 - inside)) / self.s
+        return np.where(inside == beta, value, -np.inf)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """V(t) = min(1 - s, max(0, 1 - t)) = H_1(t) - H_s(t), the hinge that stops charging below t = s. Not convex.
+
+    Parameters
+    ----------
+    s : float, default -0.3
+        Where the loss becomes constant, < 1.
+
+    References
+    ----------
+    Collobert, Sinz, Weston & Bottou, Large scale transductive SVMs, JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> Ramp(s=-0.5).value(np.array([-9.0, 0.0, 2.0])).tolist()
+    [1.5, 1.0, 0.0]
+    """
+
+    s: float = -0.3
+    name: ClassVar[str] = "ramp"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.s) and self.s < 1):
+            raise ValueError(f"s={self.s!r} must be a number below 1, where the hinge ends.")
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """min(1 - s, max(0, 1 - t))."""
+        return np.clip(1.0 - t, 0.0, 1.0 - self.s)
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-1 from s to 1, 0 elsewhere."""
+        return np.where((t >= self.s) & (t < 1.0), -1.0, 0.0)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """Zero: the loss is piecewise linear."""
+        return np.zeros_like(t)
+
+
+LOSSES: dict[str, MarginLoss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Squared(), SmoothHinge())}
+"""The convex losses by name."""
 
 
 def get_loss(loss: str | MarginLoss) -> MarginLoss:

@@ -1,0 +1,201 @@
+"""Losses of the decision f of an unlabelled sample: even functions that push f away from zero. None is convex.
+
+The best label of an unlabelled sample is the sign of its decision, so that the hinge costs it
+min(H(f), H(-f)) = max(0, 1 - |f|): the symmetric hinge. exp(-s f^2) is its smooth stand-in, and the sum of two ramps
+that of the CCCP, which the symmetric hinge limits. All decrease in |f|; `SymmetricHinge`, `SymmetricSquaredHinge` and
+`ExpSquared` are also *convex in f^2*, which the global bounds of S3VMs rest on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from specmargin.losses.margin import SmoothLoss
+from specmargin.typing import FloatArray
+
+__all__ = [
+    "UNLABELED_LOSSES",
+    "ExpSquared",
+    "SymmetricHinge",
+    "SymmetricRamp",
+    "SymmetricSquaredHinge",
+    "UnlabeledLoss",
+    "get_unlabeled_loss",
+]
+
+
+class UnlabeledLoss(SmoothLoss, Protocol):
+    """An even loss of the decision, not increasing in |f|."""
+
+    name: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class SymmetricHinge:
+    """U(f) = max(0, 1 - |f|): the hinge at the better of both labels.
+
+    Examples
+    --------
+    >>> SymmetricHinge().value(np.array([-2.0, -0.25, 0.0, 0.5])).tolist()
+    [0.0, 0.75, 1.0, 0.5]
+    """
+
+    name: ClassVar[str] = "symmetric_hinge"
+
+    def value(self, f: FloatArray) -> FloatArray:
+        """max(0, 1 - |f|)."""
+        return np.maximum(1.0 - np.abs(f), 0.0)
+
+    def gradient(self, f: FloatArray) -> FloatArray:
+        """-sign(f) inside (-1, 1), 0 outside and at the kink f = 0."""
+        return np.where(np.abs(f) < 1.0, -np.sign(f), 0.0)
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """Zero: the loss is piecewise linear."""
+        return np.zeros_like(f)
+
+
+@dataclass(frozen=True)
+class SymmetricSquaredHinge:
+    """U(f) = max(0, 1 - |f|)^2: the squared hinge at the better of both labels.
+
+    Examples
+    --------
+    >>> SymmetricSquaredHinge().value(np.array([-2.0, 0.0, 0.5])).tolist()
+    [0.0, 1.0, 0.25]
+    """
+
+    name: ClassVar[str] = "symmetric_squared_hinge"
+
+    def value(self, f: FloatArray) -> FloatArray:
+        """max(0, 1 - |f|)^2."""
+        return np.maximum(1.0 - np.abs(f), 0.0) ** 2
+
+    def gradient(self, f: FloatArray) -> FloatArray:
+        """-2 sign(f) max(0, 1 - |f|), 0 at the kink f = 0."""
+        return -2.0 * np.sign(f) * np.maximum(1.0 - np.abs(f), 0.0)
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """2 inside (-1, 1), 0 outside; the kink at 0 bends downwards and is left out."""
+        return np.where(np.abs(f) < 1.0, 2.0, 0.0)
+
+
+@dataclass(frozen=True)
+class ExpSquared:
+    """U(f) = exp(-s f^2), the smooth loss of the gradient methods.
+
+    Parameters
+    ----------
+    s : float, default 3
+        Sharpness, > 0; 3 in the papers of Chapelle and of Gieseke, 5 in the survey of 2008.
+
+    References
+    ----------
+    Chapelle & Zien, Semi-supervised classification by low density separation, AISTATS 2005.
+
+    Examples
+    --------
+    >>> ExpSquared().value(np.array([0.0, 1.0, 1e200])).round(4).tolist()
+    [1.0, 0.0498, 0.0]
+    """
+
+    s: float = 3.0
+    name: ClassVar[str] = "exp"
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.s) and self.s > 0):
+            raise ValueError(f"s={self.s!r} must be a positive number: the sharpness of exp(-s f^2).")
+
+    def value(self, f: FloatArray) -> FloatArray:
+        """exp(-s f^2)."""
+        return np.asarray(np.exp(-self.s * _safe(f) ** 2))
+
+    def gradient(self, f: FloatArray) -> FloatArray:
+        """-2 s f U(f)."""
+        f = _safe(f)
+        return np.asarray(-2.0 * self.s * f * np.exp(-self.s * f**2))
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """-2 s (1 - 2 s f^2) U(f)."""
+        q = self.s * _safe(f) ** 2
+        return np.asarray(-2.0 * self.s * (1.0 - 2.0 * q) * np.exp(-q))
+
+
+@dataclass(frozen=True)
+class SymmetricRamp:
+    """U(f) = min(1 + s, max(0, 1 - |f|)): what two ramps, one per label, cost beyond the constant 1 - s.
+
+    With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples within |f| < -s
+    are not pushed at all.
+
+    Parameters
+    ----------
+    s : float, default 0
+        In (-1, 0].
+
+    References
+    ----------
+    Collobert, Sinz, Weston & Bottou, Large scale transductive SVMs, JMLR 7, 2006.
+
+    Examples
+    --------
+    >>> SymmetricRamp(s=-0.25).value(np.array([-2.0, 0.0, 0.5])).tolist()
+    [0.0, 0.75, 0.5]
+    """
+
+    s: float = 0.0
+    name: ClassVar[str] = "symmetric_ramp"
+
+    def __post_init__(self) -> None:
+        if not -1.0 < self.s <= 0.0:
+            raise ValueError(f"s={self.s!r} must be in (-1, 0]: below -1 the two ramps cancel everywhere.")
+
+    def value(self, f: FloatArray) -> FloatArray:
+        """min(1 + s, max(0, 1 - |f|))."""
+        return np.clip(1.0 - np.abs(f), 0.0, 1.0 + self.s)
+
+    def gradient(self, f: FloatArray) -> FloatArray:
+        """-sign(f) for -s <= |f| < 1, 0 elsewhere and at f = 0."""
+        size = np.abs(f)
+        return np.where((size >= -self.s) & (size < 1.0), -np.sign(f), 0.0)
+
+    def curvature(self, f: FloatArray) -> FloatArray:
+        """Zero: the loss is piecewise linear."""
+        return np.zeros_like(f)
+
+
+def _safe(f: FloatArray) -> FloatArray:
+    """Clip decisions whose squares would overflow: exp(-s f^2) has been zero long before."""
+    return np.clip(f, -1e150, 1e150)
+
+
+UNLABELED_LOSSES: dict[str, UnlabeledLoss] = {
+    loss.name: loss for loss in (SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(), SymmetricRamp())
+}
+"""The losses of unlabelled samples by name."""
+
+
+def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:
+    """Return the loss of that name; a loss object passes through.
+
+    Raises
+    ------
+    ValueError
+        If no loss has that name; the message lists those that exist.
+
+    Examples
+    --------
+    >>> get_unlabeled_loss("exp")
+    ExpSquared(s=3.0)
+    """
+    if not isinstance(loss, str):
+        return loss
+    try:
+        return UNLABELED_LOSSES[loss]
+    except KeyError:
+        raise ValueError(
+            f"unknown loss {loss!r} of unlabelled samples; choose one of {sorted(UNLABELED_LOSSES)}."
+        ) from None

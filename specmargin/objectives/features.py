@@ -1,0 +1,209 @@
+r"""Features of the samples as an affine map of the weights: centred on the fly, with one of three intercepts.
+
+A machine in w decides by f = A w + offset. What A and the offset are is the intercept's business:
+
+- ``"balance"``: the mean decision on the unlabelled samples is to be r. With their mean mu,
+
+      f = (X - 1 mu') w + r
+
+  meets that for every w, and the constraint is gone. X itself is never centred: A w = X w - (mu'w) 1 and
+  A'a = X'a - (1'a) mu, so that sparse features stay sparse.
+- ``"regularized"``: a constant feature of one, whose weight is penalised like the others (SVMlin, liblinear).
+- ``"free"``: the same without the penalty, the intercept of the textbook SVM.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["Features", "Intercept"]
+
+Intercept = Literal["balance", "regularized", "free"]
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The map w -> f = A w + offset of n samples.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Features.
+    mu : ndarray of shape (d,), optional
+        What every row is centred on; None is zero.
+    offset : float, default 0
+        Constant part of the decisions.
+    penalty : float, optional
+        Weight of b^2 where the last entry of w is an intercept b: 1 (regularized) or 0 (free). None: there is no such
+        entry.
+
+    Examples
+    --------
+    >>> A = Features.of(np.array([[1.0], [3.0]]), "balance", rows=np.array([0, 1]), balance=0.5)
+    >>> A.decisions(np.array([2.0])).tolist()
+    [-1.5, 2.5]
+    """
+
+    X: Matrix
+    mu: FloatArray | None = None
+    offset: float = 0.0
+    penalty: float | None = None
+
+    @classmethod
+    def of(cls, X: Matrix, intercept: Intercept, *, rows: IntArray, balance: float = 0.0) -> Features:
+        """Return the map with that intercept.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n, d)
+            Features.
+        intercept : {"balance", "regularized", "free"}
+            See the chapter above.
+        rows : ndarray of int
+            Samples whose mean decision is to be `balance`; the unlabelled ones.
+        balance : float, default 0
+            r, in [-1, 1].
+        """
+        if sp.issparse(X):
+            X = _compact(sp.csr_array(X, dtype=float))
+            finite = np.isfinite(X.data).all()
+        else:
+            X = np.asarray(X, dtype=float)
+            finite = np.isfinite(X).all()
+        if X.ndim != 2 or 0 in X.shape:
+            raise ValueError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
+        if not finite:
+            raise ValueError("X holds NaN or infinite entries; impute or remove them.")
+        if intercept == "balance":
+            if not -1.0 <= balance <= 1.0:
+                raise ValueError(
+                    f"balance={balance!r} must be in [-1, 1]: it is the mean of the labels of the unlabelled samples, "
+                    "2 p - 1 where a share p of them is positive."
+                )
+            if len(rows) == 0:
+                raise ValueError("intercept='balance' needs unlabelled samples to balance; pass 'free' without them.")
+            return cls(X, np.asarray(X[rows].mean(axis=0)).ravel(), float(balance))
+        if intercept in ("regularized", "free"):
+            return cls(X, penalty=1.0 if intercept == "regularized" else 0.0)
+        raise ValueError(f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free'.")
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, n."""
+        return int(self.X.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Length of w: the number of features, plus one where w holds an intercept."""
+        return int(self.X.shape[1]) + (self.penalty is not None)
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return bool(sp.issparse(self.X))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """Diagonal of the penalty 1/2 w'Pw, (size,): ones, but for a free intercept."""
+        weights = np.ones(self.size)
+        if self.penalty is not None:
+            weights[-1] = self.penalty
+        return weights
+
+    @cached_property
+    def _transposed(self) -> Matrix:
+        # A product with the transpose of a CSR matrix runs down its columns, unless it is stored by rows itself.
+        return sp.csr_array(self.X.T) if self.is_sparse else self.X.T
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f = A w + offset, (n,)."""
+        return self.products(w) + self.offset
+
+    def products(self, w: FloatArray) -> FloatArray:
+        """Return A w, (n,), or (n, c) for c columns."""
+        if self.penalty is not None:
+            return np.asarray(self.X @ w[:-1] + w[-1])
+        f = self.X @ w
+        if self.mu is not None:
+            f -= self.mu @ w
+        return np.asarray(f)
+
+    def adjoint(self, a: FloatArray) -> FloatArray:
+        """Return A'a, (size,), or (size, c) for c columns."""
+        g = np.asarray(self._transposed @ a)
+        if self.penalty is not None:
+            return np.concatenate([g, a.sum(axis=0, keepdims=True)])
+        if self.mu is not None:
+            g -= np.multiply.outer(self.mu, a.sum(axis=0))
+        return g
+
+    def subset(self, rows: IntArray) -> Features:
+        """Return the map of some samples; mu and the offset stay."""
+        return replace(self, X=self.X[rows])
+
+    @cached_property
+    def squared_norms(self) -> FloatArray:
+        """Squared lengths of the rows of A that the penalty sees, (n,)."""
+        if self.is_sparse:
+            norms = np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+            if self.mu is not None:
+                norms = norms - 2.0 * (self.X @ self.mu) + self.mu @ self.mu
+            return np.maximum(norms, 0.0)
+        centred = self.X if self.mu is None else self.X - self.mu
+        return np.asarray(np.einsum("ij,ij->i", centred, centred))
+
+    def dense(self) -> FloatArray:
+        """Return A as an (n, size) array."""
+        A = self.X.toarray() if self.is_sparse else self.X
+        if self.penalty is not None:
+            return np.column_stack([A, np.ones(len(A))])
+        return np.asarray(A - self.mu) if self.mu is not None else np.asarray(A)
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """A as an (n, size) array by rows, kept."""
+        return np.ascontiguousarray(self.dense())
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """A A', (n, n), kept: the inner products that the penalty sees, without the part of a free intercept."""
+        return self.gram_of(np.arange(self.n_samples))
+
+    def gram_of(self, rows: IntArray) -> FloatArray:
+        """Return the part of `gram` that belongs to some samples, computed anew where the whole is not kept."""
+        kept: FloatArray | None = vars(self).get("gram")
+        if kept is not None:
+            return kept[np.ix_(rows, rows)]
+        if self.is_sparse:
+            X = self.X[rows]
+            G = np.asarray((X @ X.T).toarray())
+            if self.mu is not None:
+                along = X @ self.mu
+                G += self.mu @ self.mu - along[:, None] - along[None, :]
+        else:
+            A = self.matrix[rows]
+            if self.penalty is not None:
+                A = A[:, :-1]
+            G = A @ A.T
+        return G + 1.0 if self.penalty else G
+
+    def plane(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """Return (v, b) with f(x) = x'v + b for any sample x."""
+        if self.penalty is not None:
+            return w[:-1], float(w[-1])
+        shift = 0.0 if self.mu is None else float(self.mu @ w)
+        return w, self.offset - shift
+
+
+def _compact(X: Matrix) -> Matrix:
+    """Return the matrix with 32-bit indices where they suffice: products then move a quarter less of memory."""
+    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) >= 2**31:
+        return X
+    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

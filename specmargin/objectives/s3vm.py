@@ -1,0 +1,326 @@
+r"""Semi-supervised support vector machines: one objective for all their solvers.
+
+    J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled U(f_j),
+
+f = A w + offset with the map of `specmargin.objectives.Features`. V is a convex loss of the margin, U an even loss of
+the decision that pushes unlabelled samples off the plane; with U(f) = V(|f|) the minimum over w is also the minimum
+over the hidden labels. Left alone it would put all samples on one side, so that the mean decision of the unlabelled
+samples is confined to r, `balance`: the mean of the labels where it is not given.
+
+**What the papers write.** Chapelle, Chi & Zien (cS3VM, eq. 2) and Chapelle & Zien use these very sums, with hinge and
+squared hinge. QN-S3VM divides by l and u and by the weight lam of |w|^2: C = 1 / (2 lam l), C* = lam' / (2 lam u).
+SVMlin (multi-switch, annealing) has lam/2 |w|^2 + 1/(2l) sum + lam'/(2u) sum: C = 1 / (2 lam l),
+C* = lam' / (2 lam u), with the intercept "regularized".
+
+J is not convex. A solver may claim a stationary point, `S3VM.certificate` says how nearly it is one, and a lower bound
+(`specmargin.solvers.s3vm_bound`) says how far it can be from the global optimum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from specmargin.labels import Labels
+from specmargin.losses import (
+    SmoothLoss,
+    get_loss,
+    get_unlabeled_loss,
+    smoothed,
+)
+from specmargin.objectives.features import Features, Intercept
+from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["S3VM"]
+
+_SYMMETRIC = {"hinge": "symmetric_hinge", "squared_hinge": "symmetric_squared_hinge"}
+"""The loss of an unlabelled sample that is V at the better of both labels."""
+
+
+@dataclass(frozen=True, eq=False)
+class S3VM:
+    """The objective of semi-supervised SVMs.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d), or Features
+        Features of all samples: raw ones for a linear machine, a kernel's map (`specmargin.kernels.kernel_map`,
+        `specmargin.kernels.landmark_features`) otherwise.
+    labels : Labels
+        Binary labels, from `specmargin.encode_labels`.
+    loss : {"hinge", "squared_hinge", "smooth_hinge", "squared"} or SmoothLoss
+        V, of the margins y f.
+    unlabeled_loss : str or SmoothLoss, optional
+        U: "symmetric_hinge", "symmetric_squared_hinge", "exp", "symmetric_ramp", or a loss. Default: V(|f|) for the
+        hinge and the squared hinge, "exp" for any other V.
+    C, C_star : float
+        Weights of the labelled and of the unlabelled losses; C > 0, C* >= 0, by default C.
+    balance : float, optional
+        r in [-1, 1], the mean of the labels of the unlabelled samples; default: the mean of the known labels. Give it
+        where it is known: the estimate from few labels is often the largest error.
+    intercept : {"balance", "regularized", "free"}, default "balance"
+        How the intercept is found, see `specmargin.objectives.Features`. Without unlabelled samples "balance" becomes
+        "free": the supervised machine.
+
+    Raises
+    ------
+    ValueError
+        For weights or a balance out of range, NaN, shapes that do not match, or labels of more than two classes.
+
+    References
+    ----------
+    Chapelle, Sindhwani & Keerthi, Optimization techniques for semi-supervised support vector machines, JMLR 9, 2008.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), "hinge", C=1.0)
+    >>> obj.value(np.array([0.5]))
+    1.125
+    >>> obj.unlabeled_loss
+    SymmetricHinge()
+    """
+
+    X: Any
+    labels: Labels
+    loss: str | SmoothLoss = "squared_hinge"
+    unlabeled_loss: str | SmoothLoss | None = None
+    C: float = 1.0
+    C_star: float | None = None
+    balance: float | None = None
+    intercept: Intercept = "balance"
+
+    def __post_init__(self) -> None:
+        labels = self.labels
+        if not labels.is_binary:
+            raise ValueError("S3VM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+        if not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
+        C_star = float(self.C) if self.C_star is None else self.C_star
+        if not (np.isfinite(C_star) and C_star >= 0):
+            raise ValueError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
+        object.__setattr__(self, "C_star", C_star)
+        loss = get_loss(self.loss) if isinstance(self.loss, str) else self.loss
+        unlabeled = self.unlabeled_loss
+        if unlabeled is None:
+            unlabeled = _SYMMETRIC.get(getattr(loss, "name", ""), "exp")
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(
+            self, "unlabeled_loss", get_unlabeled_loss(unlabeled) if isinstance(unlabeled, str) else unlabeled
+        )
+        if self.balance is None:
+            object.__setattr__(self, "balance", float(labels.sign.mean()))
+        if not isinstance(self.X, Features):
+            intercept: Intercept = self.intercept
+            if intercept == "balance" and labels.n_labeled == labels.n_samples:
+                intercept = "free"
+            features = Features.of(self.X, intercept, rows=labels.unlabeled, balance=self._balance)
+            object.__setattr__(self, "X", features)
+        if self.features.n_samples != labels.n_samples:
+            raise ValueError(
+                f"X has {self.features.n_samples} rows, but there are {labels.n_samples} samples in labels."
+            )
+
+    @property
+    def features(self) -> Features:
+        """The map from w to the decisions."""
+        features = self.X
+        assert isinstance(features, Features)
+        return features
+
+    @property
+    def _balance(self) -> float:
+        assert self.balance is not None
+        return self.balance
+
+    @property
+    def _C_star(self) -> float:
+        assert self.C_star is not None
+        return self.C_star
+
+    @property
+    def _losses(self) -> tuple[SmoothLoss, SmoothLoss]:
+        assert not isinstance(self.loss, str)
+        assert not isinstance(self.unlabeled_loss, str | None)
+        return self.loss, self.unlabeled_loss
+
+    @cached_property
+    def unlabeled(self) -> IntArray:
+        """Indices of the unlabelled samples, (u,)."""
+        return self.labels.unlabeled
+
+    @property
+    def positive_share(self) -> float:
+        """Share of positive labels among the unlabelled samples that the balance stands for, (1 + r) / 2."""
+        return (1.0 + self._balance) / 2.0
+
+    @property
+    def size(self) -> int:
+        """Length of w."""
+        return self.features.size
+
+    def with_(self, **changes: Any) -> S3VM:
+        """Return this objective with other weights or losses, on the same features; the balance is part of those."""
+        forbidden = {"X", "labels", "balance", "intercept"} & changes.keys()
+        if forbidden:
+            raise ValueError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
+        return replace(self, **changes)
+
+    def supervised(self) -> S3VM:
+        """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
+        return self.with_(C_star=0.0)
+
+    def smoothed(self, gamma: float) -> S3VM:
+        """Return J convolved with a Gaussian of variance gamma in every coordinate of w, less gamma d / 2.
+
+        An intercept among the coordinates ("regularized", "free") stays as it is.
+
+        Every sample's loss is smoothed by sqrt(gamma) times the length of its row (eq. 6 of the continuation paper,
+        whose eq. 5 prints half that variance).
+        """
+        length = np.sqrt(gamma * self.features.squared_norms)
+        loss, unlabeled_loss = self._losses
+        return self.with_(
+            loss=smoothed(loss, length[self.labels.labeled]),
+            unlabeled_loss=smoothed(unlabeled_loss, length[self.unlabeled]),
+        )
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f at all samples, (n,)."""
+        return self.features.decisions(w)
+
+    def value(self, w: FloatArray, f: FloatArray | None = None) -> float:
+        """Return J(w); `f` are its decisions where they are known."""
+        f = self.decisions(w) if f is None else f
+        loss, unlabeled_loss = self._losses
+        value = 0.5 * float(self.features.weights @ w**2)
+        value += self.C * float(loss.value(self.labels.sign * f[self.labels.labeled]).sum())
+        if self._C_star:
+            value += self._C_star * float(unlabeled_loss.value(f[self.unlabeled]).sum())
+        return value
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """Return the derivative of the losses by every decision, (n,): the gradient of J is P w + A' slopes."""
+        loss, unlabeled_loss = self._losses
+        y = self.labels.sign
+        out = np.zeros(len(f))
+        out[self.labels.labeled] = self.C * y * loss.gradient(y * f[self.labels.labeled])
+        if self._C_star:
+            out[self.unlabeled] = self._C_star * unlabeled_loss.gradient(f[self.unlabeled])
+        return out
+
+    def curvatures(self, f: FloatArray) -> FloatArray:
+        """Return the second derivative of the losses by every decision, (n,): the Hessian is P + A' diag(.) A."""
+        loss, unlabeled_loss = self._losses
+        out = np.zeros(len(f))
+        out[self.labels.labeled] = self.C * loss.curvature(self.labels.sign * f[self.labels.labeled])
+        if self._C_star:
+            out[self.unlabeled] = self._C_star * unlabeled_loss.curvature(f[self.unlabeled])
+        return out
+
+    def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:
+        """Return the gradient of J, (size,); a subgradient at a kink."""
+        f = self.decisions(w) if f is None else f
+        return self.features.weights * w + self.features.adjoint(self.slopes(f))
+
+    def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J(w) and its gradient for two products with the features."""
+        # `value` and `slopes` in one pass: beside two sparse products, picking the samples twice would show.
+        f = self.decisions(w)
+        loss, unlabeled_loss = self._losses
+        y, weights = self.labels.sign, self.features.weights
+        margins, slopes = y * f[self.labels.labeled], np.zeros(len(f))
+        value = 0.5 * float(weights @ w**2) + self.C * float(loss.value(margins).sum())
+        slopes[self.labels.labeled] = self.C * y * loss.gradient(margins)
+        if self._C_star:
+            free = f[self.unlabeled]
+            value += self._C_star * float(unlabeled_loss.value(free).sum())
+            slopes[self.unlabeled] = self._C_star * unlabeled_loss.gradient(free)
+        return value, weights * w + self.features.adjoint(slopes)
+
+    def hessian(self, w: FloatArray) -> FloatArray:
+        """Return the Hessian of J, (size, size), dense."""
+        A = self.features.dense()
+        H = (A * self.curvatures(self.decisions(w))[:, None]).T @ A
+        H[np.diag_indices(len(H))] += self.features.weights
+        return np.asarray(H)
+
+    def labels_of(self, w: FloatArray) -> FloatArray:
+        """Return the best labels of the unlabelled samples, the signs of their decisions, (u,)."""
+        return np.where(self.decisions(w)[self.unlabeled] >= 0, 1.0, -1.0)
+
+    def stationarity(self, w: FloatArray, f: FloatArray | None = None) -> float:
+        """Return the norm of the gradient relative to the two parts, P w and A' slopes, that cancel in it."""
+        f = self.decisions(w) if f is None else f
+        pulled = self.features.weights * w
+        pushed = self.features.adjoint(self.slopes(f))
+        unit = max(float(np.abs(pulled).max()), float(np.abs(pushed).max()))
+        if not 0 < unit < np.inf:
+            return unit
+        # Of squares of large numbers no more than their ratios are needed.
+        pulled, pushed = pulled / unit, pushed / unit
+        scale = max(float(np.linalg.norm(pulled)), float(np.linalg.norm(pushed)))
+        return float(np.linalg.norm(pulled + pushed)) / scale
+
+    def certificate(self, w: FloatArray, lower_bound: float = -np.inf) -> Certificate:
+        """Return the value at w with a lower bound on the global optimum.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size,)
+            Candidate.
+        lower_bound : float, default -inf
+            Proved by someone, e.g. `specmargin.solvers.s3vm_bound`. Without it the gap is infinite: nothing is known
+            about the global optimum.
+
+        Returns
+        -------
+        Certificate
+            ``dual_residual`` is `stationarity`, which is meaningful where the losses are smooth.
+        """
+        w = np.asarray(w, dtype=float)
+        if w.shape != (self.size,) or not np.isfinite(w).all():
+            raise ValueError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
+        f = self.decisions(w)
+        return Certificate(self.value(w, f), lower_bound, dual_residual=self.stationarity(w, f))
+
+    def result(
+        self,
+        w: FloatArray,
+        *,
+        solver: str,
+        status: Literal[Status.STATIONARY, Status.MAX_ITER] = Status.STATIONARY,
+        history: History | None = None,
+        n_iter: int = 0,
+        seconds: float = np.nan,
+        message: str = "",
+        **variables: Any,
+    ) -> SolveResult:
+        """Return the answer of a solver that ended at w, in *this* objective's value.
+
+        Its variables are w, the plane (v, b) of the raw features, f at all samples and the labels of the unlabelled
+        ones; more can be added by name.
+        """
+        v, b = self.features.plane(w)
+        return SolveResult(
+            problem="S3VM",
+            status=status,
+            variables={
+                "w": w,
+                "v": v,
+                "b": np.asarray(b),
+                "f": self.decisions(w),
+                "labels": self.labels_of(w),
+                **variables,
+            },
+            certificate=self.certificate(w),
+            history=History() if history is None else history,
+            solver=solver,
+            n_iter=n_iter,
+            seconds=seconds,
+            message=message,
+        )

@@ -1,0 +1,422 @@
+r"""The semidefinite relaxation of the S3VM objective and its dual: lower bounds on the global optimum.
+
+J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled v(f_j^2), f = Z w + b with a fixed b, where v is convex
+and decreasing (`specmargin.objectives.minorants`). Writing W for w w' and relaxing it to W >= w w' gives
+
+    min  1/2 tr W + C sum V(y_i f_i) + C* sum v(s_j),     s_j = z_j'W z_j + 2 b z_j'w + b^2,
+
+which is convex. **Its dual** puts a parabola h(theta_j) - theta_j f_j^2 / 2 below the loss of every unlabelled sample
+and a line V*(beta_i) - beta_i y_i f_i below that of every labelled one; what is left is quadratic in w. With
+A(theta) = I - sum theta_j z_j z_j' positive definite and q = b sum theta_j z_j + C sum beta_i y_i z_i,
+
+    LB(theta, beta) = sum_j [h(theta_j) - theta_j b^2 / 2] + C sum_i [V*(beta_i) - beta_i y_i b] - 1/2 q'A^-1 q,
+
+jointly concave. *Every* theta >= 0 with A(theta) > 0 and every beta in the bounds of V* give a lower bound: nothing
+has to be solved well, or at all. The strong convexity of the inner problem in w is in it: with beta = -V'(y f) at a
+point w, LB is the inner objective at w less 1/2 g'A^-1 g, g its gradient there.
+
+**Some sides decided.** Where the label of an unlabelled sample is taken as known (`S3VMRelaxation.assigned`), as in
+branch and bound, it becomes one more labelled sample of weight C* with the loss `Minorant.branch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg as sla
+
+from specmargin.losses import Hinge, MarginLoss, SquaredHinge
+from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Certificate
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["RowSpace", "S3VMRelaxation"]
+
+_EPS = float(np.finfo(float).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpace:
+    """Coordinates of the samples in an orthonormal basis of their span, where every minimiser of J lies.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, rank)
+        A V.
+    V : ndarray of shape (size, rank)
+        The basis; w = V z.
+    slop : float
+        How much a lower bound in these coordinates may exceed one in w: what rounding and the directions that were
+        dropped cost at a minimiser.
+    """
+
+    Z: FloatArray
+    V: FloatArray
+    slop: float
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """|z_i|, (n,)."""
+        return np.asarray(np.linalg.norm(self.Z, axis=1))
+
+    @classmethod
+    def of(cls, obj: S3VM) -> RowSpace:
+        """Return the row space of the objective's features.
+
+        At a minimiser 1/2 |w|^2 <= J(0), so that a decision that is off by e_i |w| moves J by the Lipschitz constant of
+        its loss times e_i (2 J(0))^(1/2) at most; e_i is measured.
+        """
+        A = obj.features.dense()
+        V = sla.svd(A, full_matrices=False, check_finite=False)[2].T
+        Z = A @ V
+        lengths = np.linalg.norm(Z, axis=0)
+        kept = lengths > len(A) * _EPS * max(float(lengths.max(initial=0.0)), 1e-300)
+        V, Z = np.ascontiguousarray(V[:, kept]), np.ascontiguousarray(Z[:, kept])
+        top = obj.value(np.zeros(obj.size))
+        off = np.linalg.norm(A - Z @ V.T, axis=1) + A.shape[1] * _EPS * np.linalg.norm(A, axis=1)
+        # |U'| <= 2 for the symmetric hinges, (2 s / e)^(1/2) for exp(-s f^2); |V'| = 2 V^(1/2) for the squared hinge.
+        steepest = max(2.0, float(np.sqrt(2.0 * getattr(obj.unlabeled_loss, "s", 0.0) / np.e)))
+        slopes = np.full(len(A), obj._C_star * steepest)
+        slopes[obj.labels.labeled] = obj.C * max(1.0, 2.0 * float(np.sqrt(top / obj.C)))
+        radius = np.sqrt(2.0 * top)
+        orthogonality = float(np.linalg.norm(V.T @ V - np.eye(V.shape[1]), 2)) if V.size else 0.0
+        return cls(Z, V, float(slopes @ off) * radius + (orthogonality + A.shape[1] * _EPS) * top)
+
+
+@dataclass(frozen=True, eq=False)
+class S3VMRelaxation:
+    """The relaxation of an S3VM, some labels of unlabelled samples possibly decided.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With V the hinge or the squared hinge, U one of the symmetric hinges or exp(-s f^2), and the intercept
+        "balance" or "regularized".
+    signs : ndarray of shape (u,), optional
+        Decided labels of the unlabelled samples: +1, -1, or 0 where free. Default: all free.
+    space : RowSpace, optional
+        Of the objective, where it is known.
+
+    Raises
+    ------
+    ValueError
+        For a free intercept, whose relaxation is unbounded below, and for losses that the bounds do not cover.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
+    >>> relaxation = S3VMRelaxation(obj)
+    >>> theta = relaxation.repair(np.array([9.0, 9.0]))
+    >>> theta.round(6).tolist(), bool(relaxation.dual_bound(0.5 * theta, np.ones(2)) <= obj.value(np.array([0.8])))
+    ([0.5, 0.5], True)
+    """
+
+    obj: S3VM
+    signs: FloatArray | None = None
+    space: RowSpace | None = None
+
+    def __post_init__(self) -> None:
+        obj = self.obj
+        if obj.features.penalty == 0.0:
+            raise ValueError(
+                "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
+                "(without unlabelled samples only 'regularized' is not free)."
+            )
+        if not isinstance(obj._losses[0], Hinge | SquaredHinge):
+            raise ValueError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
+        object.__setattr__(self, "_minorant", minorant(obj.unlabeled_loss))
+        u = len(obj.unlabeled)
+        signs = np.zeros(u) if self.signs is None else np.asarray(self.signs, dtype=float)
+        if signs.shape != (u,) or not np.isin(signs, (-1.0, 0.0, 1.0)).all():
+            raise ValueError(f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free.")
+        object.__setattr__(self, "signs", signs)
+        if self.space is None:
+            object.__setattr__(self, "space", RowSpace.of(obj))
+
+    def assigned(self, signs: FloatArray) -> S3VMRelaxation:
+        """Return the relaxation with those labels decided, 0 where free."""
+        return replace(self, signs=signs)
+
+    @property
+    def minorant(self) -> Minorant:
+        """The parabolas below the losses of the free samples."""
+        return self._minorant  # type: ignore[attr-defined]
+
+    @property
+    def _space(self) -> RowSpace:
+        assert self.space is not None
+        return self.space
+
+    @property
+    def rank(self) -> int:
+        """Number of coordinates of w that matter."""
+        return int(self._space.Z.shape[1])
+
+    @property
+    def offset(self) -> float:
+        """The fixed part b of the decisions."""
+        return self.obj.features.offset
+
+    @cached_property
+    def free(self) -> IntArray:
+        """Which unlabelled samples are free, as indices into them, (k,); none where C* = 0."""
+        assert self.signs is not None
+        return np.flatnonzero(self.signs == 0) if self.obj._C_star else np.zeros(0, dtype=np.intp)
+
+    @cached_property
+    def decided(self) -> IntArray:
+        """Which unlabelled samples have a decided label, as indices into them; none where C* = 0."""
+        assert self.signs is not None
+        return np.flatnonzero(self.signs) if self.obj._C_star else np.zeros(0, dtype=np.intp)
+
+    @cached_property
+    def Z_free(self) -> FloatArray:
+        """Rows of the free samples, (k, rank)."""
+        return np.ascontiguousarray(self._space.Z[self.obj.unlabeled[self.free]])
+
+    @cached_property
+    def Z_known(self) -> FloatArray:
+        """Rows of the labelled samples, then of the decided ones, (m, rank)."""
+        return np.ascontiguousarray(self._space.Z[self.known])
+
+    @property
+    def known(self) -> IntArray:
+        """Which samples are labelled or decided, as indices into all samples, (m,)."""
+        return np.concatenate([self.obj.labels.labeled, self.obj.unlabeled[self.decided]])
+
+    @cached_property
+    def _lengths(self) -> tuple[FloatArray, FloatArray]:
+        """Lengths of the rows of the free and of the known samples."""
+        lengths = self._space.lengths
+        return lengths[self.obj.unlabeled[self.free]], lengths[self.known]
+
+    @cached_property
+    def y(self) -> FloatArray:
+        """Labels of the labelled and of the decided samples, (m,)."""
+        assert self.signs is not None
+        return np.concatenate([self.obj.labels.sign, self.signs[self.decided]])
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """C for the labelled samples, C* for the decided ones, (m,)."""
+        weights = np.full(len(self.y), self.obj._C_star)
+        weights[: self.obj.labels.n_labeled] = self.obj.C
+        return weights
+
+    @cached_property
+    def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
+        """The losses of the margin and who has them: V, and that of a decided side."""
+        l, loss, branch = self.obj.labels.n_labeled, self.obj._losses[0], self.minorant.branch
+        if type(loss) is type(branch) or not len(self.decided):
+            return ((slice(None), loss),)  # type: ignore[return-value]
+        return ((slice(0, l), loss), (slice(l, None), branch))  # type: ignore[return-value]
+
+    @cached_property
+    def upper(self) -> FloatArray:
+        """Largest multipliers of the known samples, (m,); infinite for the squared hinge. The smallest are 0."""
+        upper = np.empty(len(self.y))
+        for group, loss in self.groups:
+            upper[group] = loss.upper
+        return upper
+
+    @property
+    def largest(self) -> float:
+        """A theta beyond which nothing is gained."""
+        return self.minorant.largest * self.obj._C_star
+
+    # The dual
+
+    def heights(self, theta: FloatArray) -> FloatArray:
+        """h(theta) of the free samples, C* included, (k,)."""
+        c = self.obj._C_star
+        return c * self.minorant.height(theta / c) if len(theta) else np.zeros(0)
+
+    def height_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of `heights`."""
+        if not len(theta):
+            return np.zeros(0), np.zeros(0)
+        first, second = self.minorant.derivatives(theta / self.obj._C_star)
+        return first, second / self.obj._C_star
+
+    def dual_values(self, beta: FloatArray) -> FloatArray:
+        """V*(beta) of the known samples, without weights, (m,)."""
+        out = np.empty(len(beta))
+        for group, loss in self.groups:
+            out[group] = loss.dual_value(beta[group])
+        return out
+
+    def dual_value_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of `dual_values`."""
+        first, second = np.empty(len(beta)), np.empty(len(beta))
+        for group, loss in self.groups:
+            first[group], second[group] = dual_derivatives(loss, beta[group])
+        return first, second
+
+    def multipliers(self, w: FloatArray) -> FloatArray:
+        """Return the multipliers beta = -V'(y f) at a point w of the row space, (m,)."""
+        t = self.y * (self.Z_known @ w + self.offset)
+        out = np.empty(len(t))
+        for group, loss in self.groups:
+            out[group] = -loss.gradient(t[group])
+        return out
+
+    def linear(self, theta: FloatArray, beta: FloatArray) -> FloatArray:
+        """Return q = b sum theta_j z_j + sum c_i beta_i y_i z_i, (rank,)."""
+        return self.offset * (theta @ self.Z_free) + (self.weights * beta * self.y) @ self.Z_known
+
+    def matrix(self, theta: FloatArray) -> FloatArray:
+        """Return A(theta) = I - sum theta_j z_j z_j', (rank, rank)."""
+        scaled = np.sqrt(theta)[:, None] * self.Z_free
+        A = -(scaled.T @ scaled)
+        A[np.diag_indices(len(A))] += 1.0
+        return A
+
+    def _shift(self, theta: FloatArray) -> float:
+        """Return what the smallest eigenvalue of a computed A(theta) must exceed to prove that of the exact one.
+
+        With tau = sum theta_j |z_j|^2, forming A costs at most (k + 4)(1 + tau) roundings in norm and Cholesky's method
+        (rank + 2) tr A of them (Rump, Verification of positive definiteness, BIT 46, 2006). Four times their sum: a
+        Cholesky factor of A - shift proves that the smallest eigenvalue of the exact A is at least shift / 2.
+        """
+        trace = float(theta @ self._lengths[0] ** 2)
+        return 2.0 * _EPS * ((len(theta) + 4) * (1.0 + trace) + (self.rank + 2) * (self.rank + trace))
+
+    def repair(self, theta: FloatArray) -> FloatArray:
+        """Return theta clipped to be nonnegative and scaled until A(theta) is positive definite, (k,).
+
+        Its factor is min(1, (1 - 1e-9) / lambda_max(sum theta_j z_j z_j')), a little less where rounding asks for it.
+        """
+        theta = np.asarray(theta, dtype=float)
+        if theta.shape != self.free.shape:
+            raise ValueError(f"theta must hold {len(self.free)} numbers, one per free sample, got {theta.shape}.")
+        theta = np.nan_to_num(np.maximum(theta, 0.0), nan=0.0, posinf=0.0)
+        if not len(theta) or not self.rank:
+            return theta
+        scaled = np.sqrt(theta)[:, None] * self.Z_free
+        small = scaled @ scaled.T if len(theta) < self.rank else scaled.T @ scaled
+        k = len(small)
+        top = float(sla.eigh(small, eigvals_only=True, subset_by_index=[k - 1, k - 1], check_finite=False)[0])
+        margin = max(1e-9, 4.0 * self._shift(theta / max(top, 1.0)))
+        return theta * min(1.0, (1.0 - margin) / max(top, 1e-300))
+
+    def inwards(self, theta: FloatArray) -> Iterator[FloatArray]:
+        """Yield theta, repaired, and smaller multiples of it.
+
+        Where A(theta) is nearly singular the bound is poor, and the boundary is where inexact solvers end.
+        """
+        theta = self.repair(theta)
+        for factor in (1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 0.999, 0.99, 0.9, 0.5, 0.0):
+            yield factor * theta
+
+    def minimizer(self, theta: FloatArray, beta: FloatArray) -> FloatArray | None:
+        """Return w = A^-1 q, what minimises the minorant of J; None where A(theta) is not positive definite."""
+        proved = self._proved_factor(theta)
+        return None if proved is None else self._solve(proved[0], theta, self.linear(theta, beta))
+
+    def _proved_factor(self, theta: FloatArray) -> tuple[FloatArray, float] | None:
+        if not self.rank:
+            return np.zeros((0, 0)), 1.0
+        A, shift = self.matrix(theta), self._shift(theta)
+        A[np.diag_indices(len(A))] -= shift
+        factor, failed = sla.lapack.dpotrf(A, lower=1, overwrite_a=1)
+        return None if failed else (factor, shift)
+
+    def _solve(self, factor: FloatArray, theta: FloatArray, q: FloatArray) -> FloatArray:
+        w = np.zeros(self.rank)
+        for _ in range(2 if self.rank else 0):
+            # The factor is that of A - shift: one refinement takes the shift out.
+            w = w + sla.lapack.dpotrs(factor, self._residual(theta, q, w), lower=1)[0]
+        return w
+
+    def _residual(self, theta: FloatArray, q: FloatArray, w: FloatArray) -> FloatArray:
+        """Return q - A(theta) w from the data."""
+        return q - w + self.Z_free.T @ (theta * (self.Z_free @ w))
+
+    def dual_bound(self, theta: FloatArray, beta: FloatArray) -> float:
+        r"""Return a proved lower bound on J, also against rounding; -inf where A(theta) > 0 cannot be proved.
+
+        For any w, with r = q - A w,
+
+            LB = 1/2 |w|^2 + sum [h - theta f^2 / 2] + sum c [V*(beta) - beta y f] - 1/2 r'A^-1 r,
+
+        which is evaluated at the computed w = A^-1 q. Then (i) r'A^-1 r <= |r|^2 / lambda_min, lambda_min from the
+        proof of definiteness and |r| with the roundings it was computed with; (ii) every term is charged
+        (n + rank + 20) roundings of its own largest part, |z||w| in the place of z'w; (iii) `RowSpace.slop`.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (k,)
+            Of the free samples; negative ones count as 0.
+        beta : ndarray of shape (m,)
+            Of the labelled and decided samples; clipped to the bounds of V*.
+        """
+        theta = np.maximum(theta, 0.0)
+        beta = np.clip(beta, 0.0, self.upper)
+        if not (np.isfinite(theta).all() and np.isfinite(beta).all()):
+            return -np.inf
+        proved = self._proved_factor(theta)
+        if proved is None:
+            return -np.inf
+        factor, shift = proved
+        q = self.linear(theta, beta)
+        w = self._solve(factor, theta, q)
+        b, c = self.offset, self.weights
+        f = self.Z_free @ w + b
+        t = self.y * (self.Z_known @ w + b)
+        h, dual = self.heights(theta), self.dual_values(beta)
+        square = 0.5 * float(w @ w)
+        value = square + float((h - 0.5 * theta * f**2).sum()) + float(c @ (dual - beta * t))
+        length = float(np.sqrt(2.0 * square))
+        reach_free, reach_known = self._lengths
+        size = square + float((h + theta * (f**2 + np.abs(f) * (reach_free * length + abs(b)))).sum())
+        size += float(c @ (np.abs(dual) + beta * (np.abs(t) + reach_known * length + abs(b))))
+        roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
+        blurred = float(theta @ (reach_free**2)) * length + abs(b) * float(theta @ reach_free)
+        blurred += length + float((c * beta) @ reach_known)
+        residual = float(np.linalg.norm(self._residual(theta, q, w))) + roundings * blurred
+        return float(value - residual**2 / shift - roundings * size - self._space.slop)
+
+    # The primal
+
+    def value(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
+        """Return the relaxed objective at w and W = w w' + S, S positive semidefinite.
+
+        Parameters
+        ----------
+        w : ndarray of shape (rank,)
+            In the row space.
+        spread : ndarray of shape (k,)
+            z_j'S z_j of the free samples.
+        trace : float
+            tr S.
+        """
+        f = self.Z_free @ w + self.offset
+        t = self.y * (self.Z_known @ w + self.offset)
+        value = 0.5 * (float(w @ w) + trace) + self.obj._C_star * float(self.minorant.relaxed(f**2 + spread).sum())
+        for group, loss in self.groups:
+            value += float(self.weights[group] @ loss.value(t[group]))
+        return float(value)
+
+    def certificate(
+        self, w: FloatArray, spread: FloatArray, trace: float, theta: FloatArray, beta: FloatArray
+    ) -> Certificate:
+        """Return the relaxation's own gap: its value at (w, w w' + S) and the proved bound of (theta, beta).
+
+        The bound is the best of theta repaired and drawn `inwards`; the gap tells how well the relaxation was solved,
+        not how tight it is.
+        """
+        bound = max(self.dual_bound(inside, beta) for inside in self.inwards(theta))
+        return Certificate(self.value(w, spread, trace), bound)
+
+    def lift(self, w: FloatArray) -> FloatArray:
+        """Return the weights of the objective, (size,), at coordinates of the row space."""
+        return self._space.V @ w
+
+    def coordinates(self, w: FloatArray) -> FloatArray:
+        """Return the coordinates of weights of the objective in the row space, (rank,)."""
+        return self._space.V.T @ w

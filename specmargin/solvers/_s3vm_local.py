@@ -1,0 +1,166 @@
+r"""Local searches of the S3VM objective in the row space of its features: what branch and bound starts and ends with.
+
+With the unlabelled loss U(f) = min(V(f), V(-f)) the minimum over w is one over labels: retrain with guessed labels (a
+convex problem), take the signs of the decisions as the new guess, and repeat until they stay. No step raises J. With
+exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.optimize import minimize
+
+from specmargin.losses import ExpSquared, Hinge, SquaredHinge
+from specmargin.objectives.features import Features
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.objectives.weighted import WeightedSVM
+from specmargin.solvers._s3vm_barrier import barrier
+from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["LocalSearch", "cold_descent", "given_weights", "signs_of"]
+
+
+def signs_of(f: FloatArray) -> FloatArray:
+    """Return the best labels of unlabelled samples; +1 for a decision of 0."""
+    return np.where(f >= 0, 1.0, -1.0)
+
+
+def given_weights(obj: S3VM, w: FloatArray) -> FloatArray:
+    """Return the caller's weights as an array; refuse what cannot be a start."""
+    w = np.asarray(w, dtype=float)
+    if w.shape != (obj.size,) or not np.isfinite(w).all():
+        raise ValueError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
+    return w
+
+
+class LocalSearch:
+    """Descents of one objective; labelings that were tried are not tried again.
+
+    Parameters
+    ----------
+    relaxation : S3VMRelaxation
+        Of the objective; its decided labels do not matter.
+    """
+
+    def __init__(self, relaxation: S3VMRelaxation) -> None:
+        self.relaxation = relaxation
+        self.obj = relaxation.obj
+        assert relaxation.space is not None
+        self.Z = relaxation.space.Z
+        self.Z_unlabeled = self.Z[self.obj.unlabeled]
+        self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
+        self.features = Features(self.Z, offset=relaxation.offset)
+        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f of the unlabelled samples."""
+        return self.Z_unlabeled @ w + self.relaxation.offset
+
+    def value(self, w: FloatArray) -> float:
+        """Return J at coordinates w of the row space."""
+        return self.obj.value(self.relaxation.lift(w))
+
+    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w where the descent from w ends."""
+        if not self.obj._C_star or not len(self.obj.unlabeled):
+            return self.retrain(np.ones(len(self.obj.unlabeled)), w)
+        if not self.by_labels:
+            return self._slide(w)
+        return self.alternate(signs_of(self.decisions(w)), w)
+
+    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Retrain and guess the labels anew until they stay; `w` is a start."""
+        for _ in range(100):
+            value, w = self.retrain(labels, w)
+            guessed = signs_of(self.decisions(w))
+            if (guessed == labels).all():
+                break
+            labels = guessed
+        return value, w
+
+    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w at the minimum of the convex machine with those labels of the unlabelled samples."""
+        key = np.packbits(labels > 0).tobytes()
+        if key not in self._seen:
+            problem = self.relaxation.assigned(labels)
+            if all(isinstance(loss, SquaredHinge) for _, loss in problem.groups):
+                w = squared_hinge_newton(problem.Z_known, problem.y, problem.offset, problem.weights, w)
+            elif all(isinstance(loss, Hinge) for _, loss in problem.groups):
+                cost = np.zeros((2, len(self.Z)))
+                cost[(problem.y < 0).astype(int), problem.known] = problem.weights
+                w = weighted_svm(WeightedSVM(self.features, cost[0], cost[1], "hinge"), w).variables["w"]
+            else:
+                found = barrier(problem, tol=1e-9)
+                w = found.w if found.primal is None else found.primal
+            if len(self._seen) > 100_000:
+                self._seen.clear()
+            self._seen[key] = (self.value(w), w)
+        return self._seen[key]
+
+    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
+        space, obj = self.relaxation, self.obj
+
+        def function(w: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = obj.value_and_gradient(space.lift(w))
+            return value, space.coordinates(gradient)
+
+        options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
+        found = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
+        return float(found.fun), np.asarray(found.x)
+
+
+def squared_hinge_newton(
+    Z: FloatArray, y: FloatArray, b: float, c: FloatArray, w: FloatArray, *, max_iter: int = 60
+) -> FloatArray:
+    """Minimise 1/2 |w|^2 + sum c_i max(0, 1 - y_i (z_i'w + b))^2 by Newton's method on the active set.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (m, r)
+        Rows z_i.
+    y, c : ndarray of shape (m,)
+        Labels and weights.
+    b : float
+        Fixed offset.
+    w : ndarray of shape (r,)
+        Start.
+    """
+    slack = 1.0 - y * (Z @ w + b)
+    value = 0.5 * float(w @ w) + float(c @ np.maximum(slack, 0.0) ** 2)
+    last = None
+    for _ in range(max_iter):
+        active = slack > 0
+        rows = Z[active]
+        # The minimiser of the quadratic on this active set; where the set stays, that of the objective.
+        a = c[active]
+        H = (rows * (2.0 * a)[:, None]).T @ rows
+        H[np.diag_indices(len(H))] += 1.0
+        target = sla.lapack.dposv(H, 2.0 * (a * (y[active] - b)) @ rows, lower=1)[1] if len(H) else np.zeros(0)
+        step = target - w
+        speed = y * (Z @ step)
+        size = 1.0
+        while size > 1e-9:
+            trial = slack - size * speed
+            at = w + size * step
+            reached = 0.5 * float(at @ at) + float(c @ np.maximum(trial, 0.0) ** 2)
+            if reached <= value or size * float(np.abs(step).max(initial=0.0)) < 1e-14:
+                break
+            size *= 0.5
+        gained = value - reached
+        same = last is not None and bool((active == last).all()) and size == 1.0
+        if gained < 0:
+            break
+        w, slack, value, last = at, trial, reached, active
+        if same or gained <= 1e-15 * abs(value):
+            break
+    return w
+
+
+def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
+    """Return the descent from the supervised machine: the usual start of local solvers."""
+    supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)
+    found = barrier(supervised, tol=1e-6)
+    return search.descend(found.w)

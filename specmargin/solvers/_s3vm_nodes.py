@@ -1,0 +1,106 @@
+"""Nodes of the label tree of an S3VM, and the best known point: what branch and bound and probing share."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.solvers._s3vm_barrier import barrier
+from specmargin.solvers._s3vm_local import LocalSearch, cold_descent
+from specmargin.solvers.one_flip import flip_once
+from specmargin.typing import FloatArray
+
+__all__ = ["Incumbent", "Node", "bounded", "root_node"]
+
+
+@dataclass
+class Node:
+    """Decided labels, a proved lower bound, and where the search for it ended.
+
+    Parameters
+    ----------
+    lower : float
+        Bound on J where the decided labels hold.
+    signs : ndarray of shape (u,)
+        +1, -1, or 0 where free.
+    theta : ndarray of shape (k,)
+        Multipliers of the samples that were free.
+    w : ndarray of shape (rank,)
+        The minimiser of the minorant.
+    """
+
+    lower: float
+    signs: FloatArray
+    theta: FloatArray
+    w: FloatArray
+
+    def child(self, j: int, sign: float) -> Node:
+        """Return the node in which the unlabelled sample j has that label as well, with the bound of this one."""
+        signs = self.signs.copy()
+        signs[j] = sign
+        return Node(self.lower, signs, self.theta, self.w)
+
+
+@dataclass
+class Incumbent:
+    """The best point found so far, in the row space."""
+
+    search: LocalSearch
+    value: float = np.inf
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+
+    def offer(self, value: float, w: FloatArray) -> None:
+        """Keep the point if it is better."""
+        if value < self.value:
+            self.value, self.w = value, w
+
+    def start(self, w: FloatArray | None, root: Node, tol: float, deadline: float) -> None:
+        """Find the first one: by descents from w, from the supervised machine and from the root's w, and by flips."""
+        search = self.search
+        self.offer(*cold_descent(search))
+        self.offer(*search.descend(root.w))
+        if w is not None:
+            self.offer(*search.descend(search.relaxation.coordinates(w)))
+        better = True
+        while better and self.value > root.lower * (1 + tol) and time.perf_counter() < deadline:
+            found, _ = flip_once(search, self.w, self.value, 1e-9, deadline=deadline)
+            better = found is not None
+            if found is not None:
+                self.offer(*found)
+
+    def weights(self, given: FloatArray | None) -> FloatArray:
+        """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
+        obj = self.search.obj
+        weights = self.search.relaxation.lift(self.w)
+        if given is not None and obj.value(given) < obj.value(weights):
+            return given
+        return weights
+
+
+def root_node(relaxation: S3VMRelaxation, *, tol: float, deadline: float) -> Node:
+    """Return the bound without decided labels."""
+    found = barrier(relaxation, tol=tol, deadline=deadline)
+    # No loss is negative: 0 is a bound if all else fails.
+    return Node(max(found.lower, 0.0), np.zeros(len(relaxation.obj.unlabeled)), found.theta, found.w)
+
+
+def bounded(
+    relaxation: S3VMRelaxation, node: Node, *, target: float, tol: float, deadline: float
+) -> tuple[Node, S3VMRelaxation]:
+    """Return the node with its own bound, at least the one it came with, and the relaxation at the node.
+
+    Parameters
+    ----------
+    target : float
+        A bound above it is good enough; that it cannot be reached ends the search, too.
+    tol : float
+        Relative gap of the node's own relaxation at which it is solved.
+    """
+    problem = relaxation.assigned(node.signs)
+    # What a leaf leaves open stays open: its bound is to be as good as it gets.
+    prune = target if len(problem.free) else np.inf
+    found = barrier(problem, tol=tol, prune=prune, deadline=deadline)
+    return Node(max(node.lower, found.lower), node.signs, found.theta, found.w), problem

@@ -1,0 +1,618 @@
+"""The S3VM estimators: thin over objective and solver, alike in and out of sample, and careful with bad input."""
+
+import pickle
+import warnings
+from functools import partial
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC
+
+import specmargin as sm
+from specmargin.estimators import _s3vm_features
+from specmargin.estimators._memory import available_memory
+from specmargin.estimators._s3vm import _votes
+from specmargin.estimators.s3vm import (
+    CCCPS3VM,
+    AnnealedS3VM,
+    ContinuationS3VM,
+    GradientS3VM,
+    LabelSwitchingS3VM,
+    MultiSwitchTSVM,
+    QuasiNewtonS3VM,
+)
+from specmargin.kernels.maps import deformed_kernel, kernel_map
+from specmargin.losses import SymmetricRamp
+from specmargin.model_selection import LabeledKFold, labeled_accuracy
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Status
+from specmargin.solvers.annealing import annealing
+from specmargin.solvers.cccp import cccp
+from specmargin.solvers.continuation import continuation
+from specmargin.solvers.gradient import gradient
+from specmargin.solvers.label_switching import label_switching
+from specmargin.solvers.multi_switch import multi_switch
+from specmargin.solvers.quasi_newton import quasi_newton
+
+FACES = {
+    ContinuationS3VM: (continuation, "hinge", "exp"),
+    GradientS3VM: (gradient, "squared_hinge", "exp"),
+    QuasiNewtonS3VM: (quasi_newton, "smooth_hinge", "exp"),
+    MultiSwitchTSVM: (multi_switch, "squared_hinge", "symmetric_squared_hinge"),
+    AnnealedS3VM: (annealing, "squared_hinge", "symmetric_squared_hinge"),
+    CCCPS3VM: (cccp, "hinge", SymmetricRamp(s=-0.3)),
+    LabelSwitchingS3VM: (label_switching, "hinge", "symmetric_hinge"),
+}
+all_faces = pytest.mark.parametrize("cls", FACES)
+
+
+@pytest.fixture
+def moons():
+    """Two moons of 60 samples, true classes, and classes of which 4 per moon are known."""
+    X, y_true = sm.datasets.make_two_moons(n_samples=60, noise=0.13, random_state=3)
+    return X, y_true, sm.hide_labels(y_true, per_class=4, random_state=3)
+
+
+@pytest.fixture
+def text(rng):
+    """Sparse features of two classes with words of their own: (X, y)."""
+    n, d = 60, 40
+    truth = np.arange(n) % 2
+    rate = np.full((n, d), 0.05)
+    rate[truth == 1, :10] = rate[truth == 0, 10:20] = 0.4
+    X = sp.csr_array((rng.random((n, d)) < rate) * rng.random((n, d)))
+    y = np.where(np.arange(n) < 6, truth, -1)
+    return X, truth, y
+
+
+# Each face is one call of its solver
+
+
+@all_faces
+def test_it_is_its_solver_on_its_objective(cls, moons):
+    X, _, y = moons
+    solver, loss, unlabeled_loss = FACES[cls]
+    clf = cls(gamma=2.0, C=3.0, C_star=0.5, balance=0.1).fit(X, y)
+    Z = kernel_map(sm.kernels.gram(X, gamma=2.0)).Z
+    obj = S3VM(Z, sm.encode_labels(y), loss, unlabeled_loss, C=3.0, C_star=0.5, balance=0.1)
+    expected = solver(obj)
+    assert clf.result_.solver == expected.solver
+    assert clf.result_.status in (Status.STATIONARY, Status.MAX_ITER)
+    assert clf.result_.certificate.primal_objective == expected.certificate.primal_objective
+    np.testing.assert_array_equal(clf.result_.variables["f"], expected.variables["f"])
+    np.testing.assert_array_equal(clf.transduction_, (expected.variables["f"] > 0).astype(int))
+    assert clf.n_iter_ == max(1, expected.n_iter)
+    assert (clf.classes_.tolist(), clf.n_features_in_, clf.gamma_) == ([0, 1], 2, 2.0)
+
+
+@all_faces
+def test_limits_reach_the_solver(cls, moons):
+    X, _, y = moons
+    seen = {}
+
+    class Spy(cls):
+        pass
+
+    def spy(obj, **words):
+        seen.update(words)
+        return cls._solver(obj)
+
+    Spy._solver = staticmethod(spy)
+    Spy(tol=1e-3).fit(X, y)
+    assert seen == {"tol": 1e-3}
+    Spy(max_iter=7, solver_params={"tol": 0.5}).fit(X, y)
+    assert seen == {"tol": 0.5, "max_iter": 7}
+
+
+def test_a_machine_that_was_cut_off_says_so(moons):
+    X, _, y = moons
+    with pytest.warns(ConvergenceWarning, match=r"1 of 1 machines were stopped at their limit of iterations") as caught:
+        ContinuationS3VM(max_iter=1, gamma=4.0, C=100.0).fit(X, y)
+    assert caught[0].filename == __file__
+
+
+# In and out of the sample
+
+
+ROUTES = [
+    {"gamma": 2.0},
+    {"kernel": "linear"},
+    {"gamma": 2.0, "n_landmarks": 30},
+    {"gamma": 2.0, "rank": 20},
+    {"gamma": 2.0, "gamma_I": 10.0},
+    {"kernel": "linear", "gamma_I": 10.0},
+    {"kernel": "linear", "gamma_I": 10.0, "rank": 1},
+    {"gamma": 2.0, "n_landmarks": 30, "gamma_I": 10.0},
+    {"kernel": "poly", "gamma": 1.0, "degree": 2, "intercept": "regularized"},
+    {"kernel": "cosine", "intercept": "free"},
+]
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [(cls, words) for cls in FACES for words in (ROUTES if cls is GradientS3VM else ROUTES[:1])],
+    ids=lambda value: getattr(value, "__name__", None) or "-".join(f"{name}={value[name]}" for name in value),
+)
+def test_decisions_on_the_training_rows_are_those_of_training(cls, words, moons):
+    X, _, y = moons
+    clf = cls(C=2.0, **words).fit(X, y)
+    f = clf.result_.variables["f"]
+    np.testing.assert_allclose(clf.decision_function(X), f, rtol=0, atol=1e-7 * np.abs(f).max())
+    np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
+    # Near a training sample the decision is near its own: nothing is left over from the training rows.
+    np.testing.assert_allclose(clf.decision_function(X + 1e-7), f, atol=1e-4 * np.abs(f).max())
+    # By blocks, or one at a time.
+    np.testing.assert_allclose(clf.decision_function(X[:1]), f[:1], rtol=0, atol=1e-7 * np.abs(f).max())
+
+
+def test_the_expansions_are_what_they_say(moons):
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    X, _, y = moons
+    new = X[:9] + 0.05
+    for words in ({}, {"gamma_I": 5.0}, {"rank": 15}):
+        clf = GradientS3VM(gamma=2.0, **words).fit(X, y)
+        expected = rbf_kernel(new, X, gamma=2.0) @ clf.dual_coef_[0] + clf.intercept_[0]
+        np.testing.assert_allclose(clf.decision_function(new), expected, atol=1e-8)
+        assert not hasattr(clf, "coef_")
+    for words in ({}, {"gamma_I": 5.0}, {"rank": 1}):
+        clf = GradientS3VM(kernel="linear", **words).fit(X, y)
+        np.testing.assert_allclose(clf.decision_function(new), new @ clf.coef_[0] + clf.intercept_[0], atol=1e-10)
+        assert not hasattr(clf, "dual_coef_")
+
+
+@all_faces
+def test_sparse_features_are_the_dense_ones(cls, text):
+    X, _, y = text
+    sparse = cls(kernel="linear", C=1.0, C_star=0.2, balance=0.0, tol=1e-9).fit(X, y)
+    dense = clone(sparse).fit(X.toarray(), y)
+    value = dense.result_.certificate.primal_objective
+    assert sparse.result_.certificate.primal_objective == pytest.approx(value, rel=1e-6)
+    np.testing.assert_array_equal(sparse.transduction_, dense.transduction_)
+    np.testing.assert_allclose(sparse.decision_function(X), dense.decision_function(X.toarray()), atol=1e-3)
+    np.testing.assert_allclose(sparse.decision_function(X), sparse.decision_function(X.toarray()), atol=1e-12)
+
+
+def test_sparse_features_stay_sparse(monkeypatch, text):
+    X, _, y = text
+    seen = []
+
+    def spy(obj, **words):
+        seen.append(obj.features)
+        return quasi_newton(obj, **words)
+
+    monkeypatch.setattr(QuasiNewtonS3VM, "_solver", staticmethod(spy))
+    QuasiNewtonS3VM(kernel="linear").fit(X, y)
+    assert seen[0].is_sparse
+    assert seen[0].X.nnz == X.nnz
+
+
+@all_faces
+def test_a_precomputed_kernel_is_the_named_one(cls, moons):
+    X, _, y = moons
+    K = sm.kernels.gram(X, gamma=2.0)
+    named, given = cls(gamma=2.0).fit(X, y), cls(kernel="precomputed").fit(K, y)
+    np.testing.assert_allclose(given.decision_function(K), named.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(given.dual_coef_, named.dual_coef_, rtol=1e-6, atol=1e-9)
+    by_function = cls(kernel=partial(sm.kernels.gram, gamma=2.0)).fit(X, y)
+    np.testing.assert_allclose(by_function.decision_function(X), named.decision_function(X), atol=1e-9)
+
+
+def test_all_landmarks_and_all_components_are_the_kernel(moons):
+    X, _, y = moons
+    whole = GradientS3VM(gamma=2.0, tol=1e-10).fit(X, y)
+    for words in ({"n_landmarks": 60}, {"n_landmarks": 5000}, {"rank": 60}):
+        other = GradientS3VM(gamma=2.0, tol=1e-10, **words).fit(X, y)
+        np.testing.assert_allclose(other.decision_function(X), whole.decision_function(X), atol=1e-4)
+    few = GradientS3VM(gamma=2.0, rank=5).fit(X, y)
+    assert few.result_.variables["w"].shape == (5,)
+    landmarks = GradientS3VM(gamma=2.0, n_landmarks=9).fit(X, y)
+    assert landmarks.dual_coef_.shape[1] <= 9
+
+
+# The hybrid
+
+
+@all_faces
+def test_the_hybrid_is_the_machine_on_the_deformed_kernel(cls, moons):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=7)
+    clf = cls(gamma=2.0, gamma_A=0.5, gamma_I=10.0, n_neighbors=7, power=2).fit(X, y)
+    deformed = deformed_kernel(sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(W, power=2), 20.0)
+    by_hand = cls(kernel="precomputed").fit(deformed.matrix, y)
+    np.testing.assert_array_equal(clf.transduction_, by_hand.transduction_)
+    assert clf.result_.certificate.primal_objective == pytest.approx(
+        by_hand.result_.certificate.primal_objective, rel=1e-9
+    )
+    given = clone(clf).fit(X, y, graph=W)
+    np.testing.assert_allclose(given.decision_function(X), clf.decision_function(X), atol=1e-9)
+    block = sm.kernels.gram(X[:5] + 0.1, X, gamma=2.0)
+    np.testing.assert_allclose(
+        clf.decision_function(X[:5] + 0.1), by_hand.decision_function(deformed.rows(block)), rtol=1e-4, atol=1e-6
+    )
+
+
+@all_faces
+def test_the_hybrid_solves_two_moons(cls):
+    X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=1)
+    y = sm.hide_labels(truth, per_class=1, random_state=1)
+    # Annealing wants small weights, see its notes.
+    weights = {"C": 10.0, "C_star": 1.0} if cls is AnnealedS3VM else {"C": 100.0}
+    clf = cls(gamma=4.0, gamma_I=100.0, **weights).fit(X, y)
+    assert (clf.transduction_ == truth).mean() >= 0.99
+    new, new_truth = sm.datasets.make_two_moons(n_samples=300, noise=0.1, random_state=2)
+    assert clf.score(new, new_truth) > 0.97
+    without_graph = clone(clf).set_params(gamma_I=0.0, C_star=0.0).fit(X, y)
+    assert (without_graph.transduction_ == truth).mean() < 0.9
+
+
+def test_two_features_deform_alike_by_either_route(moons):
+    """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same machine."""
+    X, _, y = moons
+    words = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
+    small = GradientS3VM(kernel="linear", **words).fit(X, y)
+    by_gram = GradientS3VM(kernel="linear", rank=2, **words).fit(X, y)
+    sparse = GradientS3VM(kernel="linear", **words).fit(sp.csr_array(X), y)
+    for other in (by_gram, sparse):
+        np.testing.assert_allclose(other.coef_, small.coef_, rtol=1e-4)
+        np.testing.assert_allclose(other.intercept_, small.intercept_, atol=1e-4)
+
+
+# Several classes
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@all_faces
+def test_three_blobs(cls, multi_class, blobs):
+    X, truth, y = blobs
+    clf = cls(multi_class=multi_class, gamma=0.3, C=1.0, C_star=0.1, unlabeled="?").fit(X, y)
+    assert (clf.transduction_ == truth).mean() > 0.9
+    np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
+    assert clf.decision_function(X).shape == (120, 3)
+    assert clf.classes_.tolist() == ["a", "b", "c"]
+    assert clf.dual_coef_.shape == (3, 120)
+    assert len(clf.result_) == 3
+
+
+def test_one_against_the_rest_is_as_many_binary_machines(blobs):
+    X, _, y = blobs
+    clf = GradientS3VM(gamma=0.3, unlabeled="?").fit(X, y)
+    for k, name in enumerate("abc"):
+        binary = np.where(y == "?", "?", np.where(y == name, "yes", "no"))
+        alone = GradientS3VM(gamma=0.3, unlabeled="?").fit(X, binary)
+        np.testing.assert_allclose(clf.decision_function(X)[:, k], alone.decision_function(X), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_digits_one_against_one():
+    """As published: pairs do far better than one against the rest, and than the supervised machine."""
+    X, truth = load_digits(n_class=5, return_X_y=True)
+    X, truth = X[:200] / 16.0, truth[:200]
+    y = sm.hide_labels(truth, per_class=5, random_state=1)
+    errors = {}
+    for name, words in (("ovo", {}), ("ovr", {}), ("supervised", {"C_star": 0.0})):
+        clf = ContinuationS3VM(gamma=0.05, C=100.0, multi_class="ovr" if name == "ovr" else "ovo", **words).fit(X, y)
+        errors[name] = (clf.transduction_ != truth)[y == -1].mean()
+    assert errors["ovo"] < 0.01
+    assert errors["supervised"] > 0.015
+    assert errors["ovr"] > 0.04
+
+
+def test_pairs_see_no_sample_that_looks_like_another_class(blobs, monkeypatch):
+    X, _, y = blobs
+    sizes = []
+
+    def spy(obj, **words):
+        sizes.append((obj.labels.n_labeled, len(obj.unlabeled)))
+        return gradient(obj, **words)
+
+    monkeypatch.setattr(GradientS3VM, "_solver", staticmethod(spy))
+    GradientS3VM(gamma=0.3, multi_class="ovo", unlabeled="?").fit(X, y)
+    assert sizes[:3] == [(6, 0)] * 3
+    assert len(sizes) == 9
+    # Each of 111 unlabelled samples takes part in the two pairs of its class, once a round.
+    for start in (3, 6):
+        assert sum(size for _, size in sizes[start : start + 3]) == 222
+        assert all(60 < size < 90 for _, size in sizes[start : start + 3])
+
+
+def test_votes_and_their_ties():
+    pairs = list(combinations(range(3), 2))
+    f = np.array([[-1.0, -2.0, 5.0], [3.0, -0.5, -1.0], [9e9, -1e9, 2.0]])
+    votes = _votes(f, pairs, 3)
+    # Class 0 wins both its pairs; then a circle 1 > 0 > 2 > 1... which class 1 leads; then 1 > 0, 0 > 2, 2 > 1.
+    assert votes.argmax(axis=1).tolist() == [0, 1, 1]
+    assert (np.abs(votes - np.round(votes)) < 1 / 3).all()
+    np.testing.assert_array_equal(np.round(votes), [[2, 0, 1], [1, 2, 0], [1, 1, 1]])
+
+
+# The balance
+
+
+def test_the_balance_is_that_of_the_unlabelled_decisions(moons):
+    X, _, y = moons
+    for balance in (-0.4, 0.0, 0.3):
+        f = QuasiNewtonS3VM(gamma=2.0, balance=balance).fit(X, y).decision_function(X)
+        assert f[y == -1].mean() == pytest.approx(balance, abs=1e-8)
+    lopsided = np.where(np.cumsum(y == 1) > 2, -1, y)
+    f = QuasiNewtonS3VM(gamma=2.0).fit(X, lopsided).decision_function(X)
+    known = lopsided[lopsided != -1]
+    assert f[lopsided == -1].mean() == pytest.approx(2 * known.mean() - 1, abs=1e-8)
+
+
+def test_balances_of_several_classes(blobs):
+    X, _, y = blobs
+    given = {"a": -0.2, "c": -0.5}
+    f = GradientS3VM(gamma=0.3, balance=given, unlabeled="?").fit(X, y).decision_function(X)[y == "?"]
+    np.testing.assert_allclose(f.mean(axis=0), [-0.2, -1 / 3, -0.5], atol=1e-8)
+    by_order = GradientS3VM(gamma=0.3, balance=[-0.2, None, -0.5], unlabeled="?").fit(X, y)
+    np.testing.assert_allclose(by_order.decision_function(X)[y == "?"], f, atol=1e-9)
+    # In a pair the shares p = (1 + r) / 2 of both classes count: here 0.4 and 0.25 of classes a and c.
+    pairs = GradientS3VM(gamma=0.3, balance=given, multi_class="ovo", unlabeled="?").fit(X, y)
+    means = [result.variables["f"] for result in pairs.result_]
+    hidden = [len(result.variables["labels"]) for result in pairs.result_]
+    assert hidden[1] > 0
+    labels = 6
+    assert len(means[1]) == hidden[1] + labels
+    # The mean over all but the labelled rows is the balance; those are known by their classes.
+    assert _mean_of_hidden(pairs, X, y, 1) == pytest.approx((0.25 - 0.4) / (0.25 + 0.4), abs=1e-8)
+    assert _mean_of_hidden(pairs, X, y, 0) == pytest.approx(0.0, abs=1e-8)
+
+
+def _mean_of_hidden(clf, X, y, k):
+    """Return the mean decision of the unlabelled samples of a pair, from the sum of all its decisions."""
+    i, j = clf._pairs[k]
+    known = np.isin(y, clf.classes_[[i, j]])
+    f = clf._route.values(X[known], clf._expansions)[:, k] + clf.intercept_[k]
+    decisions = clf.result_[k].variables["f"]
+    return (decisions.sum() - f.sum()) / (len(decisions) - known.sum())
+
+
+@pytest.mark.parametrize("bad", [1.5, -1.01, np.nan, "half", [0.1, 0.2]])
+def test_a_balance_out_of_range(bad, moons, blobs):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
+        GradientS3VM(balance=bad).fit(X, y)
+    full = np.where(y == -1, 0, y)
+    with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
+        GradientS3VM(balance=bad).fit(X, full)
+
+
+def test_balances_that_do_not_fit_the_classes(blobs):
+    X, _, y = blobs
+    for bad, text in (
+        (0.2, r"does not tell 3 classes apart"),
+        ([0.1, 0.2], r"does not tell 3 classes apart"),
+        ({"d": 0.1}, r"balance names the classes \['d'\]"),
+        ({"a": 2.0}, r"balance=2.0 must be a number in \[-1, 1\]"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            GradientS3VM(balance=bad, unlabeled="?").fit(X, y)
+
+
+# No unlabelled samples: the supervised machine
+
+
+@all_faces
+@pytest.mark.parametrize("balance", [None, 0.3])
+def test_without_unlabelled_samples(cls, balance, moons):
+    X, truth, _ = moons
+    clf = cls(gamma=2.0, C=1.0, balance=balance, tol=1e-8).fit(X, truth)
+    assert np.isfinite(clf.decision_function(X)).all()
+    assert clf.score(X, truth) > 0.97
+    if clf._loss == "hinge":
+        svc = SVC(kernel="rbf", gamma=2.0, C=1.0, tol=1e-8).fit(X, truth)
+        f = svc.decision_function(X)
+        value = np.maximum(1 - (2 * truth - 1) * f, 0).sum()
+        value += 0.5 * svc.dual_coef_[0] @ sm.kernels.gram(svc.support_vectors_, gamma=2.0) @ svc.dual_coef_[0]
+        # Continuation ends at a hinge that is smoothed a little.
+        rel = 0.05 if cls is ContinuationS3VM else 1e-6
+        assert clf.result_.certificate.primal_objective == pytest.approx(value, rel=rel)
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_without_unlabelled_samples_of_several_classes(multi_class, blobs):
+    X, truth, _ = blobs
+    assert GradientS3VM(gamma=0.3, multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
+
+
+# scikit-learn
+
+
+@all_faces
+def test_pickled_and_cloned(cls, moons):
+    X, _, y = moons
+    clf = cls(gamma=2.0, C=2.0, gamma_I=1.0).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.decision_function(X + 0.01), clf.decision_function(X + 0.01))
+    assert clone(clf).get_params() == clf.get_params()
+    assert not hasattr(clone(clf), "classes_")
+
+
+def test_a_fitted_machine_keeps_no_square_matrix(moons):
+    X, _, y = moons
+    clf = GradientS3VM(gamma=2.0, gamma_I=1.0).fit(X, y)
+    held = [getattr(value, "size", 0) for value in vars(clf._route).values()]
+    assert max(held) <= X.size
+    assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2
+
+
+def test_refitting_leaves_nothing_behind(moons):
+    X, _, y = moons
+    clf = GradientS3VM(kernel="linear").fit(X, y)
+    clf.set_params(kernel="rbf").fit(X, y)
+    assert not hasattr(clf, "coef_")
+    fresh = GradientS3VM().fit(X, y)
+    np.testing.assert_array_equal(clf.decision_function(X), fresh.decision_function(X))
+
+
+def test_parameters_that_change_later_do_not_matter(moons):
+    X, _, y = moons
+    clf = GradientS3VM(gamma=2.0).fit(X, y)
+    f = clf.decision_function(X)
+    clf.set_params(kernel="linear", gamma=9.0, multi_class="ovo")
+    np.testing.assert_array_equal(clf.decision_function(X), f)
+
+
+def test_it_is_searched_over_like_any_other(rng):
+    """In the second of two features the labels mean nothing: only the first kernel sees the first feature."""
+    truth = np.arange(80) % 2
+    X = np.column_stack([4.0 * truth - 2.0, np.zeros(80)]) + 0.7 * rng.normal(size=(80, 2))
+    y = np.where(np.arange(80) < 12, truth, -1)
+    kernels = [partial(_of_one_feature, column) for column in (0, 1)]
+    search = GridSearchCV(
+        MultiSwitchTSVM(), {"kernel": kernels}, cv=LabeledKFold(3, random_state=0), scoring=labeled_accuracy
+    )
+    assert search.fit(X, y).best_params_["kernel"].args == (0,)
+    assert search.best_score_ == 1.0
+    assert (search.predict(X) == truth).mean() > 0.97
+
+
+def _of_one_feature(column, X, Y):
+    return np.outer(X[:, column], Y[:, column])
+
+
+@all_faces
+def test_one_flip_descends_further(cls, moons):
+    X, truth, y = moons
+    words = {"gamma": 4.0, "C": 10.0, "rank": 6}
+    if cls in (QuasiNewtonS3VM, CCCPS3VM):
+        with pytest.raises(ValueError, match=r"the bounds cover the losses|which the global bounds rest on"):
+            cls(one_flip=True, **words).fit(X, y)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        plain, flipped = cls(**words).fit(X, y), cls(one_flip=True, **words).fit(X, y)
+    before, after = (clf.result_.certificate.primal_objective for clf in (plain, flipped))
+    assert after <= before * (1 + 1e-12)
+    assert flipped.result_.solver == "one_flip"
+    # Nothing to flip, and an intercept that the descent does not take.
+    assert cls(one_flip=True, **words).fit(X, truth).result_.solver != "one_flip"
+
+
+# Bad input
+
+
+@all_faces
+def test_rows_of_zeros_and_constant_features(cls, moons):
+    X, truth, y = moons
+    empty = X.copy()
+    empty[::7] = 0.0
+    for kernel in ("linear", "rbf"):
+        clf = cls(kernel=kernel).fit(empty, y)
+        assert np.isfinite(clf.decision_function(empty)).all()
+        constant = cls(kernel=kernel).fit(np.full((60, 3), 2.0), y)
+        f = constant.decision_function(np.full((4, 3), 2.0))
+        assert np.isfinite(f).all()
+        assert np.ptp(f) == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ValueError, match="0 sample"):
+        cls().fit(np.empty((0, 2)), np.empty(0))
+    assert truth.shape == y.shape
+
+
+@all_faces
+def test_duplicates_of_the_labelled_samples(cls, moons):
+    X, truth, y = moons
+    twice, again = np.concatenate([X, X]), np.concatenate([y, np.full(60, -1)])
+    clf = cls(gamma=2.0).fit(twice, again)
+    np.testing.assert_allclose(clf.decision_function(twice)[:60], clf.decision_function(twice)[60:], atol=1e-9)
+    assert truth.shape == y.shape
+
+
+@all_faces
+def test_one_class(cls, moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"one class only \(0\)"):
+        cls().fit(X, np.where(y == 1, -1, y))
+    with pytest.raises(ValueError, match="no labelled sample"):
+        cls().fit(X, np.full(60, -1))
+
+
+@all_faces
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_data_of_the_scale_of_overflow(cls, kernel, moons):
+    X, _, y = moons
+    for scale in (1e300, 1e100):
+        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose squares overflow; scale"):
+            cls(kernel=kernel).fit(scale * X, y)
+        with pytest.raises(ValueError, match="whose squares overflow"):
+            cls(kernel=kernel).fit(sp.csr_array(scale * X), y)
+
+
+def test_data_too_large_for_the_kernel(monkeypatch, moons):
+    """Refused before it is computed, with the numbers; landmarks and the linear machine are not."""
+    X, _, y = moons
+    free = available_memory()
+    if free is None:
+        pytest.skip("the free memory is not known here")
+    n = int(np.sqrt(free / 8.0))
+    huge = np.broadcast_to(np.zeros(1), (n, 2))
+
+    def refuse(*args, **words):
+        raise AssertionError("computed")
+
+    with pytest.raises(
+        MemoryError, match=rf"kernel of {n} samples .* needs about .* GB, and .* n_landmarks="
+    ) as caught:
+        _s3vm_features.KernelFeatures(huge, refuse, None, None, 0.0)
+    assert f"{48.0 * n * n / 1e9:.1f} GB" in str(caught.value)
+    with pytest.raises(MemoryError, match=f"{64.0 * n * n / 1e9:.1f} GB"):
+        _s3vm_features.KernelFeatures(huge, refuse, None, object(), 1.0)
+    monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 48.0 * 60 * 60)
+    with pytest.raises(MemoryError, match="kernel of 60 samples"):
+        GradientS3VM().fit(X, y)
+    GradientS3VM(kernel="linear").fit(X, y)
+    GradientS3VM(n_landmarks=10).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ({"C": 0.0}, r"C=0.0 must be a positive number"),
+        ({"C": np.nan}, r"C=nan must be a positive number"),
+        ({"C_star": -1.0}, r"C_star=-1.0 must be a number >= 0"),
+        ({"intercept": "none"}, r"unknown intercept 'none'"),
+        ({"multi_class": "all"}, r"multi_class='all' is unknown; take 'ovr' or 'ovo'"),
+        ({"gamma_A": 0.0}, r"gamma_A=0.0 must be a positive number"),
+        ({"gamma_I": -1.0}, r"gamma_I=-1.0 must be a number >= 0"),
+        ({"rank": 0}, r"rank=0 must be a whole number"),
+        ({"rank": 2.5}, r"rank=2.5 must be a whole number"),
+        ({"n_landmarks": 0}, r"n_landmarks=0 must be a whole number"),
+        ({"n_landmarks": 9, "rank": 3}, r"with n_landmarks= take fewer of those"),
+        ({"n_landmarks": 9, "kernel": "precomputed"}, r"n_landmarks= draws samples"),
+        ({"kernel": "sigmoidal"}, r"'sigmoidal' is unknown.*rbf"),
+        ({"gamma": -1.0}, r"gamma=-1.0"),
+        ({"kind": "directed", "gamma_I": 1.0}, "mutual"),
+        ({"weight": "golden", "gamma_I": 1.0}, "heat"),
+    ],
+)
+def test_parameters_out_of_range(words, text, moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=text):
+        GradientS3VM(**words).fit(X, y)
+
+
+def test_other_bad_input(moons):
+    X, _, y = moons
+    with pytest.raises(ValueError, match=r"s=-1.5 must be in \(-1, 0\]"):
+        CCCPS3VM(s=-1.5).fit(X, y)
+    K = sm.kernels.gram(X)
+    with pytest.raises(ValueError, match=r"leaves no features to build a graph from; pass fit\(K, y, graph=W\)"):
+        GradientS3VM(kernel="precomputed", gamma_I=1.0).fit(K, y)
+    with pytest.raises(ValueError, match="eigenvalue -"):
+        GradientS3VM(kernel="precomputed").fit(-K, y)
+    with pytest.raises(ValueError, match="not symmetric"):
+        GradientS3VM(kernel="precomputed").fit(K + np.triu(K, 1), y)
+    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
+        GradientS3VM().fit(X, y).predict(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="graph has 100 nodes but the data has 60 rows"):
+        GradientS3VM(gamma_I=1.0).fit(X, y, graph=np.zeros((100, 100)))
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match=r"NaN|infinity"):
+            GradientS3VM().fit(np.where(np.arange(120).reshape(60, 2) == 7, bad, X), y)

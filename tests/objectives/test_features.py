@@ -1,0 +1,130 @@
+"""The affine map of the decisions: against the centred matrix written out, dense and sparse, for every intercept."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from specmargin.objectives.features import Features
+
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+UNLABELED = np.array([0, 2, 3, 6, 8])
+
+
+def written_out(X, intercept, balance):
+    """A and the offset, from the definitions."""
+    if intercept == "balance":
+        return X - X[UNLABELED].mean(axis=0), balance
+    return np.column_stack([X, np.ones(len(X))]), 0.0
+
+
+@pytest.fixture
+def X(rng):
+    X = rng.normal(size=(9, 4)) + 3.0
+    X[rng.random(X.shape) < 0.4] = 0.0
+    return X
+
+
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csr_matrix, sp.coo_array, sp.csc_matrix])
+def test_map_is_the_matrix_written_out(intercept, form, X, rng, tol):
+    features = Features.of(form(X), intercept, rows=UNLABELED, balance=0.2)
+    A, offset = written_out(X, intercept, 0.2)
+    w, a = rng.normal(size=A.shape[1]), rng.normal(size=len(A))
+    assert (features.n_samples, features.size) == A.shape
+    assert features.is_sparse == (form is not np.asarray)
+    np.testing.assert_allclose(features.decisions(w), A @ w + offset, rtol=tol["exact"], atol=1e-13)
+    np.testing.assert_allclose(features.products(w), A @ w, rtol=tol["exact"], atol=1e-13)
+    np.testing.assert_allclose(features.adjoint(a), A.T @ a, rtol=tol["exact"], atol=1e-13)
+    np.testing.assert_allclose(features.dense(), A, rtol=tol["exact"], atol=1e-13)
+    V, B = rng.normal(size=(A.shape[1], 3)), rng.normal(size=(len(A), 3))
+    np.testing.assert_allclose(features.products(V), A @ V, rtol=tol["exact"], atol=1e-13)
+    np.testing.assert_allclose(features.adjoint(B), A.T @ B, rtol=tol["exact"], atol=1e-13)
+
+
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_subset_keeps_the_centre(intercept, form, X, rng):
+    features = Features.of(form(X), intercept, rows=UNLABELED, balance=0.2)
+    w, rows = rng.normal(size=features.size), np.array([7, 1, 1])
+    np.testing.assert_allclose(features.subset(rows).decisions(w), features.decisions(w)[rows], rtol=1e-14)
+
+
+@intercepts
+def test_plane_gives_the_decisions_of_raw_features(intercept, X, rng):
+    features = Features.of(X, intercept, rows=UNLABELED, balance=-0.4)
+    w = rng.normal(size=features.size)
+    v, b = features.plane(w)
+    np.testing.assert_allclose(X @ v + b, features.decisions(w), rtol=1e-12, atol=1e-13)
+
+
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_squared_norms_are_those_of_the_rows_without_intercept(intercept, form, X):
+    features = Features.of(form(X), intercept, rows=UNLABELED)
+    A = written_out(X, intercept, 0.0)[0][:, :4]
+    np.testing.assert_allclose(features.squared_norms, (A**2).sum(axis=1), rtol=1e-12)
+
+
+def test_squared_norms_of_sparse_rows_at_the_centre_are_not_negative():
+    """|x|^2 - 2 x'mu + |mu|^2 cancels to rounding of either sign."""
+    for seed in range(20):
+        X = sp.csr_array(np.tile(np.random.default_rng(seed).normal(size=(1, 7)), (5, 1)))
+        assert (Features.of(X, "balance", rows=np.arange(5)).squared_norms >= 0).all()
+
+
+def test_mean_decision_of_the_unlabeled_is_the_balance(X, rng):
+    for balance in (-1.0, 0.0, 0.3, 1.0):
+        features = Features.of(sp.csr_array(X), "balance", rows=UNLABELED, balance=balance)
+        for _ in range(3):
+            f = features.decisions(10 * rng.normal(size=4))
+            assert f[UNLABELED].mean() == pytest.approx(balance, abs=1e-13)
+
+
+def test_penalty_counts_the_intercept_where_it_is_regularized(X):
+    assert Features.of(X, "balance", rows=UNLABELED).weights.tolist() == [1.0] * 4
+    assert Features.of(X, "regularized", rows=UNLABELED).weights.tolist() == [1.0] * 5
+    assert Features.of(X, "free", rows=UNLABELED).weights.tolist() == [1.0] * 4 + [0.0]
+
+
+def test_sparse_features_stay_sparse_and_untouched(X):
+    S = sp.csr_array(X)
+    before = S.copy()
+    features = Features.of(S, "balance", rows=UNLABELED)
+    features.adjoint(np.ones(9))
+    assert features.X.nnz == before.nnz
+    assert (before != S).nnz == 0
+
+
+def test_integers_are_read_as_floats():
+    features = Features.of(np.array([[1], [2]]), "balance", rows=np.array([0, 1]))
+    assert features.decisions(np.array([1.0])).tolist() == [-0.5, 0.5]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_missing_entries_are_refused(form, bad, X):
+    X[1, 1] = bad
+    with pytest.raises(ValueError, match=r"NaN or infinite entries; impute or remove"):
+        Features.of(form(X), "balance", rows=UNLABELED)
+
+
+@pytest.mark.parametrize("shape", [(3,), (0, 2), (2, 0)])
+def test_shapes_that_are_no_table_are_refused(shape):
+    with pytest.raises(ValueError, match=r"pass \(n, d\) features"):
+        Features.of(np.ones(shape), "free", rows=np.zeros(0, dtype=int))
+
+
+@pytest.mark.parametrize("balance", [1.1, -2.0, np.nan])
+def test_balance_out_of_range_is_refused(balance, X):
+    with pytest.raises(ValueError, match=r"must be in \[-1, 1\]: it is the mean of the labels"):
+        Features.of(X, "balance", rows=UNLABELED, balance=balance)
+
+
+def test_nothing_to_balance_is_refused(X):
+    with pytest.raises(ValueError, match=r"needs unlabelled samples to balance; pass 'free'"):
+        Features.of(X, "balance", rows=np.zeros(0, dtype=int))
+
+
+def test_unknown_intercept_is_answered_by_the_known_ones(X):
+    with pytest.raises(ValueError, match=r"unknown intercept 'none'; choose one of 'balance', 'regularized', 'free'"):
+        Features.of(X, "none", rows=UNLABELED)

@@ -1,0 +1,341 @@
+"""The S3VM objective: derivatives, smoothing in w, sparse against dense, intercepts, bad input."""
+
+import itertools
+from dataclasses import replace
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from specmargin.labels import encode_labels
+from specmargin.losses import LOSSES, UNLABELED_LOSSES, ExpSquared, SmoothHinge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.problems.expressions import as_cvxpy
+from specmargin.results import Status
+
+pairs = pytest.mark.parametrize(("loss", "unlabeled_loss"), list(itertools.product(LOSSES, UNLABELED_LOSSES)))
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+
+
+def case(n=40, d=5, l=12, *, seed=0, gap=1.0):
+    """Two Gaussians; the first l samples are labelled, two thirds of them positive."""
+    rng = np.random.default_rng(seed)
+    truth = np.where(np.arange(n) % 3 > 0, 1, 0)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += gap * (2 * truth - 1)
+    y = np.full(n, -1)
+    y[:l] = truth[:l]
+    return X, encode_labels(y)
+
+
+def objective(loss="squared_hinge", unlabeled_loss=None, *, C=0.7, C_star=0.4, form=np.asarray, **options):
+    X, labels = case()
+    return S3VM(form(X), labels, loss, unlabeled_loss, C=C, C_star=C_star, **options)
+
+
+def quotient(g, w, direction, h=1e-4):
+    """Derivative along a direction, of fourth order."""
+    near, far = (g(w + h * direction) - g(w - h * direction)), (g(w + 2 * h * direction) - g(w - 2 * h * direction))
+    return (8 * near - far) / (12 * h)
+
+
+def away_from_kinks(obj, rng):
+    """A point around which no decision is near a kink."""
+    while True:
+        w = rng.normal(size=obj.size)
+        f = np.abs(obj.decisions(w))
+        if min(np.abs(f - 1.0).min(), f.min()) > 4e-3:
+            return w
+
+
+def literal(X, labels, obj, w, b):
+    """J by its definition, sample by sample, the intercept outside of w."""
+    f = X @ w + b
+    value = 0.5 * w @ w
+    for i, y in zip(labels.labeled, labels.sign, strict=True):
+        value += obj.C * obj.loss.value(np.array([y * f[i]]))[0]
+    return value + sum(obj.C_star * obj.unlabeled_loss.value(f[[j]])[0] for j in labels.unlabeled)
+
+
+@pairs
+@intercepts
+def test_value_is_the_sum_by_its_definition(loss, unlabeled_loss, intercept, rng, tol):
+    X, labels = case()
+    obj = S3VM(X, labels, loss, unlabeled_loss, C=0.7, C_star=0.4, intercept=intercept, balance=0.2)
+    w = rng.normal(size=obj.size)
+    if intercept == "balance":
+        expected = literal(X, labels, obj, w, 0.2 - X[12:].mean(axis=0) @ w)
+    else:
+        expected = literal(X, labels, obj, w[:-1], w[-1])
+        expected += 0.5 * w[-1] ** 2 if intercept == "regularized" else 0.0
+    assert obj.value(w) == pytest.approx(expected, rel=tol["exact"])
+
+
+@pairs
+@intercepts
+def test_derivatives_are_difference_quotients(loss, unlabeled_loss, intercept, rng):
+    obj = objective(loss, unlabeled_loss, intercept=intercept)
+    for _ in range(3):
+        w, v = away_from_kinks(obj, rng), rng.normal(size=obj.size)
+        v /= np.linalg.norm(v)
+        assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value, w, v, 1e-4), rel=1e-7, abs=1e-7)
+        np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, 1e-4), rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize(("loss", "unlabeled_loss"), [("hinge", "exp"), ("squared_hinge", "symmetric_hinge")])
+@pytest.mark.parametrize("gamma", [1e-3, 0.1, 10.0])
+def test_derivatives_of_the_smoothed_objective_are_difference_quotients(loss, unlabeled_loss, gamma, rng):
+    obj = objective(loss, unlabeled_loss).smoothed(gamma)
+    w, v = rng.normal(size=5), rng.normal(size=5)
+    h = 2e-3 * np.sqrt(gamma)
+    assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value, w, v, h), rel=1e-7, abs=1e-7)
+    np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, h), rtol=1e-7, atol=1e-7)
+
+
+def test_value_and_gradient_and_slopes_agree(rng):
+    obj = objective("smooth_hinge", "exp")
+    w = rng.normal(size=5)
+    value, gradient = obj.value_and_gradient(w)
+    f = obj.decisions(w)
+    assert value == obj.value(w) == obj.value(w, f)
+    np.testing.assert_allclose(gradient, obj.gradient(w, f), rtol=1e-14)
+    np.testing.assert_allclose(gradient, w + obj.features.dense().T @ obj.slopes(f), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "unlabeled_loss"), [("hinge", "exp"), ("squared_hinge", "symmetric_hinge")])
+@pytest.mark.parametrize("gamma", [0.02, 0.5])
+def test_smoothed_is_the_convolution_in_w(loss, unlabeled_loss, gamma):
+    """Gauss-Hermite in the plane, of J itself; kinks make it inexact, and the number of nodes shows how much."""
+    X, labels = case(d=2)
+    obj = S3VM(X, labels, loss, unlabeled_loss, C=0.7, C_star=0.4)
+    z, weight = np.polynomial.hermite_e.hermegauss(300)
+    keep = weight > 1e-18
+    z, weight = z[keep], weight[keep] / np.sqrt(2 * np.pi)
+    for w in np.array([[0.0, 0.0], [0.8, -0.3], [-1.0, 2.0]]):
+        grid = np.array([w + np.sqrt(gamma) * np.array([a, b]) for a in z for b in z])
+        mass = np.outer(weight, weight).ravel()
+        f = obj.features.products(grid.T) + obj.features.offset
+        y = labels.sign[:, None]
+        values = 0.5 * (grid**2).sum(axis=1) + 0.7 * obj.loss.value(y * f[:12]).sum(axis=0)
+        values += 0.4 * obj.unlabeled_loss.value(f[12:]).sum(axis=0)
+        # The penalty gains gamma d / 2, which the objective leaves out.
+        assert obj.smoothed(gamma).value(w) == pytest.approx(mass @ values - gamma, rel=2e-5)
+
+
+def test_smoothed_is_the_convolution_by_simulation(rng):
+    """Independent of any rule of quadrature, and in more dimensions."""
+    obj = objective("hinge", "exp", C=3.0, C_star=2.0)
+    w, gamma = rng.normal(size=5), 0.3
+    shifts = np.sqrt(gamma) * rng.normal(size=(200_000, 5))
+    shifts = np.concatenate([shifts, -shifts])
+    f = obj.features.products((w + shifts).T) + obj.features.offset
+    y = obj.labels.sign[:, None]
+    values = 3.0 * np.maximum(1 - y * f[:12], 0).sum(axis=0) + 2.0 * np.exp(-3 * f[12:] ** 2).sum(axis=0)
+    noise = values.std() / np.sqrt(len(values))
+    assert obj.smoothed(gamma).value(w) - 0.5 * w @ w == pytest.approx(values.mean(), abs=4 * noise)
+    assert noise < 2e-3 * values.mean()
+
+
+def test_no_smoothing_is_the_objective(rng):
+    obj = objective("hinge", "symmetric_hinge")
+    w = rng.normal(size=5)
+    assert obj.smoothed(0.0).value(w) == pytest.approx(obj.value(w), rel=1e-13)
+
+
+@pairs
+@intercepts
+def test_sparse_is_dense(loss, unlabeled_loss, intercept, rng, tol):
+    dense, sparse = (
+        objective(loss, unlabeled_loss, form=form, intercept=intercept) for form in (np.asarray, sp.csr_array)
+    )
+    w = rng.normal(size=dense.size)
+    assert sparse.value(w) == pytest.approx(dense.value(w), rel=tol["exact"])
+    np.testing.assert_allclose(sparse.gradient(w), dense.gradient(w), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(sparse.hessian(w), dense.hessian(w), rtol=1e-10, atol=1e-12)
+    assert (
+        sparse.smoothed(0.2).value(w) == pytest.approx(dense.smoothed(0.2).value(w), rel=1e-10)
+        if loss != "squared"
+        else True
+    )
+    assert sparse.stationarity(w) == pytest.approx(dense.stationarity(w), rel=1e-10)
+
+
+def test_balance_is_the_mean_of_the_known_labels_unless_given(rng):
+    X, labels = case()
+    for balance, expected in ((None, labels.sign.mean()), (-0.25, -0.25)):
+        obj = S3VM(X, labels, balance=balance)
+        assert obj.balance == expected
+        assert obj.positive_share == pytest.approx((1 + expected) / 2)
+        assert obj.decisions(rng.normal(size=5))[labels.unlabeled].mean() == pytest.approx(expected, abs=1e-13)
+
+
+def test_default_losses_and_weights():
+    X, labels = case()
+    assert S3VM(X, labels, "hinge").unlabeled_loss.name == "symmetric_hinge"
+    assert S3VM(X, labels).unlabeled_loss.name == "symmetric_squared_hinge"
+    assert S3VM(X, labels, "smooth_hinge").unlabeled_loss == ExpSquared(3.0)
+    own = S3VM(X, labels, SmoothHinge(5.0), ExpSquared(5.0), C=2.0)
+    assert (own.loss.s, own.unlabeled_loss.s, own.C_star) == (5.0, 5.0, 2.0)
+
+
+def test_shift_of_the_features_changes_nothing_but_the_plane(rng):
+    X, labels = case()
+    w = rng.normal(size=5)
+    here, there = S3VM(X, labels, balance=0.1), S3VM(X + 100.0, labels, balance=0.1)
+    assert there.value(w) == pytest.approx(here.value(w), rel=1e-11)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
+@intercepts
+def test_supervised_minimum_is_that_of_cvxpy(loss, intercept):
+    obj = objective(loss, "exp", intercept=intercept).supervised()
+    A, y = obj.features.dense()[:12], obj.labels.sign
+    w = cp.Variable(obj.size)
+    margins = cp.multiply(y, A @ w + obj.features.offset)
+    penalty = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(obj.features.weights), w))
+    problem = cp.Problem(cp.Minimize(penalty + 0.7 * cp.sum(as_cvxpy(obj.loss, margins))))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    ours = minimize(obj.value_and_gradient, np.zeros(obj.size), jac=True, method="BFGS", options={"gtol": 1e-9})
+    assert problem.value == pytest.approx(ours.fun, rel=1e-9)
+    assert obj.value(w.value) == pytest.approx(ours.fun, rel=1e-9)
+
+
+@intercepts
+def test_without_unlabeled_samples_it_is_the_supervised_machine(intercept, rng):
+    X, _ = case(n=12)
+    labels = encode_labels([1, 0] * 6)
+    obj = S3VM(X, labels, "squared_hinge", intercept=intercept)
+    w = rng.normal(size=obj.size)
+    b = w[-1]
+    expected = 0.5 * w[:-1] @ w[:-1] + (np.maximum(1 - labels.sign * (X @ w[:-1] + b), 0) ** 2).sum()
+    expected += 0.5 * b**2 if intercept == "regularized" else 0.0
+    assert obj.value(w) == pytest.approx(expected, rel=1e-12)
+    assert obj.labels_of(w).shape == (0,)
+    assert obj.supervised().value(w) == obj.value(w)
+    result = obj.result(w, solver="nobody")
+    assert result.variables["labels"].shape == (0,)
+
+
+def test_one_labeled_class_and_zero_rows_have_finite_values(rng):
+    X = np.zeros((6, 2))
+    both = encode_labels([1, 0, -1, -1, -1, -1])
+    for labels in (both, replace(both, sign=np.ones(2))):
+        obj = S3VM(X, labels, "hinge", "exp")
+        for one in (obj, obj.smoothed(0.5), obj.smoothed(0.0)):
+            w = rng.normal(size=2)
+            assert np.isfinite(one.value(w))
+            np.testing.assert_allclose(one.gradient(w), w, atol=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_features_of_extreme_scale_give_numbers(scale, form, rng):
+    X, labels = case()
+    w = rng.normal(size=5)
+    for loss, unlabeled_loss in (("squared_hinge", "exp"), ("hinge", "symmetric_hinge"), ("smooth_hinge", "exp")):
+        unit = S3VM(form(X), labels, loss, unlabeled_loss)
+        obj = S3VM(form(scale * X), labels, loss, unlabeled_loss)
+        # The losses see the same decisions.
+        expected = unit.value(w) - 0.5 * w @ w + 0.5 * (w / scale) @ (w / scale)
+        assert obj.value(w / scale) == pytest.approx(expected, rel=1e-9)
+        for v in (w, w / scale):
+            assert not np.isnan(obj.value(v))
+            assert not np.isnan(obj.gradient(v)).any()
+            assert not np.isnan(obj.stationarity(v))
+
+
+def test_labels_of_are_the_better_labels(rng):
+    obj = objective("hinge")
+    w = rng.normal(size=5)
+    f, labels = obj.decisions(w)[12:], obj.labels_of(w)
+    hinge = obj.loss.value
+    assert (hinge(labels * f) <= hinge(-labels * f)).all()
+    # With them J is the value of an SVM: the minimum over the labels.
+    svm = 0.5 * w @ w + 0.7 * hinge(obj.labels.sign * obj.decisions(w)[:12]).sum() + 0.4 * hinge(labels * f).sum()
+    assert obj.value(w) == pytest.approx(svm, rel=1e-13)
+
+
+def test_stationarity_is_zero_at_a_minimum_and_without_units(rng):
+    obj = objective("squared_hinge", "exp")
+    end = minimize(obj.value_and_gradient, np.zeros(5), jac=True, method="BFGS", options={"gtol": 1e-10})
+    assert obj.stationarity(end.x) < 1e-6
+    assert obj.stationarity(1.001 * end.x) > 1e-4
+    w = rng.normal(size=5)
+    assert 1e-2 < obj.stationarity(w) <= 2.0
+    assert obj.stationarity(np.zeros(5)) == pytest.approx(1.0)
+
+
+def test_certificate_knows_no_bound_unless_told():
+    obj = objective()
+    w = np.ones(5)
+    blind, told = obj.certificate(w), obj.certificate(w, lower_bound=0.9 * obj.value(w))
+    assert blind.gap == np.inf
+    assert not blind.is_optimal(1e6)
+    assert told.relative_gap == pytest.approx(0.1)
+    assert blind.dual_residual == obj.stationarity(w)
+    assert blind.primal_objective == obj.value(w)
+
+
+def test_result_holds_the_plane_and_the_decisions(rng):
+    X, labels = case()
+    obj = S3VM(X, labels)
+    w = rng.normal(size=5)
+    result = obj.result(w, solver="me", extra=np.array([1.0]))
+    found = result.variables
+    assert result.status is Status.STATIONARY
+    assert result.problem == "S3VM"
+    np.testing.assert_allclose(X @ found["v"] + found["b"], found["f"], rtol=1e-12, atol=1e-13)
+    assert (found["labels"] == np.where(found["f"][labels.unlabeled] >= 0, 1, -1)).all()
+    assert found["extra"].tolist() == [1.0]
+
+
+def test_with_changes_weights_and_shares_the_features():
+    obj = objective("squared_hinge", "exp")
+    other = obj.with_(C_star=0.0, loss="smooth_hinge")
+    assert other.features is obj.features
+    assert (other.C_star, other.loss.name, other.balance) == (0.0, "smooth_hinge", obj.balance)
+    for name in ("X", "labels", "balance", "intercept"):
+        with pytest.raises(ValueError, match=rf"\['{name}'\] shape the features; build a new S3VM"):
+            obj.with_(**{name: None})
+
+
+@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
+def test_bad_C_is_refused(C):
+    with pytest.raises(ValueError, match=r"must be a positive number: it weighs the labelled losses"):
+        objective(C=C)
+
+
+@pytest.mark.parametrize("C_star", [-1.0, np.nan, np.inf])
+def test_bad_C_star_is_refused(C_star):
+    with pytest.raises(ValueError, match=r"must be a number >= 0; 0 ignores the unlabelled samples"):
+        objective(C_star=C_star)
+
+
+@pytest.mark.parametrize("balance", [1.5, -1.01, np.nan])
+def test_bad_balance_is_refused(balance):
+    with pytest.raises(ValueError, match=r"must be in \[-1, 1\]"):
+        objective(balance=balance)
+
+
+def test_three_classes_are_refused():
+    with pytest.raises(ValueError, match=r"takes binary labels; iterate over labels.one_vs_rest"):
+        S3VM(np.ones((4, 1)), encode_labels([0, 1, 2, -1]))
+
+
+def test_shapes_that_do_not_match_are_refused():
+    X, labels = case()
+    with pytest.raises(ValueError, match=r"X has 39 rows, but there are 40 samples"):
+        S3VM(X[:-1], labels, intercept="free")
+    with pytest.raises(ValueError, match=r"of the shape \(5,\)"):
+        objective().certificate(np.ones(4))
+    with pytest.raises(ValueError, match=r"must be finite"):
+        objective().certificate(np.full(5, np.nan))
+
+
+def test_unknown_losses_are_answered_by_the_known_ones():
+    with pytest.raises(ValueError, match=r"unknown loss 'exp'; choose one of"):
+        objective("exp")
+    with pytest.raises(ValueError, match=r"unknown loss 'hinge' of unlabelled samples; choose one of"):
+        objective("hinge", "hinge")

@@ -1,0 +1,316 @@
+"""The dual bound of S3VMs against its formula, against exact rational arithmetic, and against the losses themselves."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize_scalar
+
+from specmargin.labels import encode_labels
+from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
+from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import RowSpace, S3VMRelaxation
+
+UNLABELED = [SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(3.0), ExpSquared(5.0), ExpSquared(0.2)]
+unlabeled = pytest.mark.parametrize("loss", UNLABELED, ids=repr)
+
+
+# The parabolas
+
+
+@unlabeled
+def test_parabolas_touch_the_loss_from_below(loss):
+    below = minorant(loss)
+    f = np.append(np.linspace(0, 2, 400001), np.linspace(2, 12, 10001))
+    for theta in (1e-6, 0.1, 0.5, 1.0, 1.7, 4.0, 30.0, 1e3):
+        height = float(below.height(np.array(theta)))
+        excess = loss.value(f) - (height - theta * f**2 / 2)
+        assert excess.min() == pytest.approx(0.0, abs=1e-8 * (1 + theta))
+    np.testing.assert_allclose(below.relaxed(f**2), loss.value(f), atol=1e-15)
+
+
+@unlabeled
+def test_heights_are_concave_with_the_right_derivatives(loss, tol):
+    below = minorant(loss)
+    theta = np.array([1e-4, 0.02, 0.3, 0.7, 1.3, 2.1, 5.0, 8.0])
+    first, second = below.derivatives(theta)
+    step = 1e-6 * theta
+    np.testing.assert_allclose(
+        (below.height(theta + step) - below.height(theta - step)) / (2 * step), first, atol=1e-8, rtol=tol["gradient"]
+    )
+    slopes = [below.derivatives(theta + sign * step)[0] for sign in (1, -1)]
+    np.testing.assert_allclose((slopes[0] - slopes[1]) / (2 * step), second, atol=1e-7, rtol=1e-4)
+    assert (first >= 0).all()
+    assert (second <= 0).all()
+    assert float(below.height(np.array(0.0))) == 0.0
+
+
+@pytest.mark.parametrize("s", [0.2, 3.0, 5.0])
+def test_exp_envelope_is_the_convex_envelope(s, tol):
+    loss, envelope = ExpSquared(s), ExpEnvelope(s)
+    t = np.linspace(0, 6 / np.sqrt(s), 2001)
+    # The envelope by its definition: the largest of all lines below the loss.
+    steepest = ((1 - loss.value(t[1:])) / t[1:]).max()
+    slopes = -np.append(np.sqrt(s) * np.geomspace(1e-9, 3, 6001), [0.0, steepest])
+    assert envelope.upper == pytest.approx(steepest, rel=1e-5)
+    lines = (loss.value(t) - slopes[:, None] * t).min(axis=1)[:, None] + slopes[:, None] * t
+    np.testing.assert_allclose(envelope.value(t), lines.max(axis=0), atol=1e-5)
+    assert (envelope.value(t) <= loss.value(t) + 1e-15).all()
+    at = np.array([-1.0, 0.1, 0.5, 1.0, 2.0]) / np.sqrt(s)
+    np.testing.assert_allclose(
+        envelope.gradient(at),
+        [approx_fprime(x, lambda x: envelope.value(x)[0], 1e-8)[0] for x in at[:, None]],
+        atol=1e-6,
+    )
+    smooth = at[3:]
+    rises = (envelope.gradient(smooth + 1e-6) - envelope.gradient(smooth - 1e-6)) / 2e-6
+    np.testing.assert_allclose(envelope.curvature(smooth), rises, atol=1e-7)
+    assert (envelope.curvature(at[:3]) == 0).all()
+    assert envelope.gradient(np.array([1e200]))[0] == 0.0
+
+
+@pytest.mark.parametrize("s", [0.2, 3.0])
+def test_dual_of_the_exp_envelope(s):
+    envelope = ExpEnvelope(s)
+    beta = envelope.upper * np.array([1e-9, 1e-3, 0.2, 0.7, 0.999, 1.0])
+    t = np.linspace(0, 12 / np.sqrt(s), 400001)
+    brute = (envelope.value(t) + beta[:, None] * t).min(axis=1)
+    np.testing.assert_allclose(envelope.dual_value(beta), brute, atol=1e-8)
+    assert envelope.dual_value(np.array([0.0, -0.1, 1.1 * envelope.upper])).tolist() == [0.0, -np.inf, -np.inf]
+    inside = beta[1:-1]
+    first, second = dual_derivatives(envelope, inside)
+    step = 1e-5 * inside
+    dual = envelope.dual_value
+    np.testing.assert_allclose((dual(inside + step) - dual(inside - step)) / (2 * step), first, rtol=1e-6)
+    slopes = [dual_derivatives(envelope, inside + sign * step)[0] for sign in (1, -1)]
+    np.testing.assert_allclose((slopes[0] - slopes[1]) / (2 * step), second, rtol=1e-4)
+
+
+def test_losses_without_parabolas():
+    assert type(minorant(SymmetricRamp(0.0))) is type(minorant(SymmetricHinge()))
+    for loss in (SymmetricRamp(-0.5), SquaredHinge()):
+        with pytest.raises(ValueError, match="not convex in f\\^2"):
+            minorant(loss)
+    with pytest.raises(TypeError, match="no derivatives of its dual value"):
+        dual_derivatives(SymmetricRamp(), np.zeros(1))
+
+
+# The dual bound
+
+
+def random_relaxation(rng, loss="squared_hinge", unlabeled_loss=None, decided=0, d=3, l=4, u=7, C=3.0, C_star=2.0):
+    X = rng.standard_normal((l + u, d))
+    y = np.concatenate([np.arange(l) % 2, np.full(u, -1)])
+    obj = S3VM(X, encode_labels(y), loss, unlabeled_loss, C=C, C_star=C_star, balance=0.3)
+    signs = np.zeros(u)
+    signs[:decided] = rng.choice([-1.0, 1.0], decided)
+    return S3VMRelaxation(obj, signs)
+
+
+@pytest.mark.parametrize("decided", [0, 3, 7])
+@pytest.mark.parametrize(("loss", "unlabeled_loss"), [("hinge", None), ("squared_hinge", None), ("hinge", "exp")])
+def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unlabeled_loss, decided, rng):
+    problem = random_relaxation(rng, loss, unlabeled_loss, decided)
+    obj, b = problem.obj, problem.offset
+    assert problem.rank == 3
+    for _ in range(20):
+        theta = problem.repair(rng.exponential(size=len(problem.free))) * rng.uniform(0, 1)
+        beta = np.minimum(rng.exponential(size=len(problem.y)), problem.upper)
+        lower = problem.dual_bound(theta, beta)
+        A = np.eye(3) - (problem.Z_free * theta[:, None]).T @ problem.Z_free
+        q = b * theta @ problem.Z_free + (problem.weights * beta * problem.y) @ problem.Z_known
+        formula = problem.heights(theta).sum() - b**2 / 2 * theta.sum()
+        formula += problem.weights @ (problem.dual_values(beta) - beta * problem.y * b)
+        formula -= 0.5 * q @ np.linalg.solve(A, q)
+        assert lower <= formula
+        assert lower == pytest.approx(formula, rel=1e-8, abs=1e-8 * problem.weights.sum())
+        w = problem.minimizer(theta, beta)
+        np.testing.assert_allclose(A @ w, q, atol=1e-9)
+        for scale in (0.1, 1.0, 10.0):
+            W = scale * rng.standard_normal((50, 3))
+            for point in W:
+                f = obj.decisions(problem.lift(point))
+                margins = f[obj.unlabeled] * problem.signs
+                extra = np.where(margins < 0, np.inf, 0.0).sum()
+                assert lower <= obj.value(problem.lift(point)) + (extra if extra else 0.0)
+                assert lower <= problem.value(point, np.zeros(len(problem.free)), 0.0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("size", [1.0, 1e-7, 1e7])
+def test_the_margin_covers_every_rounding_error(loss, size, rng):
+    """The exact bound in rational arithmetic, also where A(theta) is nearly singular and terms cancel."""
+    for trial in range(25):
+        problem = random_relaxation(rng, loss, decided=trial % 3, C=size, C_star=size)
+        Z = problem.space.Z
+        exact_space = RowSpace(Z, np.eye(3), 0.0)
+        problem = S3VMRelaxation(problem.obj, problem.signs, exact_space)
+        theta = rng.exponential(size=len(problem.free))
+        theta = problem.repair(1e3 * theta if trial % 2 else theta / 100)
+        beta = np.minimum(10.0 ** rng.uniform(-3, 1, len(problem.y)), problem.upper)
+        lower = problem.dual_bound(theta, beta)
+        exact = rational_bound(problem, theta, beta)
+        assert Fraction(lower) <= exact
+        # Little is given away, but for the nearly singular ones.
+        assert lower >= float(exact) - (1e-3 if trial % 2 else 1e-9) * (abs(float(exact)) + size)
+
+
+def test_the_margin_covers_sums_that_round_upwards(rng):
+    """Without labels and offset only the heights are summed: half of such sums come out too large."""
+    for _ in range(40):
+        X = rng.standard_normal((40, 3))
+        y = np.concatenate([[0, 1], np.full(38, -1)])
+        obj = S3VM(X, encode_labels(y), "hinge", C=1.0, C_star=rng.uniform(0.5, 2), intercept="regularized")
+        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(4), 0.0))
+        theta = problem.repair(rng.exponential(size=38))
+        assert Fraction(problem.dual_bound(theta, np.zeros(2))) <= rational_bound(problem, theta, np.zeros(2))
+
+
+def test_the_margin_covers_a_poor_solution(rng, monkeypatch):
+    """The bound holds for any w that the linear algebra may come up with."""
+    exactly = S3VMRelaxation._solve
+    for trial in range(20):
+        problem = random_relaxation(rng, C=1.0, C_star=1.0)
+        problem = S3VMRelaxation(problem.obj, None, RowSpace(problem.space.Z, np.eye(3), 0.0))
+        theta, beta = 0.9 * problem.repair(rng.exponential(size=7)), rng.exponential(size=4)
+        noise = 10.0 ** -(trial % 8) * rng.standard_normal(3)
+        monkeypatch.setattr(S3VMRelaxation, "_solve", lambda self, *args, noise=noise: exactly(self, *args) + noise)
+        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
+        monkeypatch.setattr(S3VMRelaxation, "_solve", exactly)
+
+
+def test_what_is_exactly_indefinite_is_never_proved_definite(rng):
+    """Within a few roundings of the boundary, where a plain Cholesky factorisation may well succeed."""
+    indefinite = 0
+    for _ in range(40):
+        problem = random_relaxation(rng)
+        problem = S3VMRelaxation(problem.obj, None, RowSpace(problem.space.Z, np.eye(3), 0.0))
+        theta = rng.exponential(size=7)
+        theta = theta / np.linalg.eigvalsh((problem.Z_free * theta[:, None]).T @ problem.Z_free)[-1]
+        for scale in 1 + np.arange(-4, 5) * 2.0**-52:
+            if not exactly_definite(problem, scale * theta):
+                indefinite += 1
+                assert problem.dual_bound(scale * theta, np.ones(4)) == -np.inf
+    assert indefinite > 20
+
+
+def exactly_definite(problem, theta):
+    theta = [Fraction(x) for x in theta]
+    rows = [[Fraction(x) for x in row] for row in problem.Z_free]
+    A = [
+        [(i == j) - sum(x * z[i] * z[j] for x, z in zip(theta, rows, strict=True)) for j in range(3)] for i in range(3)
+    ]
+    two = A[0][0] * A[1][1] - A[0][1] ** 2
+    three = A[0][0] * (A[1][1] * A[2][2] - A[1][2] ** 2) - A[0][1] * (A[0][1] * A[2][2] - A[1][2] * A[0][2])
+    three += A[0][2] * (A[0][1] * A[1][2] - A[1][1] * A[0][2])
+    return A[0][0] > 0 and two > 0 and three > 0
+
+
+def rational_bound(problem, theta, beta):
+    """LB(theta, beta) of the chapter in fractions, by Gaussian elimination."""
+    obj = problem.obj
+    hinge = problem.upper[0] == 1.0
+    c_star, b = Fraction(obj.C_star), Fraction(problem.offset)
+    theta, beta = [Fraction(x) for x in theta], [Fraction(x) for x in beta]
+    free = [[Fraction(x) for x in row] for row in problem.Z_free]
+    known = [[Fraction(x) for x in row] for row in problem.Z_known]
+    value, r = Fraction(0), problem.rank
+    for x in theta:
+        x_rel = x / c_star
+        if hinge:
+            value += c_star * (x_rel / 2 if x_rel < 1 else 1 - 1 / (2 * x_rel))
+        else:
+            value += c_star * x_rel / (2 + x_rel)
+        value -= x * b * b / 2
+    q = [sum(b * x * z[i] for x, z in zip(theta, free, strict=True)) for i in range(r)]
+    for y, c, x, z in zip(problem.y, problem.weights, beta, known, strict=True):
+        y, c = Fraction(y), Fraction(c)
+        value += c * ((x if hinge else x - x * x / 4) - x * y * b)
+        q = [q[i] + c * x * y * z[i] for i in range(r)]
+    A = [
+        [(i == j) - sum(x * z[i] * z[j] for x, z in zip(theta, free, strict=True)) for j in range(r)] for i in range(r)
+    ]
+    rows = [[*A[i], q[i]] for i in range(r)]
+    for i in range(r):
+        assert rows[i][i] > 0  # positive definite, exactly
+        for k in range(i + 1, r):
+            factor = rows[k][i] / rows[i][i]
+            rows[k] = [x - factor * y for x, y in zip(rows[k], rows[i], strict=True)]
+    w = [Fraction(0)] * r
+    for i in reversed(range(r)):
+        w[i] = (rows[i][r] - sum(rows[i][j] * w[j] for j in range(i + 1, r))) / rows[i][i]
+    return value - sum(x * y for x, y in zip(q, w, strict=True)) / 2
+
+
+def test_repair_keeps_what_is_feasible_and_scales_the_rest(rng):
+    problem = random_relaxation(rng)
+    theta = problem.repair(rng.exponential(size=7) * 100)
+    assert np.linalg.eigvalsh(problem.matrix(theta))[0] == pytest.approx(1e-9, rel=0.5)
+    np.testing.assert_array_equal(problem.repair(0.5 * theta), 0.5 * theta)
+    np.testing.assert_allclose(problem.repair(3 * theta), theta, rtol=1e-12)
+    assert np.isfinite(problem.dual_bound(theta, np.zeros(4)))
+    assert problem.dual_bound(theta * (1 + 1e-6), np.zeros(4)) == -np.inf
+    assert problem.repair(np.array([np.nan, -1.0, np.inf, 0, 0, 0, 0])).tolist() == [0.0] * 7
+    with pytest.raises(ValueError, match="theta must hold 7 numbers"):
+        problem.repair(np.ones(3))
+
+
+def test_bound_at_multipliers_that_are_not_finite(rng):
+    problem = random_relaxation(rng)
+    assert problem.dual_bound(np.full(7, np.nan), np.zeros(4)) == -np.inf
+    assert problem.dual_bound(np.zeros(7), np.full(4, np.nan)) == -np.inf
+    assert problem.dual_bound(np.zeros(7), np.zeros(4)) == pytest.approx(0.0, abs=1e-9)
+    assert problem.minimizer(np.full(7, 1e3), np.zeros(4)) is None
+
+
+def test_relaxed_value_and_certificate(rng):
+    problem = random_relaxation(rng)
+    w, S = rng.standard_normal(3), np.diag([0.1, 0.0, 2.0])
+    M = np.outer(w, w) + S
+    b, Z = problem.offset, problem.Z_free
+    s = np.einsum("ij,jk,ik->i", Z, M, Z) + 2 * b * Z @ w + b * b
+    f = problem.Z_known @ w + b
+    expected = 0.5 * np.trace(M) + problem.obj.C * (np.maximum(1 - problem.y * f, 0) ** 2).sum()
+    expected += problem.obj.C_star * (np.maximum(1 - np.sqrt(s), 0) ** 2).sum()
+    spread = np.einsum("ij,jk,ik->i", Z, S, Z)
+    assert problem.value(w, spread, 2.1) == pytest.approx(expected, rel=1e-12)
+    assert problem.value(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value(problem.lift(w)), rel=1e-12)
+    certificate = problem.certificate(w, spread, 2.1, np.full(7, 1e4), np.ones(4))
+    assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)
+    assert np.isfinite(certificate.dual_objective)
+    assert certificate.gap > 0
+
+
+def test_multipliers_are_the_slopes_of_the_losses(rng):
+    problem = random_relaxation(rng, "hinge", "exp", decided=2)
+    w = rng.standard_normal(3)
+    t = problem.y * (problem.Z_known @ w + problem.offset)
+    expected = np.concatenate([(t[:4] < 1) * 1.0, -ExpEnvelope(3.0).gradient(t[4:])])
+    np.testing.assert_allclose(problem.multipliers(w), expected)
+
+
+def test_row_space_of_wide_and_of_deficient_features(rng):
+    X = rng.standard_normal((9, 2)) @ rng.standard_normal((2, 30))
+    y = np.array([0, 1] + [-1] * 7)
+    obj = S3VM(X, encode_labels(y), C=2.0, balance=0.0)
+    space = RowSpace.of(obj)
+    assert space.Z.shape == (9, 2)
+    A = obj.features.dense()
+    np.testing.assert_allclose(space.Z @ space.V.T, A, atol=1e-12)
+    np.testing.assert_allclose(space.V.T @ space.V, np.eye(2), atol=1e-13)
+    assert 0 < space.slop < 1e-9
+    # The slop pays for a direction that was left out.
+    assert RowSpace.of(S3VM(np.ones((4, 2)), encode_labels([0, 1, -1, -1]), balance=0.0)).Z.shape == (4, 0)
+
+
+def test_parabola_of_one_sample_by_hand():
+    """u = 1 and no labelled pull: LB(theta) = h(theta) while theta z^2 < 1, largest where that is tight."""
+    obj = S3VM(np.array([[1.0], [-1.0], [2.0]]), encode_labels([0, 1, -1]), C=1e-9, C_star=1.0, intercept="regularized")
+    relaxation = S3VMRelaxation(obj)
+    length = float(relaxation.Z_free[0] @ relaxation.Z_free[0])
+    assert length == pytest.approx(5.0)
+    theta = 0.999 / length
+    assert relaxation.dual_bound(np.array([theta]), np.zeros(2)) == pytest.approx(theta / (2 + theta), rel=1e-9)
+    best = minimize_scalar(lambda f: 0.5 * f**2 / length + (1 - f) ** 2).fun
+    assert theta / (2 + theta) <= best

@@ -1,0 +1,140 @@
+"""The convex machine with a weight for each label: its formulas against differences, duality and CVXPY."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import specmargin as sm
+from specmargin.losses import get_loss
+from specmargin.objectives import S3VM, Features, WeightedSVM
+
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+
+
+def machine(rng, loss="squared_hinge", intercept="balance", n=25, d=4, tilted=True, sparse=False):
+    """Both labels of most samples weigh something; with a free intercept the tilt leaves the problem bounded."""
+    X = rng.normal(size=(n, d))
+    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n // 2), balance=0.2)
+    plus, minus = rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
+    plus[::5], minus[1::5] = 0.0, 0.0
+    tilt = 0.3 * rng.normal(size=n) if tilted else None
+    return WeightedSVM(features, plus, minus, loss, tilt=tilt)
+
+
+def written_out(svm, w):
+    """The objective sample by sample, from the dense rows."""
+    A, loss = svm.features.dense(), get_loss(svm.loss)
+    penalty = np.ones(svm.size)
+    if svm.features.penalty is not None:
+        penalty[-1] = svm.features.penalty
+    total = 0.5 * sum(p * x * x for p, x in zip(penalty, w, strict=True))
+    for i in range(len(A)):
+        f = np.array([A[i] @ w + svm.features.offset])
+        total += svm.plus[i] * loss.value(f)[0] + svm.minus[i] * loss.value(-f)[0]
+        total += 0.0 if svm.tilt is None else svm.tilt[i] * f[0]
+    return total
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("sparse", [False, True])
+def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, tol):
+    svm = machine(rng, loss, intercept, sparse=sparse)
+    w = rng.normal(size=svm.size)
+    assert svm.value(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
+
+
+@losses
+@intercepts
+def test_gradient_is_that_of_differences(loss, intercept, rng):
+    svm = machine(rng, loss, intercept)
+    w, step = rng.normal(size=svm.size), 1e-6
+    numeric = [(svm.value(w + step * e) - svm.value(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
+    np.testing.assert_allclose(svm.gradient(w), numeric, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared", "smooth_hinge"])
+def test_curvatures_are_the_differences_of_slopes(loss, rng):
+    svm = machine(rng, loss)
+    f, step = rng.normal(size=svm.features.n_samples), 1e-6
+    numeric = (svm.slopes(f + step) - svm.slopes(f - step)) / (2 * step)
+    np.testing.assert_allclose(svm.curvatures(f), numeric, rtol=1e-6, atol=1e-6)
+
+
+@losses
+@intercepts
+def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
+    """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a tilt."""
+    svm = machine(rng, loss, intercept)
+    upper = 1.0 if loss in ("hinge", "smooth_hinge") else 3.0
+    lower = -3.0 if loss == "squared" else 0.0
+    n, bounds = svm.features.n_samples, []
+    values = [svm.value(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
+    for _ in range(100):
+        bound = svm.dual_bound(rng.uniform(lower, upper, n), rng.uniform(lower, upper, n))
+        bounds.append(bound)
+        assert bound <= min(values) + 1e-12
+    # Random multipliers of a free intercept cannot always be scaled into balance; most are bounds.
+    assert np.isfinite(bounds).sum() >= 20
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("tilted", [False, True])
+def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
+    svm = machine(rng, loss, intercept, tilted=tilted)
+    w, value = by_cvxpy(svm)
+    assert svm.value(w) == pytest.approx(value, rel=1e-7)
+    if loss != "hinge":  # whose multipliers are not the slopes at its kink
+        assert svm.certificate(w).relative_gap < 1e-4
+    assert svm.certificate(w).dual_objective <= value + 1e-8
+
+
+def by_cvxpy(svm):
+    """The machine in CVXPY, from the dense rows."""
+    A, w = svm.features.dense(), cp.Variable(svm.size)
+    f = A @ w + svm.features.offset
+    terms = {
+        "hinge": lambda t: cp.pos(1 - t),
+        "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
+        "squared": lambda t: cp.square(1 - t),
+        "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
+    }[svm._loss.name]
+    root = np.sqrt(svm.features.weights)
+    cost = 0.5 * cp.sum_squares(cp.multiply(root, w)) + svm.plus @ terms(f) + svm.minus @ terms(-f)
+    if svm.tilt is not None:
+        cost += svm.tilt @ f
+    problem = cp.Problem(cp.Minimize(cost))
+    problem.solve(solver="CLARABEL")
+    return w.value, problem.value
+
+
+@intercepts
+def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
+    """V at the labels of the signs is U, so that both objectives agree where the guess is the sign."""
+    y = np.array([0, 1, *[-1] * 12])
+    obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
+    w = rng.normal(size=obj.size)
+    svm = WeightedSVM.guessed(obj, obj.labels_of(w))
+    assert svm.value(w) == pytest.approx(obj.value(w), rel=tol["exact"])
+    # Half a label is half of both costs.
+    halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
+    np.testing.assert_array_equal(halves.plus[2:], 0.5)
+    np.testing.assert_array_equal(halves.minus[:2], [2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"plus": np.ones(3)}, "plus must hold 25 finite nonnegative numbers"),
+        ({"minus": np.full(25, np.nan)}, "minus must hold 25 finite"),
+        ({"minus": np.full(25, -1.0)}, "minus must hold 25 finite nonnegative"),
+        ({"tilt": np.full(25, np.inf)}, "tilt must hold 25 finite numbers"),
+        ({"loss": "quartic"}, "unknown loss 'quartic'"),
+    ],
+)
+def test_bad_weights_are_refused(changes, match, rng):
+    with pytest.raises(ValueError, match=match):
+        machine(rng).with_(**changes)
