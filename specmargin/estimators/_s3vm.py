@@ -19,9 +19,9 @@ from sklearn.exceptions import ConvergenceWarning
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._s3vm_features import (
     FeatureRoute,
-    KernelFeatures,
-    LandmarkFeatures,
-    LinearFeatures,
+    KernelRoute,
+    LandmarkRoute,
+    LinearRoute,
     require_scale,
 )
 from specmargin.graphs import Laplacian, laplacian
@@ -161,10 +161,10 @@ class S3VMClassifier(SemiSupervisedClassifier):
         route.forget()
         if self.kernel == "linear" and self.n_landmarks is None:
             self.coef_ = self._expansions
-            if isinstance(route, KernelFeatures):
+            if isinstance(route, KernelRoute):
                 # k(x, X) alpha = x'(X' alpha): the samples are not needed any more.
                 self.coef_ = self._expansions = np.asarray((X.T @ self._expansions.T).T)
-                self._route = LinearFeatures(None, None, 0.0)
+                self._route = LinearRoute(None, None, 0.0)
         else:
             self.dual_coef_ = self._expansions
         return self._scores(f), results
@@ -174,12 +174,12 @@ class S3VMClassifier(SemiSupervisedClassifier):
         ratio = self.gamma_I / self.gamma_A
         words = {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
         if self.n_landmarks is not None:
-            return LandmarkFeatures(X, self.n_landmarks, labels.labeled, self.random_state, L, ratio, **words)
+            return LandmarkRoute(X, self.n_landmarks, labels.labeled, self.random_state, L, ratio, **words)
         plain = L is None or (d <= n and not hasattr(X, "toarray"))
         if self.kernel == "linear" and self.rank is None and plain:
-            return LinearFeatures(X, L, ratio)
+            return LinearRoute(X, L, ratio)
         matrix = _precomputed if self.kernel == "precomputed" else partial(gram, **words)
-        return KernelFeatures(X, matrix, self.rank, L, ratio)
+        return KernelRoute(X, matrix, self.rank, L, ratio)
 
     def _solved(self, Z: Matrix, labels: Labels, balance: float | None) -> SolveResult:
         """Return the answer to one binary problem."""

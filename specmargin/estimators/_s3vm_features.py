@@ -1,7 +1,7 @@
 """The features that a semi-supervised SVM works in, and how its weights become a function of new samples.
 
-Three routes: `LinearFeatures`, the samples as they are, dense or sparse; `KernelFeatures`, the map of a stored kernel;
-`LandmarkFeatures`, the kernel functions at some of the samples. With a Laplacian each is that of the deformed kernel.
+Three routes: `LinearRoute`, the samples as they are, dense or sparse; `KernelRoute`, the map of a stored kernel;
+`LandmarkRoute`, the kernel functions at some of the samples. With a Laplacian each is that of the deformed kernel.
 Predictions need no features: they are expansions over the raw ones, the kernel, or the landmarks.
 """
 
@@ -20,7 +20,7 @@ from specmargin.kernels import landmark_features
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["FeatureRoute", "KernelFeatures", "LandmarkFeatures", "LinearFeatures", "require_scale"]
+__all__ = ["FeatureRoute", "KernelRoute", "LandmarkRoute", "LinearRoute", "require_scale"]
 
 _LARGEST = 1e75
 """Fourth powers of features, times their number, stay below the largest double."""
@@ -58,7 +58,7 @@ class FeatureRoute(ABC):
         self.Z = None
 
 
-class LinearFeatures(FeatureRoute):
+class LinearRoute(FeatureRoute):
     """The samples as they are; coefficients are those of the features.
 
     Parameters
@@ -82,7 +82,7 @@ class LinearFeatures(FeatureRoute):
         return np.asarray(X @ coefficients.T)
 
 
-class KernelFeatures(FeatureRoute):
+class KernelRoute(FeatureRoute):
     """The map of a stored kernel; coefficients are those of the kernel functions of all samples.
 
     Parameters
@@ -128,7 +128,7 @@ class KernelFeatures(FeatureRoute):
         return np.asarray(self._matrix(X, self._X) @ coefficients.T)
 
 
-class LandmarkFeatures(FeatureRoute):
+class LandmarkRoute(FeatureRoute):
     """The kernel functions at m samples, the labelled ones among them; coefficients are those of their features.
 
     Parameters

@@ -170,6 +170,11 @@ class S3VM:
             raise ValueError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
         return replace(self, **changes)
 
+    @property
+    def is_supervised(self) -> bool:
+        """Whether nothing is charged for unlabelled samples, or there are none: the objective is then convex."""
+        return not self._C_star or not len(self.unlabeled)
+
     def supervised(self) -> S3VM:
         """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
         return self.with_(C_star=0.0)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._lbfgs import Descent, lbfgs, relative_norm
+from specmargin.solvers.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["Minimizer", "annealed", "follow", "started", "with_lbfgs"]
@@ -129,8 +130,8 @@ def annealed(
     if memory < 1:
         raise ValueError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
     w = started(obj, w, tol, max_iter)
-    if not len(obj.unlabeled) or not obj.C_star:
-        factors = factors[-1:]  # the supervised machine, whatever the factor
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
     path = [(float(factor), obj.with_(C_star=factor * obj._C_star)) for factor in factors]
     return follow(
         obj,

@@ -65,7 +65,7 @@ class LocalSearch:
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
-        if not self.obj._C_star or not len(self.obj.unlabeled):
+        if self.obj.is_supervised:
             return self.retrain(np.ones(len(self.obj.unlabeled)), w)
         if not self.by_labels:
             return self._slide(w)

@@ -26,7 +26,7 @@ from scipy.special import entr, expit, logit, rel_entr
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["annealing"]
@@ -91,8 +91,8 @@ def annealing(
     start = time.perf_counter()
     history = History()
     u, share = len(obj.unlabeled), obj.positive_share
-    if u == 0 or obj._C_star == 0:
-        return _supervised(obj, w, start)
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
     if w is not None and np.shape(w) != (obj.size,):
         raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
     temperature = _HOT * obj._C_star
@@ -132,17 +132,6 @@ def annealing(
         seconds=time.perf_counter() - start,
         message=f"mean entropy {_entropy(p) / u:.1e} at the temperature {history['temperature'][-1]:.1e}",
         p=best_p,
-    )
-
-
-def _supervised(obj: S3VM, w: FloatArray | None, start: float) -> SolveResult:
-    """Return the machine of the labelled samples: nothing is unknown, or nothing is charged for it."""
-    machine = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0)
-    solved = weighted_svm(machine, w, tol=_MACHINE_TOL)
-    w, history = np.asarray(solved.variables["w"]), History()
-    history.record(objective=obj.value(w), gradient=obj.stationarity(w), temperature=0.0, entropy=0.0)
-    return obj.result(
-        w, solver="annealing", history=history, n_iter=1, seconds=time.perf_counter() - start, p=obj.labels_of(w) > 0
     )
 
 

@@ -26,7 +26,7 @@ from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["cccp"]
@@ -89,6 +89,8 @@ def cccp(
     if max_iter < 1 or not tol >= 0:
         raise ValueError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     start = time.perf_counter()
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver="cccp", start=start, beta=np.zeros(len(obj.unlabeled)))
     history = History()
     none = np.zeros(len(obj.unlabeled))
     if w is None:

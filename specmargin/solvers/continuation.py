@@ -18,7 +18,6 @@ gamma_end, and stationary for that: J itself has the kink of the hinge.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -26,12 +25,11 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import SolveResult
 from specmargin.solvers._annealed import follow, started, with_lbfgs
 from specmargin.solvers._lbfgs import Descent
 from specmargin.solvers.polish import newton_descent
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["continuation", "smoothing_path"]
@@ -101,8 +99,8 @@ def continuation(
     if minimizer not in ("lbfgs", "newton"):
         raise ValueError(f"unknown minimizer {minimizer!r}; choose 'lbfgs' or 'newton'.")
     w = started(obj, w, tol, max_iter)
-    if not len(obj.unlabeled) or not obj.C_star:
-        return _supervised(obj, w, max_iter, start)
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
     path = [(float(gamma), obj.smoothed(float(gamma))) for gamma in smoothing_path(obj, n_steps)]
     return follow(
         obj,
@@ -116,20 +114,6 @@ def continuation(
         max_iter=max_iter,
         start=start,
     )
-
-
-def _supervised(obj: S3VM, w: FloatArray, max_iter: int, start: float) -> SolveResult:
-    """Return the machine of the labelled samples: nothing is unknown or charged for, and the objective is convex."""
-    machine = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
-    result = obj.result(
-        np.asarray(machine.variables["w"]),
-        solver="continuation",
-        history=machine.history,
-        n_iter=machine.n_iter,
-        seconds=time.perf_counter() - start,
-        message="nothing unlabelled to follow: the convex machine of the labelled samples",
-    )
-    return replace(result, status=machine.status, certificate=machine.certificate)
 
 
 def _newton(obj: S3VM, w: FloatArray, tol: float, scale: float, max_iter: int) -> Descent:

@@ -26,7 +26,7 @@ from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._box_qp import hinge_machine
 from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers.finite_newton import descend
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["admissible_pairs", "label_switching", "switch_labels"]
@@ -124,14 +124,12 @@ def switch_labels(
         raise ValueError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
-    u, C_star = len(obj.unlabeled), obj._C_star
-    if w is None or u == 0 or C_star == 0:
-        w, f = training.supervised(w)
-    else:
-        w, f = training.begin(w)
+    w, f = training.supervised(None) if w is None else training.begin(w)
     labels = _first_labels(f[obj.unlabeled], obj.positive_share)
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
     status: Literal[Status.STATIONARY, Status.MAX_ITER] = Status.STATIONARY
-    schedule = _schedule(labels, start, rate, skewed, float(C_star)) if u and C_star else []
+    schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
     for step, weights in enumerate(schedule):
         final = False
         while n_iter < max_iter:

@@ -94,7 +94,7 @@ def flip_once(
     search: LocalSearch, w: FloatArray, value: float, tol: float, flips: int = 0, *, deadline: float = np.inf
 ) -> tuple[tuple[float, FloatArray] | None, int]:
     """Return the first flip that lowers J, as (J, w) in the row space, or None; and how many were tried."""
-    if not search.obj._C_star or not len(search.obj.unlabeled):
+    if search.obj.is_supervised:
         return None, flips
     f = search.decisions(w)
     labels = signs_of(f)

@@ -55,7 +55,8 @@ def quasi_newton(
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; see `specmargin.objectives.S3VM.result`. The history
+        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex machine, proved
+        OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
         holds, per step, the ``factor`` of C*, the ``objective`` with it at its end, the relative norm of the
         ``gradient``, and ``n_iter`` and ``n_calls``.
 

@@ -11,19 +11,23 @@ annealing and the CCCP.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from specmargin.objectives import WeightedSVM
+from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import History, SolveResult
 from specmargin.solvers._box_qp import hinge_machine
 from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers.finite_newton import finite_newton, gradient_gap, machine_result, started
 from specmargin.typing import FloatArray
 
-__all__ = ["weighted_svm"]
+__all__ = ["supervised_svm", "weighted_svm"]
 
 _HALVINGS = 50
+_ROUNDING = 1e-12
+"""A fall of the objective by less than this share of it drowns in its rounding: the gradient judges the step then."""
 
 
 def weighted_svm(
@@ -89,6 +93,39 @@ def weighted_svm(
     )
 
 
+def supervised_svm(
+    obj: S3VM, w: FloatArray | None, *, solver: str, start: float, max_iter: int = 500, **variables: Any
+) -> SolveResult:
+    """Answer an S3VM that `is_supervised`, as every one of its solvers does: by the convex machine, with its proof.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With C* = 0, or without unlabelled samples.
+    w : ndarray of shape (size,), optional
+        Where to start.
+    solver : str
+        Who was asked.
+    start : float
+        Clock when that was.
+    max_iter : int, default 500
+        Most Newton steps.
+    **variables
+        What that solver adds to the answer.
+    """
+    machine = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
+    result = obj.result(
+        np.asarray(machine.variables["w"]),
+        solver=solver,
+        history=machine.history,
+        n_iter=machine.n_iter,
+        seconds=time.perf_counter() - start,
+        message=f"no unlabelled losses: the convex machine, {machine.message}",
+        **variables,
+    )
+    return replace(result, status=machine.status, certificate=machine.certificate)
+
+
 def _damped_newton(
     svm: WeightedSVM, w: FloatArray, f: FloatArray, tol: float, max_iter: int, history: History
 ) -> tuple[FloatArray, FloatArray, int]:
@@ -107,6 +144,13 @@ def _damped_newton(
         target, _ = system.target(w, f, slopes, bends, g, 1e-3 * size)
         d = target - w
         df, fall, step = features.products(d), float(g @ d), 1.0
+        if -fall <= _ROUNDING * abs(value):
+            f_new = features.decisions(target)
+            if not np.linalg.norm(system.gradient(target, svm.slopes(f_new))) < 0.5 * size:
+                break
+            w, f = target, f_new
+            value = svm.value(w, f)
+            continue
         for _ in range(_HALVINGS):
             trial = svm.value(w + step * d, f + step * df)
             if trial <= value + 1e-4 * step * fall:

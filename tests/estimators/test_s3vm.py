@@ -560,10 +560,10 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     with pytest.raises(
         MemoryError, match=rf"kernel of {n} samples .* needs about .* GB, and .* n_landmarks="
     ) as caught:
-        _s3vm_features.KernelFeatures(huge, refuse, None, None, 0.0)
+        _s3vm_features.KernelRoute(huge, refuse, None, None, 0.0)
     assert f"{48.0 * n * n / 1e9:.1f} GB" in str(caught.value)
     with pytest.raises(MemoryError, match=f"{64.0 * n * n / 1e9:.1f} GB"):
-        _s3vm_features.KernelFeatures(huge, refuse, None, object(), 1.0)
+        _s3vm_features.KernelRoute(huge, refuse, None, object(), 1.0)
     monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 48.0 * 60 * 60)
     with pytest.raises(MemoryError, match="kernel of 60 samples"):
         GradientS3VM().fit(X, y)

@@ -207,6 +207,8 @@ def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
     value = annealing(ignored).certificate.primal_objective
     supervised = weighted_svm(WeightedSVM.guessed(ignored, np.zeros(len(ignored.unlabeled))))
     assert value == pytest.approx(supervised.certificate.primal_objective, rel=1e-7)
+    assert result.status is annealing(ignored).status is Status.OPTIMAL
+    assert annealing(ignored).variables["p"] == pytest.approx(ignored.positive_share)  # nothing is known of them
 
 
 def test_a_start_is_used(problem):

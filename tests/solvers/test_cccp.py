@@ -161,6 +161,7 @@ def test_nothing_unlabelled_is_the_supervised_machine(problem):
     reference.solve(**_TIGHT)
     assert result.certificate.primal_objective == pytest.approx(reference.value, rel=1e-8)
     assert result.variables["beta"].size == 0
+    assert result.status is Status.OPTIMAL
 
 
 def test_stopped_early_it_says_so(problem):

@@ -181,7 +181,9 @@ def test_no_unlabelled_losses_is_the_supervised_machine(loss, rng):
         svm = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), weight=0.0)
         expected = weighted_svm(svm).certificate.primal_objective
         assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-8)
-        assert result.status is Status.STATIONARY
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.is_optimal(1e-10)
+        assert set(result.variables["held_labels"]) <= {-1.0, 1.0}
 
 
 @intercepts

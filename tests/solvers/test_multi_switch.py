@@ -109,6 +109,7 @@ def test_no_unlabelled_samples_is_the_supervised_machine(rng):
     obj = S3VM(X, sm.encode_labels(y), intercept="free")
     result = multi_switch(obj)
     assert len(result.variables["held_labels"]) == 0
+    assert result.status is Status.OPTIMAL
     expected = weighted_svm(WeightedSVM.guessed(obj, np.zeros(0))).certificate.primal_objective
     assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
 
