@@ -26,6 +26,7 @@ from scipy.special import entr, expit, logit, rel_entr
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -99,12 +100,13 @@ def annealing(
     p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
     least = _entropy(np.array([share * u % 1.0])) / u
     best, best_value, best_p = w, np.inf, p
+    system = NewtonSystem(obj.features)
     settled = False
     for _ in range(max_iter):
         settled = False
         for _ in range(max_inner):
             machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
-            w = np.asarray(weighted_svm(machine, w, tol=_MACHINE_TOL).variables["w"])
+            w = np.asarray(weighted_svm(machine, w, tol=_MACHINE_TOL, system=system).variables["w"])
             f = obj.decisions(w)
             value = obj.value(w, f)
             history.record(

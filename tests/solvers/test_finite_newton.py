@@ -136,7 +136,7 @@ def test_updated_matrix_stays_that_of_its_rows(rng):
     for _ in range(120):
         bends = bends.copy()
         bends[rng.integers(80, size=3)] = rng.uniform(0.0, 2.0, 3) * (rng.random(3) < 0.7)
-        step = system._by_features(bends, np.ones(7))
+        step = system._by_features(bends, np.ones(7), 0.0)
         np.testing.assert_allclose((np.eye(7) + (A * bends[:, None]).T @ A) @ step, np.ones(7), atol=1e-10)
 
 
@@ -150,9 +150,37 @@ def test_objective_falls_in_every_step_and_a_warm_start_needs_none(intercept, rn
 
 
 @intercepts
-def test_repeated_calls_share_a_system(intercept, rng):
+def test_a_kept_factor_serves_near_matrices_and_is_replaced_for_far_ones(intercept, rng, monkeypatch):
+    svm = machine(rng, 300, 220, intercept)
+    system, A, weights = NewtonSystem(svm.features), svm.features.dense(), svm.features.weights
+    factors, factor = [], _newton_system._factor
+    monkeypatch.setattr(_newton_system, "_factor", lambda M: factors.append(len(M)) or factor(M))
+    w, f, g, bends = np.zeros(svm.size), np.zeros(300), rng.normal(size=svm.size), rng.uniform(1.0, 2.0, 300)
+
+    def residual(tolerance):
+        target, _ = system.target(w, f, np.zeros(300), bends, g, tolerance)
+        return float(np.linalg.norm(weights * target + (A * bends[:, None]).T @ (A @ target) + g))
+
+    assert residual(0.0) < 1e-9
+    for _ in range(5):
+        bends = bends * rng.uniform(0.9, 1.1, 300)
+        assert residual(1e-3) <= 1.01e-3
+    assert len(factors) == 1
+    assert residual(0.0) < 1e-9  # who asks for an exact step gets one
+    assert len(factors) == 2
+    bends = bends * 10.0 ** rng.uniform(-4, 4, 300)
+    assert residual(1e-6) <= 1e-6
+    assert len(factors) == 3
+    bends = bends * rng.uniform(0.9, 1.1, 300)
+    assert residual(1e-3) <= 1.01e-3
+    assert len(factors) == 3
+
+
+@intercepts
+@pytest.mark.parametrize("d", [10, 220])
+def test_repeated_calls_share_a_system(intercept, d, rng):
     """Labels that flip from call to call, as in label switching: the remembered matrix is never stale."""
-    svm = machine(rng, 150, 10, intercept)
+    svm = machine(rng, 150 if d == 10 else 300, d, intercept)
     system, w = NewtonSystem(svm.features), np.zeros(svm.size)
     plus, minus = svm.plus.copy(), svm.minus.copy()
     for i in range(30):
