@@ -8,7 +8,6 @@ exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg as sla
 from scipy.optimize import minimize
 
 from specmargin.losses import ExpSquared, Hinge, SquaredHinge
@@ -16,7 +15,9 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted import WeightedSVM
+from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers._s3vm_barrier import barrier
+from specmargin.solvers.finite_newton import descend as newton_descent
 from specmargin.solvers.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
@@ -53,6 +54,7 @@ class LocalSearch:
         self.Z_unlabeled = self.Z[self.obj.unlabeled]
         self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
         self.features = Features(self.Z, offset=relaxation.offset)
+        self._system = NewtonSystem(self.features)
         self._seen: dict[bytes, tuple[float, FloatArray]] = {}
 
     def decisions(self, w: FloatArray) -> FloatArray:
@@ -86,12 +88,16 @@ class LocalSearch:
         key = np.packbits(labels > 0).tobytes()
         if key not in self._seen:
             problem = self.relaxation.assigned(labels)
-            if all(isinstance(loss, SquaredHinge) for _, loss in problem.groups):
-                w = squared_hinge_newton(problem.Z_known, problem.y, problem.offset, problem.weights, w)
-            elif all(isinstance(loss, Hinge) for _, loss in problem.groups):
+            kinds = {type(loss) for _, loss in problem.groups}
+            if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
                 cost = np.zeros((2, len(self.Z)))
                 cost[(problem.y < 0).astype(int), problem.known] = problem.weights
-                w = weighted_svm(WeightedSVM(self.features, cost[0], cost[1], "hinge"), w).variables["w"]
+                machine = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
+                if kinds == {Hinge}:
+                    w = weighted_svm(machine, w).variables["w"]
+                else:
+                    f = self.features.decisions(w)
+                    w = newton_descent(machine, w, f, tol=1e-12, system=self._system).w
             else:
                 found = barrier(problem, tol=1e-9)
                 w = found.w if found.primal is None else found.primal
@@ -110,53 +116,6 @@ class LocalSearch:
         options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
         found = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
         return float(found.fun), np.asarray(found.x)
-
-
-def squared_hinge_newton(
-    Z: FloatArray, y: FloatArray, b: float, c: FloatArray, w: FloatArray, *, max_iter: int = 60
-) -> FloatArray:
-    """Minimise 1/2 |w|^2 + sum c_i max(0, 1 - y_i (z_i'w + b))^2 by Newton's method on the active set.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (m, r)
-        Rows z_i.
-    y, c : ndarray of shape (m,)
-        Labels and weights.
-    b : float
-        Fixed offset.
-    w : ndarray of shape (r,)
-        Start.
-    """
-    slack = 1.0 - y * (Z @ w + b)
-    value = 0.5 * float(w @ w) + float(c @ np.maximum(slack, 0.0) ** 2)
-    last = None
-    for _ in range(max_iter):
-        active = slack > 0
-        rows = Z[active]
-        # The minimiser of the quadratic on this active set; where the set stays, that of the objective.
-        a = c[active]
-        H = (rows * (2.0 * a)[:, None]).T @ rows
-        H[np.diag_indices(len(H))] += 1.0
-        target = sla.lapack.dposv(H, 2.0 * (a * (y[active] - b)) @ rows, lower=1)[1] if len(H) else np.zeros(0)
-        step = target - w
-        speed = y * (Z @ step)
-        size = 1.0
-        while size > 1e-9:
-            trial = slack - size * speed
-            at = w + size * step
-            reached = 0.5 * float(at @ at) + float(c @ np.maximum(trial, 0.0) ** 2)
-            if reached <= value or size * float(np.abs(step).max(initial=0.0)) < 1e-14:
-                break
-            size *= 0.5
-        gained = value - reached
-        same = last is not None and bool((active == last).all()) and size == 1.0
-        if gained < 0:
-            break
-        w, slack, value, last = at, trial, reached, active
-        if same or gained <= 1e-15 * abs(value):
-            break
-    return w
 
 
 def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
