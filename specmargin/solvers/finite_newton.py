@@ -225,6 +225,6 @@ def descend(
 
 def gradient_gap(g: FloatArray, w: FloatArray, weights: FloatArray) -> float:
     """Return the duality gap that the gradient g leaves; a free intercept adds what shifting it may cost."""
-    if weights[-1] > 0:
+    if not len(weights) or weights[-1] > 0:
         return 0.5 * float(g @ (g / weights))
     return 0.5 * float(g[:-1] @ g[:-1]) + abs(float(g[-1])) * (1.0 + abs(float(w[-1])))

@@ -9,8 +9,9 @@ from scipy.optimize import approx_fprime, minimize_scalar
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
+from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.s3vm_relaxation import RowSpace, S3VMRelaxation
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 
 UNLABELED = [SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(3.0), ExpSquared(5.0), ExpSquared(0.2)]
 unlabeled = pytest.mark.parametrize("loss", UNLABELED, ids=repr)

