@@ -30,6 +30,7 @@ from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._conjugate import Stack, StackedProblem, kernel_product
+from specmargin.solvers._watch import Watch
 from specmargin.solvers.base import full_space_result
 from specmargin.solvers.stopping import RULES, Stagnation, stopping_rule
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -202,66 +203,10 @@ class _Options(NamedTuple):
             raise ValueError(f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32.")
 
 
-class _Watch:
-    """Who is looked at besides the labelled samples: unlabelled samples, a validation set, known truth."""
-
-    def __init__(
-        self, labels: Labels, n_classes: int, validation: npt.ArrayLike | None, truth: FloatArray | None, stopping: str
-    ) -> None:
-        n, nobody = labels.n_samples, np.array([], dtype=np.intp)
-        self.validation = nobody if validation is None else _validation_samples(labels, validation)
-        if stopping in ("validation", "mixed") and not len(self.validation):
-            raise ValueError(f"stopping={stopping!r} needs validation samples; name them, or stop by 'safe'.")
-        if len(self.validation) and truth is None:
-            raise ValueError("validation names samples, but not their labels; pass truth, the signs of all samples.")
-        self.truth = np.zeros((n, n_classes)) if truth is None else np.nan_to_num(truth)
-        if len(self.truth) != n:
-            raise ValueError(f"truth has {len(self.truth)} entries for {n} samples; pass one each, 0 where unknown.")
-        if not np.isin(self.truth, (-1.0, 0.0, 1.0)).all():
-            raise ValueError("truth holds values besides -1, 0 and 1: pass signs, with 0 for samples without a label.")
-        unknown = self.validation[(self.truth[self.validation] == 0).any(axis=1)]
-        if len(unknown):
-            raise ValueError(f"validation holds {len(unknown)} samples that truth has no label for: {_few(unknown)}.")
-        others = np.setdiff1d(labels.unlabeled, self.validation)
-        self.known = others[(self.truth[others] != 0).all(axis=1)]
-        self.watched = next(group for group in (others, labels.unlabeled, np.arange(n)) if len(group))
-
-    def errors(self, positive: BoolArray, column: int) -> dict[str, float]:
-        """Return the shares of wrong decisions of one class, for the groups that have labels."""
-        groups = {"unlabeled_error": self.known, "validation_error": self.validation}
-        if not any(map(len, groups.values())):
-            return {}
-        wrong = positive != (self.truth[:, column] > 0)
-        return {name: float(np.mean(wrong[group])) for name, group in groups.items() if len(group)}
-
-
-def _few(samples: IntArray) -> str:
-    return ", ".join(map(str, samples[:10].tolist())) + (", ..." if len(samples) > 10 else "")
-
-
-def _validation_samples(labels: Labels, validation: npt.ArrayLike) -> IntArray:
-    samples = np.asarray(validation)
-    if samples.ndim != 1 or not samples.size or samples.dtype.kind not in "iu":
-        raise ValueError(
-            f"validation must be a list of sample numbers, got the shape {samples.shape} of {samples.dtype}; "
-            "np.flatnonzero(mask) makes one of a mask."
-        )
-    outside = samples[(samples < 0) | (samples >= labels.n_samples)]
-    if len(outside):
-        raise ValueError(f"validation names {_few(outside)}, but samples are 0 to {labels.n_samples - 1}.")
-    overlap = np.intersect1d(samples, labels.labeled)
-    if len(overlap):
-        raise ValueError(
-            f"{len(overlap)} validation samples are labelled training samples, too: {_few(overlap)}. Their error says "
-            "nothing about other samples; hide their labels from the training, or take others."
-        )
-    return np.unique(samples).astype(np.intp)
-
-
 class _Run:
     """What is kept per class while the columns of the stack come and go."""
 
-    def __init__(self, problem: StackedProblem, watch: _Watch, options: _Options) -> None:
+    def __init__(self, problem: StackedProblem, watch: Watch, options: _Options) -> None:
         n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
         every = options.check_every or max(1, round(np.sqrt(n) / 2))
         validation = watch.validation
@@ -369,7 +314,7 @@ def _solve(
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])
     problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
-    run = _Run(problem, _Watch(obj.labels, c, validation, truth, options.stopping), options)
+    run = _Run(problem, Watch(obj.labels, c, validation, truth, options.stopping), options)
     stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
     stack.keep(run.take_in(stack, np.full(c, np.nan), np.zeros(c))[0])
     run.descend(stack)
