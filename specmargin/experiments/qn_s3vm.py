@@ -46,7 +46,7 @@ from specmargin.typing import IntArray
 
 __all__ = ["METHODS", "Experiment", "experiments", "grid", "qn_s3vm", "table2", "work"]
 
-VERSION = "1"
+VERSION = "2"
 """To be changed with anything here, in `s3vm_methods` or in `s3vm_partitions` that changes results."""
 
 PAPER = "qn_s3vm"

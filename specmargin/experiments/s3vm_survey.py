@@ -32,7 +32,7 @@ from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["ALL", "NEAREST", "blocks", "bundled_blocks", "s3vm_survey"]
 
-VERSION = "1"
+VERSION = "2"
 """To be changed with anything in the modules `s3vm_methods`, `s3vm_tasks` and `s3vm_blocks` that changes results."""
 
 PAPER = "survey2008"

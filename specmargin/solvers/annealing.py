@@ -7,26 +7,32 @@ what the wrong label would cost,
 .. math:: p_j = \frac{1}{1 + \exp((g_j - \nu) / T)}, \qquad g_j = C^* [V(f_j) - V(-f_j)],
 
 with nu such that the mean of p is R, the share of positive labels. With p fixed w is the optimum of a convex machine,
-`specmargin.objectives.WeightedSVM` with the weights C* p and C* (1 - p). The two steps alternate until p stays; then T
-falls. At T = 0 all probabilities are 0 or 1, and the cost is that of a transductive SVM.
+`specmargin.objectives.WeightedSVM` with the weights C* p and C* (1 - p).
+
+The paper alternates between the two until p stays; then T falls. Here p is eliminated: with the best p for every w the
+cost is a function of w alone, the *free energy*, whose derivative is that of the machine at this p (p is optimal, so
+that what it changes with w does not count). L-BFGS minimises it, at a small part of the price, and further down: where
+the alternation creeps it seems to have settled long before it has. A loss with a kink, the hinge, is left to the
+alternation. At T = 0 all probabilities are 0 or 1, and the cost is that of a transductive SVM.
 
 A hot system is convex, a cold one has all the local minima; somewhere between is the best w for the objective itself,
-and that one is returned. Whether it is good depends on C*: with p = 1/2 the squared hinge charges C* sum (1 + f^2)
-within the margin, so that a large C* makes the hot machine fit the labels along the directions of *least* variance.
+and that one is returned.
 """
 
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import entr, expit, logit, rel_entr
 
+from specmargin.losses import Hinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers._newton_system import NewtonSystem
+from specmargin.solvers._lbfgs import lbfgs
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -35,6 +41,8 @@ __all__ = ["annealing"]
 _HOT = 10.0
 """Temperature of the start, in units of C*."""
 _COOLING = 1.5
+_SETTLED = 1e-4
+"""Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
 _MACHINE_TOL = 1e-8
 """Relative gap to which every convex machine is solved: far below what one step of p moves."""
 
@@ -50,22 +58,22 @@ def annealing(
         With a convex loss V. Its unlabelled loss judges the path; the path itself is that of V at either label, whose
         cold limit is V(|f|).
     w : ndarray of shape (size,), optional
-        Where the first probabilities come from; by default every p_j is R.
+        Where the first probabilities come from, and the first descent; by default every p_j is R.
     tol : float, default 1e-6
-        Cooling ends when the mean entropy of p is below this, in nats; at one temperature p is settled when its mean
-        Kullback-Leibler divergence from the previous one is. Where R times the number of samples is no whole number,
-        one sample must stay undecided, and its entropy does not count.
+        Cooling ends when the mean entropy of p is below this, in nats. Where R times the number of samples is no whole
+        number, one sample must stay undecided, and its entropy does not count. With the hinge, p is settled at one
+        temperature when its mean Kullback-Leibler divergence from the previous one is below this, too.
     max_iter : int, default 30
         Temperatures, from 10 C* down by a factor 1.5 each.
     max_inner : int, default 100
-        Convex machines per temperature.
+        Steps of L-BFGS per temperature; with the hinge, convex machines.
 
     Returns
     -------
     SolveResult
-        At the w of lowest ``obj.value`` along the path. The history holds, per convex machine, ``objective``,
-        ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p`` (u,), the
-        probabilities of that machine. MAX_ITER means that p was not settled at the last temperature.
+        At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
+        machine, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
+        (u,), the probabilities there. MAX_ITER means that the last temperature was not settled.
 
     Raises
     ------
@@ -90,51 +98,118 @@ def annealing(
     if not tol >= 0:
         raise ValueError(f"tol={tol!r} must be a number >= 0.")
     start = time.perf_counter()
-    history = History()
     u, share = len(obj.unlabeled), obj.positive_share
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
     if w is not None and np.shape(w) != (obj.size,):
         raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+    # Where all labels are known to be the same there is one machine, and nothing to anneal.
+    exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
+    settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
+    path = _Path(obj)
     temperature = _HOT * obj._C_star
-    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
     least = _entropy(np.array([share * u % 1.0])) / u
-    best, best_value, best_p = w, np.inf, p
-    system = NewtonSystem(obj.features)
-    settled = False
+    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
     for _ in range(max_iter):
-        settled = False
-        for _ in range(max_inner):
-            machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
-            w = np.asarray(weighted_svm(machine, w, tol=_MACHINE_TOL, system=system).variables["w"])
-            f = obj.decisions(w)
-            value = obj.value(w, f)
-            history.record(
-                objective=value,
-                gradient=obj.stationarity(w, f),
-                temperature=temperature,
-                entropy=_entropy(p) / u,
-            )
-            if value < best_value:
-                best, best_value, best_p = w, value, p
-            before, p = p, _probabilities(obj, f, temperature)
-            settled = bool((rel_entr(p, before) + rel_entr(1.0 - p, 1.0 - before)).sum() <= tol * u)
-            if settled:
-                break
+        w, p, settled = settle(w, p, temperature, path)
         if _entropy(p) / u - least <= tol:
             break
         temperature /= _COOLING
-    assert best is not None
     return obj.result(
-        best,
+        path.w,
         solver="annealing",
         status=Status.STATIONARY if settled else Status.MAX_ITER,
-        history=history,
-        n_iter=len(history),
+        history=path.history,
+        n_iter=len(path.history),
         seconds=time.perf_counter() - start,
-        message=f"mean entropy {_entropy(p) / u:.1e} at the temperature {history['temperature'][-1]:.1e}",
-        p=best_p,
+        message=f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}",
+        p=path.p,
     )
+
+
+class _Path:
+    """The history, and the lowest point so far."""
+
+    def __init__(self, obj: S3VM) -> None:
+        self.obj, self.history = obj, History()
+        self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
+
+    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float) -> None:
+        """Note weights, their decisions, and the probabilities that belong to them."""
+        value = self.obj.value(w, f)
+        self.history.record(
+            objective=value,
+            gradient=self.obj.stationarity(w, f),
+            temperature=temperature,
+            entropy=_entropy(p) / len(p),
+        )
+        if value < self.value:
+            self.w, self.p, self.value = w, p, value
+
+
+class _Descent:
+    """Minimise the free energy by L-BFGS."""
+
+    def __init__(self, obj: S3VM, max_steps: int) -> None:
+        self.obj, self.max_steps, self.scale = obj, max_steps, 0.0
+
+    def __call__(
+        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """Return weights, their probabilities, and whether they are settled."""
+        end = lbfgs(
+            partial(free_energy, self.obj, temperature),
+            np.zeros(self.obj.size) if w is None else np.asarray(w, dtype=float),
+            self.obj.features.weights,
+            tol=_SETTLED,
+            max_iter=self.max_steps,
+            scale=self.scale,
+        )
+        self.scale = end.scale
+        f = self.obj.decisions(end.w)
+        p = _probabilities(self.obj, f, temperature)
+        path.record(end.w, f, p, temperature)
+        return end.w, p, end.converged
+
+
+class _Alternation:
+    """Alternate between the machine of p and the p of the machine."""
+
+    def __init__(self, obj: S3VM, tol: float, max_machines: int) -> None:
+        self.obj, self.tol, self.max_machines = obj, tol, max_machines
+
+    def __call__(
+        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """Return weights, the probabilities that follow, and whether they are settled."""
+        for _ in range(self.max_machines):
+            machine = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
+            w = np.asarray(weighted_svm(machine, w, tol=_MACHINE_TOL).variables["w"])
+            f = self.obj.decisions(w)
+            path.record(w, f, p, temperature)
+            before, p = p, _probabilities(self.obj, f, temperature)
+            if (rel_entr(p, before) + rel_entr(1.0 - p, 1.0 - before)).sum() <= self.tol * len(p):
+                return w, p, True
+        assert w is not None
+        return w, p, False
+
+
+def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, FloatArray]:
+    """Return the least over p of the expected cost less T times the entropy of p, and its gradient by w.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With a smooth loss V.
+    temperature : float
+        T > 0.
+    w : ndarray of shape (size,)
+        Weights.
+    """
+    f = obj.decisions(w)
+    p = _probabilities(obj, f, temperature)
+    machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
+    return machine.value(w, f) - temperature * _entropy(p), machine.gradient(w, f)
 
 
 def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:

@@ -30,12 +30,7 @@ _FORCING = 0.03
 
 
 def finite_newton(
-    svm: WeightedSVM,
-    w: FloatArray | None = None,
-    *,
-    tol: float = 1e-10,
-    max_iter: int = 100,
-    system: NewtonSystem | None = None,
+    svm: WeightedSVM, w: FloatArray | None = None, *, tol: float = 1e-10, max_iter: int = 100
 ) -> SolveResult:
     """Solve a weighted SVM with the squared hinge, or with the squared loss.
 
@@ -49,8 +44,6 @@ def finite_newton(
         Relative duality gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 100
         Most Newton steps.
-    system : NewtonSystem, optional
-        Of these features, with what it remembers of the last machine: for calls by the hundred.
 
     Returns
     -------
@@ -83,7 +76,7 @@ def finite_newton(
         )
     w = started(svm, w)
     history = History()
-    found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, system=system, history=history)
+    found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
     return machine_result(
         svm,
         found.w,

@@ -31,12 +31,7 @@ _ROUNDING = 1e-12
 
 
 def weighted_svm(
-    svm: WeightedSVM,
-    w: FloatArray | None = None,
-    *,
-    tol: float = 1e-10,
-    max_iter: int = 500,
-    system: NewtonSystem | None = None,
+    svm: WeightedSVM, w: FloatArray | None = None, *, tol: float = 1e-10, max_iter: int = 500
 ) -> SolveResult:
     """Solve a weighted SVM with any convex loss.
 
@@ -50,8 +45,6 @@ def weighted_svm(
         Relative duality gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 500
         Most Newton steps.
-    system : NewtonSystem, optional
-        Of these features, with what it remembers of the last machine: for calls by the hundred.
 
     Returns
     -------
@@ -75,7 +68,7 @@ def weighted_svm(
     """
     name = svm._loss.name
     if name in ("squared_hinge", "squared"):
-        return finite_newton(svm, w, tol=tol, max_iter=max_iter, system=system)
+        return finite_newton(svm, w, tol=tol, max_iter=max_iter)
     start = time.perf_counter()
     cold = w is None
     w = started(svm, w)
@@ -85,7 +78,7 @@ def weighted_svm(
         point = hinge_machine(svm, w, f, warm=not cold, tol=tol, max_iter=max_iter, history=history)
         w, n_iter, theta_plus, theta_minus = point.w, point.n_iter, point.theta_plus, point.theta_minus
     else:
-        w, _, n_iter = _damped_newton(svm, w, f, system or NewtonSystem(svm.features), tol, max_iter, history)
+        w, _, n_iter = _damped_newton(svm, w, f, tol, max_iter, history)
     return machine_result(
         svm,
         w,
@@ -134,16 +127,10 @@ def supervised_svm(
 
 
 def _damped_newton(
-    svm: WeightedSVM,
-    w: FloatArray,
-    f: FloatArray,
-    system: NewtonSystem,
-    tol: float,
-    max_iter: int,
-    history: History,
+    svm: WeightedSVM, w: FloatArray, f: FloatArray, tol: float, max_iter: int, history: History
 ) -> tuple[FloatArray, FloatArray, int]:
     """Minimise a smooth loss by Newton steps that are halved until the objective falls enough."""
-    features = svm.features
+    system, features = NewtonSystem(svm.features), svm.features
     value = svm.value(w, f)
     for n_iter in range(max_iter + 1):
         slopes, bends = svm.slopes(f), svm.curvatures(f)
