@@ -25,7 +25,6 @@ import time
 from functools import partial
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import entr, expit, logit, rel_entr
 
 from specmargin.losses import Hinge
@@ -222,14 +221,39 @@ def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
     # In units of T, where a cold system may leave the range of double precision.
     with np.errstate(over="ignore"):
         e = np.clip((g - np.median(g)) / temperature, -1e15, 1e15)
+    return np.asarray(expit(_level(e, share) - e))
 
-    def surplus(nu: float) -> float:
-        return float(expit(nu - e).mean()) - share
 
+def _level(e: FloatArray, share: float) -> float:
+    """Return the nu at which the sigmoids of nu - e have the mean `share`, by Newton's method between two bounds.
+
+    The start is where the cold system ends: between the samples that are positive and those that are not, or, where a
+    fraction of a sample is left over, at that sample.
+    """
+    whole, part = divmod(share * len(e), 1.0)
+    k = int(whole)
+    if part < 1e-9 or part > 1.0 - 1e-9:
+        k = round(share * len(e))
+        last, first = max(k - 1, 0), min(k, len(e) - 1)
+        ordered = np.partition(e, (last, first))
+        nu = 0.5 * float(ordered[last] + ordered[first])
+    else:
+        nu = float(np.partition(e, k)[k] + logit(part))
     # At nu = e_j + logit(R) the sample j has the probability R: the ends make all of them at most, or at least, that.
-    low, high = e.min() + logit(share) - 1.0, e.max() + logit(share) + 1.0
-    nu = brentq(surplus, low, high, xtol=1e-12, rtol=4 * np.finfo(float).eps, maxiter=500)
-    return np.asarray(expit(nu - e))
+    low, high = float(e.min() + logit(share)) - 1.0, float(e.max() + logit(share)) + 1.0
+    for _ in range(200):
+        p = expit(nu - e)
+        surplus, slope = float(p.mean()) - share, float((p * (1.0 - p)).mean())
+        if abs(surplus) <= 1e-15:
+            break
+        low, high = (low, nu) if surplus > 0 else (nu, high)
+        following = nu - surplus / slope if slope > 0 else np.inf
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following == nu:
+            break
+        nu = following
+    return nu
 
 
 def _entropy(p: FloatArray) -> float:

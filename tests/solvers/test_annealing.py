@@ -7,7 +7,8 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logit
 
 import specmargin as sm
 from specmargin.kernels.maps import kernel_map
@@ -215,6 +216,19 @@ def test_extreme_temperatures_are_finite_and_keep_the_share(problem, temperature
         cost = np.argsort(f[obj.unlabeled])[::-1]
         assert (p[cost[:18]] > 0.99).all()
         assert (p[cost[18:]] < 0.01).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 500])
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 20.0, 1e6, 1e14])
+def test_level_is_that_of_bisection(n, scale, rng):
+    for share in (1e-10, 0.1, 0.25, 0.5, 3 / 7, 0.77, 1 - 1e-10):
+        e = np.clip(scale * rng.standard_t(2, size=n), -1e15, 1e15)
+        nu = module._level(e, share)
+        assert expit(nu - e).mean() == pytest.approx(share, abs=1e-9 if scale < 1e10 else 0.5 / n)
+        if scale < 100:
+            ends = e.min() + logit(share) - 1, e.max() + logit(share) + 1
+            reference = brentq(lambda t, e=e, share=share: expit(t - e).mean() - share, *ends, xtol=1e-14)
+            np.testing.assert_allclose(expit(nu - e), expit(reference - e), atol=1e-9)
 
 
 def test_ties_share_the_probability(problem):
