@@ -3,6 +3,7 @@
 **Table 2**, the paper's protocol: linear kernel, ten random partitions into labelled, unlabelled and unseen samples,
 the error on the unseen ones. Everything a method is told comes from the labelled part: the class ratio, and, by 5-fold
 cross-validation, lam in 2^-10 ... 2^10 and lam' in 0.01, 1, 100 (of the SVM only C; of CCCP C and C* = lam' / u).
+CCCP, multi-switch and annealing try every second of these lam, to save hours: our economy, not the paper's.
 Labelled samples that a fold leaves out stay as unlabelled ones. With few labels many settings make no error in the
 cross-validation, and the paper does not say which it takes: here the one of least hinge loss on the samples left out,
 then the first. ``error_first`` in the rows is what the first of those without hinge loss would have had.
@@ -52,6 +53,8 @@ VERSION = "2"
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")
 POWERS = tuple(range(-10, 11))
+RIVALS, COARSE = METHODS[1:4], POWERS[::2]
+"""The rivals take every second lam of the paper's grid: they are what the table's hours go to."""
 PRIMES = (0.01, 1.0, 100.0)
 FOLDS = LabeledFolds(5)
 WIDTHS = (0.01, 0.1, 1.0, 10.0)
@@ -92,9 +95,17 @@ class Experiment:
 
     def cells(self, data: Path | None) -> list[Cell]:
         """Return a cell per partition and method."""
-        shared = {"how": asdict(self.how), "kind": self.kind, "powers": self.powers, "primes": self.primes}
+        shared = {"how": asdict(self.how), "kind": self.kind, "primes": self.primes}
         names = list(partition(self.dataset, self.how, data))[: self.n_splits]
-        return [Cell("qn_s3vm", method, self.dataset, name, shared) for name in names for method in self.methods]
+        return [
+            Cell("qn_s3vm", method, self.dataset, name, {**shared, "powers": self.powers_of(method)})
+            for name in names
+            for method in self.methods
+        ]
+
+    def powers_of(self, method: str) -> tuple[int, ...]:
+        """Return log2 of the lam that a method tries."""
+        return COARSE if method in RIVALS and self.powers == POWERS else self.powers
 
 
 def table2() -> list[Experiment]:
@@ -351,7 +362,8 @@ def _said(rows: Iterable[Row]) -> list[str]:
 _PROTOCOL = (
     "Table 2: linear kernel, ten random partitions, labels in proportion to the classes (our reading); lam, lam' and "
     "the class ratio from the labelled part alone; error on unseen samples. Ties of the cross-validation "
-    "go to the least hinge loss on what was left out: our choice.",
+    "go to the least hinge loss on what was left out: our choice. CCCP, multi-switch and annealing try every second "
+    "lam, which halves the hours: ours, too.",
     "COIL: 32 x 32 pixels from 0 to 1 (the paper: 20 x 20), objects counted from 1. MNIST: 1000 images of a pair. g2c, "
     "g4c: one sample of our generator. Figures 4 to 7 have no published numbers here.",
 )

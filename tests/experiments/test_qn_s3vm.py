@@ -47,6 +47,9 @@ def test_table_2_has_the_papers_rows():
     printed = published_parameters("qn_s3vm", "2").set_index(["method", "parameter"])["value"]
     assert printed["qn_s3vm", "lambda"] == "{2^-10, ..., 2^10}"
     assert (experiment.POWERS[0], experiment.POWERS[-1], len(experiment.POWERS)) == (-10, 10, 21)
+    tried = {cell.method: tuple(cell.parameters["powers"]) for cell in found[0].cells(None)}
+    assert tried["svm"] == tried["qn_s3vm"] == experiment.POWERS
+    assert tried["cccp_s3vm"] == tried["da_s3vm"] == tried["multiswitch_tsvm"] == tuple(range(-10, 11, 2))
     assert printed["qn_s3vm", "lambda_prime"] == "{0.01, 1, 100}"
     assert experiment.PRIMES == (0.01, 1.0, 100.0)
     assert experiment._printed(replace(found[0], title="Figure 5a"), "svm")[0] != 13.2
