@@ -6,7 +6,9 @@ import csv
 import io
 import json
 import math
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,12 +20,14 @@ from specmargin.experiments import lapsvm_primal as table
 from specmargin.experiments import lapsvm_primal_methods as methods
 from specmargin.experiments import lapsvm_primal_report as report
 from specmargin.experiments import lapsvm_primal_tasks as tasks
+from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.published import published_parameters, published_sizes
 from specmargin.experiments.records import make_row
 from specmargin.kernels import gram
 
 PAPER = "lapsvm_primal_2009"
 SETTING = (1e-2, 1.0)
+FIGURES = Path(__file__).parents[2] / "figures"
 
 
 @pytest.fixture
@@ -424,3 +428,24 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere):
                 known = report.Reference(PAPER, "4", method, part).find("g50c")
                 line = Line("g50c", method, "", np.mean(errors), np.std(errors, ddof=1), 12, *known[:2])
                 assert report._within(line)
+
+
+def test_figure_of_the_iterations_ends_at_the_exact_solution(nowhere, tmp_path):
+    (result,) = run_figures(["pcg_iterations"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+    assert not result.warnings
+    told = json.loads(result.sidecar.read_text())
+    assert told["certificates"]["worst relative gap of an exact solution"] < 1e-9
+    curves = runpy.run_path(str(FIGURES / "pcg_iterations.py"))["compute"](quick=True)["curves"]
+    assert list(curves) == ["digitsb", "digits"]
+    for task, curve in curves.items():
+        np.testing.assert_allclose(curve["errors"][-1], curve["exact"], atol=0.5)
+        assert (curve["errors"][0, 1:] > curve["exact"][1:] + 5.0).all()
+        objective, *norms = curve["quantities"]
+        assert (np.diff(objective) <= 1e-12 * objective[0]).all()
+        assert all(norm[-1] < 1e-9 for norm in norms)
+        settled = told["results"]["iterations after which all errors stay within half a point of the exact ones"][task]
+        assert 4 <= settled <= 64
+        # An independent machine errs as often: the table's own exact LapSVM on that split.
+        shared = tasks.problem(task, next(iter(tasks.splits(task))))
+        (fit,) = [fit for _, fit in methods.exact(shared, [SETTING], ["lapsvm_newton"])]
+        np.testing.assert_allclose(curve["exact"][1:], [fit.unlabeled, fit.validation, fit.test])
