@@ -291,8 +291,9 @@ def _protocol(plan: Plan) -> list[str]:
         f"Graph of the training samples only (L and U), symmetric, {plan.weight} weights of mean width (the paper does "
         "not name them), normalised Laplacian. No intercept, as in the authors' code; eq. 7 has one, and "
         "lapsvm_newton_intercept shows what it does.",
-        "COIL20: rows of unit length, since the scaling that sigma = 0.6 belongs to is not stated. MNIST: rows of unit "
-        "length, ((x'y + 1) / 2)^9.",
+        "COIL20: rows of unit length, since the scaling that sigma = 0.6 belongs to is not stated. With two labels of "
+        "every class, which the paper does not say, SVM and RLS err as published; why LapSVM does not is unknown. "
+        "MNIST: rows of unit length, ((x'y + 1) / 2)^9.",
         "gamma_A, gamma_I: least mean error on V over the splits, one setting per task and method, as in tables 8 and "
         f"9; grid {', '.join(f'{value:g}' for value in plan.gamma_A)} and "
         f"{', '.join(f'{value:g}' for value in plan.gamma_I)}. lapsvm_pcg_safe is ours.",
