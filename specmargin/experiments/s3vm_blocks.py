@@ -1,7 +1,7 @@
 """Blocks: settings of an experiment of semi-supervised SVMs, the cells they stand for, and a section for each title.
 
-`run_blocks` computes the cells of all blocks in one sweep; cells that two blocks share are computed once. `work` is the
-function of a cell.
+`run_blocks` computes the cells of all blocks in one sweep, `measure` without a folder; cells that two blocks share are
+computed once. `work` is the function of a cell.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from specmargin.datasets import load
 from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row
+from specmargin.experiments.records import Cell, Row, make_row
 from specmargin.experiments.s3vm_methods import Setting, decide, fit
 from specmargin.experiments.s3vm_tasks import (
     BUNDLED,
@@ -36,7 +36,7 @@ from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["Block", "Printed", "at_hand", "run_blocks", "seconds", "work"]
+__all__ = ["Block", "Printed", "at_hand", "measure", "run_blocks", "seconds", "work"]
 
 
 @dataclass(frozen=True)
@@ -227,6 +227,27 @@ def run_blocks(
         for title in dict.fromkeys(block.title for block in found)
     ]
     return report, by_key
+
+
+def measure(experiment: str, found: Iterable[Block], data: Path | None = None) -> dict[str, Row]:
+    """Compute the cells of all blocks one after the other, without a folder: for the figures.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment in the cells.
+    found : iterable of Block
+        Settings; a cell that two of them share is computed once.
+    data : Path, optional
+        Data folder; default ``$SPECMARGIN_DATA``.
+
+    Returns
+    -------
+    dict
+        Rows by the key of their cell.
+    """
+    cells = {cell.key: cell for block in found for cell in block.cells(experiment, data)}
+    return {key: make_row(cell, {"status": "ok", **work(cell, data=data)}) for key, cell in cells.items()}
 
 
 def _sources(found: Iterable[Block]) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, replace
 
@@ -12,6 +13,7 @@ import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, published_parameters, run_table, s3vm_claims
 from specmargin.experiments import continuation_s3vm as experiment
 from specmargin.experiments import s3vm_blocks as blocks
+from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.lapsvm_primal_report import SectionedReport
 from specmargin.experiments.s3vm_tasks import Representation
 from specmargin.experiments.table_report import Line
@@ -212,3 +214,30 @@ def test_order_of_the_methods_on_a_hard_pair(data_folder, tol):
 def test_cells_name_everything_as_json():
     one = cell("svm", exact=True)
     assert Cell(**one.to_dict()) == one
+
+
+@pytest.mark.slow
+def test_figure_shows_the_runs_of_the_tables(nowhere, tmp_path):
+    (result,) = run_figures(["continuation_s3vm"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+    assert not result.warnings
+    told = json.loads(result.sidecar.read_text())
+    assert "NOT AT HAND" in told["results"]["data"][0]
+    assert told["certificates"]["cut off"] == 0
+    assert told["certificates"]["worst relative gap of an SVM"] < 1e-6
+    errors = told["results"]["mean error of these runs, percent"]
+    assert errors["cs3vm"] < errors["svm"]
+    # The plain kernel is the leftmost of figure 6, and its runs are the table's.
+    curve = told["results"]["figure 6, mean error by gamma_I, percent"]
+    assert curve["cs3vm"]["0"] == errors["cs3vm"]
+    first = replace(
+        experiment.blocks(every=5)[0],
+        tasks=("digits 0-1",),
+        methods=("cs3vm",),
+        representation=Representation(20.0),
+        n_splits=2,
+    )
+    (line,) = told["results"]["in sentences"][:1]
+    assert line.startswith("figure 3: cs3vm and grad_hinge end in the same minimum")
+    rows = blocks.measure("t", [first])
+    assert len(rows) == 2
+    assert all(row["ended"] == "stationary" for row in rows.values())
