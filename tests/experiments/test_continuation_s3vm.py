@@ -229,15 +229,4 @@ def test_figure_shows_the_runs_of_the_tables(nowhere, tmp_path):
     # The plain kernel is the leftmost of figure 6, and its runs are the table's.
     curve = told["results"]["figure 6, mean error by gamma_I, percent"]
     assert curve["cs3vm"]["0"] == errors["cs3vm"]
-    first = replace(
-        experiment.blocks(every=5)[0],
-        tasks=("digits 0-1",),
-        methods=("cs3vm",),
-        representation=Representation(20.0),
-        n_splits=2,
-    )
-    (line,) = told["results"]["in sentences"][:1]
-    assert line.startswith("figure 3: cs3vm and grad_hinge end in the same minimum")
-    rows = blocks.measure("t", [first])
-    assert len(rows) == 2
-    assert all(row["ended"] == "stationary" for row in rows.values())
+    assert told["results"]["in sentences"][0].startswith("figure 3: cs3vm and grad_hinge end in the same minimum")

@@ -180,6 +180,9 @@ def test_optimistic_and_timed_cells():
         fitted = fit("svm", shared.X, labels_of(shared.y, shared.labeled), setting)
         errors.append(100 * np.mean(decide(shared.X_test @ fitted.v + fitted.b) != shared.y_test))
     assert found["error_test"] == pytest.approx(min(errors))
+    settings = experiment.grid("svm", (-8, 0, 4), (1.0,), 10, 50)
+    again = experiment.optimistic(shared, "svm", settings)
+    assert (again["error_test"], again["C"]) == (found["error_test"], settings[int(np.argmin(errors))].C)
     timed = experiment.work(cell("qn_s3vm", "timed", how=Partition(10, 0, n=100)))
     assert timed["fit_seconds"] > 0
     assert timed["C"] == pytest.approx(1 / 20)
