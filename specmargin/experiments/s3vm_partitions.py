@@ -201,7 +201,8 @@ def problem(name: str, split: str, how: Partition, data: Path | None = None) -> 
     parts = partition(name, how, data)[split]
     train, test = parts.train, parts.test
     labeled = np.flatnonzero(np.isin(train, parts.labeled))
-    A, B = X[train], X[test]
+    # Without unseen samples one stands in, whose features are dropped again: no kernel takes an empty matrix.
+    A, B = X[train], X[test if len(test) else train[:1]]
     if how.sigma is None:
         if how.landmarks is not None:
             raise ValueError("landmarks need a kernel; give sigma.")
@@ -217,4 +218,4 @@ def problem(name: str, split: str, how: Partition, data: Path | None = None) -> 
             K, rows = gram(A, kernel="rbf", gamma=gamma), gram(B, A, kernel="rbf", gamma=gamma)
             found = kernel_map(K)
             A, B = found.Z, found(rows)
-    return Problem(A, B, y[train], y[test], labeled)
+    return Problem(A, B[: len(test)], y[train], y[test], labeled)

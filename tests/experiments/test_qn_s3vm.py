@@ -248,6 +248,24 @@ def test_a_published_row_can_be_computed(data_folder):
     assert not data_folder or shared.X.max() <= 30
 
 
+@pytest.mark.parametrize(
+    "how",
+    [
+        Partition(10, 0, n=60),
+        Partition(10, 0, n=60, sigma=0.5),
+        Partition(10, 0, n=60, sigma=0.5, landmarks=30),
+        Partition(10, 0, n=200),
+    ],
+)
+def test_problems_without_unseen_samples(how):
+    """Of fewer samples than features among them, as figure 6 has."""
+    split = next(iter(partitions.partition("digits_3_8", how)))
+    shared = partitions.problem("digits_3_8", split, how)
+    assert shared.X.shape[0] == how.n == len(shared.y)
+    assert shared.X_test.shape == (0, shared.X.shape[1])
+    assert len(shared.y_test) == 0
+
+
 @pytest.mark.slow
 def test_figure_of_moons_shares_and_seconds(nowhere, tmp_path):
     (result,) = run_figures(["qn_s3vm"], quick=True, out=tmp_path, progress=False, formats=("svg",))
