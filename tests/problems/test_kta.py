@@ -89,13 +89,18 @@ def test_result_is_a_spectrum_of_sum_one(kind, spectrum_data):
 
 
 def test_an_order_can_only_lower_the_alignment(spectrum_data):
-    data = spectrum_data("tied", l=12)
-    free, tied, untied = (
-        solve(kta(Alignment(*data, **options))).certificate.primal_objective
-        for options in ({"order": False}, {}, {"ties": False})
-    )
-    assert free > untied * (1 + 1e-4)
-    assert untied > tied * (1 + 1e-4)
+    lost = []
+    for seed in range(4):
+        data = spectrum_data("tied", l=12, seed=seed)
+        free, tied, untied = (
+            solve(kta(Alignment(*data, **options))).certificate.primal_objective
+            for options in ({"order": False}, {}, {"ties": False})
+        )
+        assert free >= untied * (1 - 1e-8)
+        assert untied >= tied * (1 - 1e-8)
+        lost.append((1 - untied / free, 1 - tied / untied))
+    # How much depends on the eigenvectors that LAPACK takes for an eigenvalue of several.
+    assert (np.max(lost, axis=0) > 1e-4).all()
 
 
 @solvers
