@@ -323,7 +323,9 @@ def _minimise(
         ):
             return target, f_target, low, high, n_iter
         step = _exact_step(envelope, f, df, float(weights @ (w * d)), float(weights @ d**2))
-        w, f = w + step * d, f + step * df
+        w = w + step * d
+        # Not f + step df: where d is little more than rounding the step may be long, and both would part.
+        f = features.decisions(w)
         low, high = envelope.parts(f)
         bends = envelope.bends(low, high)
         if step <= 0.0:

@@ -95,7 +95,7 @@ def test_multipliers_of_the_constraints_are_those_of_the_dual(tol):
     result = solve(built)
     relaxation = S3VMRelaxation(obj)
     theta, beta = 2 * result.duals["square"], result.duals["margin"] / relaxation.weights
-    np.testing.assert_allclose(result.variables["theta"], theta, rtol=1e-4)
+    np.testing.assert_allclose(result.variables["theta"], theta, rtol=1e-4, atol=1e-8)
     np.testing.assert_allclose(result.variables["beta"], beta)
     # Complementarity: where s and t are the relaxed f^2 and margins, theta = -2 C* v'(s) and beta = -V'(t).
     s, t = result.variables["s"], result.variables["t"]

@@ -114,13 +114,16 @@ def test_about_one_call_per_iteration(rng):
 
 def test_no_more_calls_than_scipy_needs(rng):
     """The same method with the same memory: a wrong recursion would still converge, but slowly."""
-    for _ in range(3):
+    calls = []
+    for _ in range(5):
         fun = logistic(rng)
         theirs = minimize(
             fun, np.zeros(30), jac=True, method="L-BFGS-B", options={"maxcor": 50, "gtol": 1e-9, "ftol": 0}
         )
         ours = lbfgs(fun, np.zeros(30), np.ones(30), tol=1e-9 / np.linalg.norm(theirs.x))
-        assert ours.n_calls <= 1.3 * theirs.nfev
+        calls.append((ours.n_calls, theirs.nfev))
+    ours, theirs = np.sum(calls, axis=0)
+    assert ours <= 1.3 * theirs, calls
 
 
 def test_it_stops_at_the_rounding_floor(rng):
