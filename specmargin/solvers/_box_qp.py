@@ -39,6 +39,8 @@ _GRAM = 4000
 """Samples up to which the Gram matrix is kept with the features."""
 _KINK = 1e-6
 """Decisions of a warm start that are this close to a kink are taken to be on it."""
+_INNER = 40
+"""Newton steps at one width: where they zigzag the next width is of more use."""
 _WIDTHS = tuple(10.0**-k for k in range(13))
 """Widths of the envelope, eps times the largest weight, in units of the margin."""
 _PATIENCE = 2
@@ -110,7 +112,7 @@ def hinge_machine(
     heaviest = max(float(svm.plus.max()), float(svm.minus.max()), 1e-300)
     for width in _WIDTHS[warm:]:
         envelope = _Envelope(svm, centre, width / heaviest)
-        w, f, low, high, steps = _minimise(svm, envelope, w, f, system, max_iter - taken)
+        w, f, low, high, steps = _minimise(svm, envelope, w, f, system, min(max_iter - taken, _INNER))
         taken += steps
         centre = envelope.lowest + low + high
         found, steps = partition.search(partition.at(low, high), max_iter - taken)

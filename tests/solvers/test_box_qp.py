@@ -53,6 +53,17 @@ def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
         assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-8)
 
 
+@pytest.mark.slow
+def test_small_weights_and_a_free_intercept_are_no_trap():
+    """Hardly anyone is on a kink: Newton steps may zigzag at one width, and once did in one of a thousand machines."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        for n, d in ((60, 3), (40, 5), (30, 2)):
+            for C, kind in itertools.product((0.003, 0.01, 0.03, 1.0), ("one", "both")):
+                result = weighted_svm(machine(rng, n, d, "free", C, kind))
+                assert result.certificate.is_optimal(1e-10), (seed, n, d, C, kind)
+
+
 @pytest.mark.parametrize("C", [0.05, 5.0])
 def test_libsvm_has_the_same_machine_with_sample_weights(C, rng):
     svm = machine(rng, 80, 80, "free", C)
