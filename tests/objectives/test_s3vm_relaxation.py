@@ -315,3 +315,16 @@ def test_parabola_of_one_sample_by_hand():
     assert relaxation.dual_bound(np.array([theta]), np.zeros(2)) == pytest.approx(theta / (2 + theta), rel=1e-9)
     best = minimize_scalar(lambda f: 0.5 * f**2 / length + (1 - f) ** 2).fun
     assert theta / (2 + theta) <= best
+
+
+def test_slop_covers_the_rounding_of_the_decisions(rng):
+    """A decision that is off by d eps |a| |w| moves its loss by twice C* that; at a minimiser |w|^2 <= 2 J(0)."""
+    X = rng.normal(size=(30, 4))
+    y = np.full(30, -1)
+    y[:4] = 0, 1, 0, 1
+    obj = S3VM(X, encode_labels(y), C=1e6, balance=0.0)
+    A = obj.features.dense()[obj.unlabeled]
+    off = A.shape[1] * np.finfo(float).eps * np.linalg.norm(A, axis=1)
+    radius = np.sqrt(2.0 * obj.value(np.zeros(obj.size)))
+    slop = RowSpace.of(obj).slop
+    assert 2.0 * obj.C_star * off.sum() * radius <= slop <= 1e-9 * radius**2

@@ -15,7 +15,7 @@ from specmargin.kernels.operators import KernelOperator
 from specmargin.objectives import LapSVM
 from specmargin.results import Status
 from specmargin.solvers import factorized
-from specmargin.solvers._conjugate import Stack, StackedProblem
+from specmargin.solvers._conjugate import Stack, StackedProblem, kernel_product
 from specmargin.solvers.newton import newton
 from specmargin.solvers.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.stopping import DecisionRule, NormRule, Stagnation
@@ -654,3 +654,16 @@ def test_validation_needs_samples_of_its_own():
 def test_the_hinge_is_refused():
     with pytest.raises(ValueError, match=r"solvers\.pcg needs a loss with a continuous slope.*'hinge'"):
         pcg(objective(data(), "hinge"))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4, 5, 10])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_product_of_the_stack_is_that_of_the_kernel(columns, dtype):
+    """In single precision by the transpose and in filled-up rows; the loop itself would forgive an error."""
+    rng = np.random.default_rng(0)
+    K = rng.normal(size=(50, 50))
+    K = (K + K.T).astype(dtype)
+    D = rng.normal(size=(50, columns))
+    found = kernel_product(K, D)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, K.astype(float) @ D, atol=1e-4 if dtype == np.float32 else 1e-12)
