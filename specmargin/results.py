@@ -18,14 +18,37 @@ from typing import Any, Literal
 
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["Certificate", "History", "SolveResult", "Status"]
+__all__ = ["INACCURATE_GAP", "Certificate", "History", "SolveResult", "Status"]
+
+INACCURATE_GAP = 1e-2
+"""Relative gap above which an answer is UNPROVED: it no longer fixes even the second digit of the objective."""
 
 
 class Status(StrEnum):
-    """How a solve ended. `STATIONARY` is the most that a non-convex solver may claim."""
+    """How a solve ended: what the certificate proves, never what a solver says.
+
+    ===================  ============================================================================================
+    status               meaning
+    ===================  ============================================================================================
+    OPTIMAL              relative gap, rounding included, of at most the solver's `tol`
+    OPTIMAL_INACCURATE   relative gap above `tol`, but at most `INACCURATE_GAP` (1 %)
+    UNPROVED             a point, but a relative gap above `INACCURATE_GAP`, or none: nothing worth the name is proved
+    NUMERICAL            a point, but the arithmetic failed: a bound beyond its objective by more than rounding, NaN
+    MAX_ITER             stopped by a limit on iterations, nodes or time; the gap says how far that got
+    EARLY_STOPPED        stopped on purpose, before the optimum
+    STATIONARY           non-convex: no descent from here; the global optimum may lie anywhere below
+    INFEASIBLE           no point satisfies the constraints
+    UNBOUNDED            the objective falls without end
+    FAILED               no usable point
+    ===================  ============================================================================================
+
+    Estimators warn of OPTIMAL_INACCURATE, UNPROVED, NUMERICAL and MAX_ITER.
+    """
 
     OPTIMAL = "optimal"
     OPTIMAL_INACCURATE = "optimal_inaccurate"
+    UNPROVED = "unproved"
+    NUMERICAL = "numerical"
     MAX_ITER = "max_iter"
     EARLY_STOPPED = "early_stopped"
     STATIONARY = "stationary"
@@ -56,12 +79,17 @@ class Certificate:
         Largest product of a multiplier and its slack, relative to the objective.
     sense : {"minimize", "maximize"}
         Direction of the primal problem.
+    rounding : float, default 0
+        Bound on how far both objectives together can be from those of exact arithmetic at the same points, >= 0. It is
+        part of the gap, so that exact arithmetic can never find a larger one.
 
     Examples
     --------
     >>> c = Certificate(primal_objective=2.0, dual_objective=1.9999998)
     >>> c.is_optimal(1e-6), c.is_optimal(1e-8)
     (True, False)
+    >>> Certificate(2.0, 1.9999998, rounding=1e-5).is_optimal(1e-6)
+    False
     """
 
     primal_objective: float
@@ -70,12 +98,16 @@ class Certificate:
     dual_residual: float = 0.0
     complementarity: float = 0.0
     sense: Literal["minimize", "maximize"] = "minimize"
+    rounding: float = 0.0
 
     @property
     def gap(self) -> float:
-        """Primal minus dual objective (dual minus primal when maximising); not negative but for rounding."""
+        """Primal minus dual objective (dual minus primal when maximising) plus what rounding may have hidden.
+
+        A negative gap contradicts weak duality: something is wrong, and nothing is proved.
+        """
         gap = self.primal_objective - self.dual_objective
-        return gap if self.sense == "minimize" else -gap
+        return (gap if self.sense == "minimize" else -gap) + self.rounding
 
     @property
     def relative_gap(self) -> float:
@@ -88,9 +120,35 @@ class Certificate:
     def is_optimal(self, tol: float = 1e-6) -> bool:
         """Whether the gap proves optimality to the relative tolerance `tol`.
 
-        A gap below ``-tol`` contradicts weak duality and counts as no proof; so does NaN.
+        A negative gap contradicts weak duality and counts as no proof; so does NaN.
         """
-        return bool(abs(self.relative_gap) <= tol)
+        return bool(0.0 <= self.relative_gap <= tol)
+
+    def status(self, tol: float, stopped: Status | None = None) -> Status:
+        """Return the name that the gap deserves; every convex solver takes it from here.
+
+        Parameters
+        ----------
+        tol : float
+            Relative gap up to which an answer is OPTIMAL.
+        stopped : Status, optional
+            MAX_ITER where a limit ended the solver: the status of an answer that is not proved to `tol`.
+
+        Examples
+        --------
+        >>> Certificate(1.0, 0.999).status(tol=1e-6).name, Certificate(1.0, 0.5).status(tol=1e-6).name
+        ('OPTIMAL_INACCURATE', 'UNPROVED')
+        >>> Certificate(1.0, 1.5).status(tol=1e-6).name  # a "lower bound" above an attained objective
+        'NUMERICAL'
+        """
+        gap = self.relative_gap
+        if self.is_optimal(tol):
+            return Status.OPTIMAL
+        if math.isnan(gap) or gap < 0:
+            return Status.NUMERICAL
+        if stopped is not None:
+            return stopped
+        return Status.OPTIMAL_INACCURATE if gap <= INACCURATE_GAP else Status.UNPROVED
 
 
 @dataclass

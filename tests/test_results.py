@@ -56,20 +56,43 @@ def test_gap_by_its_definition(primal: float, dual: float) -> None:
     assert high.relative_gap == -low.relative_gap
 
 
-@given(finite, st.floats(0, 1))
-def test_optimal_to_the_relative_tolerance_in_both_senses(dual: float, tol: float) -> None:
+@given(finite, st.floats(0, 1), st.floats(0, 1))
+def test_optimal_to_the_relative_tolerance_in_both_senses(dual: float, tol: float, rounding: float) -> None:
     for primal in (dual, dual + 0.1 * abs(dual), dual + 10.0, dual - 10.0):
-        relative = abs(primal - dual) / max(abs(primal), abs(dual)) if primal != dual else 0.0
-        if abs(relative - tol) > 1e-9:
-            assert Certificate(primal, dual).is_optimal(tol) == (relative < tol)
-            assert Certificate(primal, dual, sense="maximize").is_optimal(tol) == (relative < tol)
+        for sign, sense in ((1, "minimize"), (-1, "maximize")):
+            gap = sign * (primal - dual) + rounding
+            scale = max(abs(primal), abs(dual))
+            relative = gap / scale if scale else gap
+            if abs(relative - tol) > 1e-9 and abs(relative) > 1e-9:
+                certificate = Certificate(primal, dual, sense=sense, rounding=rounding)  # type: ignore[arg-type]
+                assert certificate.is_optimal(tol) == (0 <= relative < tol)
 
 
 def test_a_negative_gap_is_no_proof() -> None:
     assert not Certificate(1.0, 1.1).is_optimal(1e-3)
     assert not Certificate(1.1, 1.0, sense="maximize").is_optimal(1e-3)
-    # Rounding is no contradiction.
-    assert Certificate(1.0, 1.0 + 1e-12).is_optimal(1e-6)
+    # Rounding is no contradiction where the certificate measured it.
+    assert not Certificate(1.0, 1.0 + 1e-12).is_optimal(1e-6)
+    assert Certificate(1.0, 1.0 + 1e-12, rounding=2e-12).is_optimal(1e-6)
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "stopped", "status"),
+    [
+        (1.0, 1.0, None, Status.OPTIMAL),
+        (1.0, 1.0, Status.MAX_ITER, Status.OPTIMAL),
+        (1.0, 0.9999, None, Status.OPTIMAL_INACCURATE),
+        (1.0, 0.98, None, Status.UNPROVED),
+        (1.0, -1.0, None, Status.UNPROVED),
+        (1.0, -INF, None, Status.UNPROVED),
+        (1.0, -INF, Status.MAX_ITER, Status.MAX_ITER),
+        (1.0, 1.1, None, Status.NUMERICAL),
+        (1.0, 1.1, Status.MAX_ITER, Status.NUMERICAL),
+        (NAN, 1.0, None, Status.NUMERICAL),
+    ],
+)
+def test_the_status_that_a_gap_deserves(primal: float, dual: float, stopped: Status | None, status: Status) -> None:
+    assert Certificate(primal, dual).status(1e-6, stopped) is status
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from specmargin.graphs import check_adjacency, knn_graph, warn_components
 from specmargin.labels import Labels, encode_labels, is_unlabeled
-from specmargin.results import SolveResult, Status
+from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 __all__ = ["SemiSupervisedClassifier"]
@@ -115,10 +115,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Say which answers are proved less well than was asked for."""
         for result in results:
-            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER):
+            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
+                gap = result.certificate.relative_gap
+                proved = (
+                    f"the answer is proved to a relative gap of {gap:.1e} only"
+                    if 0 <= gap <= INACCURATE_GAP
+                    else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
+                )
                 warnings.warn(
-                    f"{type(self).__name__}: {result!r}; the answer is proved to a relative gap of "
-                    f"{result.certificate.relative_gap:.1e} only. Try another solver, a larger max_iter, or a smaller "
+                    f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
                     stacklevel=3,
