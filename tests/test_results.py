@@ -6,13 +6,14 @@ import copy
 import dataclasses
 import math
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 
 INF, NAN = math.inf, math.nan
 finite = st.floats(-1e9, 1e9)
@@ -209,3 +210,11 @@ def test_defaults() -> None:
     assert bare.n_iter == 0
     assert math.isnan(bare.seconds)
     assert not bare.certificate.is_optimal(INF)
+
+
+def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "certificates.md").read_text(encoding="utf-8")
+    for status in Status:
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| `{status.name}` |")]
+        assert line.endswith("| no | raises |") != status.has_solution
+    assert f"relative gap <= {INACCURATE_GAP:g} |" in page
