@@ -112,6 +112,9 @@ def tables(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Compute cells again that ended in an error.")
     ] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="AXIS=VALUE: another protocol, on the tables that have that axis.")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
     """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
@@ -119,14 +122,24 @@ def tables(
 
     if list_:
         for known, entry in TABLES.items():
-            typer.echo(f"{known:<16} {entry.summary}")
+            typer.echo(f"{known:<16} {entry.summary}" + (f" (--set {', '.join(entry.axes)})" if entry.axes else ""))
         return
+    choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     for each in [name] if name else list(TABLES):
-        report = run_table(each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed)
+        report = run_table(
+            each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed, choices=choices
+        )
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    axis, equals, value = text.partition("=")
+    if not (axis and equals and value):
+        raise ValueError(f"--set {text!r} is not of the form AXIS=VALUE; for example --set graph=mutual+mst.")
+    return axis, value
 
 
 @datasets_app.command("list")

@@ -12,7 +12,16 @@ from specmargin.labels import encode_labels
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems import mkl, solve
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
-from specmargin.spectra.transforms import TRANSFORMS, analytic_centre, diffusion, gaussian_field, inverse, power, step
+from specmargin.spectra.transforms import (
+    TRANSFORMS,
+    analytic_centre,
+    diffusion,
+    gaussian_field,
+    geometric,
+    inverse,
+    power,
+    step,
+)
 
 NAMES = pytest.mark.parametrize("name", TRANSFORMS)
 
@@ -268,3 +277,23 @@ def test_in_the_problem_of_xu_et_al_the_spectrum_plays_no_part(whole):
     assert abs(values[0] - values[1]) > 0.1 * min(values)
     twice = 2 * solve(mkl(SpectrumMargin(spectrum, labels, C=C, order=False))).certificate.primal_objective
     assert values[0] == pytest.approx(twice, rel=1e-6)
+
+
+def test_geometric_weights_by_the_loop_and_on_the_border_of_xu(whole):
+    w, delta = 1.3, [1.0]
+    assert len(whole.block_ends()) == whole.q - 1
+    for _ in range(whole.q - 1):
+        delta.append(delta[-1] / w)
+    np.testing.assert_allclose(geometric(whole, w), np.array(delta) / sum(delta), rtol=1e-13)
+    # No admissible spectrum falls slower: the centre's ratios are larger.
+    centre = analytic_centre(whole, w)
+    assert (centre[1:-1] / centre[2:] > w).all()
+    assert geometric(whole, 1.0).tolist() == pytest.approx([1 / whole.q] * whole.q)
+    tied = geometric(np.array([0.0, 1.0, 1.0, 2.0]), 2.0) * 15
+    assert tied.tolist() == pytest.approx([8.0, 3.0, 3.0, 1.0])
+    steep = geometric(np.arange(1500.0), 2.0)
+    assert steep.sum() == pytest.approx(1.0)
+    assert np.isfinite(steep).all()
+    for bad in (0.9, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"w={bad}"):
+            geometric(whole, bad)

@@ -29,9 +29,9 @@ class SpectralKernelSVM(MarginClassifier):
     Parameters
     ----------
     transformation : str or callable, default "diffusion"
-        "diffusion", "gaussian_field", "inverse", "power" or "step": the names of
+        "diffusion", "gaussian_field", "inverse", "power", "step" or "geometric": the names of
         `specmargin.spectra.transforms.TRANSFORMS`, whose functions document the formulas. Or a function of the
-        `Spectrum`, and of those of the three parameters below that it names, that returns nonnegative weights (q,).
+        `Spectrum`, and of those of the four parameters below that it names, that returns nonnegative weights (q,).
     sigma : float, optional
         Width, for "diffusion" and "gaussian_field"; default: sigma^2 is the mean of the five smallest eigenvalues that
         are not zero.
@@ -39,6 +39,8 @@ class SpectralKernelSVM(MarginClassifier):
         For "power".
     k : int, default 10
         Number of eigenvectors with equal weights, at most q, for "step".
+    w : float, default 1.1
+        Ratio of consecutive weights, >= 1, for "geometric".
     <margin>
     <graph>
     <solver>
@@ -73,6 +75,7 @@ class SpectralKernelSVM(MarginClassifier):
     sigma: float | None = None
     exponent: float = 2.0
     k: int = 10
+    w: float = 1.1
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
         if callable(self.transformation):
@@ -83,7 +86,7 @@ class SpectralKernelSVM(MarginClassifier):
             raise ValueError(
                 f"transformation={self.transformation!r} is unknown; take one of {list(TRANSFORMS)} or a function."
             )
-        named = {"sigma", "exponent", "k"} & set(inspect.signature(rule).parameters)
+        named = {"sigma", "exponent", "k", "w"} & set(inspect.signature(rule).parameters)
         return rule(spectrum, **{name: getattr(self, name) for name in named})
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:

@@ -1,4 +1,4 @@
-"""The nine methods of the spectrum paper's tables, on eigenpairs and labels that are there already.
+"""The methods of the spectrum paper's tables and five more, on eigenpairs and labels that are there already.
 
 Each is a `Method` of the register `METHODS`: the names of its hyper-parameters, and a function that fits a sequence of
 settings and yields a `Fit` for each. All of them see the same q eigenpairs; the graph and its eigendecomposition,
@@ -7,7 +7,9 @@ which cost more than any fit, are made once per task.
 =========  ============================================================  ======
 name       spectrum                                                      loss
 =========  ============================================================  ======
-Xu         analytic centre of the ordered spectra: the paper's [9]       SVM
+Xu         analytic centre of the spectra that fall by the ratio w       SVM
+           or faster, w tuned: the paper's [9]
+Xu w=1     the same with w = 1, the order alone                          SVM
 MKL-S      learned with the classifier, without order                    SVM
 MKL-R      the same                                                      RMM
 SGT        spectral graph transducer, Q = i^2
@@ -16,15 +18,23 @@ KTA-R      the same                                                      RMM
 STOAM      learned with the classifier, ordered                          SVM
 STORM      the same                                                      RMM
 diffusion  exp(-theta / sigma^2), not in the paper's tables              SVM
+geometric  w^-i, not in the paper's tables                               SVM
+ridge      theta^-2, not in the paper's tables                           square
+Poisson    none: Poisson learning on the graph itself, by its authors'
+           package `graphlearning`, where that is installed
 =========  ============================================================  ======
 
 C is per unit mean kernel diagonal for all of them but SGT, whose own C weighs the squared loss of its problem. `width`
-is sigma^2 divided by the mean of the eigenvalues that are not zero.
+is sigma^2 divided by the mean of the eigenvalues that are not zero. The published description of [9] does not say which
+w was used; every w >= 1 keeps the order. A setting may hold ``eps``, the least drop of the ordered spectra that are
+learned; the other methods have no use for it.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -33,16 +43,18 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.labels import Labels
-from specmargin.objectives import Alignment, SpectralGraphTransducer, SpectrumMargin
+from specmargin.objectives import Alignment, SpectralGraphTransducer, SpectralRidge, SpectrumMargin
+from specmargin.objectives.ridge import power_spectrum
 from specmargin.results import SolveResult
-from specmargin.solvers import alignment, graph_transducer, spectrum_margin
+from specmargin.solvers import alignment, graph_transducer, spectral_ridge, spectrum_margin
 from specmargin.spectra import Spectrum
-from specmargin.spectra.transforms import analytic_centre, diffusion
-from specmargin.typing import FloatArray
+from specmargin.spectra.transforms import analytic_centre, diffusion, geometric
+from specmargin.typing import FloatArray, SparseArray
 
-__all__ = ["METHODS", "Fit", "Method", "Setting"]
+__all__ = ["METHODS", "PAPER", "Fit", "Method", "Setting", "installed_methods"]
 
 Setting: TypeAlias = Mapping[str, float]
 """Hyper-parameters by name, B included where it is finite."""
@@ -65,17 +77,29 @@ class Fit:
 
     @property
     def relative_gap(self) -> float:
-        """Of the worst certificate; inf where one proves nothing."""
+        """Of the worst certificate; inf where one proves nothing, nan where there was nothing to certify."""
+        if not self.results:
+            return math.nan
         gaps = [result.certificate.relative_gap for result in self.results]
         return max((gap if math.isfinite(gap) else math.inf for gap in gaps), key=abs)
 
 
 @dataclass(frozen=True)
 class Method:
-    """A method: its hyper-parameters, in the order in which a grid runs (the last one fastest), and its fits."""
+    """A method: its hyper-parameters, in the order in which a grid runs (the last one fastest), and its fits.
+
+    `fit` is called as ``fit(spectrum, labels, settings)``, or with the adjacency in place of the spectrum where
+    `on_graph` says so.
+    """
 
     parameters: tuple[str, ...]
-    fit: Callable[[Spectrum, Labels, Sequence[Setting]], Iterator[Fit]]
+    fit: Callable[[Any, Labels, Sequence[Setting]], Iterator[Fit]]
+    on_graph: bool = False
+
+    @property
+    def certified(self) -> bool:
+        """Whether its answers carry certificates: all but those of somebody else's package."""
+        return not self.on_graph
 
     def grid(self, values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
         """Return every setting of a grid.
@@ -117,7 +141,10 @@ def _margins(
 
 
 def _joint(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting], *, order: bool) -> Iterator[Fit]:
-    for result in _margins(spectrum, labels, settings, lambda setting: {"order": order}):
+    def options(setting: Setting) -> Mapping[str, Any]:
+        return {"order": order, "eps": setting.get("eps", 0.0) if order else 0.0}
+
+    for result in _margins(spectrum, labels, settings, options):
         yield _fit(result)
 
 
@@ -145,18 +172,40 @@ def _transduced(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting])
         yield _fit(graph_transducer(obj))
 
 
-def _centre(spectrum: Spectrum, setting: Setting) -> FloatArray:
-    return analytic_centre(spectrum)
+def _ridge(spectrum: Spectrum, labels: Labels, settings: Sequence[Setting]) -> Iterator[Fit]:
+    delta = power_spectrum(spectrum)
+    for setting in settings:
+        yield _fit(spectral_ridge(SpectralRidge(spectrum, labels, delta, penalty=setting["penalty"])))
+
+
+def _poisson(W: SparseArray, labels: Labels, settings: Sequence[Setting]) -> Iterator[Fit]:
+    os.environ.setdefault("MPLBACKEND", "Agg")  # graphlearning imports pyplot
+    import graphlearning
+
+    for _ in settings:
+        u = graphlearning.ssl.poisson(sp.csr_matrix(W)).fit(labels.labeled, (labels.sign > 0).astype(int))
+        yield Fit(np.asarray(u[:, 1] - u[:, 0]), ())
+
+
+def _xu(spectrum: Spectrum, setting: Setting) -> FloatArray:
+    return analytic_centre(spectrum, setting.get("w", 1.0))
 
 
 def _diffusion(spectrum: Spectrum, setting: Setting) -> FloatArray:
     theta = spectrum.eigenvalues
-    return diffusion(spectrum, sigma=math.sqrt(setting["width"] * float(theta[theta > 0].mean())))
+    # A graph of more components than eigenpairs has no width but any.
+    unit = float(theta[theta > 0].mean()) if (theta > 0).any() else 1.0
+    return diffusion(spectrum, sigma=math.sqrt(setting["width"] * unit))
+
+
+def _geometric(spectrum: Spectrum, setting: Setting) -> FloatArray:
+    return geometric(spectrum, setting["w"])
 
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "Xu": Method(("C",), partial(_given, weights=_centre)),
+        "Xu": Method(("C", "w"), partial(_given, weights=_xu)),
+        "Xu w=1": Method(("C",), partial(_given, weights=_xu)),
         "MKL-S": Method(("C",), partial(_joint, order=False)),
         "MKL-R": Method(("C", "B"), partial(_joint, order=False)),
         "SGT": Method(("loss_weight",), _transduced),
@@ -165,6 +214,18 @@ METHODS: Mapping[str, Method] = MappingProxyType(
         "STOAM": Method(("C",), partial(_joint, order=True)),
         "STORM": Method(("C", "B"), partial(_joint, order=True)),
         "diffusion": Method(("C", "width"), partial(_given, weights=_diffusion)),
+        "geometric": Method(("C", "w"), partial(_given, weights=_geometric)),
+        "ridge": Method(("penalty",), _ridge),
+        "Poisson": Method((), _poisson, on_graph=True),
     }
 )
-"""The methods by name, in the order of the paper's columns; the last one is ours."""
+"""The methods by name, in the order of the paper's columns; those from diffusion on are not in its tables."""
+
+PAPER = ("Xu", "MKL-S", "MKL-R", "SGT", "KTA-S", "KTA-R", "STOAM", "STORM")
+"""The eight columns of the paper's tables."""
+
+
+def installed_methods() -> tuple[str, ...]:
+    """Return the names of `METHODS` whose packages are there: all, or all but Poisson learning."""
+    there = importlib.util.find_spec("graphlearning") is not None
+    return tuple(name for name in METHODS if name != "Poisson" or there)

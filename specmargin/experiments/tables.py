@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,14 @@ __all__ = ["TABLES", "Reference", "TableEntry", "TableOptions", "compare", "foot
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A line of the register: what the table shows, and where its function is (``module:function``)."""
+    """A line of the register: what the table shows, where its function is (``module:function``), and its axes.
+
+    An axis is a part of the protocol that `TableOptions.choices` may set: ``specmargin tables NAME --set axis=value``.
+    """
 
     summary: str
     target: str
+    axes: tuple[str, ...] = ()
 
 
 TABLES: dict[str, TableEntry] = {
@@ -50,8 +54,9 @@ TABLES: dict[str, TableEntry] = {
         "specmargin.experiments.manifold_regularization:manifold_regularization",
     ),
     "spectrum_learning": TableEntry(
-        "Nine methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
+        "Methods over a graph's spectrum on 20 newsgroups and MNIST, the protocol of the spectrum paper",
         "specmargin.experiments.spectrum_learning:spectrum_learning",
+        axes=("graph", "eps"),
     ),
     "continuation_s3vm": TableEntry(
         "Tables 1 to 4 and figures 3 to 7 of the continuation paper: S3VMs on pairs of digits and objects, and on text",
@@ -89,6 +94,8 @@ class TableOptions:
         Processes.
     fresh, retry_failed, progress : bool
         As in `run_sweep`.
+    choices : mapping of str to str
+        Axes of the table that are set to other than their default; each table names its own.
     """
 
     folder: Path
@@ -98,6 +105,20 @@ class TableOptions:
     fresh: bool = False
     retry_failed: bool = False
     progress: bool = True
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def suffix(self) -> str:
+        """What the name of the table and of its folder gets: the choices, and whether it is quick."""
+        chosen = "".join(f"-{name}={value}" for name, value in sorted(self.choices.items()))
+        return chosen + ("-quick" if self.quick else "")
+
+    def command(self, name: str) -> str:
+        """Return what to type to make that table again."""
+        words = [f"--set {axis}={value}" for axis, value in sorted(self.choices.items())]
+        return " ".join(
+            [f"specmargin tables {name}", *words, *(["--quick"] if self.quick else []), f"--jobs {self.jobs}"]
+        )
 
 
 @dataclass(frozen=True)
@@ -254,6 +275,7 @@ def run_table(
     fresh: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
+    choices: Mapping[str, str] | None = None,
 ) -> TableReport:
     """Compute a registered table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
 
@@ -265,6 +287,9 @@ def run_table(
         As in `TableOptions`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
+    choices : mapping of str to str, optional
+        Axes of the table that are set to other than their default, as ``{"graph": "mutual+mst"}``. Such a table has
+        files and a sweep of its own, too.
 
     Returns
     -------
@@ -273,15 +298,19 @@ def run_table(
     Raises
     ------
     ValueError
-        If there is no such table.
+        If there is no such table, or it has no such axis.
     """
     if name not in TABLES:
         raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
+    options = TableOptions(
+        Path(), quick, None if data is None else Path(data), jobs, fresh, retry_failed, progress, dict(choices or {})
+    )
+    foreign = sorted(set(options.choices) - set(TABLES[name].axes))
+    if foreign:
+        axes = ", ".join(TABLES[name].axes) or "none"
+        raise ValueError(f"the table {name!r} has no axis {foreign[0]!r}; it has {axes}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
-    folder = Path(out) / "sweeps" / (f"{name}-quick" if quick else name)
-    report = build(
-        TableOptions(folder, quick, None if data is None else Path(data), jobs, fresh, retry_failed, progress)
-    )
+    report = build(replace(options, folder=Path(out) / "sweeps" / f"{name}{options.suffix}"))
     report.write(Path(out) / "tables")
     return report

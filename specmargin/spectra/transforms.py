@@ -13,6 +13,7 @@ name               r                           kernel
 `inverse`          1 / theta                   resistance kernel, pinv(L)
 `power`            i^-exponent                 kernel of the spectral graph transducer (exponent 2), by index
 `step`             1 for the first k           kernel PCA with k features
+`geometric`        w^-i                        by index; the steepest spectrum that Xu et al. admit at their w
 =================  ==========================  =================================================================
 
 **The first eigenvector** obeys the rule at theta_1 = 0 like every other, and gets no weight where that is infinite
@@ -36,7 +37,7 @@ import numpy as np
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["TRANSFORMS", "analytic_centre", "diffusion", "gaussian_field", "inverse", "power", "step"]
+__all__ = ["TRANSFORMS", "analytic_centre", "diffusion", "gaussian_field", "geometric", "inverse", "power", "step"]
 
 Eigenvalues: TypeAlias = Spectrum | FloatArray
 
@@ -225,6 +226,39 @@ def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
     return _scaled(spectrum, (np.arange(len(theta)) < k).astype(float))
 
 
+def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
+    r"""Return weights that fall by one ratio, :math:`\delta_i = w\, \delta_{i+1}`.
+
+    Where the spectra of Xu et al. may fall no slower than by the ratio w (`analytic_centre`), this one falls by exactly
+    that from eigenvector to eigenvector.
+
+    Parameters
+    ----------
+    spectrum : Spectrum or ndarray of shape (q,)
+        The eigenpairs, or the eigenvalues alone, not decreasing. Only their order and ties are read.
+    w : float, default 1.1
+        Ratio of consecutive weights, >= 1; 1 weighs all eigenvectors alike.
+
+    Returns
+    -------
+    ndarray of shape (q,)
+        Nonnegative, nonincreasing, of sum one. Weights below the smallest float are zero.
+
+    Raises
+    ------
+    ValueError
+        If w is below one or not finite.
+
+    Examples
+    --------
+    >>> (geometric(np.array([0.0, 1.0, 2.0]), w=2.0) * 7).round(9).tolist()
+    [4.0, 2.0, 1.0]
+    """
+    if not (np.isfinite(w) and w >= 1):
+        raise ValueError(f"w={w!r} must be a number >= 1: it is the ratio of consecutive weights; 1 is flat.")
+    return _scaled(spectrum, float(w) ** -np.arange(len(_eigenvalues(spectrum)), dtype=float))
+
+
 TRANSFORMS: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
     {
         "diffusion": diffusion,
@@ -232,6 +266,7 @@ TRANSFORMS: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
         "inverse": inverse,
         "power": power,
         "step": step,
+        "geometric": geometric,
     }
 )
 """The transforms by name, each called as ``TRANSFORMS[name](spectrum, **params)``."""

@@ -16,6 +16,7 @@ SETTINGS = [
     ("inverse", {}),
     ("power", {"exponent": 1.3}),
     ("step", {"k": 7}),
+    ("geometric", {"w": 1.3}),
 ]
 
 

@@ -96,3 +96,24 @@ def test_tally_and_duel_by_hand():
     assert duel(rows, "a", "b") == Duel(lower=2, equal=1, higher=1, clearly_lower=0, clearly_higher=1)
     assert duel(rows, "b", "a") == Duel(lower=1, equal=1, higher=2, clearly_lower=1, clearly_higher=0)
     assert duel(rows, "a", "missing").rows == 0
+
+
+def test_both_tests_by_scipy_and_by_the_formula():
+    from scipy.stats import t, ttest_rel
+
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(10.0, 1.0, (2, 12))
+    assert paired_p_value(a, b) == pytest.approx(ttest_rel(a, b).pvalue, rel=1e-12)
+    d, ratio = a - b, 3.0
+    expected = 2 * t.sf(abs(d.mean()) / np.sqrt((1 / 12 + ratio) * d.var(ddof=1)), 11)
+    assert paired_p_value(a, b, ratio) == pytest.approx(expected, rel=1e-12)
+    assert paired_p_value(a, b, ratio) > paired_p_value(a, b)
+
+
+def test_a_duel_counts_the_corrected_test_where_ratios_are_given():
+    a, b = ({f"s{i}": mean + 0.1 * (i % period) for i in range(9)} for mean, period in ((1.0, 2), (2.0, 3)))
+    rows = [{"a": a, "b": b}]
+    assert duel(rows, "a", "b") == Duel(1, 0, 0, 1, 0, 0, 0)
+    assert duel(rows, "a", "b", test_to_train=[1.0]) == Duel(1, 0, 0, 1, 0, 1, 0)
+    assert duel(rows, "b", "a", test_to_train=[1.0]) == Duel(0, 0, 1, 0, 1, 0, 1)
+    assert duel(rows, "a", "b", test_to_train=[999.0]) == Duel(1, 0, 0, 1, 0, 0, 0)

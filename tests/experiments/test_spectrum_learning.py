@@ -38,7 +38,8 @@ def loop(work):
 
 def test_full_plan_is_the_papers():
     assert len(tasks.TEXT) == len(tasks.DIGITS) == 5
-    plan = table.Plan(["20news pc-mac", "mnist 3-8"])
+    plan = table.Plan(["20news pc-mac", "mnist 3-8"], methods=tuple(table.METHODS))
+    k = len(table.METHODS)
     assert (plan.n, plan.q, plan.n_labeled) == (1000, 200, (20, 40, 60, 80, 100))
     tuning = plan.tuning_cells()
     chosen = {
@@ -48,13 +49,13 @@ def test_full_plan_is_the_papers():
         for method in plan.methods
     }
     fresh = plan.fresh_cells(chosen)
-    assert (len(tuning), len(fresh)) == (2 * 5 * 9 * 20, 2 * 5 * 9 * 100)
-    assert len({(cell.dataset, cell.method, cell.split) for cell in [*tuning, *fresh]}) == 2 * 5 * 9 * 120
+    assert (len(tuning), len(fresh)) == (2 * 5 * k * 20, 2 * 5 * k * 100)
+    assert len({(cell.dataset, cell.method, cell.split) for cell in [*tuning, *fresh]}) == 2 * 5 * k * 120
     fits = sum(len(table.METHODS[cell.method].grid(cell.parameters["grid"])) for cell in tuning)
-    assert fits == 2 * 5 * 20 * (5 + 5 + 20 + 6 + 5 + 20 + 5 + 20 + 20)
+    assert fits == 2 * 5 * 20 * (25 + 5 + 5 + 20 + 6 + 5 + 20 + 5 + 20 + 20 + 25 + 6 + 1)
     assert not {cell.split for cell in tuning} & {cell.split for cell in fresh}
     # One after the other by task: a process makes each task's eigenpairs once.
-    assert [cell.dataset for cell in fresh[::4500]] == list(plan.tasks)
+    assert [cell.dataset for cell in fresh[:: 5 * k * 100]] == list(plan.tasks)
 
 
 def test_phases_draw_other_labels_and_fewer_labels_are_a_part():
@@ -228,10 +229,33 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
 
 def test_shipped_quick_plan_is_small(nowhere):
     names, header = tasks.tasks_at_hand(nowhere)
-    plan = table.Plan(names).quick()
+    plan = table.Plan(names, methods=tuple(table.METHODS)).quick()
     assert plan.tasks == ("digits 3-8", "digits 1-8")
     assert "digits" in header[0]
-    assert len(plan.tuning_cells()) == 72
+    assert len(plan.tuning_cells()) == 2 * 2 * 2 * len(table.METHODS)
+
+
+def test_graph_and_eps_are_axes_with_files_of_their_own(nowhere, tmp_path, monkeypatch):
+    monkeypatch.setattr(table.Plan, "quick", lambda self: replace(TINY, graph=self.graph, eps=self.eps))
+    options = {"quick": True, "data": nowhere, "progress": False, "out": tmp_path}
+    plain = run_table("spectrum_learning", **options)
+    chosen = run_table("spectrum_learning", choices={"graph": "mutual+mst", "eps": "1e-6"}, **options)
+    assert chosen.name == "spectrum_learning-eps=1e-6-graph=mutual+mst-quick"
+    assert (tmp_path / "tables" / f"{chosen.name}.txt").exists()
+    assert "mutual+mst 5-NN graph" in chosen.text()
+    assert "eps = 1e-06" in chosen.text()
+    assert "--set eps=1e-6 --set graph=mutual+mst --quick" in chosen.text()
+    assert plain.csv() != chosen.csv()
+    refused = [
+        ({"graph": "none"}, "graph='none' is unknown"),
+        ({"eps": "x"}, "is not a number"),
+        ({"k": "1"}, "it has graph, eps"),
+    ]
+    for wrong, words in refused:
+        with pytest.raises(ValueError, match=words):
+            run_table("spectrum_learning", choices=wrong, **options)
+    with pytest.raises(ValueError, match="has no axis 'graph'; it has none"):
+        run_table("lapsvm_svm", choices={"graph": "mutual"}, **options)
 
 
 @pytest.mark.data
