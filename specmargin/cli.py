@@ -60,6 +60,7 @@ Data = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for one per core.")]
 
 
@@ -112,6 +113,10 @@ def tables(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Compute cells again that ended in an error.")
     ] = False,
+    keep_stale: Annotated[
+        bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
+    ] = False,
+    wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
     """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
@@ -122,8 +127,10 @@ def tables(
             typer.echo(f"{known:<16} {entry.summary}")
         return
     _use_data(data)
+    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
+    options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait}
     for each in [name] if name else list(TABLES):
-        report = run_table(each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed)
+        report = run_table(each, **options)
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")

@@ -11,17 +11,21 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from specmargin.experiments.artifacts import explained, remove_leftovers
+from specmargin.experiments.locking import locked
 from specmargin.experiments.protocol import Tuning, select
 from specmargin.experiments.published import published
 from specmargin.experiments.records import Row, Store, worst_gap
 from specmargin.experiments.table_report import Line, TableReport
 
 __all__ = ["TABLES", "Reference", "TableEntry", "TableOptions", "compare", "footer", "run_table"]
+
+_STALE = "STALE:"
 
 
 @dataclass(frozen=True)
@@ -87,7 +91,7 @@ class TableOptions:
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
     jobs : int, default 1
         Processes.
-    fresh, retry_failed, progress : bool
+    fresh, retry_failed, progress, keep_stale, wait : bool
         As in `run_sweep`.
     """
 
@@ -98,6 +102,13 @@ class TableOptions:
     fresh: bool = False
     retry_failed: bool = False
     progress: bool = True
+    keep_stale: bool = False
+    wait: bool = False
+
+    def of_sweep(self) -> dict[str, Any]:
+        """Return those that `run_sweep` takes, by their names there."""
+        names = ("folder", "jobs", "fresh", "retry_failed", "progress", "keep_stale", "wait")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -224,7 +235,12 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
     first = f", e.g. {failures[0]['error']}" if failures else ""
     warned = sum("warnings" in row for row in rows)
     gap = worst_gap(rows)
+    stale = [row["stale"] for row in rows if "stale" in row]
     lines = [
+        f"{_STALE} {len(stale)} of {len(rows)} cells are of older code or data, kept as asked for; changed since: "
+        f"{', '.join(sorted({name for names in stale for name in names.split(', ')}))}"
+    ] * bool(stale)
+    lines += [
         f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
         f"{sum(row['seconds'] for row in rows):.0f} s of work",
         "worst relative gap of a certificate: " + ("none known" if gap is None else f"{gap:.1e}"),
@@ -254,6 +270,8 @@ def run_table(
     fresh: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
+    keep_stale: bool = False,
+    wait: bool = False,
 ) -> TableReport:
     """Compute a registered table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
 
@@ -261,7 +279,7 @@ def run_table(
     ----------
     name : str
         In `TABLES`.
-    quick, data, jobs, fresh, retry_failed, progress
+    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait
         As in `TableOptions`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
@@ -279,9 +297,19 @@ def run_table(
         raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
-    folder = Path(out) / "sweeps" / (f"{name}-quick" if quick else name)
-    report = build(
-        TableOptions(folder, quick, None if data is None else Path(data), jobs, fresh, retry_failed, progress)
-    )
-    report.write(Path(out) / "tables")
+    out, full = Path(out), f"{name}-quick" if quick else name
+    home = None if data is None else Path(data)
+    options = TableOptions(out / "sweeps" / full, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait)
+    if out.is_file():
+        raise ValueError(f"{str(out)!r} is a file; name a folder to write into.")
+    # For all phases and the report: the sweeps inside take the same lock again.
+    with (
+        explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
+        locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
+    ):
+        report = build(options)
+        loud = [line for line in report.footer if line.startswith(_STALE)]
+        report = replace(report, header=[*loud, *report.header])
+        remove_leftovers(out / "tables", f".{report.name}")
+        report.write(out / "tables")
     return report
