@@ -88,6 +88,7 @@ def figures(
     out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
     jobs: Jobs = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what did not change, too.")] = False,
+    wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
 ) -> None:
     """Compute and draw figures. What did not change since the last run is not computed again."""
@@ -98,7 +99,8 @@ def figures(
             typer.echo(f"{known:<28} {caption}")
         return
     _use_data(data)
-    for result in gallery.run_figures(names or (), quick=quick, data=data, out=out, jobs=jobs, fresh=fresh):
+    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh, "wait": wait}
+    for result in gallery.run_figures(names or (), **options):
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 
 

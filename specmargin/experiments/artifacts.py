@@ -12,6 +12,7 @@ import io
 import json
 import logging
 import os
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ __all__ = [
     "read_data",
     "remove_leftovers",
     "replace_file",
+    "require_folder",
     "strict_json",
     "write_data",
 ]
@@ -127,8 +129,19 @@ def remove_leftovers(folder: Path, pattern: str = "*") -> None:
     For the holder of the lock of these files alone: nobody else may be writing.
     """
     for left in folder.glob(f"{pattern}.*.tmp"):
-        with suppress(OSError):
-            left.unlink()
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                left.unlink()
+
+
+def require_folder(path: Path) -> Path:
+    """Return the path, unless it or what it lies in is a file."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{str(place)!r} is a file; name a folder to write into.")
+    return path
 
 
 @contextmanager

@@ -59,7 +59,7 @@ def in_order() -> Iterator[None]:
 
 
 def in_processes(
-    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int, threads: int
+    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int, threads: int | None = None
 ) -> Iterator[T]:
     """Yield the values of ``function(*each)``, in the order in which they come.
 
@@ -71,8 +71,8 @@ def in_processes(
         One for each call.
     jobs : int
         Processes; -1 for one per core.
-    threads : int
-        BLAS and OpenMP threads of a process.
+    threads : int, optional
+        BLAS and OpenMP threads of a process; by default what is left for it of the cores.
 
     Raises
     ------

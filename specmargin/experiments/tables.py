@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from specmargin.experiments.artifacts import explained, remove_leftovers
+from specmargin.experiments.artifacts import explained, remove_leftovers, require_folder
 from specmargin.experiments.locking import locked
 from specmargin.experiments.protocol import Tuning, select
 from specmargin.experiments.published import published
@@ -297,11 +297,9 @@ def run_table(
         raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
-    out, full = Path(out), f"{name}-quick" if quick else name
+    out, full = require_folder(Path(out)), f"{name}-quick" if quick else name
     home = None if data is None else Path(data)
     options = TableOptions(out / "sweeps" / full, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait)
-    if out.is_file():
-        raise ValueError(f"{str(out)!r} is a file; name a folder to write into.")
     # For all phases and the report: the sweeps inside take the same lock again.
     with (
         explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
