@@ -60,6 +60,7 @@ Data = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for one per core.")]
 
 
@@ -87,6 +88,7 @@ def figures(
     out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
     jobs: Jobs = 1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what did not change, too.")] = False,
+    wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
 ) -> None:
     """Compute and draw figures. What did not change since the last run is not computed again."""
@@ -97,7 +99,8 @@ def figures(
             typer.echo(f"{known:<28} {caption}")
         return
     _use_data(data)
-    for result in gallery.run_figures(names or (), quick=quick, data=data, out=out, jobs=jobs, fresh=fresh):
+    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh, "wait": wait}
+    for result in gallery.run_figures(names or (), **options):
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 
 
@@ -115,6 +118,10 @@ def tables(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="AXIS=VALUE: another protocol, on the tables that have that axis.")
     ] = None,
+    keep_stale: Annotated[
+        bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
+    ] = False,
+    wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
     """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
@@ -126,10 +133,10 @@ def tables(
         return
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
+    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
+    options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
     for each in [name] if name else list(TABLES):
-        report = run_table(
-            each, quick=quick, data=data, out=out, jobs=jobs, fresh=fresh, retry_failed=retry_failed, choices=choices
-        )
+        report = run_table(each, **options)
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")

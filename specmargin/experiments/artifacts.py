@@ -1,26 +1,44 @@
 """Computed data on disk: nested arrays, numbers and strings in one ``.npz``, without pickled objects.
 
 `write_data` and `read_data` are inverse to each other; `strict_json` makes the readable excerpt. Used by the
-gallery, which draws a figure again from what was computed before.
+gallery, which draws a figure again from what was computed before. `replace_file` is how every result is written, and
+`explained` what is said where it cannot be.
 """
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import logging
 import os
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from specmargin.exceptions import SpecmarginError
 from specmargin.typing import AnyArray
 
-__all__ = ["read_data", "replace_file", "strict_json", "write_data"]
+__all__ = [
+    "NotWrittenError",
+    "explained",
+    "read_data",
+    "remove_leftovers",
+    "replace_file",
+    "require_folder",
+    "strict_json",
+    "write_data",
+]
 
 logger = logging.getLogger(__name__)
+
+
+class NotWrittenError(SpecmarginError):
+    """Results could not be written: the disk is full, or the folder is not one; the text says what is kept."""
 
 
 def write_data(path: Path, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
@@ -90,8 +108,52 @@ def strict_json(value: Any) -> Any:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside and rename: an interrupted run leaves no half file under the real name."""
+    """Write beside, bring it to the disk, rename: the file is the old one or the new one, whatever happens."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    beside.write_bytes(content)
-    os.replace(beside, path)
+    try:
+        with open(beside, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, path)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def remove_leftovers(folder: Path, pattern: str = "*") -> None:
+    """Delete what processes that were killed while they wrote left beside files of this pattern.
+
+    For the holder of the lock of these files alone: nobody else may be writing.
+    """
+    for left in folder.glob(f"{pattern}.*.tmp"):
+        if left.is_dir():
+            shutil.rmtree(left, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                left.unlink()
+
+
+def require_folder(path: Path) -> Path:
+    """Return the path, unless it or what it lies in is a file."""
+    for place in (path, *path.parents):
+        if place.exists() and not place.is_dir():
+            raise ValueError(f"{str(place)!r} is a file; name a folder to write into.")
+    return path
+
+
+@contextmanager
+def explained(folder: Path, kept: Callable[[], str]) -> Iterator[None]:
+    """Turn the failure to write into one message: where, why, what is kept and how to go on."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, SpecmarginError):
+            raise
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        remedy = "Make room" if full else "Name another folder, or mend this one"
+        raise NotWrittenError(
+            f"cannot write into {str(folder)!r}: {error.strerror or error}. {kept()} {remedy} and run the same again."
+        ) from error

@@ -33,9 +33,6 @@ from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["FOUR", "blocks", "bundled_blocks", "continuation_s3vm"]
 
-VERSION = "1"
-"""To be changed with anything in the modules `s3vm_methods`, `s3vm_tasks` and `s3vm_blocks` that changes results."""
-
 PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")
 GAMMA_I = (0.01, 0.1, 1.0, 10.0)
@@ -173,7 +170,7 @@ def continuation_s3vm(options: TableOptions) -> SectionedReport:
     if options.quick:
         found = [replace(block, n_splits=2) for block in found if len(block.tasks) > 1]
         header = [*header, "QUICK: a few pairs, two splits; for a look, not for the record."]
-    report, rows = run_blocks("continuation_s3vm", found, VERSION, options, _printed)
+    report, rows = run_blocks("continuation_s3vm", found, options, _printed)
     title = "Continuation for semi-supervised SVMs: tables 1 to 4 and figures 3 to 7, errors on the unlabelled points"
     command = f"specmargin tables continuation_s3vm{' --quick' if options.quick else ''} --jobs {options.jobs}"
     return SectionedReport(

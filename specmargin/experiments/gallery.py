@@ -5,7 +5,8 @@ A figure script is a plain module ``figures/NAME.py``. The first line of its doc
 ``draw(data)`` turns them into a ``Figure``. `run_figures` calls both and leaves in the output folder
 
 - ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure;
-- ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed;
+- ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed: the
+  sources that ``compute`` reaches (`fingerprint`), its arguments, the data sets that there are;
 - ``NAME.json``: caption, what ``compute`` returned under ``parameters``, ``certificates``, ``results`` and ``data``,
   seed, versions, commit and seconds.
 
@@ -21,12 +22,13 @@ import importlib.util
 import json
 import logging
 import os
+import shutil
 import sys
 import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -34,8 +36,21 @@ from typing import Any
 
 import specmargin
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
-from specmargin.experiments.artifacts import read_data, replace_file, strict_json, write_data
+from specmargin.experiments.artifacts import (
+    NotWrittenError,
+    explained,
+    read_data,
+    remove_leftovers,
+    replace_file,
+    require_folder,
+    strict_json,
+    write_data,
+)
+from specmargin.experiments.fingerprint import digest, fingerprint
+from specmargin.experiments.locking import locked
+from specmargin.experiments.processes import Terminated, in_order, in_processes
 from specmargin.experiments.progress import Report, figure_bars
+from specmargin.experiments.sweep import SweepInterruptedError
 
 __all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
 
@@ -43,13 +58,6 @@ logger = logging.getLogger(__name__)
 
 _DATA_VARIABLE = "SPECMARGIN_DATA"
 _REPORTED = ("parameters", "certificates", "results", "data")
-# A change here cannot change what compute returns.
-_NOT_COMPUTING = (
-    "plots/",
-    "report/",
-    "cli.py",
-    *(f"experiments/{name}.py" for name in ("gallery", "artifacts", "progress", "provenance")),
-)
 
 
 @dataclass(frozen=True)
@@ -141,6 +149,7 @@ def run_figures(
     fresh: bool = False,
     formats: Sequence[str] = ("pdf", "png", "svg"),
     folder: str | os.PathLike[str] | None = None,
+    wait: bool = False,
 ) -> list[FigureResult]:
     """Make figures.
 
@@ -166,6 +175,8 @@ def run_figures(
         Of the figure files.
     folder : path, optional
         Folder of the scripts.
+    wait : bool, default False
+        Wait for another process that makes one of these figures in the same folder, rather than raise.
 
     Returns
     -------
@@ -178,6 +189,10 @@ def run_figures(
         If a name is not known; the text lists those that are.
     DataNotFoundError
         If `data` is not a folder.
+    LockedError
+        If another process makes one of these figures in the same folder.
+    SweepInterruptedError
+        On Ctrl-C, SIGTERM and SIGHUP. What was made is kept.
     FigureError
         If a figure failed, after all others were run; its ``results`` hold all of them.
     """
@@ -192,20 +207,28 @@ def run_figures(
         quick=bool(quick),
         seed=int(seed),
         data=None if data is None else str(Path(data).expanduser().resolve()),
-        out=Path("figures/output" if out is None else out).expanduser().resolve(),
+        out=require_folder(Path("figures/output" if out is None else out).expanduser().resolve()),
         fresh=bool(fresh),
         formats=tuple(formats),
     )
     made: dict[str, FigureResult] = {}
-    with figure_bars(chosen, progress) as report:
-        for result in _results([scripts[name] for name in chosen], settings, jobs, report):
-            made[result.name] = result
-            report(result.name, "failed" if result.error else "done")
+    try:
+        with _sole_writer(chosen, settings.out, wait), in_order(), figure_bars(chosen, progress) as report:
+            for result in _results([scripts[name] for name in chosen], settings, jobs, report):
+                made[result.name] = result
+                report(result.name, "failed" if result.error else "done")
+    except KeyboardInterrupt as interrupt:
+        how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
+        good = sum(not result.error for result in made.values())
+        raise SweepInterruptedError(
+            f"{how}: {good} of {len(chosen)} figures are in {str(settings.out)!r}, and what others have computed; the "
+            "same call goes on from there."
+        ) from None
     results = [made[name] for name in chosen]
     for result in results:
         for text in result.warnings:
             logger.warning("%s: %s", result.name, text)
-        if result.error:
+        if result.trace:
             logger.error("figure %s failed\n%s", result.name, result.trace)
     failed = [f"{result.name}: {result.error}" for result in results if result.error]
     if failed:
@@ -222,13 +245,10 @@ def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Repo
         for path in paths:
             yield _run_one(path, settings, report)
         return
-    from joblib import Parallel, delayed
-
     # The bars live in this process: workers report by their results alone.
     for path in paths:
         report(path.stem, "waiting or running")
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
-    yield from parallel(delayed(_run_one)(path, settings) for path in paths)
+    yield from in_processes(_run_one, ((path, settings) for path in paths), jobs)
 
 
 def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> FigureResult:
@@ -238,20 +258,32 @@ def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> F
         warnings.simplefilter("default")
         try:
             result = _make(path, settings, report or (lambda name, stage: None))
+        except NotWrittenError as error:
+            result = replace(result, error=str(error))
         except Exception as error:  # whatever a script raises must not stop the other figures
             result = replace(result, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
     heard = dict.fromkeys(f"{entry.category.__name__}: {entry.message}" for entry in caught)
     return replace(result, warnings=tuple(heard))
 
 
-def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
-    from specmargin.plots.style import save
+@contextmanager
+def _sole_writer(names: Sequence[str], out: Path, wait: bool) -> Iterator[None]:
+    """Hold the locks of these figures, and clear away what killed runs have left of them."""
+    with ExitStack() as stack:
+        stack.enter_context(explained(out, lambda: "Figures that are there stay."))
+        for name in sorted(names):
+            what = f"the figure {name} into {str(out)!r}"
+            stack.enter_context(locked(out / f".{name}.lock", what, wait=wait))
+            remove_leftovers(out, f".{name}")
+        yield
 
+
+def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     name, target = path.stem, settings.out / path.stem
-    depends = _depends_on(path, settings)
+    module = _load(path)
+    depends = _depends_on(module, path, settings)
     stored = None if settings.fresh else read_data(target.with_suffix(".npz"), depends)
     resumed = stored is not None
-    module = _load(path)
     if stored is None:
         report(name, "computing")
         start = time.perf_counter()
@@ -259,7 +291,9 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
         seconds = time.perf_counter() - start
         if not isinstance(computed, Mapping):
             raise TypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
-        write_data(target.with_suffix(".npz"), computed, _meta(depends, computed, settings, seconds))
+        meta = _meta(depends, computed, settings, seconds)
+        with explained(settings.out, lambda: f"The figure {name} is as it was."):
+            write_data(target.with_suffix(".npz"), computed, meta)
         stored = read_data(target.with_suffix(".npz"), depends)
         assert stored is not None
     data, meta = stored
@@ -268,7 +302,8 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     figure = module.draw(data)
     if not hasattr(figure, "savefig"):
         raise TypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
-    paths = save(figure, target, settings.formats)
+    with explained(settings.out, lambda: f"What {name} computed is kept."):
+        paths = _save(figure, target, settings.formats)
     seconds_draw = time.perf_counter() - start
     caption, _, description = (module.__doc__ or "").strip().partition("\n")
     sidecar = {
@@ -278,13 +313,29 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
         "quick": settings.quick,
         **{key: data[key] for key in _REPORTED if key in data},
         "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
-        "fingerprint": depends,
+        "fingerprint": {**depends, "code": digest(depends["code"])},
         "provenance": meta["provenance"],
         "files": [item.name for item in (*paths, target.with_suffix(".npz"))],
     }
     text = json.dumps(strict_json(sidecar), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    replace_file(target.with_suffix(".json"), text.encode())
+    with explained(settings.out, lambda: f"What {name} computed is kept."):
+        replace_file(target.with_suffix(".json"), text.encode())
     return FigureResult(name, tuple(paths), target.with_suffix(".json"), meta["seconds"], seconds_draw, resumed)
+
+
+def _save(figure: Any, target: Path, formats: Sequence[str]) -> list[Path]:
+    """Draw beside and rename: an interrupted run leaves no half figure under its name."""
+    from specmargin.plots.style import save
+
+    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        drawn = save(figure, beside / target.name, formats)
+        paths = [target.with_name(path.name) for path in drawn]
+        for path, final in zip(drawn, paths, strict=True):
+            os.replace(path, final)
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return paths
 
 
 def _meta(depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float) -> dict[str, Any]:
@@ -326,27 +377,20 @@ def _load(path: Path) -> ModuleType:
     return module
 
 
-def _depends_on(path: Path, settings: _Settings) -> dict[str, Any]:
+def _depends_on(module: ModuleType, path: Path, settings: _Settings) -> dict[str, Any]:
     """Everything that compute's answer may depend on; not the commit, which most often leaves it as it is."""
     from specmargin.datasets import available
 
-    package = Path(specmargin.__file__).resolve().parent
-    sources = hashlib.sha256()
-    for source in sorted(package.rglob("*.py")):
-        relative = source.relative_to(package).as_posix()
-        if not relative.startswith(_NOT_COMPUTING):
-            sources.update(relative.encode() + b"\0" + source.read_bytes())
     # Sizes, not contents: `load` compares the checksum of every file that it reads.
     files = {
         name: Path(place).stat().st_size if place and Path(place).is_file() else place
         for name, place in available().items()
     }
     return {
-        "script": hashlib.sha256(path.read_bytes()).hexdigest(),
+        "code": fingerprint(module.compute, path),
         "quick": settings.quick,
         "seed": settings.seed,
         "version": specmargin.__version__,
-        "package": sources.hexdigest(),
         "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
     }
 

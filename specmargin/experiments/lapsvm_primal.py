@@ -45,9 +45,6 @@ from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["GRID", "Measurements", "Plan", "lapsvm_primal", "lapsvm_primal_mnist", "measure", "work"]
 
-VERSION = "1"
-"""To be changed with anything here, in `lapsvm_primal_methods` or in `lapsvm_primal_tasks` that changes results."""
-
 GRID = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Of gamma_A and of gamma_I, section 6.3."""
 
@@ -256,13 +253,8 @@ def _report(name: str, names: tuple[str, ...], options: TableOptions) -> Section
         return run_sweep(
             cells,
             partial(work, data=options.data),
-            folder=options.folder,
-            version=f"{VERSION}, data {data}",
-            jobs=options.jobs,
-            progress=options.progress,
-            fresh=fresh,  # once: later phases add to the folder
-            retry_failed=options.retry_failed,
             provenance=collect(data=data, solver="numpy"),
+            **options.of_sweep() | {"fresh": fresh},  # once: later phases add to the folder
         )
 
     found = measure(plan, run, options.data)

@@ -36,9 +36,6 @@ from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["lapsvm_svm"]
 
-VERSION = "1"
-"""To be changed with anything below that changes results."""
-
 
 @dataclass(frozen=True)
 class Setting:
@@ -96,13 +93,8 @@ def lapsvm_svm(options: TableOptions, *, weight: str = "binary") -> TableReport:
     rows = run_sweep(
         cells,
         partial(_work, folds=folds, data=options.data),
-        folder=options.folder,
-        version=f"{VERSION}, {folds.name}, data {data}",
-        jobs=options.jobs,
-        progress=options.progress,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
         provenance=collect(data=data, solver="auto"),
+        **options.of_sweep(),
     )
     if options.quick:
         header = [*header, "QUICK: two splits, few settings, two folds; for a look, not for the record."]

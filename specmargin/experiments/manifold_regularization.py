@@ -64,9 +64,6 @@ from specmargin.typing import FloatArray
 
 __all__ = ["breakeven_error", "manifold_regularization", "measure", "work"]
 
-VERSION = "1"
-"""To be changed with anything below that changes results."""
-
 
 def breakeven_error(positive: Any, scores: FloatArray) -> float:
     """Return the error rate in percent at the precision-recall break-even point.
@@ -146,13 +143,8 @@ def manifold_regularization(options: TableOptions) -> TableReport:
     rows = run_sweep(
         [*plan.cells(), *beside.cells()],
         partial(work, data=options.data),
-        folder=options.folder,
-        version=f"{VERSION}, data {data}",
-        jobs=options.jobs,
-        progress=options.progress,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
         provenance=collect(data=data, solver="factorized"),
+        **options.of_sweep(),
     )
     if options.quick:
         header = [*header, "QUICK: five pairs, three draws, small graphs; for a look, not for the record."]

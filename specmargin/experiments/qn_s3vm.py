@@ -47,9 +47,6 @@ from specmargin.typing import IntArray
 
 __all__ = ["METHODS", "Experiment", "experiments", "grid", "optimistic", "qn_s3vm", "table2", "work"]
 
-VERSION = "2"
-"""To be changed with anything here, in `s3vm_methods` or in `s3vm_partitions` that changes results."""
-
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")
 POWERS = tuple(range(-10, 11))
@@ -307,13 +304,8 @@ def qn_s3vm(options: TableOptions) -> SectionedReport:
     rows = run_sweep(
         [cell for one in found for cell in one.cells(options.data)],
         partial(work, data=options.data),
-        folder=options.folder,
-        version=f"{VERSION}, data {data}",
-        jobs=options.jobs,
-        progress=options.progress,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
         provenance=collect(data=data, solver="numpy"),
+        **options.of_sweep(),
     )
     by_key = {row["key"]: row for row in rows}
     report = [

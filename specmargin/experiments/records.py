@@ -7,6 +7,7 @@ appended by the process that computed them; `to_frame` and `from_frame` are the 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
@@ -20,14 +21,19 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from specmargin.experiments.artifacts import replace_file
+
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Cell", "Row", "Store", "from_frame", "make_row", "to_frame", "worst_gap"]
 
 Row: TypeAlias = dict[str, Any]
-"""Columns: ``key experiment method dataset split parameters param_* status seconds run``, what the work returned
-(errors in percent, ``solver``, ``relative_gap``), and ``error``, ``traceback``, ``warnings`` where there are any."""
+"""Columns: ``key experiment method dataset split parameters param_* status seconds run code``, what the work
+returned (errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceback``, ``warnings`` where there are any,
+and ``stale`` in rows that were kept although their code or data changed."""
+
+_COLUMNS = {"key", "experiment", "method", "dataset", "split", "parameters", "status", "seconds", "run"}
 
 _logger = logging.getLogger(__name__)
 
@@ -144,9 +150,11 @@ class Store:
         line = b"\n%08x %s\n" % (zlib.crc32(payload), payload)
         file = os.open(self.cells / f"{run}-{os.getpid()}.jsonl", os.O_APPEND | os.O_CREAT | os.O_WRONLY, 0o644)
         try:
+            before = os.fstat(file).st_size
             written = os.write(file, line)
             if written != len(line):
-                raise OSError(f"wrote {written} of {len(line)} bytes of a row; is the disk full?")
+                os.ftruncate(file, before)
+                raise OSError(errno.ENOSPC, f"wrote {written} of {len(line)} bytes of a row")
             os.fsync(file)
         finally:
             os.close(file)
@@ -156,32 +164,82 @@ class Store:
     def read(self) -> dict[str, Row]:
         """Return the newest row of every cell by its key; torn and damaged lines are left out, with a warning."""
         rows: dict[str, Row] = {}
-        damaged = 0
+        for row in self.all_rows():
+            if row["status"] == "ok" or rows.get(row["key"], row)["status"] != "ok":
+                rows[row["key"]] = row
+        return rows
+
+    def all_rows(self, *, set_aside: bool = False) -> list[Row]:
+        """Return every row, also several of one cell, the oldest first.
+
+        Parameters
+        ----------
+        set_aside : bool, default False
+            Move damaged lines into ``damaged/`` rather than warn of them at every reading. For the holder of the
+            folder's lock.
+        """
+        rows, damaged = [], 0
         # Names start with the time of the run: a later success replaces an earlier failure.
         for file in sorted(self.cells.glob("*.jsonl")):
+            good, bad = [], []
             for line in file.read_bytes().split(b"\n"):
-                if not line.strip():
-                    continue
-                try:
-                    checksum, payload = line.split(b" ", 1)
-                    if int(checksum, 16) != zlib.crc32(payload):
-                        raise ValueError("checksum")
-                    row = json.loads(payload)
-                    key = row["key"]
-                except (ValueError, KeyError, TypeError):
-                    damaged += 1
-                    continue
-                if row["status"] == "ok" or rows.get(key, row)["status"] != "ok":
-                    rows[key] = row
+                row = _row_of(line)
+                if row is not None:
+                    good.append(line)
+                    rows.append(row)
+                elif line.strip():
+                    bad.append(line)
+            damaged += len(bad)
+            if bad and set_aside:
+                self._put_away(file.name, b"\n".join([*bad, b""]))
+                replace_file(file, b"".join(b"\n" + line + b"\n" for line in good))
         if damaged:
             _logger.warning(
-                "%d damaged lines in %s are ignored; their cells count as missing", damaged, self.cells.name
+                "%d damaged lines in %s are %s; their cells count as missing",
+                damaged,
+                self.cells.name,
+                "set aside in damaged/" if set_aside else "ignored",
             )
         return rows
 
-    def provenance(self) -> dict[str, dict[str, Any]]:
-        """Return what each run recorded of itself, by the run's name: the ``run`` column of the rows."""
-        return {file.stem: json.loads(file.read_text()) for file in sorted((self.folder / "runs").glob("*.json"))}
+    def provenance(self, *, set_aside: bool = False) -> dict[str, dict[str, Any]]:
+        """Return what each run recorded of itself, by the run's name: the ``run`` column of the rows.
+
+        A record that cannot be read is left out, with a warning; `set_aside` as in `all_rows`.
+        """
+        runs, damaged = {}, 0
+        for file in sorted((self.folder / "runs").glob("*.json")):
+            content = file.read_bytes()
+            try:
+                record = json.loads(content)
+                if not isinstance(record, dict):
+                    raise ValueError("no record")
+                runs[file.stem] = record
+            except ValueError:
+                damaged += 1
+                if set_aside:
+                    self._put_away(file.name, content)
+                    file.unlink()
+        if damaged:
+            _logger.warning("%d damaged records in runs are %s", damaged, "set aside" if set_aside else "ignored")
+        return runs
+
+    def _put_away(self, name: str, content: bytes) -> None:
+        place = self.folder / "damaged" / name
+        replace_file(place, (place.read_bytes() if place.is_file() else b"") + content)
+
+
+def _row_of(line: bytes) -> Row | None:
+    """Return the row of a line, or None where it is empty, torn, damaged or no row."""
+    try:
+        checksum, payload = line.split(b" ", 1)
+        if int(checksum, 16) != zlib.crc32(payload):
+            return None
+        row = json.loads(payload)
+        whole = row["status"] in ("ok", "failed") and isinstance(row["key"], str) and row.keys() >= _COLUMNS
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return row if whole else None
 
 
 def to_frame(rows: Iterable[Row]) -> pd.DataFrame:

@@ -204,20 +204,15 @@ def at_hand(wanted: list[Block], bundled: list[Block], data: Path | None) -> tup
 
 
 def run_blocks(
-    experiment: str, found: Sequence[Block], version: str, options: TableOptions, printed: Printed
+    experiment: str, found: Sequence[Block], options: TableOptions, printed: Printed
 ) -> tuple[list[TableReport], dict[str, Row]]:
     """Run the cells of all blocks in one sweep, and return a section per title and the rows by key."""
     data = {s: load(s, data_home=options.data, download=False).sha256 for s in sorted(_sources(found))}
     rows = run_sweep(
         [cell for block in found for cell in block.cells(experiment, options.data)],
         partial(work, data=options.data),
-        folder=options.folder,
-        version=f"{version}, data {data}",
-        jobs=options.jobs,
-        progress=options.progress,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
         provenance=collect(data=data, solver="numpy"),
+        **options.of_sweep(),
     )
     by_key = {row["key"]: row for row in rows}
     report = [

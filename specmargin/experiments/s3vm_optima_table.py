@@ -20,9 +20,6 @@ from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["s3vm_optima", "work"]
 
-VERSION = "2"
-"""To be changed with anything here or in `s3vm_optima` that changes results."""
-
 WEIGHTS = (1.0, 100.0)
 _KEPT = ("settled", "flipped", "error", "flipped_error")
 
@@ -86,13 +83,8 @@ def s3vm_optima(options: TableOptions) -> TableReport:
     found = run_sweep(
         cells,
         partial(work, data=options.data),
-        folder=options.folder,
-        version=VERSION,
-        jobs=options.jobs,
-        progress=options.progress,
-        fresh=options.fresh,
-        retry_failed=options.retry_failed,
         provenance=collect(solver="numpy"),
+        **options.of_sweep(),
     )
     ok = [row for row in found if row["status"] == "ok"]
     proved = sum(bool(row["proved"]) for row in ok)

@@ -36,9 +36,6 @@ from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["ALL", "NEAREST", "blocks", "bundled_blocks", "s3vm_survey"]
 
-VERSION = "2"
-"""To be changed with anything in the modules `s3vm_methods`, `s3vm_tasks` and `s3vm_blocks` that changes results."""
-
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
 NEAREST = {"multiswitch_tsvm": "svmlight_s3vm", "da_s3vm": "grad_da", "qn_s3vm": "grad_s3vm"}
@@ -117,7 +114,7 @@ def s3vm_survey(options: TableOptions) -> SectionedReport:
         small = ("g50c", "uspst_pairs", "digits_pairs")
         found = [replace(block, n_splits=1) for block in found if block.dataset in small]
         header = [*header, "QUICK: g50c or a few pairs, one split; for a look, not for the record."]
-    report, rows = run_blocks("s3vm_survey", found, VERSION, options, _printed)
+    report, rows = run_blocks("s3vm_survey", found, options, _printed)
     command = f"specmargin tables s3vm_survey{' --quick' if options.quick else ''} --jobs {options.jobs}"
     return SectionedReport(
         "s3vm_survey-quick" if options.quick else "s3vm_survey",

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from specmargin.experiments.artifacts import replace_file
 from specmargin.experiments.significance import Entry, Shade, tally
 from specmargin.experiments.table_report import Line, TableReport
 
@@ -175,7 +176,7 @@ class ShadedReport(TableReport):
         """Write ``<name>.txt``, ``.csv``, ``.md`` and ``.html`` into a folder and return their paths."""
         paths = super().write(folder)
         page = Path(folder) / f"{self.name}.html"
-        page.write_text(self.html(), encoding="utf-8")
+        replace_file(page, self.html().encode())
         return [*paths, page]
 
 

@@ -59,9 +59,6 @@ from specmargin.solvers.spectral_ridge import PENALTIES
 
 __all__ = ["GRID", "Measurements", "Plan", "errors_of", "measure", "spectrum_learning", "work"]
 
-VERSION = "1"
-"""To be changed with anything here, in `spectrum_methods` or in `spectrum_tasks` that changes results."""
-
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
         "C": (0.1, 1.0, 10.0, 100.0, 1000.0),
@@ -282,14 +279,9 @@ def spectrum_learning(options: TableOptions) -> ShadedReport:
         return run_sweep(
             cells,
             partial(work, data=options.data),
-            folder=options.folder,
-            version=f"{VERSION}, data {data}",
-            jobs=options.jobs,
-            progress=options.progress,
-            # The second phase adds to the folder.
-            fresh=options.fresh and cells[0].parameters["phase"] == "tuning",
-            retry_failed=options.retry_failed,
             provenance=collect(data=data, solver="numpy"),
+            # The second phase adds to the folder.
+            **options.of_sweep() | {"fresh": options.fresh and cells[0].parameters["phase"] == "tuning"},
         )
 
     found = measure(plan, run)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from specmargin.experiments.artifacts import replace_file
+
 __all__ = ["Line", "TableReport"]
 
 
@@ -131,12 +133,10 @@ class TableReport:
 
     def write(self, folder: str | Path) -> list[Path]:
         """Write ``<name>.txt``, ``.csv`` and ``.md`` into a folder and return their paths."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
         paths = []
         for ending, content in (("txt", self.text()), ("csv", self.csv()), ("md", self.markdown())):
-            paths.append(folder / f"{self.name}.{ending}")
-            paths[-1].write_text(content, encoding="utf-8")
+            paths.append(Path(folder) / f"{self.name}.{ending}")
+            replace_file(paths[-1], content.encode())
         return paths
 
 

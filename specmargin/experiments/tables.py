@@ -16,12 +16,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from specmargin.experiments.artifacts import explained, remove_leftovers, require_folder
+from specmargin.experiments.locking import locked
 from specmargin.experiments.protocol import Tuning, select
 from specmargin.experiments.published import published
 from specmargin.experiments.records import Row, Store, worst_gap
 from specmargin.experiments.table_report import Line, TableReport
 
 __all__ = ["TABLES", "Reference", "TableEntry", "TableOptions", "compare", "footer", "run_table"]
+
+_STALE = "STALE:"
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ class TableOptions:
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
     jobs : int, default 1
         Processes.
-    fresh, retry_failed, progress : bool
+    fresh, retry_failed, progress, keep_stale, wait : bool
         As in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
@@ -105,6 +109,8 @@ class TableOptions:
     fresh: bool = False
     retry_failed: bool = False
     progress: bool = True
+    keep_stale: bool = False
+    wait: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -119,6 +125,11 @@ class TableOptions:
         return " ".join(
             [f"specmargin tables {name}", *words, *(["--quick"] if self.quick else []), f"--jobs {self.jobs}"]
         )
+
+    def of_sweep(self) -> dict[str, Any]:
+        """Return those that `run_sweep` takes, by their names there."""
+        names = ("folder", "jobs", "fresh", "retry_failed", "progress", "keep_stale", "wait")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -245,7 +256,12 @@ def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
     first = f", e.g. {failures[0]['error']}" if failures else ""
     warned = sum("warnings" in row for row in rows)
     gap = worst_gap(rows)
+    stale = [row["stale"] for row in rows if "stale" in row]
     lines = [
+        f"{_STALE} {len(stale)} of {len(rows)} cells are of older code or data, kept as asked for; changed since: "
+        f"{', '.join(sorted({name for names in stale for name in names.split(', ')}))}"
+    ] * bool(stale)
+    lines += [
         f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
         f"{sum(row['seconds'] for row in rows):.0f} s of work",
         "worst relative gap of a certificate: " + ("none known" if gap is None else f"{gap:.1e}"),
@@ -275,6 +291,8 @@ def run_table(
     fresh: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
+    keep_stale: bool = False,
+    wait: bool = False,
     choices: Mapping[str, str] | None = None,
 ) -> TableReport:
     """Compute a registered table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
@@ -283,7 +301,7 @@ def run_table(
     ----------
     name : str
         In `TABLES`.
-    quick, data, jobs, fresh, retry_failed, progress
+    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait
         As in `TableOptions`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
@@ -302,15 +320,24 @@ def run_table(
     """
     if name not in TABLES:
         raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
-    options = TableOptions(
-        Path(), quick, None if data is None else Path(data), jobs, fresh, retry_failed, progress, dict(choices or {})
-    )
-    foreign = sorted(set(options.choices) - set(TABLES[name].axes))
+    foreign = sorted(set(choices or {}) - set(TABLES[name].axes))
     if foreign:
         axes = ", ".join(TABLES[name].axes) or "none"
         raise ValueError(f"the table {name!r} has no axis {foreign[0]!r}; it has {axes}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
-    report = build(replace(options, folder=Path(out) / "sweeps" / f"{name}{options.suffix}"))
-    report.write(Path(out) / "tables")
+    out, home = require_folder(Path(out)), None if data is None else Path(data)
+    options = TableOptions(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
+    full = f"{name}{options.suffix}"
+    options = replace(options, folder=out / "sweeps" / full)
+    # For all phases and the report: the sweeps inside take the same lock again.
+    with (
+        explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
+        locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
+    ):
+        report = build(options)
+        loud = [line for line in report.footer if line.startswith(_STALE)]
+        report = replace(report, header=[*loud, *report.header])
+        remove_leftovers(out / "tables", f".{report.name}")
+        report.write(out / "tables")
     return report

@@ -45,6 +45,12 @@ def timeless(rows):
     return [{k: v for k, v in row.items() if k not in ("seconds", "run")} for row in rows]
 
 
+def stored(key):
+    """Return a row as short as a row may be."""
+    names = dict.fromkeys(("experiment", "method", "dataset", "split", "parameters", "run"), "")
+    return {"key": key, "status": "ok", "seconds": 0.0, **names}
+
+
 @pytest.fixture
 def log(tmp_path):
     (tmp_path / "log").mkdir()
@@ -203,25 +209,79 @@ def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
 def test_row_after_a_torn_one_in_the_same_file_is_kept(tmp_path):
     store = Store(tmp_path)
     store.cells.mkdir()
-    row = {"key": "a", "status": "ok"}
-    store.append(row, "run")
+    store.append(stored("a"), "run")
     (shard,) = store.cells.iterdir()
     shard.write_bytes(shard.read_bytes() + b'\n12345678 {"key":"b","sta')  # what a full disk leaves
-    store.append({"key": "c", "status": "ok"}, "run")
+    store.append(stored("c"), "run")
     assert set(store.read()) == {"a", "c"}
 
 
-def test_stale_results_are_refused_with_the_remedy(tmp_path, sweep, log):
+def test_stale_cells_are_computed_again_and_the_old_rows_come_back_with_the_old_version(sweep, log, caplog):
+    first = sweep(cells_of(2), logging_work(log))
+    rows = sweep(cells_of(3), logging_work(log), version="2")
+    assert "toy: 2 of 3 cells are stale, because this changed since: version. They are computed again" in caplog.text
+    assert "--keep-stale" in caplog.text
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+    assert timeless(first)[0]["code"] != timeless(rows)[0]["code"]
+    caplog.clear()
+    assert sweep(cells_of(2), logging_work(log)) == first  # the version of these is there, too
+    assert sweep(cells_of(3), logging_work(log), version="2") == rows
+    assert caplog.text == ""
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+
+
+def test_stale_cells_are_kept_on_request_and_say_so(sweep, log, caplog):
+    first = sweep(cells_of(2), logging_work(log))
+    rows = sweep(cells_of(3), logging_work(log), version="2", keep_stale=True)
+    assert rows[:2] == [row | {"stale": "version"} for row in first]
+    assert "stale" not in rows[2]
+    assert "They are KEPT" in caplog.text
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    assert all("stale" not in row for row in sweep(cells_of(3), logging_work(log), version="2"))
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+
+
+def test_other_data_make_cells_stale_but_further_data_do_not(sweep, log, caplog):
+    def provenance(**data):
+        return {"data": data}
+
+    sweep(cells_of(2), logging_work(log), provenance=provenance(a="1"))
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="1", b="7"))
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="1", b="8"))
+    assert calls(log) == {0: 1, 1: 1, 2: 2}
+    assert "1 of 3 cells are stale, because this changed since: data b" in caplog.text
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="2", b="8"))
+    assert calls(log) == {0: 2, 1: 2, 2: 3}
+
+
+def test_rows_of_before_the_fingerprints_are_stale(tmp_path, sweep, log, caplog):
+    """What earlier versions of the package left: no code in the rows, a version in the manifest."""
+    (row,) = sweep(cells_of(1), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
+    shard.unlink()
+    Store(tmp_path / "sweep").append({k: v for k, v in row.items() if k != "code"}, row["run"])
+    (tmp_path / "sweep" / "manifest.json").write_text('{"format": 1, "experiment": "toy", "version": "1"}')
+    assert timeless(sweep(cells_of(1), logging_work(log))) == timeless([row])
+    assert calls(log) == {0: 2}
+    assert "code of which no record is left" in caplog.text
+
+
+def test_another_experiment_is_refused_with_the_remedy(tmp_path, sweep, log):
     sweep(cells_of(2), logging_work(log))
-    with pytest.raises(StaleResultsError, match=r"'version': '1'.*'version': '2'.*fresh=True"):
-        sweep(cells_of(2), logging_work(log), version="2")
-    with pytest.raises(StaleResultsError, match="other"):
-        sweep(cells_of(2, "other"), logging_work(log))
-    (tmp_path / "sweep" / "manifest.json").write_text('{"version"')
-    with pytest.raises(StaleResultsError, match="unknown experiment"):
-        sweep(cells_of(2), logging_work(log))
-    (tmp_path / "sweep" / "manifest.json").unlink()
-    with pytest.raises(StaleResultsError, match="unknown experiment"):
+    manifest = tmp_path / "sweep" / "manifest.json"
+    before = manifest.read_bytes()
+    for content in (before, b'{"version"', b"", b"[]", b"\xff\x00", None):
+        if content is None:
+            manifest.unlink()
+        else:
+            manifest.write_bytes(content)
+        with pytest.raises(StaleResultsError, match=r"'toy', but this is 'other'.*fresh=True"):
+            sweep(cells_of(2, "other"), logging_work(log))
+        sweep(cells_of(2), logging_work(log))  # the manifest is made again
+        assert manifest.read_bytes() == before
+    manifest.write_text('{"format": 99, "experiment": "toy"}')
+    with pytest.raises(StaleResultsError, match="later version of specmargin"):
         sweep(cells_of(2), logging_work(log))
     assert calls(log) == {0: 1, 1: 1}
 
@@ -236,7 +296,7 @@ def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
     assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
 
 
-def test_version_is_the_source_of_the_work_by_default(sweep):
+def test_version_is_the_source_of_the_work_by_default(sweep, caplog):
     def work(cell):
         return {"error_test": 1.0}
 
@@ -246,9 +306,10 @@ def test_version_is_the_source_of_the_work_by_default(sweep):
     def work(cell):
         return {"error_test": 2.0}
 
-    sweep(cells_of(1), first, version=None)
-    with pytest.raises(StaleResultsError, match="source"):
-        sweep(cells_of(1), work, version=None)
+    assert sweep(cells_of(1), first, version=None)[0]["error_test"] == 1.0
+    assert caplog.text == ""
+    assert sweep(cells_of(1), work, version=None)[0]["error_test"] == 2.0
+    assert "1 of 1 cells are stale, because this changed since: source." in caplog.text
     with pytest.raises(ValueError, match="pass version="):
         sweep(cells_of(1), len, version=None)
 
@@ -307,9 +368,9 @@ def test_workers_start_with_the_limit_in_their_environment(sweep):
 def test_success_outlives_the_failure_of_a_later_or_parallel_run(tmp_path):
     store = Store(tmp_path)
     store.cells.mkdir()
-    store.append({"key": "a", "status": "ok"}, "1")
-    store.append({"key": "a", "status": "failed"}, "2")
-    assert store.read() == {"a": {"key": "a", "status": "ok"}}
+    store.append(stored("a"), "1")
+    store.append(stored("a") | {"status": "failed"}, "2")
+    assert store.read() == {"a": stored("a")}
 
 
 def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
@@ -347,4 +408,4 @@ def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
 def test_manifest_is_readable(tmp_path, sweep, log):
     sweep(cells_of(1), logging_work(log))
     manifest = json.loads((tmp_path / "sweep" / "manifest.json").read_text())
-    assert manifest == {"format": 1, "experiment": "toy", "version": "1"}
+    assert manifest == {"format": 2, "experiment": "toy"}

@@ -1,0 +1,144 @@
+"""Worker processes that never outlive their parent, and signals that end a run in order.
+
+`in_processes` runs calls in joblib's processes and yields results as they come. However the parent ends, its workers
+end: by the exception that leaves the loop, or, when it was killed, by the operating system (Linux) or by a look at the
+parent every half second (elsewhere but on Windows). `in_order` turns SIGTERM and SIGHUP into `Terminated`, which passes
+through the same code as Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+from types import FrameType
+from typing import Any, TypeVar
+
+from specmargin.exceptions import SpecmarginError
+
+__all__ = ["Terminated", "WorkerDiedError", "die_with", "in_order", "in_processes"]
+
+T = TypeVar("T")
+_ENDING = ("SIGTERM", "SIGHUP")
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, whose name is the text."""
+
+
+class WorkerDiedError(SpecmarginError):
+    """A worker process ended without an answer: most often for want of memory."""
+
+
+@contextmanager
+def in_order() -> Iterator[None]:
+    """Raise `Terminated` at SIGTERM or SIGHUP inside the ``with`` block.
+
+    A handler that somebody else has set stays, and so do the signals of programs that run this in a thread.
+    """
+    before: dict[signal.Signals, Any] = {}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        raise Terminated(signal.Signals(number).name)
+
+    if threading.current_thread() is threading.main_thread():
+        for name in _ENDING:
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def in_processes(
+    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int, threads: int | None = None
+) -> Iterator[T]:
+    """Yield the values of ``function(*each)``, in the order in which they come.
+
+    Parameters
+    ----------
+    function : callable
+        Run in this process where `jobs` is 1.
+    arguments : iterable of tuple
+        One for each call.
+    jobs : int
+        Processes; -1 for one per core.
+    threads : int, optional
+        BLAS and OpenMP threads of a process; by default what is left for it of the cores.
+
+    Raises
+    ------
+    WorkerDiedError
+        If a process dies.
+    """
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    parent = os.getpid()
+    # Libraries that a worker loads later read their number of threads from its environment.
+    with parallel_config(backend="loky", inner_max_num_threads=threads):
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        values = parallel(delayed(_guarded)(parent, function, each) for each in arguments)
+        try:
+            yield from values
+        except TerminatedWorkerError as error:
+            raise WorkerDiedError("a worker process died, most often for want of memory") from error
+        except BaseException:
+            _stop_workers()
+            raise
+
+
+def _guarded(parent: int, function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
+    die_with(parent)
+    return function(*arguments)
+
+
+def _stop_workers() -> None:
+    """Kill joblib's workers: Ctrl-C reaches them from the terminal, SIGTERM and an error do not."""
+    with suppress(Exception):  # private, and nothing is lost where it is missing: they die with the parent
+        from joblib.externals.loky import reusable_executor
+
+        executor = reusable_executor._executor
+        if executor is not None:
+            executor.shutdown(wait=True, kill_workers=True)
+
+
+@lru_cache(maxsize=1)
+def die_with(parent: int) -> None:
+    """End this process when the process `parent`, which started it, has ended; nothing if it is that process itself."""
+    if os.getpid() == parent or sys.platform == "win32":
+        return
+    if not _ask_kernel():
+        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+    try:
+        os.kill(parent, 0)
+    except ProcessLookupError:  # it died before we asked
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _ask_kernel() -> bool:
+    if not sys.platform.startswith("linux"):
+        return False
+    with suppress(Exception):
+        import ctypes
+
+        set_death_signal = 1  # PR_SET_PDEATHSIG
+        return ctypes.CDLL(None, use_errno=True).prctl(set_death_signal, signal.SIGKILL, 0, 0, 0) == 0
+    return False
+
+
+def _watch(parent: int) -> None:
+    while True:
+        try:
+            os.kill(parent, 0)
+        except ProcessLookupError:
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.5)
