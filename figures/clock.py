@@ -30,15 +30,22 @@ PARAMETERS = {
     "labeled": list(LABELED),
 }
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"resolution": 70},
+    "standard": {"resolution": 240},
+    "full": {"resolution": 240},
+}
+SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit both machines and evaluate them on a grid; nothing here is random."""
     data = sm.datasets.load("clock", download=False)
     X, y_true = data.X, data.y
     y = np.full_like(y_true, -1)
     y[list(LABELED)] = y_true[list(LABELED)]
     hidden = y == -1
-    side = np.linspace(-1.25, 1.25, 70 if quick else 240)
+    side = np.linspace(-1.25, 1.25, SIZES[size]["resolution"])
     grid = np.column_stack([part.ravel() for part in np.meshgrid(side, side)])
     responses, errors, certificates, solvers = {}, {}, {}, set()
     shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I", "labeled")}

@@ -30,13 +30,20 @@ PARAMETERS = {
     "normalized": False,
 }
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"resolution": 70},
+    "standard": {"resolution": 240},
+    "full": {"resolution": 240},
+}
+SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Cluster under every gamma and evaluate the eigenfunction on a grid."""
     from specmargin.plots import decision_grid
 
     X, y, X_new, y_new, source = points(seed)
-    xx0, xx1 = decision_grid(np.vstack([X, X_new]), resolution=70 if quick else 240)
+    xx0, xx1 = decision_grid(np.vstack([X, X_new]), resolution=SIZES[size]["resolution"])
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses, results, certificates = [], {}, {}
     for gamma_A in GAMMA_A:

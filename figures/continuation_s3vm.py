@@ -50,12 +50,18 @@ LOOKS = {
 """Style and name of each method; the last is the SVM on the deformed kernel."""
 WIDER = 2.5
 """Widths on the bundled digits over those on USPST: 20 over 8, as in the tables."""
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"every": 5, "n_splits": 2, "most_landmarks": 625},
+    "standard": {"every": 3, "n_splits": 3, "most_landmarks": 1250},
+    "full": {"every": 1, "n_splits": None, "most_landmarks": None},
+}
+SECONDS = {"quick": (10, 17), "standard": (45, 60), "full": (200, 400)}  # of one core: bundled data, real data
 PUBLISHED = {"svm": "lapsvm_dual", "cs3vm": "cs3vm_graph"}
 
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit every method of every setting; the splits are those of the tables, whatever `seed`."""
-    parts, said = settings(quick)
+    parts, said = settings(**SIZES[size])
     plain = parts["Table 1"][0]
     rows = measure(NAME, [block for name, blocks in parts.items() if name != "cost" for block in blocks])
     costs, cost_rows = cost(parts["cost"])
@@ -118,9 +124,9 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def settings(quick: bool) -> tuple[dict[str, list[Block]], list[str]]:
+def settings(every: int, n_splits: int | None, most_landmarks: int | None) -> tuple[dict[str, list[Block]], list[str]]:
     """Return the blocks of the panels, and what to say of the data."""
-    found = experiment.blocks(every=5 if quick else 1)
+    found = experiment.blocks(every=every)
     lost = missing(["uspst", "mnist"])
     names = {name: name for name in ("Table 1", "Figure 5", "Figure 6")}
     names["cost"] = "Section 5.2" if "mnist" in lost else "Figure 7"
@@ -129,9 +135,10 @@ def settings(quick: bool) -> tuple[dict[str, list[Block]], list[str]]:
         for part, title in names.items()
     }
     parts["Table 1"] = [replace(block, methods=experiment.FOUR) for block in parts["Table 1"]]
-    if quick:
-        parts["cost"] = [b for b in parts["cost"] if (b.representation.landmarks or 0) <= 625]
-        parts = {part: [replace(b, n_splits=2) for b in blocks] for part, blocks in parts.items()}
+    if most_landmarks is not None:
+        parts["cost"] = [b for b in parts["cost"] if (b.representation.landmarks or 0) <= most_landmarks]
+    if n_splits is not None:
+        parts = {part: [replace(b, n_splits=n_splits) for b in blocks] for part, blocks in parts.items()}
     parts["cost"][-1] = replace(parts["cost"][-1], methods=("svm", FIRST))
     if "uspst" in lost:
         parts = {part: [bundled(block) for block in blocks] for part, blocks in parts.items()}

@@ -41,13 +41,20 @@ CHECKPOINTS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128, 181, 256)
 DEFAULT = (1e-2, 1.0)
 SETTLED = 0.5
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n_tasks": 2, "n_splits": 1},
+    "standard": {"n_tasks": None, "n_splits": 1},
+    "full": {"n_tasks": None, "n_splits": 3},
+}
+SECONDS = {"quick": (4, 4), "standard": (5, 20), "full": (10, 50)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients on every task; there is nothing random but the splits, which are the experiment's."""
     tasks, said = tasks_at_hand(SMALL)
     curves, gaps = {}, []
-    for task in tasks[:2] if quick else tasks:
-        names = list(splits(task))[:1] if quick else list(splits(task))[::4]
+    for task in tasks[: SIZES[size]["n_tasks"]]:
+        names = list(splits(task))[::4][: SIZES[size]["n_splits"]]
         found = [follow(task, name) for name in names]
         errors, exact = (np.mean([one[key] for one in found], axis=0) for key in ("errors", "exact"))
         gaps += [one["gap"] for one in found]
@@ -62,7 +69,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
         "parameters": {
             "checkpoints": CHECKPOINTS,
             "gammas": {task: printed_setting(task, "lapsvm_newton") or DEFAULT for task in curves},
-            "splits": 1 if quick else 3,
+            "splits": SIZES[size]["n_splits"],
         },
         "results": {
             "iterations after which all errors stay within half a point of the exact ones": {

@@ -46,12 +46,32 @@ NAMES = {
 """Style and name of each method of the experiment."""
 TWO = ("svm", "qn_s3vm")
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {
+        "moons": {"n_partitions": 3, "resolution": 70},
+        "amounts": {"powers": (-6, -2), "primes": (1.0,), "n_splits": 2},
+        "seconds": {"repeats": 2, "every": 1, "most": 2},
+    },
+    "standard": {
+        "moons": {"n_partitions": 4, "resolution": 200},
+        "amounts": {"powers": experiment.POWERS[::4], "n_splits": 4},
+        "seconds": {"repeats": 3, "every": 2, "most": None},
+    },
+    "full": {
+        "moons": {"n_partitions": partitions.N_PARTITIONS, "resolution": 200},
+        "amounts": {"powers": experiment.POWERS[::3]},
+        "seconds": {"repeats": 7, "every": 1, "most": None},
+    },
+}
+SECONDS = {"quick": (8, 19), "standard": (45, 60), "full": (120, 200)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit everything; the partitions are the experiment's, whatever `seed`, which draws moons where none are stored."""
-    moons, source = two_moons(quick, seed)
-    amounts = errors_by_amount(quick)
-    seconds = seconds_by_size(quick)
+    chosen = SIZES[size]
+    moons, source = two_moons(seed, **chosen["moons"])
+    amounts = errors_by_amount(chosen["amounts"])
+    seconds = seconds_by_size(**chosen["seconds"])
     fits = [*moons["fits"], *amounts["fits"], *(row for _, _, _, row in seconds["fits"])]
     sets = {"two_moons": source, **{name: source_of(name) for name in ("g4c", *seconds["sets"])}}
     return {
@@ -92,20 +112,19 @@ def source_of(name: str) -> dict[str, Any]:
     return {"kind": kind, "sha256": found}
 
 
-def two_moons(quick: bool, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def two_moons(seed: int, n_partitions: int, resolution: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Search the grid on the test set of every partition; return what is drawn of one and what is said of all."""
     X, y, source = points(seed)
     widths = settings("4")
     how = widths[0].how
     splits = random_splits(y, how.n_labeled, partitions.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
-    splits = splits[:3] if quick else splits
+    splits = splits[:n_partitions]
     found = {method: [best(X, y, split, widths, method) for split in splits] for method in TWO}
     errors = {method: np.array([row["error_test"] for row in rows]) for method, rows in found.items()}
     # The lower median: an error that occurs.
     shown = int(np.flatnonzero(errors["svm"] == np.sort(errors["svm"])[(len(splits) - 1) // 2])[0])
     low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
-    m = 70 if quick else 200
-    xx0, xx1 = (np.linspace(low[k], high[k], m) for k in range(2))
+    xx0, xx1 = (np.linspace(low[k], high[k], resolution) for k in range(2))
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses = {}
     for method in TWO:
@@ -113,7 +132,7 @@ def two_moons(quick: bool, seed: int) -> tuple[dict[str, Any], dict[str, Any]]:
         shared, features = machine(X, y, splits[shown], row["width"])
         labels = labels_of(shared.y, shared.labeled)
         fitted = fit(method, shared.X, labels, Setting(row["C"], row["C_star"]))
-        responses[method] = (features(grid) @ fitted.v + fitted.b).reshape(m, m)
+        responses[method] = (features(grid) @ fitted.v + fitted.b).reshape(resolution, resolution)
     known = np.full(len(y), -1)
     known[splits[shown].labeled] = y[splits[shown].labeled]
     train = splits[shown].train
@@ -188,11 +207,8 @@ def spread(values: np.ndarray) -> dict[str, float]:
     return {"mean": float(np.mean(values)), "std": float(np.std(values, ddof=1))}
 
 
-def errors_by_amount(quick: bool) -> dict[str, Any]:
+def errors_by_amount(economy: dict[str, Any]) -> dict[str, Any]:
     """Return the errors on G4C by share of labelled and of unlabelled samples."""
-    economy = {"powers": experiment.POWERS[::3]}
-    if quick:
-        economy = {"powers": (-6, -2), "primes": (1.0,), "n_splits": 2}
     rows: dict[str, dict[str, Any]] = {}  # the figures share a setting
     panels, said = {}, {}
     for figure in ("5a", "5b"):
@@ -220,9 +236,8 @@ def errors_by_amount(quick: bool) -> dict[str, Any]:
     return {"panels": panels, "errors": said, "parameters": parameters, "fits": list(rows.values())}
 
 
-def seconds_by_size(quick: bool) -> dict[str, Any]:
-    """Time figures 6 and 7 on sets that are at hand."""
-    repeats = 2 if quick else 7
+def seconds_by_size(repeats: int, every: int, most: int | None) -> dict[str, Any]:
+    """Time figures 6 and 7 on sets that are at hand, every so manieth size from the first on."""
     wanted = {"e": [one for one in settings("6") if one.dataset in ("g2c", "mac_windows")], "f": settings("7")}
     _, lost = partitions.at_hand(list({one.dataset: 0 for each in wanted.values() for one in each}))
     fits, panels = [], {}
@@ -233,7 +248,7 @@ def seconds_by_size(quick: bool) -> dict[str, Any]:
         panels[panel] = {}
         for name in dict.fromkeys(one.dataset for one in here):
             plans = [one for one in here if one.dataset == name]
-            timed = [clock(one, repeats) for one in (plans[:2] if quick else plans)]
+            timed = [clock(one, repeats) for one in plans[::every][:most]]
             panels[panel][name] = {
                 "n": np.array([n for n, _, _ in timed]),
                 "features": np.array([made for _, made, _ in timed]),

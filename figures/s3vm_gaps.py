@@ -38,12 +38,20 @@ SOLVERS = {
 WEIGHTS = (1.0, 100.0)
 STRIP = (1e-3, 5e-2)  # per cent: where gaps of zero are drawn on the logarithmic scale
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n_unlabeled": 16, "seeds": 2},
+    "standard": {"n_unlabeled": 36, "seeds": 8},
+    "full": {"n_unlabeled": 36, "seeds": 8},
+}
+SECONDS = {"quick": (6, 6), "standard": (35, 35), "full": (35, 35)}  # of one core: bundled data, real data
+TIME_LIMIT = 60.0  # seconds for one optimum: twenty times what the slowest takes
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Run every solver and branch and bound on every draw; the draws are those of seeds 0, 1, ..., whatever `seed`."""
-    n_unlabeled, n_draws, time_limit = (16, 2, 5.0) if quick else (36, 8, 60.0)
-    problems = list(s3vm_optima.tasks(n_unlabeled, n_draws))
-    rows = s3vm_optima.rows(problems, WEIGHTS, time_limit=time_limit)
+    n_unlabeled, n_draws = SIZES[size]["n_unlabeled"], SIZES[size]["seeds"]
+    problems = list(s3vm_optima.tasks(**SIZES[size]))
+    rows = s3vm_optima.rows(problems, WEIGHTS, time_limit=TIME_LIMIT)
     failed = [row for row in rows if "failed" in row]
     names = list(dict.fromkeys(task.name for task in problems))
     panels: dict[str, Any] = {}
@@ -71,7 +79,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
             "C_star": "C",
             "unlabelled": n_unlabeled,
             "draws": n_draws,
-            "time limit": time_limit,
+            "time limit": TIME_LIMIT,
             "losses": {name: dict(s3vm_optima.SOLVERS[name]) for name in SOLVERS},
         },
         "results": {

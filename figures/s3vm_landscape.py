@@ -29,15 +29,22 @@ WEIGHTS = {"found": 2.0, "missed": 1.0}  # C = C*
 PARAMETERS = {"loss": "hinge", "unlabeled_loss": "exp", "s": 3.0, "balance": 0.6, "n_steps": 10}
 WIDTH = 4.0  # |w| shown and searched; beyond it w^2 / 2 alone exceeds the minima
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n_weights": 321, "n_variances": 90, "n_searched": 40_001},
+    "standard": {"n_weights": 961, "n_variances": 240, "n_searched": 400_001},
+    "full": {"n_weights": 961, "n_variances": 240, "n_searched": 400_001},
+}
+SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Evaluate J and its smoothings on grids and follow the path; nothing here is random."""
-    w = np.linspace(-WIDTH, WIDTH, 321 if quick else 961)
+    w = np.linspace(-WIDTH, WIDTH, SIZES[size]["n_weights"])
     panels, results, certificates = {}, {}, {}
     for name, C in WEIGHTS.items():
         obj = objective(C)
         path = smoothing_path(obj, PARAMETERS["n_steps"])
-        gamma = np.geomspace(path[-1] / 1.5, 1.5 * path[0], 90 if quick else 240)
+        gamma = np.geomspace(path[-1] / 1.5, 1.5 * path[0], SIZES[size]["n_variances"])
         smoothings = [obj.smoothed(float(g)) for g in gamma]
         values = np.array([along(smooth, w) for smooth in smoothings])
         slopes = np.array([along(smooth, w, derivative=True) for smooth in smoothings])
@@ -45,7 +52,7 @@ def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
         ends = followed(obj, path)
         assert np.isclose(ends[-1], answer.variables["w"][0], atol=1e-2), "the path drawn is not the solver's"
         minima = local_minima(obj, w)
-        lower = proved(obj, 40_001 if quick else 400_001)
+        lower = proved(obj, SIZES[size]["n_searched"])
         least = float(obj.value(np.array([minima[0]])))
         end = answer.certificate.primal_objective
         panels[name] = {

@@ -27,7 +27,6 @@ INDEX = "index that holds 90 % of the weight"
 PARAMETERS = {
     "C": 10.0,
     "B": 1.5,
-    "q": 200,
     "n_labeled": 60,
     **GRAPH,
     "normalized": False,
@@ -40,15 +39,22 @@ TASKS = {
 }
 BUNDLED = {f"digits {pair}": f"digits {pair}" for pair in ("3-8", "4-7", "8-9", "5-9")}
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n": 160, "q": 60, "n_draws": 2, "bundled": True},
+    "standard": {"n": 1000, "q": 200, "n_draws": 5, "bundled": False},
+    "full": {"n": 1000, "q": 200, "n_draws": 10, "bundled": False},
+}
+SECONDS = {"quick": (3, 3), "standard": (12, 12), "full": (22, 22)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Learn the spectra of every task."""
-    chosen = tasks(quick)
-    parameters = {**PARAMETERS, "q": 60 if quick else PARAMETERS["q"], "tasks": list(chosen)}
-    n_draws = 2 if quick else 10
+    chosen = tasks(SIZES[size]["bundled"])
+    parameters = {**PARAMETERS, "q": SIZES[size]["q"], "tasks": list(chosen)}
+    n_draws = SIZES[size]["n_draws"]
     spectra, shown, means, gaps, solvers = {}, {}, {}, {}, set()
     for title, task in chosen.items():
-        X, y_true = samples(task, 160 if quick else 1000)
+        X, y_true = samples(task, SIZES[size]["n"])
         graph = neighbor_graph(task, len(y_true))
         numbers: dict[str, list[dict[str, float]]] = {}
         for k in range(n_draws):
@@ -113,9 +119,9 @@ def shape(delta: np.ndarray) -> dict[str, Any]:
     }
 
 
-def tasks(quick: bool) -> dict[str, str]:
-    """Return four tasks, the paper's as far as their data are here; two bundled ones when quick."""
-    if quick:
+def tasks(bundled: bool) -> dict[str, str]:
+    """Return four tasks, the paper's as far as their data are here, or two bundled ones."""
+    if bundled:
         return dict(list(BUNDLED.items())[:2])
     here = sm.datasets.available()
     real = {title: task for title, task in TASKS.items() if here[task.split()[0]]}

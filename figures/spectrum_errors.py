@@ -32,14 +32,19 @@ GRID = {
     "w": (1.0, 1.1, 1.5),
 }
 METHODS = (*PAPER, "diffusion")
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n_labeled": (20, 40, 60), "n_tuning": 1, "n_fresh": 4},
+    "standard": {"n_labeled": (20, 60, 100), "n_tuning": 2, "n_fresh": 4, "grid": GRID},
+    "full": {"n_labeled": (20, 40, 60, 80, 100), "n_tuning": 3, "n_fresh": 10, "grid": GRID},
+}
+SECONDS = {"quick": (4, 4), "standard": (45, 45), "full": (120, 120)}  # of one core: bundled data, real data
 
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Tune on a few splits and measure on others."""
     names, _ = tasks_at_hand()
-    plan = Plan(names, n_tuning=3, n_fresh=10, grid=GRID, seed=seed, methods=METHODS)
-    if quick:
-        plan = replace(plan.quick(), n_labeled=(20, 40, 60), n_tuning=1, n_fresh=4)
+    plan = Plan(names, seed=seed, methods=METHODS)
+    plan = replace(plan.quick() if size == "quick" else plan, **SIZES[size])
     found = measure(plan, run)
     errors = errors_of(found.fresh)
     curves = {

@@ -21,7 +21,6 @@ from specmargin.experiments.spectrum_tasks import GRAPH, checksums, eigenpairs, 
 
 PARAMETERS = {
     "B": 1.5,
-    "q": 200,
     "n_labeled": 60,
     **GRAPH,
     "normalized": False,
@@ -31,17 +30,24 @@ BUNDLED = {f"digits {pair}": f"digits {pair}" for pair in ("3-8", "8-9")}
 ERROR = "error on unlabelled points, percent"
 EFFECTIVE = "effective number of eigenvectors"
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"n": 160, "q": 60, "n_C": 26, "bundled": True},
+    "standard": {"n": 1000, "q": 200, "n_C": 101, "bundled": False},
+    "full": {"n": 1000, "q": 200, "n_C": 101, "bundled": False},
+}
+SECONDS = {"quick": (3, 3), "standard": (6, 9), "full": (6, 9)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow the three paths on both tasks."""
-    parameters = {**PARAMETERS, "q": 60 if quick else PARAMETERS["q"]}
-    Cs = np.logspace(-2, 3, 26 if quick else 101)
-    chosen = tasks(quick)
+    parameters = {**PARAMETERS, "q": SIZES[size]["q"]}
+    Cs = np.logspace(-2, 3, SIZES[size]["n_C"])
+    chosen = tasks(SIZES[size]["bundled"])
     paths: dict[str, Any] = {}
     results: dict[str, Any] = {}
     gaps: dict[str, Any] = {}
     for title, task in chosen.items():
-        n = 160 if quick else 1000
+        n = SIZES[size]["n"]
         y_true = samples(task, n)[1]
         y = sm.hide_labels(y_true, n_labeled=parameters["n_labeled"], random_state=seed)
         spectrum = eigenpairs(task, n, parameters["q"])
@@ -90,9 +96,9 @@ def numbers(Cs: np.ndarray, deltas: np.ndarray, errors: np.ndarray) -> dict[str,
     return found
 
 
-def tasks(quick: bool) -> dict[str, str]:
-    """Return two tasks, one of images and one of texts as far as their data are here; bundled ones when quick."""
-    if quick:
+def tasks(bundled: bool) -> dict[str, str]:
+    """Return two tasks, one of images and one of texts as far as their data are here; or bundled ones."""
+    if bundled:
         return dict(BUNDLED)
     here = sm.datasets.available()
     real = {title: task for title, task in TASKS.items() if here[task.split()[0]]}

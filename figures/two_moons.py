@@ -30,17 +30,24 @@ PARAMETERS = {
     "loss": "hinge",
 }
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"resolution": 70, "n_draws": 3},
+    "standard": {"resolution": 240, "n_draws": 30},
+    "full": {"resolution": 240, "n_draws": 30},
+}
+SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit one machine per gamma_I and evaluate it on a grid."""
     X, y_true, source = points(seed)
     y = sm.hide_labels(y_true, per_class=1, random_state=seed)
     low, high = X.min(axis=0) - 0.35, X.max(axis=0) + 0.35
-    m = 70 if quick else 240
+    m = SIZES[size]["resolution"]
     xx0, xx1 = np.linspace(low[0], high[0], m), np.linspace(low[1], high[1], round(0.8 * m))
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses, errors, certificates, solvers = [], {}, {}, set()
-    draws = [sm.hide_labels(y_true, per_class=1, random_state=seed + 1 + k) for k in range(3 if quick else 30)]
+    draws = [sm.hide_labels(y_true, per_class=1, random_state=seed + 1 + k) for k in range(SIZES[size]["n_draws"])]
     means = {}
     for gamma_I in GAMMA_I:
         machine = fit(X, y, gamma_I)

@@ -12,6 +12,7 @@ are in `specmargin.experiments.manifold_regularization`; the sidecar has its cla
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,19 @@ from specmargin.experiments.spectrum_tasks import checksums
 
 PER_CLASS = 2
 
+SIZES: dict[str, dict[str, Any]] = {
+    "quick": {"kernels": ("plain", "unit")},
+    "standard": {"kernels": ("plain",), "every": 3},
+    "full": {"kernels": ("plain", "unit"), "every": 1},
+}
+SECONDS = {"quick": (3, 3), "standard": (15, 40), "full": (30, 240)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
+
+def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair and draw."""
     names, said = manifold_tasks.pairs_at_hand()
-    plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=("plain", "unit"), seed=seed)
-    plan = plan.quick() if quick else plan
+    plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
+    plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
     rows = experiment.measure(plan)
     means, deviations = {}, {}
     for part, letter in manifold_tasks.PARTS.items():

@@ -84,14 +84,15 @@ def _use_data(data: Path | None) -> None:
 def figures(
     names: Annotated[list[str] | None, typer.Argument(help="Figures; all of them by default.")] = None,
     quick: Quick = False,
+    full: Annotated[bool, typer.Option("--full", help="All points and tasks; some figures take many minutes.")] = False,
     data: Data = None,
     out: Annotated[Path | None, typer.Option("--out", help="Default: figures/output.")] = None,
-    jobs: Jobs = 1,
+    jobs: Jobs = -1,
     fresh: Annotated[bool, typer.Option("--fresh", help="Compute again what did not change, too.")] = False,
     wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the figures and stop.")] = False,
 ) -> None:
-    """Compute and draw figures. What did not change since the last run is not computed again."""
+    """Compute and draw figures, on all cores. What did not change since the last run is not computed again."""
     from specmargin.experiments import gallery
 
     if list_:
@@ -99,7 +100,8 @@ def figures(
             typer.echo(f"{known:<28} {caption}")
         return
     _use_data(data)
-    options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh, "wait": wait}
+    options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
+    options |= {"fresh": fresh, "wait": wait}
     for result in gallery.run_figures(names or (), **options):
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 

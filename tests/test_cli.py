@@ -165,6 +165,9 @@ def test_figures_pass_their_options(run, tmp_path, monkeypatch):
     assert (options["quick"], options["data"], str(options["out"]), options["jobs"]) == (True, tmp_path, "o", 2)
     assert run("figures").exit_code == 0
     assert calls[1][0] == []
+    assert (calls[1][1]["quick"], calls[1][1]["full"], calls[1][1]["jobs"]) == (False, False, -1)
+    assert run("figures", "--full").exit_code == 0
+    assert (calls[2][1]["quick"], calls[2][1]["full"]) == (False, True)
     monkeypatch.setattr(gallery, "available_figures", lambda: {"moons": "Two moons."})
     assert "Two moons." in run("figures", "--list").stdout
-    assert len(calls) == 2
+    assert len(calls) == 3

@@ -1,8 +1,10 @@
 """Run the figure scripts: compute, draw, save, and write down what was done.
 
 A figure script is a plain module ``figures/NAME.py``. The first line of its docstring is the caption;
-``compute(quick, seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists) and
-``draw(data)`` turns them into a ``Figure``. `run_figures` calls both and leaves in the output folder
+``compute(size, seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists), as much as the
+size asks for, one of "quick", "standard" and "full" (`specmargin.experiments.figure_plan`); ``draw(data)`` turns them
+into a ``Figure``. `run_figures` calls both, in as many processes as it is told, the longest figure first, and leaves in
+the output folder
 
 - ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure;
 - ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed: the
@@ -19,6 +21,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import inspect
 import json
 import logging
 import os
@@ -46,6 +49,14 @@ from specmargin.experiments.artifacts import (
     strict_json,
     write_data,
 )
+from specmargin.experiments.figure_plan import (
+    Size,
+    duration,
+    expected_seconds,
+    longest_first,
+    makespan,
+    size_of,
+)
 from specmargin.experiments.fingerprint import digest, fingerprint
 from specmargin.experiments.locking import locked
 from specmargin.experiments.processes import Terminated, in_order, in_processes
@@ -58,6 +69,8 @@ logger = logging.getLogger(__name__)
 
 _DATA_VARIABLE = "SPECMARGIN_DATA"
 _REPORTED = ("parameters", "certificates", "results", "data")
+_START = 3.0  # seconds until a process computes
+_DRAWING = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,7 +118,7 @@ class FigureError(SpecmarginError):
 
 @dataclass(frozen=True)
 class _Settings:
-    quick: bool
+    size: Size
     seed: int
     data: str | None
     out: Path
@@ -141,6 +154,7 @@ def run_figures(
     names: Sequence[str] = (),
     *,
     quick: bool = False,
+    full: bool = False,
     data: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
     jobs: int = 1,
@@ -159,14 +173,18 @@ def run_figures(
         Scripts to run; all by default.
     quick : bool, default False
         Fewer points and tasks, for a look in seconds.
+    full : bool, default False
+        All points and tasks, for the record; some figures take many minutes, which is said before they start.
     data : path, optional
         Data folder; default ``$SPECMARGIN_DATA``.
     out : path, optional
         Where to write; default ``figures/output`` under the current folder.
     jobs : int, default 1
-        Figures at a time, through joblib.
+        Figures at a time, through joblib; -1 for one per core. The result does not depend on it: linear algebra has
+        one thread in every process.
     progress : bool, default True
-        Show a bar per figure on the error stream (with rich, or one bar for all with tqdm, if installed).
+        Say on the error stream how long it will take, and show a bar per figure (with rich, or one bar for all with
+        tqdm, if installed).
     seed : int, default 0
         Passed to ``compute``.
     fresh : bool, default False
@@ -186,7 +204,7 @@ def run_figures(
     Raises
     ------
     ValueError
-        If a name is not known; the text lists those that are.
+        If a name is not known (the text lists those that are), `jobs` is zero, or both sizes are asked for.
     DataNotFoundError
         If `data` is not a folder.
     LockedError
@@ -202,19 +220,30 @@ def run_figures(
         raise ValueError(f"there is no figure {', '.join(unknown)}; the names are {', '.join(scripts)}.")
     if data is not None and not Path(data).expanduser().is_dir():
         raise DataNotFoundError(f"there is no data folder {os.fspath(data)!r}; name one with NAME.npz files.")
+    if jobs == 0:
+        raise ValueError("jobs=0; take a number of processes, or -1 for one per core.")
     chosen = list(dict.fromkeys(names)) or list(scripts)
     settings = _Settings(
-        quick=bool(quick),
+        size=size_of(quick, full),
         seed=int(seed),
-        data=None if data is None else str(Path(data).expanduser().resolve()),
+        data=os.environ.get(_DATA_VARIABLE) if data is None else str(Path(data).expanduser().resolve()),
         out=require_folder(Path("figures/output" if out is None else out).expanduser().resolve()),
         fresh=bool(fresh),
         formats=tuple(formats),
     )
     made: dict[str, FigureResult] = {}
+    paths = [scripts[name] for name in chosen]
+    with _data_folder(settings.data):
+        seconds = _expected(paths, settings)
+    paths, jobs = longest_first(paths, seconds), _processes(jobs, len(paths))
+    headline = _headline(paths, seconds, settings, jobs)
     try:
-        with _sole_writer(chosen, settings.out, wait), in_order(), figure_bars(chosen, progress) as report:
-            for result in _results([scripts[name] for name in chosen], settings, jobs, report):
+        with (
+            _sole_writer(chosen, settings.out, wait),
+            in_order(),
+            figure_bars(chosen, progress, seconds=seconds, headline=headline) as report,
+        ):
+            for result in _results(paths, settings, jobs, report):
                 made[result.name] = result
                 report(result.name, "failed" if result.error else "done")
     except KeyboardInterrupt as interrupt:
@@ -239,22 +268,73 @@ def run_figures(
     return results
 
 
+def _processes(jobs: int, n_figures: int) -> int:
+    from joblib import effective_n_jobs
+
+    return max(1, min(effective_n_jobs(jobs), n_figures))
+
+
+def _expected(paths: Sequence[Path], settings: _Settings) -> dict[str, float]:
+    """Return the seconds that each figure should take; a second where it will only be drawn."""
+    from specmargin.datasets import available
+
+    real = any(place and Path(place).is_file() for place in available().values())
+    seconds = {}
+    for path in paths:
+        stored = settings.out / f"{path.stem}.npz"
+        told = (
+            _DRAWING
+            if _is_known(path, stored, settings)
+            else expected_seconds(path.read_text("utf-8"), settings.size, real)
+        )
+        if told is not None:
+            seconds[path.stem] = told
+    return seconds
+
+
+def _is_known(path: Path, stored: Path, settings: _Settings) -> bool:
+    if settings.fresh or not stored.is_file():
+        return False
+    try:
+        return read_data(stored, _depends_on(_load(path), path, settings)) is not None
+    except Exception:  # of whatever kind: it is told where the figure is made
+        return False
+
+
+def _headline(paths: Sequence[Path], seconds: Mapping[str, float], settings: _Settings, jobs: int) -> str:
+    """Say what will be made and how long that should take."""
+    what = f"{len(paths)} figure{'s' if len(paths) > 1 else ''}, {settings.size} size"
+    where = "1 process" if jobs == 1 else f"{jobs} processes"
+    if len(seconds) < len(paths):
+        return f"{what}, {where}."
+    return f"{what}: about {duration(_START + makespan([seconds[path.stem] for path in paths], jobs))} in {where}."
+
+
 def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Report) -> Iterator[FigureResult]:
     """Yield results as they come."""
-    if jobs == 1 or len(paths) == 1:
+    if jobs == 1:
         for path in paths:
             yield _run_one(path, settings, report)
         return
-    # The bars live in this process: workers report by their results alone.
-    for path in paths:
-        report(path.stem, "waiting or running")
-    yield from in_processes(_run_one, ((path, settings) for path in paths), jobs)
+
+    def started() -> Iterator[tuple[Path, _Settings]]:
+        # The next figure is asked for when a process is free; the bars live in this process.
+        for path in paths:
+            report(path.stem, "running")
+            yield path, settings
+
+    yield from in_processes(_run_one, started(), jobs, threads=1, batch=1)
 
 
 def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> FigureResult:
     """Compute (or resume), draw and save one figure; an exception becomes a result."""
+    import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
+    import sklearn.neighbors  # noqa: F401  and this OpenMP
+    from threadpoolctl import threadpool_limits
+
     result = FigureResult(path.stem)
-    with warnings.catch_warnings(record=True) as caught, _data_folder(settings.data):
+    # One thread, whatever the number of processes: the last bits of a product depend on it.
+    with warnings.catch_warnings(record=True) as caught, _data_folder(settings.data), threadpool_limits(1):
         warnings.simplefilter("default")
         try:
             result = _make(path, settings, report or (lambda name, stage: None))
@@ -287,7 +367,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     if stored is None:
         report(name, "computing")
         start = time.perf_counter()
-        computed = module.compute(settings.quick, seed=settings.seed)
+        computed = module.compute(settings.size, seed=settings.seed)
         seconds = time.perf_counter() - start
         if not isinstance(computed, Mapping):
             raise TypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
@@ -310,7 +390,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
         "name": name,
         "caption": caption,
         "description": description.strip(),
-        "quick": settings.quick,
+        "size": settings.size,
         **{key: data[key] for key in _REPORTED if key in data},
         "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
         "fingerprint": {**depends, "code": digest(depends["code"])},
@@ -371,8 +451,13 @@ def _load(path: Path) -> ModuleType:
     missing = [function for function in ("compute", "draw") if not callable(getattr(module, function, None))]
     if missing:
         raise SpecmarginError(
-            f"figure script {path.name} has no {' and no '.join(missing)}; it needs compute(quick, seed=0) "
+            f"figure script {path.name} has no {' and no '.join(missing)}; it needs compute(size, seed=0) "
             "and draw(data)."
+        )
+    first = next(iter(inspect.signature(module.compute).parameters), None)
+    if first != "size":  # a script of before sizes would take the name of any size for `quick=True`
+        raise SpecmarginError(
+            f"compute of {path.name} takes {first!r} first; make that the size: compute(size, seed=0)."
         )
     return module
 
@@ -388,7 +473,7 @@ def _depends_on(module: ModuleType, path: Path, settings: _Settings) -> dict[str
     }
     return {
         "code": fingerprint(module.compute, path),
-        "quick": settings.quick,
+        "size": settings.size,
         "seed": settings.seed,
         "version": specmargin.__version__,
         "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
@@ -399,12 +484,16 @@ def _depends_on(module: ModuleType, path: Path, settings: _Settings) -> dict[str
 def _data_folder(data: str | None) -> Iterator[None]:
     """Let `datasets.load` look into `data`, as if the variable had been set."""
     before = os.environ.get(_DATA_VARIABLE)
-    if data is not None:
-        os.environ[_DATA_VARIABLE] = data
+    _set_data_variable(data)
     try:
         yield
     finally:
-        if data is not None:
-            os.environ.pop(_DATA_VARIABLE)
-            if before is not None:
-                os.environ[_DATA_VARIABLE] = before
+        _set_data_variable(before)
+
+
+def _set_data_variable(data: str | None) -> None:
+    # A worker of an earlier call may have another folder in its environment, so that None is one, too.
+    if data is None:
+        os.environ.pop(_DATA_VARIABLE, None)
+    else:
+        os.environ[_DATA_VARIABLE] = data

@@ -59,7 +59,11 @@ def in_order() -> Iterator[None]:
 
 
 def in_processes(
-    function: Callable[..., T], arguments: Iterable[tuple[Any, ...]], jobs: int, threads: int | None = None
+    function: Callable[..., T],
+    arguments: Iterable[tuple[Any, ...]],
+    jobs: int,
+    threads: int | None = None,
+    batch: int | None = None,
 ) -> Iterator[T]:
     """Yield the values of ``function(*each)``, in the order in which they come.
 
@@ -73,6 +77,8 @@ def in_processes(
         Processes; -1 for one per core.
     threads : int, optional
         BLAS and OpenMP threads of a process; by default what is left for it of the cores.
+    batch : int, optional
+        Calls that a process takes at a time, and no earlier than it is free; by default joblib decides.
 
     Raises
     ------
@@ -85,7 +91,8 @@ def in_processes(
     parent = os.getpid()
     # Libraries that a worker loads later read their number of threads from its environment.
     with parallel_config(backend="loky", inner_max_num_threads=threads):
-        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
+        few = {} if batch is None else {"pre_dispatch": batch * jobs, "batch_size": batch}
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **few)
         values = parallel(delayed(_guarded)(parent, function, each) for each in arguments)
         try:
             yield from values

@@ -1,11 +1,12 @@
-"""Progress on the error stream while figures are made: a bar per figure, one for all, or none.
+"""Progress on the error stream while figures are made: a line that says how long it should take, and bars.
 
-The first needs rich, the second tqdm; with neither installed nothing is shown.
+There is a bar per figure with rich, one for all with tqdm, and with neither the line alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 __all__ = ["Report", "figure_bars"]
@@ -15,7 +16,9 @@ Report = Callable[[str, str], None]
 
 
 @contextmanager
-def figure_bars(names: Sequence[str], enabled: bool) -> Iterator[Report]:
+def figure_bars(
+    names: Sequence[str], enabled: bool, *, seconds: Mapping[str, float] | None = None, headline: str = ""
+) -> Iterator[Report]:
     """Yield a function to be told (name, stage).
 
     Parameters
@@ -24,16 +27,21 @@ def figure_bars(names: Sequence[str], enabled: bool) -> Iterator[Report]:
         Figures that will be made.
     enabled : bool
         Whether to show anything.
+    seconds : mapping, optional
+        What each figure should take, written beside its bar.
+    headline : str, default ""
+        Written first.
 
     Yields
     ------
     callable
-        Takes a name and one of ``"computing"``, ``"waiting or running"``, ``"drawing"``, ``"done"`` and
-        ``"failed"``.
+        Takes a name and one of ``"computing"``, ``"running"``, ``"drawing"``, ``"done"`` and ``"failed"``.
     """
     if not enabled:
         yield lambda name, stage: None
         return
+    if headline:
+        print(headline, file=sys.stderr, flush=True)  # noqa: T201  the error stream is this module's task
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -47,16 +55,25 @@ def figure_bars(names: Sequence[str], enabled: bool) -> Iterator[Report]:
         BarColumn(24),
         TextColumn("{task.fields[stage]}"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[expected]}"),
     )
-    share = {"computing": 0, "waiting or running": 0, "drawing": 2, "done": 3, "failed": 3}
+    share = {"computing": 0, "running": 0, "drawing": 2, "done": 3, "failed": 3}
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        tasks = {name: progress.add_task(name, total=3, start=False, stage="") for name in names}
+        expected = {name: f"of about {_clock(told)}" for name, told in (seconds or {}).items()}
+        tasks = {
+            name: progress.add_task(name, total=3, start=False, stage="", expected=expected.get(name, ""))
+            for name in names
+        }
 
         def report(name: str, stage: str) -> None:
             progress.start_task(tasks[name])
             progress.update(tasks[name], completed=share[stage], stage=stage)
 
         yield report
+
+
+def _clock(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import pytest
 
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
 from specmargin.experiments.artifacts import read_data, strict_json, write_data
+from specmargin.experiments.figure_plan import SIZES, duration, expected_seconds, longest_first, makespan, size_of
 from specmargin.experiments.gallery import FigureError, available_figures, run_figures
 from specmargin.experiments.progress import figure_bars
 
@@ -23,10 +24,10 @@ from pathlib import Path
 import numpy as np
 from specmargin.plots import subplots
 
-def compute(quick, seed=0):
+def compute(size, seed=0):
     log = Path(__file__).with_name("log.txt")
     log.write_text(log.read_text() + "x" if log.exists() else "x")
-    x = np.linspace(-1, 1, 5 if quick else 9)
+    x = np.linspace(-1, 1, {"quick": 5, "standard": 9, "full": 17}[size])
     return {
         "x": x, "curves": {"parabola": x**2 + seed}, "notes": ["a", None, (1, np.float64(2.5))],
         "parameters": {"power": 2, "B": np.inf}, "certificates": {"fit": 1e-12}, "results": {"top": x.max()},
@@ -41,7 +42,7 @@ def draw(data):
 '''
 BAD = '''
 """Fails."""
-def compute(quick, seed=0):
+def compute(size, seed=0):
     raise ZeroDivisionError("on purpose")
 def draw(data):
     raise AssertionError("never reached")
@@ -112,7 +113,7 @@ def test_writes_figure_data_and_sidecar(scripts):
     assert sidecar["data"] == {"parabola": {"kind": "formula", "sha256": None}}
     assert sidecar["provenance"]["seed"] == 3
     assert sidecar["provenance"]["solver"] == "none"
-    assert sidecar["quick"] is True
+    assert sidecar["size"] == "quick"
     assert sidecar["seconds"].keys() == {"compute", "draw"}
     assert len(sidecar["fingerprint"]["code"]) == 16
     assert str(scripts.parent) not in text
@@ -127,7 +128,7 @@ def test_resumes_only_what_depends_on_nothing_that_changed(scripts):
     assert again.seconds_compute == first.seconds_compute
     assert n_computed(scripts) == 1
     assert again.paths[0].read_bytes() == picture
-    for changed in ({"seed": 1}, {"quick": False}):
+    for changed in ({"seed": 1}, {"quick": False}, {"quick": False, "full": True}):
         assert not run(scripts, **changed)[0].resumed
     assert not run(scripts)[0].resumed  # the last run wrote other settings over it
     assert not run(scripts, fresh=True)[0].resumed
@@ -135,12 +136,12 @@ def test_resumes_only_what_depends_on_nothing_that_changed(scripts):
     whole = script.read_text()
     script.write_text(whole.replace("power", "exponent"))
     assert not run(scripts)[0].resumed
-    assert n_computed(scripts) == 6
+    assert n_computed(scripts) == 7
     # What draws does not compute, and comments change nothing.
     whole = script.read_text()
     script.write_text(whole.replace("axes[0, 0].plot", "axes[0, 0].step").replace("import os", "import os  # needed"))
     assert run(scripts)[0].resumed
-    assert n_computed(scripts) == 6
+    assert n_computed(scripts) == 7
 
 
 def test_a_lost_sidecar_or_a_failed_drawing_costs_no_computation(scripts):
@@ -252,6 +253,104 @@ def test_strict_json_has_no_nan():
     assert strict_json(value) == {"x": [1.0, "nan"], "inf": "-inf", "path": "p", "flag": True}
 
 
+PRODUCT = '''
+"""A product of matrices, whose last bits depend on the number of threads."""
+import os
+import numpy as np
+from threadpoolctl import threadpool_info
+from specmargin.plots import subplots
+
+SECONDS = {"quick": (1, 2), "standard": (70, 700)}
+
+def compute(size, seed=0):
+    A = np.random.default_rng(seed).standard_normal((400, 400))
+    threads = max(pool["num_threads"] for pool in threadpool_info())
+    return {"product": A @ A.T, "process": os.getpid(), "threads": threads}
+
+def draw(data):
+    return subplots()[0]
+'''
+
+
+def test_results_do_not_depend_on_the_number_of_processes(scripts):
+    for name in ("one", "two", "three"):
+        (scripts / f"{name}.py").write_text(PRODUCT.lstrip())
+    found = {}
+    for jobs in (1, 2, -1):
+        out = scripts.parent / str(jobs)
+        run(scripts, "one", "two", "three", jobs=jobs, out=out)
+        found[jobs] = [
+            read_data(out / f"{name}.npz", depends_of(out / f"{name}.npz"))[0] for name in ("one", "two", "three")
+        ]
+    assert {data["threads"] for each in found.values() for data in each} == {1}
+    assert {data["process"] for data in found[1]} == {os.getpid()}
+    assert os.getpid() not in {data["process"] for data in found[2]}
+    for k in range(3):
+        for jobs in (2, -1):
+            np.testing.assert_array_equal(found[1][k]["product"], found[jobs][k]["product"])
+
+
+def depends_of(stored):
+    with np.load(stored) as archive:
+        return json.loads(str(archive["__meta__"]))["depends"]
+
+
+def test_sizes_and_jobs_are_checked(scripts):
+    with pytest.raises(ValueError, match="quick and full exclude each other"):
+        run(scripts, full=True)
+    with pytest.raises(ValueError, match="jobs=0"):
+        run(scripts, jobs=0)
+    (scripts / "old.py").write_text('"""Old."""\ndef compute(quick, seed=0): ...\ndef draw(data): ...\n')
+    with pytest.raises(FigureError, match=r"compute of old.py takes 'quick' first; make that the size"):
+        run(scripts, "old")
+
+
+def test_the_longest_figure_starts_first():
+    paths = [Path(f"{name}.py") for name in ("a", "b", "c", "d")]
+    ordered = longest_first(paths, {"a": 1.0, "b": 5.0, "c": 5.0})
+    assert [path.stem for path in ordered] == ["b", "c", "a", "d"]
+    assert makespan([5.0, 3.0, 2.0, 1.0], 2) == 6.0
+    assert makespan([5.0, 3.0, 2.0, 1.0], 1) == 11.0
+    assert makespan([], 3) == 0.0
+    assert [size_of(quick, full) for quick, full in ((True, False), (False, False), (False, True))] == list(SIZES)
+    assert [duration(s) for s in (1, 33, 57, 130, 3599, 7300)] == [
+        *("5 seconds", "35 seconds", "1 minute", "2 minutes", "1 hour", "2 hours 2 minutes"),
+    ]
+
+
+def test_a_script_says_how_long_it_takes_without_being_run():
+    source = "raise SystemExit\nSECONDS = {'quick': (1, 2), 'full': (60, 600)}\n"
+    assert expected_seconds(source, "quick", real=False) == 1.0
+    assert expected_seconds(source, "full", real=True) == 600.0
+    assert expected_seconds(source, "standard", real=True) is None
+    assert expected_seconds("x = 1", "quick", real=True) is None
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("real", [False, True])
+def test_every_figure_of_the_package_says_how_long_it_takes(size, real):
+    folder = Path(__file__).parents[2] / "figures"
+    scripts = [path for path in folder.glob("*.py") if not path.stem.startswith("_")]
+    assert {path.stem for path in scripts} == available_figures().keys()
+    seconds = [expected_seconds(path.read_text(encoding="utf-8"), size, real) for path in scripts]
+    assert None not in seconds
+    most = {"quick": 60, "standard": 190}.get(size)  # of four minutes fifty seconds are the set-up's
+    assert most is None or makespan(sorted(seconds, reverse=True), 2) <= most
+
+
+def test_expected_time_is_said_before_the_start(scripts, capsys, monkeypatch):
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    monkeypatch.setattr("specmargin.datasets.available", lambda: {"digits": "bundled"})
+    run(scripts, progress=True)
+    assert capsys.readouterr().err.startswith("1 figure, quick size, 1 process.\n")
+    (scripts / "product.py").write_text(PRODUCT.lstrip())
+    run(scripts, "product", progress=True, quick=False)
+    shown = capsys.readouterr().err
+    assert shown.startswith("1 figure, standard size: about 1 minute in 1 process.\n")
+    run(scripts, "product", progress=True, quick=False)  # will be drawn again, no more
+    assert capsys.readouterr().err.startswith("1 figure, standard size: about 5 seconds in 1 process.\n")
+
+
 @pytest.mark.parametrize("missing", [(), ("rich",), ("rich", "tqdm")])
 def test_progress_with_and_without_the_libraries(monkeypatch, capsys, missing):
     import sys
@@ -259,13 +358,16 @@ def test_progress_with_and_without_the_libraries(monkeypatch, capsys, missing):
     for package in missing:
         for name in [*(name for name in sys.modules if name.split(".")[0] == package), package]:
             monkeypatch.setitem(sys.modules, name, None)
-    with figure_bars(["one", "two"], True) as report:
+    options = {"seconds": {"one": 75.0}, "headline": "two figures, about 2 minutes"}
+    with figure_bars(["one", "two"], True, **options) as report:
         for name in ("one", "two"):
             for stage in ("computing", "drawing", "done"):
                 report(name, stage)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert ("two" in shown.err) == (missing != ("rich", "tqdm"))
+    assert shown.err.startswith("two figures, about 2 minutes\n")
+    assert ("two: done" in shown.err or " two " in shown.err) == (missing != ("rich", "tqdm"))
+    assert ("of about 1:15" in shown.err) == (missing == ())
     with figure_bars(["one"], False) as report:
         report("one", "done")
     assert capsys.readouterr().err == ""
