@@ -112,7 +112,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """Return the graph of nearest neighbours."""
         return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
 
-    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
+    def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
         """Say which answers are proved less well than was asked for."""
         for result in results:
             if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
@@ -126,7 +126,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                     f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
-                    stacklevel=3,
+                    stacklevel=stacklevel,
                 )
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:

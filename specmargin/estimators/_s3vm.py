@@ -238,16 +238,28 @@ class S3VMClassifier(SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         return self._scores(self._route.values(X, self._expansions) + self.intercept_)
 
-    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
-        """Say which machines were cut off; no gap is known to any of them."""
-        cut = [result for result in results if result.status is Status.MAX_ITER]
+    def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
+        """Say which searches were cut off or failed; of a convex problem, without unlabelled losses, the gap counts."""
+        convex = [result for result in results if np.isfinite(result.certificate.dual_objective)]
+        super()._warn_of_gaps(convex, stacklevel + 1)
+        searches = [result for result in results if not np.isfinite(result.certificate.dual_objective)]
+        cut = [result for result in searches if result.status is Status.MAX_ITER]
         if cut:
             worst = max(result.certificate.dual_residual for result in cut)
             warnings.warn(
                 f"{type(self).__name__}: {len(cut)} of {len(results)} machines were stopped at their limit of "
                 f"iterations, at a relative gradient of up to {worst:.1e}. Raise max_iter, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=stacklevel,
+            )
+        failed = [result for result in searches if result.status in (Status.NUMERICAL, Status.UNPROVED)]
+        if failed:
+            warnings.warn(
+                f"{type(self).__name__}: {len(failed)} of {len(results)} searches failed for want of digits "
+                f"({failed[0].message}); do not rely on this answer. Scale the features to entries of about one, and C "
+                "to between 1e-6 and 1e6.",
+                ConvergenceWarning,
+                stacklevel=stacklevel,
             )
 
 

@@ -37,8 +37,8 @@ _PARAMETERS = f"""C : float, default 1.0
         gamma_I / gamma_A (the hybrid of S3VM and LapSVM); C keeps its meaning.
     {LAPLACIAN}
     one_flip : bool, default False
-        Afterwards flip single labels and retrain until no flip lowers the objective (`specmargin.solvers.one_flip`),
-        with the losses and intercepts of the global bounds: neither `QuasiNewtonS3VM` nor ramps with s < 0.
+        Afterwards flip single labels and retrain until no flip lowers the objective (`specmargin.solvers.one_flip`);
+        ramps with s < 0 are refused.
     tol : float, optional
         Tolerance of the solver; default its own.
     max_iter : int, optional

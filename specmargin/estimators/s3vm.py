@@ -235,7 +235,8 @@ class AnnealedS3VM(S3VMClassifier):
 class CCCPS3VM(S3VMClassifier):
     """S3VM by the concave-convex procedure (UniverSVM): hinge, and a ramp at either label.
 
-    Calls `specmargin.solvers.cccp`. Its objective never rises, and it ends after a few rounds.
+    Calls `specmargin.solvers.cccp`. Its objective never rises, and it ends after a few rounds;
+    ``solver_params={"schedule": ...}`` lets C_star rise first, which finds lower objectives.
 
     Parameters
     ----------

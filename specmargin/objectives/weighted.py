@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate
@@ -137,19 +138,7 @@ class WeightedSVM:
             In [loss.lower, loss.upper], else the bound is -inf. Where the intercept is free they are made to balance:
             those of the heavier side are scaled down, or all are shifted where a loss sets them no bounds.
         """
-        up, down = self.minus * theta_minus, self.plus * theta_plus
-        tilt = 0.0 if self.tilt is None else self.tilt
-        if self.features.penalty == 0.0:
-            theta_plus, theta_minus = self._balanced(theta_plus, theta_minus)
-            up, down = self.minus * theta_minus, self.plus * theta_plus
-        a = up - down + tilt
-        pulled, weights = self.features.adjoint(a), self.features.weights
-        if np.isnan(a).any():
-            return -np.inf
-        norm = float(np.divide(pulled**2, weights, out=np.zeros_like(pulled), where=weights > 0).sum())
-        gain = _charged(self.plus, self._loss.dual_value(theta_plus))
-        gain += _charged(self.minus, self._loss.dual_value(theta_minus))
-        return gain - 0.5 * norm + self.features.offset * float(a.sum())
+        return dual_with_rounding(self, theta_plus, theta_minus)[0]
 
     def _balanced(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multipliers with sum(a) = 0, or NaN where scaling cannot reach that."""
@@ -170,7 +159,7 @@ class WeightedSVM:
     def certificate(
         self, w: FloatArray, theta_plus: FloatArray | None = None, theta_minus: FloatArray | None = None
     ) -> Certificate:
-        """Measure the gap between the objective at w and the dual bound.
+        """Measure the gap between the objective at w and the dual bound, rounding included.
 
         Parameters
         ----------
@@ -182,10 +171,6 @@ class WeightedSVM:
         f = self.features.decisions(w)
         theta_plus = -self._loss.gradient(f) if theta_plus is None else theta_plus
         theta_minus = -self._loss.gradient(-f) if theta_minus is None else theta_minus
-        return Certificate(self.value(w, f), self.dual_bound(theta_plus, theta_minus))
-
-
-def _charged(weights: FloatArray, values: FloatArray) -> float:
-    """Return weights @ values, where a weight of zero charges nothing, not even infinity."""
-    used = weights > 0
-    return float(weights[used] @ values[used])
+        primal, above = value_with_rounding(self, w, f)
+        dual, below = dual_with_rounding(self, theta_plus, theta_minus)
+        return Certificate(primal, dual, rounding=above + below)

@@ -18,7 +18,7 @@ from specmargin.solvers._lbfgs import Descent, lbfgs, relative_norm
 from specmargin.solvers.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["Minimizer", "annealed", "follow", "started", "with_lbfgs"]
+__all__ = ["Minimizer", "annealed", "follow", "rising", "started", "with_lbfgs"]
 
 Minimizer = Callable[[S3VM, FloatArray, float, float, int], Descent]
 """(objective, w, tol, scale, max_iter) -> Descent."""
@@ -109,6 +109,16 @@ def follow(
     )
 
 
+def rising(schedule: npt.ArrayLike) -> FloatArray:
+    """Return the factors of C*, (k,), checked."""
+    factors = np.atleast_1d(np.asarray(schedule, dtype=float))
+    if factors.ndim != 1 or len(factors) == 0 or not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise ValueError(
+            f"schedule={schedule!r} must be a sequence of numbers >= 0: factors of C*, mostly rising to 1."
+        )
+    return factors
+
+
 def annealed(
     obj: S3VM,
     w: FloatArray | None,
@@ -122,11 +132,7 @@ def annealed(
     memory: int = 50,
 ) -> SolveResult:
     """Follow the objectives with C* times each factor of a schedule by L-BFGS."""
-    factors = np.atleast_1d(np.asarray(schedule, dtype=float))
-    if factors.ndim != 1 or len(factors) == 0 or not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError(
-            f"schedule={schedule!r} must be a sequence of numbers >= 0: factors of C*, mostly rising to 1."
-        )
+    factors = rising(schedule)
     if memory < 1:
         raise ValueError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
     w = started(obj, w, tol, max_iter)

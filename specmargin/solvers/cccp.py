@@ -13,19 +13,24 @@ tangent at the present decisions: it charges beta f with
 on top of both hinges. What remains is a convex machine, `specmargin.objectives.WeightedSVM` with the weight C* on both
 labels and the tilt beta. The tangent lies above the concave half and touches it: the objective never rises, and with
 finitely many beta the rounds end when beta stays.
+
+Once the unlabelled losses weigh, labels hardly ever change: at s = 0 not at all beyond the margin. A `schedule` lets C*
+rise from a small share of itself, and the rounds begin anew at each, while changes still cost little.
 """
 
 from __future__ import annotations
 
 import time
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers._annealed import rising
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -36,7 +41,13 @@ _MACHINE_TOL = 1e-10
 
 
 def cccp(
-    obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_iter: int = 100, inner_tol: float = _MACHINE_TOL
+    obj: S3VM,
+    w: FloatArray | None = None,
+    *,
+    schedule: npt.ArrayLike = (1.0,),
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    inner_tol: float = _MACHINE_TOL,
 ) -> SolveResult:
     """Minimise an S3VM objective by the concave-convex procedure.
 
@@ -46,19 +57,22 @@ def cccp(
         With the hinge, and `SymmetricHinge` or `SymmetricRamp`.
     w : ndarray of shape (size,), optional
         Where beta comes from first; by default the supervised machine.
+    schedule : array-like of float, default (1.0,)
+        Factors of C*, >= 0; the last should be 1. UniverSVM has that one alone; (1e-4, 1e-3, 0.01, 0.1, 1) anneals.
     tol : float, default 1e-9
         Rounds end when beta stays, or the objective falls by less than this share of itself.
     max_iter : int, default 100
-        Rounds; UniverSVM needs about five.
+        Rounds at each factor; UniverSVM needs about five.
     inner_tol : float, default 1e-10
         Relative gap to which every round is solved.
 
     Returns
     -------
     SolveResult
-        Variables add ``beta`` (u,), the tilt of the last round. The history holds, from the start on, ``objective``
-        (never rising), ``gradient`` (`S3VM.stationarity`, of little meaning at kinks) and ``changes``, how many
-        entries of beta the decisions would change.
+        Variables add ``beta`` (u,), the tilt of the last round. The history holds, from the start of every factor on,
+        that ``factor``, the ``objective`` with it (never rising), ``gradient`` (`S3VM.stationarity`, of little meaning
+        at kinks) and ``changes``, how many entries of beta the decisions would change. The status is that of the last
+        factor.
 
     Raises
     ------
@@ -91,20 +105,48 @@ def cccp(
     start = time.perf_counter()
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="cccp", start=start, beta=np.zeros(len(obj.unlabeled)))
-    history = History()
-    none = np.zeros(len(obj.unlabeled))
+    factors = rising(schedule)
+    history, n_iter = History(), 0
     if w is None:
-        w = _solved(WeightedSVM.guessed(obj, none, 0.0), None, inner_tol)
+        w = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     elif np.shape(w) != (obj.size,):
         raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+    for factor in factors:
+        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
+        end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
+        w, n_iter = end.w, n_iter + end.n_iter
+    return obj.result(
+        w,
+        solver="cccp",
+        status=end.status,
+        history=history,
+        n_iter=n_iter,
+        seconds=time.perf_counter() - start,
+        message=end.message,
+        beta=end.beta,
+    )
+
+
+class _End(NamedTuple):
+    """Where the rounds ended."""
+
+    w: FloatArray
+    beta: FloatArray
+    n_iter: int
+    status: Literal[Status.STATIONARY, Status.MAX_ITER]
+    message: str
+
+
+def _rounds(
+    obj: S3VM, w: FloatArray, s: float, factor: float, history: History, tol: float, max_iter: int, inner_tol: float
+) -> _End:
+    """Linearise and solve until beta stays."""
     # Twice C*, half of it on either label.
-    both = WeightedSVM.guessed(obj, none, 2.0 * obj._C_star)
+    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj._C_star)
     f = obj.decisions(w)
     value, beta = obj.value(w, f), _tilt(obj, f, s)
-    history.record(objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
-    status: Literal[Status.STATIONARY, Status.MAX_ITER] = Status.MAX_ITER
-    message = "beta still changes"
-    for _ in range(max_iter):
+    history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
+    for n_iter in range(1, max_iter + 1):
         tilt = np.zeros(len(f))
         tilt[obj.unlabeled] = beta
         trial = _solved(both.with_(tilt=tilt), w, inner_tol)
@@ -115,24 +157,14 @@ def cccp(
         # No round can raise the objective, but for the rounding of its machine.
         if fall >= 0:
             w, value = trial, lowered
-        history.record(objective=value, gradient=obj.stationarity(w), changes=float(changes))
+        history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
         if changes == 0 or abs(fall) <= tol * abs(value):
-            status, message = Status.STATIONARY, "beta stays" if changes == 0 else "the objective stays"
-            break
+            return _End(w, beta, n_iter, Status.STATIONARY, "beta stays" if changes == 0 else "the objective stays")
         if fall < 0:
             message = "a round was not solved to the accuracy that it takes to lower the objective"
-            break
+            return _End(w, beta, n_iter, Status.MAX_ITER, message)
         beta = tangent
-    return obj.result(
-        w,
-        solver="cccp",
-        status=status,
-        history=history,
-        n_iter=len(history) - 1,
-        seconds=time.perf_counter() - start,
-        message=message,
-        beta=beta,
-    )
+    return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes")
 
 
 def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:

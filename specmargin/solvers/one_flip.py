@@ -7,30 +7,36 @@ least certain samples first. Local solvers often miss the global optimum by one 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers._feature_search import FeatureSearch, has_relaxation
 from specmargin.solvers._s3vm_local import LocalSearch, cold_descent, given_weights, signs_of
 from specmargin.typing import FloatArray
 
 __all__ = ["one_flip"]
+
+_MARGIN = 1e-6
+"""Decisions that are so near to the margin may be on it."""
 
 
 def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_iter: int = 1000) -> SolveResult:
     """Improve a local solution by flipping single labels until no flip lowers J.
 
     With a symmetric hinge a flip is followed by retraining with fixed labels and by taking the signs of the decisions
-    as labels, until they stay. Samples beyond the margin, |f| >= 1, need no trial: without such a sample the minimum is
-    the same, and no label of it makes it lower. With exp(-s f^2) the decision of the sample is mirrored by the shortest
-    step in w, and L-BFGS descends from there.
+    as labels, until they stay. Samples beyond the margin, |f| > 1, need no trial: without such a sample the minimum is
+    the same, and no label of it makes it lower. (On the margin itself the hinge may push.) With exp(-s f^2) the
+    decision of the sample is mirrored by the shortest step in w, and L-BFGS descends from there.
 
     Parameters
     ----------
     obj : S3VM
-        With the losses of `specmargin.solvers.s3vm_bound`.
+        With any intercept. exp(-s f^2) goes with any labelled loss, the symmetric hinges with their own; ramps with
+        s < 0 are refused.
     w : ndarray of shape (size,), optional
         Where to start; default: the supervised machine.
     tol : float, default 1e-9
@@ -53,17 +59,24 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     ('STATIONARY', [-1.0, 1.0, 1.0])
     """
     start = time.perf_counter()
-    search = LocalSearch(S3VMRelaxation(obj))
     history = History()
+    search: LocalSearch | FeatureSearch
+    lift: Callable[[FloatArray], FloatArray]
+    coordinates: Callable[[FloatArray], FloatArray]
+    if has_relaxation(obj):
+        relaxation = S3VMRelaxation(obj)
+        search, lift, coordinates = LocalSearch(relaxation), relaxation.lift, relaxation.coordinates
+    else:
+        search, lift, coordinates = FeatureSearch(obj), _same, _same
     if w is None:
-        value, z = cold_descent(search)
-        weights = search.relaxation.lift(z)
+        value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
+        weights = lift(z)
     else:
         weights = given_weights(obj, w)
         given = obj.value(weights)
-        value, z = search.descend(search.relaxation.coordinates(weights))
+        value, z = search.descend(coordinates(weights))
         if value <= given:
-            weights = search.relaxation.lift(z)
+            weights = lift(z)
         else:
             value = given
     history.record(objective=value, flips=0)
@@ -74,7 +87,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         found, flips = flip_once(search, z, value, tol, flips)
         if found is not None:
             value, z = found
-            weights = search.relaxation.lift(z)
+            weights = lift(z)
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
@@ -90,10 +103,20 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     )
 
 
+def _same(w: FloatArray) -> FloatArray:
+    return w
+
+
 def flip_once(
-    search: LocalSearch, w: FloatArray, value: float, tol: float, flips: int = 0, *, deadline: float = np.inf
+    search: LocalSearch | FeatureSearch,
+    w: FloatArray,
+    value: float,
+    tol: float,
+    flips: int = 0,
+    *,
+    deadline: float = np.inf,
 ) -> tuple[tuple[float, FloatArray] | None, int]:
-    """Return the first flip that lowers J, as (J, w) in the row space, or None; and how many were tried."""
+    """Return the first flip that lowers J, as (J, w) in the search's coordinates, or None; and how many were tried."""
     if search.obj.is_supervised:
         return None, flips
     f = search.decisions(w)
@@ -102,7 +125,7 @@ def flip_once(
         if time.perf_counter() > deadline:
             break
         if search.by_labels:
-            if abs(f[j]) >= 1.0:
+            if abs(f[j]) > 1.0 + _MARGIN:
                 break
             guess = labels.copy()
             guess[j] = -guess[j]

@@ -1,12 +1,14 @@
 """Losses against differences and brute-force minimisation; their CVXPY side is in `problems/test_expressions.py`."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from specmargin.losses import LOSSES, Hinge, Squared, SquaredHinge, get_loss
+from specmargin.losses import LOSSES, Hinge, SmoothHinge, Squared, SquaredHinge, get_loss
 
 losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
@@ -77,3 +79,22 @@ def test_losses_are_found_by_name_and_pass_through():
 def test_unknown_name_is_answered_by_the_known_ones():
     with pytest.raises(ValueError, match=r"'logistic'.*'hinge', 'smooth_hinge', 'squared', 'squared_hinge'"):
         get_loss("logistic")
+
+
+def test_majorant_touches_the_smooth_hinge_and_lies_above_it():
+    for s in (0.5, 20.0, 1e3):
+        loss = SmoothHinge(s=s)
+        t = np.concatenate([np.linspace(-30, 30, 121), [1.0, 1.0 + 1e-9 / s, -1e9, 1e9]])
+        at = np.linspace(-40, 40, 401)[:, None]
+        parabola = loss.value(t) + loss.gradient(t) * (at - t) + 0.5 * loss.majorant(t) * (at - t) ** 2
+        assert (parabola >= loss.value(at) - 1e-12 * (1.0 + np.abs(parabola))).all()
+        mirrored = 2.0 - t  # where it touches once more
+        again = loss.value(t) + loss.gradient(t) * (mirrored - t) + 0.5 * loss.majorant(t) * (mirrored - t) ** 2
+        np.testing.assert_allclose(again, loss.value(mirrored), rtol=1e-9, atol=1e-6)
+
+
+def test_dual_value_of_the_smooth_hinge_keeps_its_digits_at_small_multipliers():
+    """Of 1 - beta no digit of a small beta is left; a weight of 1e5 brings that to light."""
+    beta = np.array([1e-18, 1e-12, 1e-9])
+    exact = [float(b) + float(b - b * Decimal(float(b)).ln()) / 20.0 for b in map(Decimal, beta)]
+    np.testing.assert_allclose(SmoothHinge().dual_value(beta), exact, rtol=1e-9)

@@ -1,5 +1,8 @@
 """The convex machine with a weight for each label: its formulas against differences, duality and CVXPY."""
 
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -8,6 +11,7 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.losses import get_loss
 from specmargin.objectives import S3VM, Features, WeightedSVM
+from specmargin.solvers.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
@@ -138,3 +142,87 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
 def test_bad_weights_are_refused(changes, match, rng):
     with pytest.raises(ValueError, match=match):
         machine(rng).with_(**changes)
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
+    """Primal and dual once more, in rational numbers (the entropies in 60 decimals), at the very same points."""
+    for scale in (1.0, 100.0):
+        svm = machine(rng, loss, intercept, n=12, d=3)
+        X = scale * (svm.features.X + 2.0)
+        svm = svm.with_(
+            features=Features.of(X, intercept, rows=np.arange(6), balance=0.2),
+            plus=C * svm.plus,
+            minus=C * svm.minus,
+            tilt=C * svm.tilt,
+        )
+        result = weighted_svm(svm)
+        w, certificate = result.variables["w"], svm.certificate(result.variables["w"])
+        f = svm.features.decisions(w)
+        theta = -svm._loss.gradient(f), -svm._loss.gradient(-f)
+        gap = exact_gap(svm, w, *theta)
+        assert gap <= certificate.gap
+        if loss != "hinge":  # whose multipliers are not the slopes at its kink
+            assert certificate.rounding < 1e-9 * certificate.primal_objective
+
+
+def exact_gap(svm, w, theta_plus, theta_minus):
+    """What primal and dual differ by, with the multipliers of a free intercept balanced to the last digit."""
+    features, zero = svm.features, Fraction(0)
+    A = [[Fraction(x) for x in row] for row in np.asarray(features.X)]
+    if features.mu is not None:
+        A = [[x - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in A]
+    if features.penalty is not None:
+        A = [[*row, Fraction(1)] for row in A]
+    P = [Fraction(x) for x in features.weights]
+    W, p, m, t, up, down = (
+        [Fraction(x) for x in values] for values in (w, svm.plus, svm.minus, svm.tilt, theta_plus, theta_minus)
+    )
+    offset = Fraction(features.offset)
+    if features.penalty == 0.0:
+        up, down = balanced_exactly(svm, p, m, t, up, down)
+    f = [sum((x * v for x, v in zip(row, W, strict=True)), offset) for row in A]
+    primal = sum((q * v * v for q, v in zip(P, W, strict=True)), zero) / 2
+    primal += sum((c * f_i for c, f_i in zip(t, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm._loss, x) for c, x in zip(p, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm._loss, -x) for c, x in zip(m, f, strict=True)), zero)
+    a = [c - q * x + r * y for c, q, x, r, y in zip(t, p, up, m, down, strict=True)]
+    pulled = [sum((row[j] * v for row, v in zip(A, a, strict=True)), zero) for j in range(len(W))]
+    dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
+    for weights, theta in ((p, up), (m, down)):
+        dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
+    return primal - dual
+
+
+def balanced_exactly(svm, p, m, t, up, down):
+    up, down = ([Fraction(x) for x in values] for values in svm._balanced(np.array(up, float), np.array(down, float)))
+    heavy = sum(c * x for c, x in zip(m, down, strict=True)), sum(c * x for c, x in zip(p, up, strict=True)) - sum(t)
+    if svm._loss.name == "squared":
+        shift = (heavy[0] - heavy[1]) / (sum(p) + sum(m))
+        return [x + shift for x in up], [x - shift for x in down]
+    if heavy[0] > heavy[1]:
+        return up, [x * heavy[1] / heavy[0] for x in down]
+    share = (heavy[0] + sum(t)) / (heavy[1] + sum(t))
+    return [x * share for x in up], down
+
+
+def exact_loss(loss, t):
+    slack = max(1 - t, Fraction(0))
+    if loss.name == "smooth_hinge":
+        u = decimal(20 * abs(1 - t))
+        return slack + Fraction((1 + (-u).exp()).ln() / 20)
+    return {"hinge": slack, "squared_hinge": slack**2, "squared": (1 - t) ** 2}[loss.name]
+
+
+def exact_conjugate(loss, beta):
+    if loss.name == "smooth_hinge":
+        entropy = sum((-x * Fraction(decimal(x).ln()) for x in (beta, 1 - beta) if x), Fraction(0))
+        return beta + entropy / 20
+    return beta if loss.name == "hinge" else beta - beta**2 / 4
+
+
+def decimal(x):
+    getcontext().prec = 60
+    return Decimal(x.numerator) / Decimal(x.denominator)

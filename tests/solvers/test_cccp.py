@@ -198,3 +198,49 @@ def test_what_it_cannot_do_is_an_error(problem):
         cccp(obj, max_iter=0)
     with pytest.raises(ValueError, match=r"w has the shape \(3,\)"):
         cccp(obj, np.zeros(3))
+
+
+# A schedule of C*
+
+
+def test_a_schedule_of_one_factor_changes_nothing(problem):
+    obj = problem()
+    plain, given = cccp(obj), cccp(obj, schedule=1.0)
+    np.testing.assert_array_equal(plain.variables["w"], given.variables["w"])
+    assert plain.history["factor"] == [1.0] * len(plain.history)
+
+
+@ramps
+def test_every_factor_begins_where_the_last_one_ended(problem, s):
+    """Factor by factor it is the procedure with that C*, from the end of the one before."""
+    obj, schedule = problem(s=s), (0.0, 1e-2, 0.1, 1.0)
+    result, w, rows = cccp(obj, schedule=schedule), None, 0
+    for factor in schedule:
+        step = cccp(obj.with_(C_star=max(factor, 1e-300) * obj.C_star), w)
+        w = step.variables["w"]
+        at = [k for k, value in enumerate(result.history["factor"]) if value == factor]
+        objective = np.array(result.history["objective"])[at]
+        assert (np.diff(objective) <= 0).all()
+        assert objective[-1] == pytest.approx(step.certificate.primal_objective, rel=1e-9)
+        rows += len(at)
+    assert rows == len(result.history) == result.n_iter + len(schedule)
+    np.testing.assert_allclose(result.variables["f"], step.variables["f"], atol=1e-6)
+    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+
+
+def test_annealing_finds_lower_objectives(problem):
+    """At s = 0 a sample beyond the margin never changes sides once C* weighs."""
+    schedule = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
+    pairs = [
+        [cccp(obj, schedule=one).certificate.primal_objective for one in ((1.0,), schedule)]
+        for obj in (problem(n=120, seed=seed, s=0.0, C=10.0, balance=0.0) for seed in range(8))
+    ]
+    plain, annealed = np.array(pairs).T
+    assert (annealed < 0.95 * plain).sum() > (plain < 0.95 * annealed).sum()
+    assert annealed.mean() < 0.95 * plain.mean()
+
+
+@pytest.mark.parametrize("schedule", [[], [-1.0], [np.nan], [[1.0, 1.0]]])
+def test_a_bad_schedule_is_refused(problem, schedule):
+    with pytest.raises(ValueError, match="must be a sequence of numbers >= 0"):
+        cccp(problem(), schedule=schedule)

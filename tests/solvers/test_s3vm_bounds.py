@@ -490,7 +490,7 @@ def test_history_of_the_bound():
 # Bad input
 
 
-@pytest.mark.parametrize("function", [s3vm_bound, branch_and_bound, probe, one_flip])
+@pytest.mark.parametrize("function", [s3vm_bound, branch_and_bound, probe])
 def test_what_has_no_bound_is_refused(function):
     with pytest.raises(ValueError, match="unbounded for a free intercept"):
         function(problem(intercept="free"))
