@@ -1,7 +1,8 @@
 """What can go wrong, as types that a caller can catch.
 
-`SpecmarginError` is the root of errors that are about *solving* or about *resources*. Bad arguments raise
-plain `ValueError` or `TypeError`, as users of scikit-learn expect, with the value and the remedy in the text.
+`SpecmarginError` is the root of all of them. A bad argument raises `InvalidInputError`, which is a `ValueError`, or
+`InvalidTypeError`, which is a `TypeError`, as users of scikit-learn expect; its text names the value and the remedy.
+The whole promise is the table in ``docs/failure_contract.md``, which the tests hold to.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ __all__ = [
     "DataNotFoundError",
     "DisconnectedGraphWarning",
     "InfeasibleError",
+    "InvalidInputError",
+    "InvalidTypeError",
+    "MarkerWarning",
     "SolverError",
     "SolverNotInstalledError",
     "SpecmarginError",
@@ -23,6 +27,14 @@ __all__ = [
 
 class SpecmarginError(Exception):
     """Root of the package's own errors."""
+
+
+class InvalidInputError(SpecmarginError, ValueError):
+    """An argument has a value that cannot be used; the text names it and says what to do."""
+
+
+class InvalidTypeError(SpecmarginError, TypeError):
+    """An argument is of a kind that cannot be used; the text names it and says what to do."""
 
 
 class SolverError(SpecmarginError):
@@ -59,3 +71,7 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
 
 class DisconnectedGraphWarning(UserWarning):
     """The graph has isolated nodes, several components, or a component without a labelled point."""
+
+
+class MarkerWarning(UserWarning):
+    """The marker of unlabelled samples probably means something else than what it is read as."""

@@ -3,22 +3,28 @@
 Above this module a *marker* says which samples have no label (-1 by scikit-learn's convention, or any scalar
 that the caller names). Below it the marker does not exist: `encode_labels` turns ``y`` into `Labels`, and the
 objectives read signs in {-1, +1} at the indices of the labelled samples. Values are never guessed.
+
+A *missing value* has many spellings: None, nan, ``pandas.NA``, ``NaT``, the empty string, a masked entry; in arrays of
+numbers, strings or objects, and in columns of pandas of every type. They are one: a marker that is any of them stands
+for all of them, and under any other marker each of them is refused.
 """
 
 from __future__ import annotations
 
 import numbers
 import operator
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled", "label_array"]
+__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled", "label_array", "warn_of_marker"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +79,7 @@ def label_array(y: npt.ArrayLike) -> AnyArray:
     """Return `y` as an array in which no value has changed its type.
 
     numpy reads ``["cat", -1]`` as the strings ``"cat"`` and ``"-1"``, and the marker would become a class;
-    such a sequence becomes an array of objects instead.
+    such a sequence becomes an array of objects instead. Masked entries become None.
 
     Parameters
     ----------
@@ -89,7 +95,13 @@ def label_array(y: npt.ArrayLike) -> AnyArray:
     >>> label_array(["cat", -1]).tolist(), label_array([0, -1]).dtype.kind
     (['cat', -1], 'i')
     """
-    array = np.asarray(y)
+    try:
+        array = np.asarray(y)
+    except ValueError as error:
+        raise InvalidInputError(f"y is no array of labels ({error}); pass one label per sample.") from error
+    if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
+        array = array.astype(object)
+        array[np.ma.getmaskarray(y)] = None
     if array.dtype.kind in "US" and array.ndim == 1 and not hasattr(y, "dtype"):
         values = list(y)  # type: ignore[arg-type]
         if not all(isinstance(value, str if array.dtype.kind == "U" else bytes) for value in values):
@@ -106,55 +118,134 @@ def is_unlabeled(y: npt.ArrayLike, unlabeled: Any = -1) -> BoolArray:
     y : array-like of shape (n,)
         Labels and markers.
     unlabeled : scalar, nan or None, default -1
-        The marker; ``np.nan`` and ``None`` are compared by identity of meaning, not by ``==``.
+        The marker; a missing value (None, nan, ``pandas.NA``, ``""``) stands for every spelling of one.
+
+    Raises
+    ------
+    TypeError
+        If the marker is not one scalar.
 
     Examples
     --------
     >>> is_unlabeled([0, 1, -1]).tolist(), is_unlabeled([0.0, np.nan], unlabeled=np.nan).tolist()
     ([False, False, True], [False, True])
+    >>> is_unlabeled(["cat", None, "", np.nan], unlabeled=np.nan).tolist()
+    [False, True, True, True]
     """
-    if np.ndim(unlabeled) != 0:
-        raise TypeError(f"the marker must be one scalar, nan or None, not {unlabeled!r}; name one value.")
+    if np.ndim(unlabeled) != 0 or isinstance(unlabeled, Mapping | Set):
+        raise InvalidTypeError(f"the marker must be one scalar, nan or None, not {unlabeled!r}; name one value.")
     y = label_array(y)
-    if unlabeled is None:
-        return np.array([value is None for value in y.ravel()], dtype=bool).reshape(y.shape)
-    if isinstance(unlabeled, float | np.floating) and np.isnan(unlabeled):
-        if y.dtype.kind == "f":
-            return np.asarray(np.isnan(y))
-        if y.dtype.kind == "O":
-            return np.array([_is_nan(value) for value in y.ravel()], dtype=bool).reshape(y.shape)
-        return np.zeros(y.shape, dtype=bool)
+    if _is_missing(unlabeled):
+        return _missing(y)
     if y.dtype.kind in "US" and not isinstance(unlabeled, str if y.dtype.kind == "U" else bytes):
         return np.zeros(y.shape, dtype=bool)
+    if y.dtype.kind == "O":
+        # Not y == unlabeled: pandas.NA is equal to nothing and has no truth value.
+        same = [not _is_missing(value) and bool(np.all(value == unlabeled)) for value in y.ravel()]
+        return np.array(same, dtype=bool).reshape(y.shape)
     with np.errstate(over="ignore"):  # a marker that a narrow float cannot hold is not in y
-        return np.asarray(y == unlabeled, dtype=bool)
+        return np.broadcast_to(np.asarray(y == unlabeled, dtype=bool), y.shape).copy()
 
 
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
+def _missing(y: AnyArray) -> BoolArray:
+    """Mask of the missing values, in any spelling."""
+    if y.dtype.kind in "fc":
+        return np.asarray(np.isnan(y))
+    if y.dtype.kind in "mM":
+        return np.asarray(np.isnat(y))
+    if y.dtype.kind in "US":
+        return np.asarray(y == ("" if y.dtype.kind == "U" else b""))
+    if y.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in y.ravel()], dtype=bool).reshape(y.shape)
+    return np.zeros(y.shape, dtype=bool)
+
+
+def _is_missing(value: Any) -> bool:
+    # By their names: pandas need not be installed.
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str | bytes):
+        return len(value) == 0
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return bool(np.isnat(value))
+    return isinstance(value, numbers.Number) and bool(value != value)
+
+
+def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -> None:
+    """Warn where the marker probably means something else than what it is read as.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels and markers.
+    unlabeled : scalar, nan or None, default -1
+        The marker.
+    stacklevel : int, default 2
+        As in `warnings.warn`: 2 points at the line that calls this function, 3 at its caller's.
+
+    Warns
+    -----
+    MarkerWarning
+        If no sample carries the marker; or if the marker is -1, the classes are 0 and 1, and 0 is the most frequent
+        value of y: labels -1 and 1 with 0 for the unlabelled samples look like that.
+
+    Examples
+    --------
+    >>> warn_of_marker([0, 1, -1, -1])
+    """
+    y = label_array(y)
+    hidden = is_unlabeled(y, unlabeled)
+    if not hidden.any():
+        warnings.warn(
+            f"no sample carries the marker unlabeled={unlabeled!r}: all {y.size} count as labelled, and values like "
+            f"{y.ravel()[:1].tolist()[0]!r} as classes. If some are unlabelled, name their marker by unlabeled=.",
+            MarkerWarning,
+            stacklevel=stacklevel,
+        )
+    elif y.dtype.kind in "if" and not _is_missing(unlabeled) and unlabeled == -1:
+        counts = {value: int(np.count_nonzero(y == value)) for value in (-1, 0, 1)}
+        if sum(counts.values()) == y.size and counts[0] > max(counts[-1], counts[1]) and counts[1]:
+            warnings.warn(
+                f"y holds -1, 0 and 1 ({counts[-1]}, {counts[0]} and {counts[1]} times): -1 is read as 'unlabelled', 0 "
+                "and 1 as the classes. If 0 means 'unlabelled' and -1 is a class, pass unlabeled=0.",
+                MarkerWarning,
+                stacklevel=stacklevel,
+            )
 
 
 def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, IntArray, IntArray]:
     """Sorted class values, their codes and counts; `at` tells where in y the known labels stand."""
-    if known.dtype.kind == "f":
-        bad = ~np.isfinite(known)
-    else:
-        bad = np.array([_is_nan(value) for value in known], dtype=bool) & (known.dtype.kind == "O")
+    bad = _missing(known)
     if bad.any():
-        value = known[bad][0]
-        name = "np.nan" if _is_nan(value) else f"float('{value}')"
-        raise ValueError(
-            f"y[{at[bad][0]}] is {value}, which is neither a class nor the marker of an unlabelled sample "
-            f"({unlabeled!r}). If it means 'unlabelled', pass unlabeled={name}."
+        raise InvalidInputError(
+            f"y[{at[bad][0]}] is {known[bad].tolist()[0]!r}, a missing value, but the marker of unlabelled samples is "
+            f"{unlabeled!r}; if it means 'unlabelled', pass unlabeled=np.nan"
+        )
+    known = _plain(known)
+    if known.dtype.kind == "f" and np.isinf(known).any():
+        k = int(np.isinf(known).argmax())
+        raise InvalidInputError(
+            f"y[{at[k]}] is {known[k]}, which is neither a class nor the marker of an unlabelled sample "
+            f"({unlabeled!r}); if it means 'unlabelled', pass unlabeled=float('{known[k]}')"
         )
     try:
         return np.unique(known, return_inverse=True, return_counts=True)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         kinds = sorted({type(value).__name__ for value in known})
-        raise ValueError(
+        raise InvalidInputError(
             f"y mixes class values of the types {kinds}, which cannot be sorted; use one type, and name the "
             f"marker of unlabelled samples with unlabeled= (it is {unlabeled!r})."
         ) from error
+
+
+def _plain(known: AnyArray) -> AnyArray:
+    """Numbers of one type as an array of that type: columns of pandas that may have missing values hold objects."""
+    if known.dtype.kind == "O" and len(known):
+        kinds = {type(value) for value in known}
+        if len(kinds) == 1 and issubclass(kind := kinds.pop(), bool | int | float | np.number | np.bool_):
+            plain = np.array(known.tolist())
+            return plain if plain.dtype.kind != "O" and not issubclass(kind, np.longdouble) else known
+    return known
 
 
 def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
@@ -174,7 +265,7 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     Raises
     ------
     ValueError
-        If no sample or only one class is labelled, or if y holds NaN that is not the marker.
+        If no sample or only one class is labelled, or if y holds missing values that are not the marker.
 
     Examples
     --------
@@ -184,10 +275,10 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     """
     y = label_array(y)
     if y.ndim != 1:
-        raise ValueError(f"y must have one dimension, got the shape {y.shape}; pass one label per sample.")
+        raise InvalidInputError(f"y must have one dimension, got the shape {y.shape}; pass one label per sample.")
     hidden = is_unlabeled(y, unlabeled)
     if hidden.all():
-        raise ValueError(
+        raise InvalidInputError(
             f"y has no labelled sample: all {y.size} values equal the marker {unlabeled!r}. "
             "Label at least one sample of each of two classes, or name another marker with unlabeled=."
         )
@@ -195,14 +286,14 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     classes, codes, _ = _classes(y[labeled], labeled, unlabeled)
     if len(classes) < 2:
         message = f"y has labelled samples of one class only ({classes.tolist()[0]!r}); a classifier needs two. "
-        if unlabeled == -1 and hidden.any() and classes[0] == 1:
+        if not _is_missing(unlabeled) and unlabeled == -1 and hidden.any() and classes[0] == 1:
             message += (
                 "-1 is read as 'unlabelled' here. If -1 is a class of yours, mark unlabelled samples by "
                 "another value and pass it: unlabeled=0 or unlabeled=np.nan."
             )
         else:
             message += "Label at least one sample of another class."
-        raise ValueError(message)
+        raise InvalidInputError(message)
     if len(classes) == 2:
         sign = np.where(codes == 1, 1.0, -1.0)
     else:
@@ -249,19 +340,19 @@ def hide_labels(
     """
     y = label_array(y)
     if (n_labeled is None) == (per_class is None):
-        raise ValueError(f"give n_labeled or per_class, one of the two; got {n_labeled!r} and {per_class!r}.")
+        raise InvalidInputError(f"give n_labeled or per_class, one of the two; got {n_labeled!r} and {per_class!r}.")
     if y.ndim != 1 or y.size == 0:
-        raise ValueError(f"y must hold one label per sample of at least one, got the shape {y.shape}.")
+        raise InvalidInputError(f"y has the shape {y.shape}; pass one label per sample, of at least one.")
     if is_unlabeled(y, unlabeled).any():
-        raise ValueError(
+        raise InvalidInputError(
             f"the marker {unlabeled!r} is itself a label in y, so that hidden and true labels could not be "
             "told apart; pass another marker: unlabeled=0 or unlabeled=np.nan."
         )
     rng = np.random.default_rng(random_state)
     classes, codes, counts = _classes(y, np.arange(len(y)), unlabeled)
     if per_class is not None:
-        if not 1 <= operator.index(per_class) <= counts.min():
-            raise ValueError(
+        if not 1 <= _count("per_class", per_class) <= counts.min():
+            raise InvalidInputError(
                 f"per_class={per_class}, but class {classes.tolist()[counts.argmin()]!r} has {counts.min()} "
                 f"samples; take 1 to {counts.min()}."
             )
@@ -270,8 +361,8 @@ def hide_labels(
         )
     else:
         assert n_labeled is not None
-        if not len(classes) <= operator.index(n_labeled) <= len(y):
-            raise ValueError(
+        if not len(classes) <= _count("n_labeled", n_labeled) <= len(y):
+            raise InvalidInputError(
                 f"n_labeled={n_labeled} cannot hold one sample of each of {len(classes)} classes among "
                 f"{len(y)} samples; take {len(classes)} to {len(y)}."
             )
@@ -282,6 +373,13 @@ def hide_labels(
     mask = np.ones(len(y), dtype=bool)
     mask[keep] = False
     return _with_marker(y, mask, unlabeled)
+
+
+def _count(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError as error:
+        raise InvalidTypeError(f"{name}={value!r} is a {type(value).__name__}; pass a whole number.") from error
 
 
 def _with_marker(y: AnyArray, mask: BoolArray, unlabeled: Any) -> AnyArray:

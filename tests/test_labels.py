@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
+import warnings
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,7 +15,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from specmargin.labels import Labels, encode_labels, hide_labels, is_unlabeled, label_array
+from specmargin.exceptions import MarkerWarning
+from specmargin.labels import Labels, encode_labels, hide_labels, is_unlabeled, label_array, warn_of_marker
 
 NAN = float("nan")
 
@@ -98,7 +102,15 @@ def test_encoding_follows_a_permutation(sample: tuple[list[Any], np.ndarray], se
         (["a", NAN], NAN, [False, True]),
         (["a", None], None, [False, True]),
         ([0, None, 1], None, [False, True, False]),
-        (["a", None], NAN, [False, False]),
+        (["a", None], NAN, [False, True]),
+        (["a", ""], None, [False, True]),
+        ([b"a", b""], NAN, [False, True]),
+        (np.array(["2020", "NaT"], "datetime64[Y]"), None, [False, True]),
+        (np.ma.masked_array([0, 1], [True, False]), None, [True, False]),
+        (np.ma.masked_array([0, 1], [True, False]), 0, [False, False]),
+        ([0, pd.NA, -1, None], -1, [False, False, True, False]),
+        ([0, pd.NA, "", None, NAN, pd.NaT, 1], pd.NA, [False, True, True, True, True, True, False]),
+        ([0, Decimal("nan")], "", [False, True]),
         ([0, 1], None, [False, False]),
         (["a", "-1", "?"], "-1", [False, True, False]),
         (["cat", -1], -1, [False, True]),
@@ -123,14 +135,74 @@ def test_marker_is_one_value(marker: Any) -> None:
         is_unlabeled([0, 1], marker)
 
 
-@pytest.mark.parametrize("dtype", [object, "str", "category"])
-def test_pandas_series_of_strings(dtype: str) -> None:
-    y = pd.Series(["dog", "cat", None, "dog"], dtype=dtype)
-    marker = None if dtype is object else NAN
+MISSING = [None, NAN, pd.NA, "", np.float32(NAN), pd.NaT]
+"""Markers that all mean: a missing value."""
+
+
+@pytest.mark.parametrize("marker", MISSING, ids=repr)
+@pytest.mark.parametrize("dtype", [object, "str", "string", "category"])
+@pytest.mark.parametrize("spelling", [None, NAN, pd.NA, ""], ids=repr)
+def test_pandas_columns_of_strings(dtype: Any, spelling: Any, marker: Any) -> None:
+    y = pd.Series(["dog", "cat", spelling, "dog"], dtype=dtype)
     labels = encode_labels(y, marker)
     assert labels.classes.tolist() == ["cat", "dog"]
     assert labels.labeled.tolist() == [0, 1, 3]
     assert labels.sign.tolist() == [1.0, -1.0, 1.0]
+    with pytest.raises(ValueError, match=r"y\[2\] is .*, a missing value.*pass unlabeled=np\.nan$"):
+        encode_labels(y, "?")
+
+
+@pytest.mark.parametrize("marker", MISSING, ids=repr)
+@pytest.mark.parametrize("dtype", [object, "Int64", "Float64", "boolean", "category", float])
+@pytest.mark.parametrize("spelling", [None, NAN, pd.NA], ids=repr)
+def test_pandas_columns_of_numbers(dtype: Any, spelling: Any, marker: Any) -> None:
+    values = [True, False] if dtype == "boolean" else [1, 0]
+    y = pd.Series([*values, None if dtype is float else spelling, values[0]], dtype=dtype)
+    labels = encode_labels(y, marker)
+    assert labels.classes.tolist() == values[::-1]
+    assert labels.classes.dtype.kind in "bif"
+    assert labels.labeled.tolist() == [0, 1, 3]
+    with pytest.raises(ValueError, match=r"y\[2\] is .*, a missing value.*pass unlabeled=np\.nan$"):
+        encode_labels(y, -1)
+    assert encode_labels(y.dropna(), -1).classes.tolist() == values[::-1]
+
+
+def test_numbers_of_one_type_in_objects_become_an_array_of_them() -> None:
+    assert encode_labels(np.array([3, 1, None], dtype=object), None).classes.dtype.kind == "i"
+    assert encode_labels(np.array([0.5, 1.5, None], dtype=object), None).classes.dtype.kind == "f"
+    assert encode_labels(np.array([2**70, 1, None], dtype=object), None).classes.tolist() == [1, 2**70]
+    assert encode_labels(np.array([True, False, None], dtype=object), None).classes.dtype.kind == "b"
+    assert encode_labels(np.array(["b", "a", None], dtype=object), None).classes.dtype.kind == "O"
+
+
+@pytest.mark.parametrize(
+    ("y", "marker", "text"),
+    [
+        ([0, 1, 0, 1], -1, r"no sample carries the marker unlabeled=-1: all 4 count as labelled"),
+        (["a", "b", "?"], -1, "values like 'a' as classes"),
+        ([0, 1, -1], -2, "unlabeled=-2"),
+        ([0, 1, -1], NAN, "unlabeled=nan"),
+        ([-1, 1, 0, 0], -1, r"-1, 0 and 1 \(1, 2 and 1 times\).*pass unlabeled=0"),
+        ([-1.0, 1.0, 0.0, 0.0], -1, "pass unlabeled=0"),
+        ([0, 1, -1, -1], -1, None),
+        ([0, 1, -1], -1, None),
+        ([0, 0, -1], -1, None),
+        ([0, 0, 0, 1, -1, 2], -1, None),
+        ([-1, 1, 0, 0], 0, None),
+        ([-1, 1, NAN], None, None),
+    ],
+)
+def test_markers_that_probably_mean_something_else(y: Any, marker: Any, text: str | None) -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_marker(y, marker)
+    if text is None:
+        assert not caught
+        return
+    (warning,) = caught
+    assert warning.category is MarkerWarning
+    assert warning.filename == __file__
+    assert re.search(text, str(warning.message))
 
 
 def test_label_array_keeps_values() -> None:
@@ -200,8 +272,12 @@ def test_labels_are_values_that_can_be_kept() -> None:
         ([-1.0, 0.0, NAN, 1.0], -1, r"y\[2\] is nan"),
         ([0.0, 1.0, np.inf], -1, r"y\[2\] is inf.*unlabeled=float\('inf'\)"),
         (np.array([0, 1, NAN], dtype=object), -1, r"y\[2\] is nan.*unlabeled=np\.nan"),
-        (["a", "b", NAN], None, r"y\[2\] is nan"),
-        ([0, 1, None], -1, r"types \['NoneType', 'int'\]"),
+        ([0, 1, None], -1, r"y\[2\] is None, a missing value.*pass unlabeled=np\.nan$"),
+        ([0, 1, pd.NA], -1, r"y\[2\] is <NA>, a missing value.*pass unlabeled=np\.nan$"),
+        (["a", "", "b"], -1, r"y\[1\] is '', a missing value.*pass unlabeled=np\.nan$"),
+        (["a", "?", "b", NAN], "?", r"y\[3\] is nan, a missing value.*pass unlabeled=np\.nan$"),
+        (np.ma.masked_array([0, 1, 1], [False, True, False]), -1, r"y\[1\] is None, a missing value"),
+        ([(0, 1), 1, 0], -1, "is no array of labels.*pass one label per sample"),
         (["a", 1, "b", -1], -1, r"types \['int', 'str'\]"),
         ([[0, 1], [1, 0]], -1, r"shape \(2, 2\)"),
         (3, -1, r"shape \(\)"),
@@ -299,7 +375,8 @@ def test_hiding_is_uniform() -> None:
         ([], {"per_class": 1}, ValueError, r"shape \(0,\)"),
         ([[0, 1]], {"per_class": 1}, ValueError, r"shape \(1, 2\)"),
         ([0.0, 1.0, NAN], {"per_class": 1}, ValueError, r"y\[2\] is nan"),
-        ([0, 1, None], {"per_class": 1}, ValueError, "types"),
+        ([0, 1, None], {"per_class": 1}, ValueError, r"y\[2\] is None"),
+        ([0, 1, None], {"per_class": 1, "unlabeled": ""}, ValueError, "marker '' is itself a label"),
         ([0, 1], {"per_class": 1, "unlabeled": [-1]}, TypeError, "one scalar"),
     ],
 )

@@ -201,11 +201,12 @@ def isolet_from_files(first: Path, second: Path) -> dict[str, AnyArray]:
     turns = [1 + np.cumsum(np.diff(table[:, -1], prepend=table[:1, -1]) < 0) for table in tables]
     found, X = tuple(int(turn[-1]) for turn in turns), np.vstack(tables)
     y = X[:, -1] - 1
-    if found != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all():
+    reach = float(np.abs(X[:, :-1]).max())
+    if found != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all() or not reach <= 1:
         raise ValueError(
-            f"{first.name} and {second.name} hold {found[0]} and {found[1]} speakers, {X.shape[1] - 1} features and "
-            f"letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has {ISOLET_SPEAKERS[0]} and {ISOLET_SPEAKERS[1]}, "
-            "617, and 1 to 26"
+            f"{first.name} and {second.name} hold {found[0]} and {found[1]} speakers, {X.shape[1] - 1} features up to "
+            f"{reach:g} and letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has {ISOLET_SPEAKERS[0]} and "
+            f"{ISOLET_SPEAKERS[1]}, 617 up to 1, and 1 to 26"
         )
     speaker = np.concatenate([turns[0], found[0] + turns[1]])
     return {
@@ -238,11 +239,12 @@ def faces_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
         if tables[-1].shape != announced:
             raise ValueError(f"{path.name} announces a table of {announced}, but holds {tables[-1].shape}")
     X, sizes = np.vstack(tables), tuple(len(table) for table in tables)
-    y = X[:, -1]
-    if sizes != FACES_SIZES or X.shape[1] != 362 or not np.isin(y, (-1, 1)).all():
+    y, pixels = X[:, -1], X[:, :-1]
+    in_range = bool(((pixels >= 0) & (pixels <= 1)).all())
+    if sizes != FACES_SIZES or X.shape[1] != 362 or not np.isin(y, (-1, 1)).all() or not in_range:
         raise ValueError(
-            f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1] - 1} pixels, labels "
-            f"{y.min():g} to {y.max():g}; the CBCL faces are {FACES_SIZES[0]} and {FACES_SIZES[1]} of 361, labels -1 "
-            "and 1"
+            f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1] - 1} pixels from "
+            f"{pixels.min():g} to {pixels.max():g}, labels {y.min():g} to {y.max():g}; the CBCL faces are "
+            f"{FACES_SIZES[0]} and {FACES_SIZES[1]} of 361 from 0 to 1, labels -1 and 1"
         )
     return {"X": X[:, :-1].astype(np.float32), "y": y.astype(np.int16), "n_train": np.array(sizes[0])}

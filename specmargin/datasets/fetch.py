@@ -4,16 +4,15 @@ An archive ``<name>.npz`` is looked for in one data folder (``data_home``, else 
 ``SPECMARGIN_DATA``) and then in the user's cache. It must have the sha256 of `specmargin.datasets.registry`,
 so that a number in a table belongs to known data. Where no folder holds the archive but a public source is
 left, `load` downloads and converts it (`specmargin.datasets.sources`); a converted file cannot have the
-archive's sha256 and is held to the one that was written beside it.
+archive's sha256 and is held to the one that was written beside it; `Dataset.is_published` tells the two apart. What
+a file holds is checked as well (`specmargin.datasets.contents`).
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 import os
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
 from specmargin.typing import AnyArray, IntArray, Matrix
@@ -57,7 +57,7 @@ class Dataset:
         The file that was read, or how the set came about.
     extras : mapping
         Whatever else there is: ``image_shape``, ``n_train``, ``class_names``, ``vocab``, ``X_test``,
-        ``y_test``, ...
+        ``y_test``, ``W`` (the adjacency of a graph), ...
     """
 
     name: str
@@ -69,6 +69,11 @@ class Dataset:
     sha256: str | None = None
     source: str = ""
     extras: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the file is the published archive; False for a conversion of downloaded files, and without a file."""
+        return self.sha256 is not None and self.sha256 == REGISTRY[self.name].sha256
 
     def __repr__(self) -> str:
         n, d = self.X.shape
@@ -142,7 +147,8 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     name : str
         One of ``g50c``, ``g10n``, ``uspst``, ``usps``, ``mac_windows``, ``pcmac_counts``, ``coil20``,
         ``mnist``, ``20news``, ``isolet``, ``cbcl_faces``, ``rcv1_ccat_sample``, ``two_moons``, ``clock``,
-        ``two_circles``, ``two_spirals``, ``digits``.
+        ``two_circles``, ``two_spirals``, ``s3vm_art100``, ``s3vm_art150``, ``s3vm_2moons``, ``s3vm_connectionist``,
+        ``s3vm_heart``, ``s3vm_ionosphere``, ``cora``, ``texas``, ``cornell``, ``digits``.
     data_home : path, optional
         Folder with ``<name>.npz``; default ``$SPECMARGIN_DATA``. The user's cache is looked into last.
     download : bool, default True
@@ -168,7 +174,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     >>> load("digits")
     digits: 1797 samples, 64 features, 10 classes, no published splits
     """
-    entry = REGISTRY.get(name)
+    entry = REGISTRY.get(name) if isinstance(name, str) else None
     if entry is None:
         raise ValueError(f"there is no data set {name!r}; the names are {', '.join(REGISTRY)}.")
     if entry.source == "bundled":
@@ -207,12 +213,16 @@ def _not_found(entry: Entry, data_home: str | os.PathLike[str] | None, why: str)
 
 def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
     """Content and sha256 of the file, which must be the registry's or the one recorded by a conversion."""
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise SpecmarginError(f"{path} cannot be read ({error}); make it readable, or delete it.") from error
     digest = hashlib.sha256(content).hexdigest()
     expected = entry.sha256
     record = path.with_name(f"{path.name}.sha256")
-    if digest != expected and record.is_file():
-        expected = record.read_text(encoding="ascii").strip()
+    # A set that is only ever published as an archive has one sha256; a record beside it would let any file in.
+    if digest != expected and entry.source == "download" and record.is_file():
+        expected = record.read_text(encoding="ascii", errors="replace").strip()
     if digest != expected:
         raise SpecmarginError(
             f"{path} has the sha256 {digest}, but {expected} was expected: the file is damaged or another "
@@ -222,59 +232,13 @@ def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
     return content, digest
 
 
-def _from_archive(entry: Entry, arrays: dict[str, AnyArray], prefix: str = "") -> Matrix:
-    if entry.layout == "dense":
-        X = arrays.pop("X")
-        return X if X.dtype == np.uint8 else X.astype(np.float64)
-    from scipy.sparse import csr_matrix
-
-    parts = [arrays.pop(prefix + part) for part in ("data", "indices", "indptr")]
-    shape = tuple(int(size) for size in arrays.pop(prefix + "shape"))
-    return csr_matrix((parts[0].astype(np.float64), parts[1], parts[2]), shape=shape)
-
-
-def _classes_from_zero(y: AnyArray) -> IntArray:
-    y = y.astype(np.intp)
-    return (y + 1) // 2 if set(np.unique(y)) == {-1, 1} else y
-
-
 def _read(entry: Entry, path: Path) -> Dataset:
     content, digest = _checked(entry, path)
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-        X, y = _from_archive(entry, arrays), _classes_from_zero(arrays.pop("y"))
-        extras: dict[str, Any] = {}
-        if "host_shape" in arrays:
-            extras["host"] = _from_archive(entry, arrays, prefix="host_")
-    except (KeyError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise SpecmarginError(
-            f"{path} is not an archive of {LAYOUTS[entry.layout]} ({error}); delete it or replace it."
-        ) from error
-    if len(y) != X.shape[0]:
-        raise SpecmarginError(f"{path} has {X.shape[0]} samples but {len(y)} labels; replace it.")
-    labeled_idx = arrays.pop("labeled_idx", None)
-    for key, value in arrays.items():
-        if key == "y_test":
-            extras[key] = _classes_from_zero(value)
-        elif key == "class_names":
-            extras[key] = tuple(str(text) for text in value)
-        else:
-            extras[key] = value.item() if value.ndim == 0 else value
+    X, y, labeled_idx, extras = read_archive(entry, content, path)
     if entry.image_shape:
         extras["image_shape"] = entry.image_shape
     logger.debug("read %s from %s", entry.name, path)
-    return Dataset(
-        entry.name,
-        X,
-        y,
-        np.unique(y),
-        entry.scaling,
-        None if labeled_idx is None else labeled_idx.astype(np.intp),
-        digest,
-        str(path),
-        extras,
-    )
+    return Dataset(entry.name, X, y, np.unique(y), entry.scaling, labeled_idx, digest, str(path), extras)
 
 
 def _bundled_digits(entry: Entry) -> Dataset:

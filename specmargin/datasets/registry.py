@@ -1,8 +1,10 @@
 """What the real data sets are: one `Entry` each, with the sha256 that its archive must have.
 
 An archive is ``<name>.npz``, plain arrays without pickled objects. Dense: ``X`` and ``y``. Sparse: ``data``,
-``indices``, ``indptr`` and ``shape`` of a CSR matrix, and ``y``. Where there are published splits,
-``labeled_idx`` has a row of labelled indices per repetition. Read the archives by `specmargin.datasets.load`.
+``indices``, ``indptr`` and ``shape`` of a CSR matrix, and ``y``. A graph: those parts of two matrices, ``X_...`` of
+the features and ``W_...`` of the adjacency, ``y``, and the public splits ``train_idx``, ``val_idx``, ``test_idx`` as
+they are. Where there are published splits, ``labeled_idx`` has a row of labelled indices per repetition. Read the
+archives by `specmargin.datasets.load`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ __all__ = ["LAYOUTS", "REGISTRY", "Entry"]
 
 LAYOUTS = {
     "dense": "X (n, d) and y (n,) [labeled_idx (splits, l), n_train]",
+    "graph": "X_data, X_indices, X_indptr, X_shape and W_... of two CSR matrices, features and adjacency, and y (n,)",
     "sparse": "data, indices, indptr, shape of a CSR matrix, and y (n,) [labeled_idx, n_train, class_names]",
 }
 
@@ -31,9 +34,8 @@ class Entry:
     scaling : str
         Units of the features.
     sha256 : str or None
-        Of the archive; None where there is none because the set is always at hand, or because it is only ever
-        converted from the public files, whose archive is held to the sha256 that was written beside it.
-    layout : {"dense", "sparse"}
+        Of the archive; None where there is none because the set comes with scikit-learn.
+    layout : {"dense", "sparse", "graph"}
         Which arrays the archive holds.
     source : {"archive", "download", "formula", "bundled"}
         Where the set comes from when no folder holds it: nowhere, the network, a generator, scikit-learn.
@@ -45,7 +47,7 @@ class Entry:
     summary: str
     scaling: str
     sha256: str | None
-    layout: Literal["dense", "sparse"] = "dense"
+    layout: Literal["dense", "sparse", "graph"] = "dense"
     source: Literal["archive", "download", "formula", "bundled"] = "archive"
     image_shape: tuple[int, int] | None = None
 
@@ -112,14 +114,15 @@ _ENTRIES = (
         "7797 x 617, 26 classes, 6238 to train: letters spoken by 150 people, with `speaker` and `group` "
         "(Cole & Fanty 1990)",
         "-1 to 1",
-        None,
+        "913cceb6d83a1cf80309e457717d3ab6c84274029b8e9b152fe05bf68e703d91",
         source="download",
     ),
     Entry(
         "cbcl_faces",
-        "31022 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1)",
+        "31021 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1); the "
+        "public files have one test image more",
         "histogram-equalised grey, 0 to 1",
-        None,
+        "599a83619248c443b4ed36340e9a1dfce91ee6bad792ed1ae8a13e63fc0678dc",
         source="download",
         image_shape=(19, 19),
     ),
@@ -162,6 +165,64 @@ _ENTRIES = (
         "194 x 2, 2 classes: interlocked spirals",
         "as published",
         "f18ab034441b4e2b4ba765b1fe2ee81799ebf7fa84af31bcd7e1214e85199132",
+    ),
+    Entry(
+        "s3vm_art100",
+        "100 x 2, 2 classes: artificial (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "1a567a41101da4eccb2c696a3e800d8dde301d10600cd971e9ebb3a782a363e9",
+    ),
+    Entry(
+        "s3vm_art150",
+        "150 x 2, 2 classes: artificial (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "be5a34ba7d9b3a440f234e2262cfada4971e672876a3f9694e7e267cea8a0d27",
+    ),
+    Entry(
+        "s3vm_2moons",
+        "300 x 2, 2 classes: two half moons (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "e094c1b5e938e44f5e576179af3fc9f01d4300d10762861ef9cb2a8e1e0b3876",
+    ),
+    Entry(
+        "s3vm_connectionist",
+        "208 x 60, 2 classes: sonar, rocks (0) and mines (1) (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "ac892ea2fb3f1c3683f1c1091d837dc3a978d808f85de0af63ca64002eb8e42b",
+    ),
+    Entry(
+        "s3vm_heart",
+        "270 x 13, 2 classes: Statlog heart, absence (0) and presence (1) (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "1ecb37fa7bd73d9072fe462876e4db3be4c94b06e979f9948097bff2916c3e6c",
+    ),
+    Entry(
+        "s3vm_ionosphere",
+        "351 x 33, 2 classes: ionosphere, good (0) and bad (1) (Piccialli et al., arXiv 2312.09789)",
+        "columns of mean 0 and deviation 1",
+        "3c9486241c82e5e973e81d298a007615e6a3a9e147a28f0ce9f4b78843ccc971",
+    ),
+    Entry(
+        "cora",
+        "2708 x 1433 sparse, 7 classes: citation graph of 5278 edges, public split (Yang, Cohen & Salakhutdinov 2016)",
+        "words, 0 or 1",
+        "58b5976ed4a22590991bddaaf42fb49f74d1e93b3ca92c3894ea37b03ebb5fc3",
+        layout="graph",
+    ),
+    Entry(
+        "texas",
+        "183 x 1703 sparse, 5 classes: WebKB pages, 279 edges, 10 splits (Pei et al. 2020); features and labels are "
+        "Cornell's",
+        "words, 0 or 1",
+        "84b3b7ea0db2f1f897c4842a1968eb0f0cb5b0748fc08ca996f97caa8667746a",
+        layout="graph",
+    ),
+    Entry(
+        "cornell",
+        "183 x 1703 sparse, 5 classes: WebKB pages, 277 edges, 10 splits (Pei et al. 2020)",
+        "words, 0 or 1",
+        "9532b2ae939fe652d45dc9b9c5f5bedbee7074ec3c65788ce1553b26d868927f",
+        layout="graph",
     ),
     Entry(
         "digits",

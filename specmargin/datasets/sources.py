@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import shutil
 import tarfile
 import tempfile
 import zlib
@@ -18,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -61,7 +63,10 @@ USPS_SOURCES: tuple[tuple[str, dict[str, str | None]], ...] = (
 )
 ISOLET_SOURCE = "https://archive.ics.uci.edu/ml/machine-learning-databases/isolet/"
 ISOLET_FILES = ("isolet1+2+3+4.data", "isolet5.data")
-FACES_SOURCE = "http://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
+FACES_SOURCE = "https://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
+MOST_BYTES = 300_000_000
+"""Of one downloaded file, and of one member of an archive; the largest, a member of the faces, has 80 MB."""
+_OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
 FACES_FILES = ("svm.train.normgrey", "svm.test.normgrey")
 
 
@@ -114,12 +119,35 @@ def retrieve(url: str, known_hash: str | None, folder: Path) -> Path:
         ``"md5:..."`` or ``"sha256:..."``; None where the source publishes none.
     folder : Path
         Where it goes, under its own name.
+
+    Raises
+    ------
+    ValueError
+        If the address or one that it leads to is not https, the file is larger than any of ours, or has another hash.
     """
     import pooch
 
     name = url.rsplit("/", 1)[-1]
-    downloader = pooch.HTTPDownloader(timeout=60)
-    return Path(pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=downloader))
+    return Path(pooch.retrieve(url, known_hash, fname=name, path=folder, downloader=_download))
+
+
+def _download(url: str, target: Any, _: Any) -> None:
+    """Write a file for pooch, piece by piece: over https, also after redirections, and no more than `MOST_BYTES`."""
+    import requests
+
+    with requests.get(url, stream=True, timeout=60) as response:
+        response.raise_for_status()
+        for passed in (*response.history, response):
+            parts = urlsplit(passed.url)
+            if parts.scheme != "https" and parts.hostname not in _OWN_MACHINE:
+                raise ValueError(f"{url} leads to {passed.url}, which is not https")
+        size = 0
+        with open(target, "wb") as file:
+            for piece in response.iter_content(2**20):
+                size += len(piece)
+                if size > MOST_BYTES:
+                    raise ValueError(f"{url} sends more than {MOST_BYTES} bytes, which none of the files has")
+                file.write(piece)
 
 
 def _first_of(attempts: list[tuple[str, Callable[[], dict[str, AnyArray]]]]) -> dict[str, AnyArray]:
@@ -232,10 +260,13 @@ def _faces(scratch: Path) -> dict[str, AnyArray]:
             with tarfile.open(retrieve(FACES_SOURCE, None, scratch)) as archive:
                 for name in FACES_FILES:
                     member = next((member for member in archive if Path(member.name).name == name), None)
-                    content = None if member is None else archive.extractfile(member)
-                    if content is None:
+                    content = None if member is None or not member.isreg() else archive.extractfile(member)
+                    if member is None or content is None:
                         raise ValueError(f"the archive holds no file {name}")
-                    (scratch / name).write_bytes(content.read())
+                    if member.size > MOST_BYTES:
+                        raise ValueError(f"{name} is announced with {member.size} bytes, more than {MOST_BYTES}")
+                    with content, (scratch / name).open("wb") as file:
+                        shutil.copyfileobj(content, file)
         except tarfile.TarError as error:
             raise ValueError(f"not an archive of tar: {error}") from error
         return faces_from_files(*(scratch / name for name in FACES_FILES))

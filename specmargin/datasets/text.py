@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,7 +58,7 @@ def find_text(name: str, data_home: str | os.PathLike[str] | None = None) -> Pat
     ...     find_text("real_sim", folder).name
     'real-sim.bz2'
     """
-    if name not in TEXT_SETS:
+    if not isinstance(name, str) or name not in TEXT_SETS:
         raise ValueError(f"there is no text set {name!r}; the names are {', '.join(TEXT_SETS)}.")
     names = [base + ending for base in (name, name.replace("_", "-")) for ending in _ENDINGS]
     return next((path for folder in _folders(data_home) for file in names if (path := folder / file).is_file()), None)
@@ -110,13 +111,15 @@ def load_text(name: str, *, data_home: str | os.PathLike[str] | None = None) -> 
 
     try:
         X, y = load_svmlight_file(str(path), n_features=known.n_features)
-    except (ValueError, OSError, EOFError) as error:
+    except (ValueError, OSError, EOFError, zlib.error) as error:
         raise SpecmarginError(f"{path} is not a file of svmlight's format ({error}); replace it.") from error
+    if not (np.isfinite(X.data).all() and np.isfinite(y).all()):
+        raise SpecmarginError(f"{path} holds features or labels that are not finite; replace it.")
     labels, classes = np.unique(y, return_inverse=True)
     if len(labels) != 2 or X.shape[0] != known.n_samples:
         raise SpecmarginError(
             f"{path} holds {X.shape[0]} samples with {len(labels)} labels, but {name} has {known.n_samples} with 2: "
-            "it is another set or another version of it."
+            "it is another set or another version of it; replace it."
         )
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     y = classes.astype(np.intp)

@@ -358,7 +358,7 @@ def test_isolet_of_other_sizes(
 ) -> None:
     network({f"{name}.Z": compressed(content) for name, content in isolet[1].items()})
     monkeypatch.setattr(conversions, "ISOLET_SPEAKERS", (120, 30))
-    with pytest.raises(DataNotFoundError, match="hold 31 and 2 speakers, 617 features and letters 1 to 26"):
+    with pytest.raises(DataNotFoundError, match="hold 31 and 2 speakers, 617 features up to 1 and letters 1 to 26"):
         datasets.load("isolet")
 
 
@@ -409,7 +409,8 @@ def test_faces_refused(
 ) -> None:
     X, y = rng.uniform(0, 1, (9, 361)), np.repeat([1, -1], [5, 4])
     served = {
-        "hold 5 and 4 images of 361 pixels": tarred(faces_files(X, y, 5)),
+        "hold 5 and 4 images of 361 pixels from 0": tarred(faces_files(X, y, 5)),
+        "pixels from -?[0-9.]+ to 2, labels -1 to 1": tarred(faces_files(2.0 * (X > 0.5), y, 5)),
         r"announces a table of \(7, 362\), but holds \(5, 362\)": tarred(faces_files(X, y, 5, 7)),
         "holds no file svm.train.normgrey": tarred({}),
         "not an archive of tar": b"<html>gone</html>",
@@ -529,3 +530,54 @@ def test_pooch_itself(
     with pytest.raises(DataNotFoundError, match="does not match the known hash"):
         datasets.load("mnist")
     assert not (empty_cache / "mnist.npz").exists()
+
+
+def test_an_address_that_leaves_https_is_refused(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    class Answer:
+        history = (SimpleNamespace(url="https://host.example/a"),)
+        url = "http://host.example/b"
+
+        def __enter__(self) -> Answer:
+            return self
+
+        def __exit__(self, *args: object) -> None: ...
+
+        def raise_for_status(self) -> None: ...
+
+        def iter_content(self, size: int) -> Iterator[bytes]:
+            yield b"x" * 10
+
+    monkeypatch.setattr("requests.get", lambda url, **words: Answer())
+    with pytest.raises(ValueError, match=r"leads to http://host.example/b, which is not https"):
+        sources.retrieve("https://host.example/a", None, tmp_path)
+    monkeypatch.setattr(Answer, "url", "https://host.example/b")
+    assert sources.retrieve("https://host.example/a", None, tmp_path).read_bytes() == b"x" * 10
+    monkeypatch.setattr(sources, "MOST_BYTES", 9)
+    with pytest.raises(ValueError, match="sends more than 9 bytes"):
+        sources.retrieve("https://host.example/c", None, tmp_path)
+    assert not (tmp_path / "c").exists()
+
+
+def test_every_source_is_https() -> None:
+    addresses = [*sources.MNIST_MIRRORS, *(base for base, _ in sources.USPS_SOURCES), sources.ISOLET_SOURCE]
+    for address in (*addresses, sources.FACES_SOURCE):
+        assert address.startswith("https://")
+
+
+def test_members_of_the_tar_are_bounded(
+    empty_cache: Path, network: Callable[..., Network], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "MOST_BYTES", 1000)
+    network({"faces.tar.gz": tarred(dict.fromkeys(sources.FACES_FILES, b"0" * 1001))})
+    with pytest.raises(DataNotFoundError, match="announced with 1001 bytes, more than 1000"):
+        datasets.load("cbcl_faces")
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        link = tarfile.TarInfo(f"faces/{sources.FACES_FILES[0]}")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/hostname"
+        archive.addfile(link)
+    network({"faces.tar.gz": buffer.getvalue()})
+    with pytest.raises(DataNotFoundError, match=r"holds no file svm\.train\.normgrey"):
+        datasets.load("cbcl_faces")

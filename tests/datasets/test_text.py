@@ -63,6 +63,23 @@ def test_other_formats_are_refused(small: None, tmp_path: Path) -> None:
         text.load_text("ccat", data_home=tmp_path)
 
 
+def test_damage_and_values_that_are_not_finite_are_refused(
+    small: None, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    import gzip
+
+    write(tmp_path / "ccat", rng)
+    packed = bytearray(gzip.compress((tmp_path / "ccat").read_bytes()))
+    (tmp_path / "ccat").unlink()
+    packed[len(packed) // 2] ^= 0xFF
+    (tmp_path / "ccat.gz").write_bytes(packed)
+    with pytest.raises(SpecmarginError, match="not a file of svmlight's format"):
+        text.load_text("ccat", data_home=tmp_path)
+    (tmp_path / "gcat").write_text("1 1:nan\n" + "-1 2:1\n" * 11)
+    with pytest.raises(SpecmarginError, match="not finite; replace it"):
+        text.load_text("gcat", data_home=tmp_path)
+
+
 def test_unknown_text_set() -> None:
     with pytest.raises(ValueError, match=r"no text set 'rcv1'; the names are real_sim"):
         text.find_text("rcv1")
