@@ -123,24 +123,21 @@ class LabelQP:
         losses = np.where(self.hinge, slack, slack**2)
         return float(0.5 * w @ w + (self.c * losses)[y != 0].sum())
 
-    def primal(self, point: LabelPoint) -> FloatArray:
-        """Return the weights of a solution, with margins that exceed 1 by a few roundings where that is for the better.
+    def primal(self, point: LabelPoint) -> list[FloatArray]:
+        """Return weights at a solution: its own, and such whose margins exceed 1 by a few roundings.
 
-        Scaling does it unless the offset is -1 or 1, or close; there the problem is solved again for larger margins.
+        Scaling lifts the margins unless the offset is -1 or 1, or close; there the problem is solved again for larger
+        ones.
         """
-        y, best = point.y, point.w
-        value, lower = self.value(y, best), self.lower(point)
-        if not self.hinge[y != 0].any() or not value > lower * (1.0 + _LIFTED):
-            return best
-        aim = 8.0 * (float(self.error[y != 0].max()) * float(np.linalg.norm(best)) + 4.0 * _EPS)
-        rounds = [best * (1.0 + aim / max(1.0 - abs(self.b), 0.1))]
-        if value > lower * (1.0 + 1e-9):
-            rounds.append(_Pivoting(self, y, point, aim).run().w)
-        for w in rounds:
-            there = self.value(y, w)
-            if there < value:
-                best, value = w, there
-        return best
+        y, w = point.y, point.w
+        lower = self.lower(point)
+        if not self.hinge[y != 0].any() or not self.value(y, w) > lower * (1.0 + _LIFTED):
+            return [w]
+        aim = 8.0 * (float(self.error[y != 0].max()) * float(np.linalg.norm(w)) + 4.0 * _EPS)
+        scaled = w * (1.0 + aim / max(1.0 - abs(self.b), 0.1))
+        if self.value(y, scaled) <= lower * (1.0 + 1e-9):
+            return [scaled]
+        return [w, scaled, _Pivoting(self, y, point, aim).run().w]
 
 
 class _Pivoting:

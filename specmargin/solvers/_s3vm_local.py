@@ -92,8 +92,13 @@ class LocalSearch:
 
     def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
         """Return J and w at a solution of `qp`."""
-        w = self.qp.primal(point)
-        return self.value(w), w
+        several = self.qp.primal(point)
+        if len(several) == 1:
+            return self.value(several[0]), several[0]
+        # Which is the lowest float64 cannot tell.
+        found = [(self.obj.certificate(self.relaxation.lift(w)), w) for w in several]
+        certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
+        return certificate.primal_objective, w
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
@@ -119,8 +124,7 @@ class LocalSearch:
         if key not in self._seen:
             if self._pivoted:
                 self._last = self.qp.solve(self.qp.labels(labels), self._last)
-                w = self.qp.primal(self._last)
-                self._seen[key] = (self.value(w), w)
+                self._seen[key] = self.at(self._last)
                 return self._seen[key]
             problem = self.relaxation.assigned(labels)
             kinds = {type(loss) for _, loss in problem.groups}

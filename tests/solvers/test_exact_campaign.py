@@ -198,7 +198,8 @@ def check(obj, name):
         assert certificate.gap <= 1e-6 * best + resolution(obj, W), f"{name}: {exact.message}"
     else:
         assert exact.status is Status.OPTIMAL, f"{name}: {exact.status.name}, {exact.message}"
-    assert certificate.primal_objective <= best * (1 + 1e-6), f"{name}: J {certificate.primal_objective}, best {best}"
+    above = certificate.primal_objective - best * (1 + 1e-6)
+    assert above <= (resolution(obj, W) if forced(obj) else 0), f"{name}: J {certificate.primal_objective}, best {best}"
     value = exactly(obj, exact.variables["w"])
     assert abs(value - Fraction(certificate.primal_objective)) <= Fraction(certificate.rounding), name
     attainable = min(Fraction(best), value)  # best is above J at its point, or below by roundings of 1e-19
@@ -210,7 +211,8 @@ def check(obj, name):
         assert result.certificate.gap >= 0, f"{name}: {result.solver}"
     f = (obj.features.dense() @ W + obj.features.offset)[obj.unlabeled]
     proved = probed.variables["proved"]
-    optimal = float(value) * (1 + 1e-12) >= J
+    lowest = min(best, float(value), probed.certificate.primal_objective)
+    optimal = J <= lowest * (1 + 1e-13)
     for j in np.flatnonzero(proved):
         assert (proved[j] * f[j, optimal] > 0).all(), f"{name}: label {j}"
     # J with a label is at least the lesser of its bound and of J at the answer.
@@ -239,7 +241,7 @@ def say(line):
 
 def main(count=300, first=0):
     """Run the campaign, a line a problem."""
-    wrong = []
+    wrong, unresolved = [], 0
     for seed in range(first, first + count):
         obj, name = campaign_problem(seed)
         try:
@@ -248,9 +250,12 @@ def main(count=300, first=0):
             wrong.append(str(error))
             say(f"WRONG {error}")
         else:
+            unresolved += exact.status is Status.NUMERICAL
             gap = exact.certificate.relative_gap
             say(f"{name}: {exact.status}, gap {gap:.0e}, J / best - 1 = {excess:.0e}, {exact.seconds:.2f} s")
-    say(f"{count - len(wrong)} of {count} problems OPTIMAL and right")
+    say(
+        f"{count - len(wrong) - unresolved} of {count} problems OPTIMAL and right, {unresolved} beyond float64's weights"
+    )
 
 
 if __name__ == "__main__":
