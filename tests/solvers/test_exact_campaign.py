@@ -212,7 +212,7 @@ def check(obj, name):
     f = (obj.features.dense() @ W + obj.features.offset)[obj.unlabeled]
     proved = probed.variables["proved"]
     lowest = min(best, float(value), probed.certificate.primal_objective)
-    optimal = J <= lowest * (1 + 1e-13)
+    optimal = J - lowest <= 1e-13 * lowest
     for j in np.flatnonzero(proved):
         assert (proved[j] * f[j, optimal] > 0).all(), f"{name}: label {j}"
     # J with a label is at least the lesser of its bound and of J at the answer.
@@ -253,9 +253,8 @@ def main(count=300, first=0):
             unresolved += exact.status is Status.NUMERICAL
             gap = exact.certificate.relative_gap
             say(f"{name}: {exact.status}, gap {gap:.0e}, J / best - 1 = {excess:.0e}, {exact.seconds:.2f} s")
-    say(
-        f"{count - len(wrong) - unresolved} of {count} problems OPTIMAL and right, {unresolved} beyond float64's weights"
-    )
+    right = count - len(wrong) - unresolved
+    say(f"{right} of {count} problems OPTIMAL and right, {unresolved} beyond float64's weights")
 
 
 if __name__ == "__main__":
