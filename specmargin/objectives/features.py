@@ -1,4 +1,4 @@
-r"""Features of the samples as an affine map of the weights: centred on the fly, with one of three intercepts.
+r"""Features of the samples as an affine map of the weights: centred, with one of three intercepts.
 
 A machine in w decides by f = A w + offset. What A and the offset are is the intercept's business:
 
@@ -6,10 +6,15 @@ A machine in w decides by f = A w + offset. What A and the offset are is the int
 
       f = (X - 1 mu') w + r
 
-  meets that for every w, and the constraint is gone. X itself is never centred: A w = X w - (mu'w) 1 and
-  A'a = X'a - (1'a) mu, so that sparse features stay sparse.
+  meets that for every w, and the constraint is gone. Dense X is centred once; sparse X stays sparse and is centred on
+  the fly, A w = X w - (mu'w) 1 and A'a = X'a - (1'a) mu.
 - ``"regularized"``: a constant feature of one, whose weight is penalised like the others (SVMlin, liblinear).
 - ``"free"``: the same without the penalty, the intercept of the textbook SVM.
+
+**Far from the origin**, where |mu| is large against the spread of the samples, mu is rounded, and X w and mu'w cancel.
+The rows of dense features are therefore centred twice, on mu and on the mean that rounding has left (`residue`), and no
+product sees the large numbers. Those of sparse features do: `decision_errors` says what that costs, and
+`accurate_decisions` avoids it.
 """
 
 from __future__ import annotations
@@ -21,6 +26,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.rounding import UNIT, accurate_dot, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Features", "Intercept"]
@@ -43,6 +49,8 @@ class Features:
     penalty : float, optional
         Weight of b^2 where the last entry of w is an intercept b: 1 (regularized) or 0 (free). None: there is no such
         entry.
+    residue : ndarray of shape (d,), optional
+        What the centre exceeds mu by: the rows are centred on mu + residue, which no array of float64 holds.
 
     Examples
     --------
@@ -55,6 +63,7 @@ class Features:
     mu: FloatArray | None = None
     offset: float = 0.0
     penalty: float | None = None
+    residue: FloatArray | None = None
 
     @classmethod
     def of(cls, X: Matrix, intercept: Intercept, *, rows: IntArray, balance: float = 0.0) -> Features:
@@ -89,7 +98,8 @@ class Features:
                 )
             if len(rows) == 0:
                 raise ValueError("intercept='balance' needs unlabelled samples to balance; pass 'free' without them.")
-            return cls(X, np.asarray(X[rows].mean(axis=0)).ravel(), float(balance))
+            mu = np.asarray(X[rows].mean(axis=0)).ravel()
+            return cls(X, mu, float(balance), residue=None if sp.issparse(X) else _residue(X, mu, rows))
         if intercept in ("regularized", "free"):
             return cls(X, penalty=1.0 if intercept == "regularized" else 0.0)
         raise ValueError(f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free'.")
@@ -130,13 +140,49 @@ class Features:
         """Return A w, (n,), or (n, c) for c columns."""
         if self.penalty is not None:
             return np.asarray(self.X @ w[:-1] + w[-1])
+        if self.mu is None:
+            return np.asarray(self.X @ w)
+        if not self.is_sparse:
+            return np.asarray(self.matrix @ w)
         f = self.X @ w
-        if self.mu is not None:
-            f -= self.mu @ w
+        f -= self.mu @ w
         return np.asarray(f)
+
+    def decision_errors(self, w: FloatArray) -> FloatArray:
+        """Return bounds on the rounding of `decisions`, (n,): those of dot products, by the lengths of both factors."""
+        length = float(np.linalg.norm(w))
+        errors = gamma(self.size + 4) * length * self._reach
+        return np.asarray(errors + 2.0 * UNIT * abs(self.offset))
+
+    @cached_property
+    def _reach(self) -> FloatArray:
+        """Lengths of the rows that the products are made of, (n,)."""
+        if not self.is_sparse:
+            return np.asarray(np.linalg.norm(self.matrix, axis=1))
+        reach = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel() + (self.penalty is not None))
+        return reach if self.mu is None else reach + float(np.linalg.norm(self.mu))
+
+    def accurate_decisions(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return f computed in extended precision, and bounds on the errors of its entries."""
+        if not self.is_sparse:
+            f, errors = accurate_product(self.matrix, w)
+            return self.offset + f, errors + UNIT * (np.abs(f) + np.abs(self.offset + f))
+        X, plain = self.X, w if self.penalty is None else w[:-1]
+        pieces = (slice(start, end) for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True))
+        f, errors = np.empty(len(X.indptr) - 1), np.empty(len(X.indptr) - 1)
+        rest = np.array([self.offset if self.penalty is None else w[-1]])
+        values, factors = rest, np.ones(1)
+        if self.mu is not None:
+            values, factors = np.concatenate([rest, -self.mu]), np.concatenate([factors, plain])
+        for i, piece in enumerate(pieces):
+            row, seen = X.data[piece], plain[X.indices[piece]]
+            f[i], errors[i] = accurate_dot(np.concatenate([values, row]), np.concatenate([factors, seen]))
+        return f, errors
 
     def adjoint(self, a: FloatArray) -> FloatArray:
         """Return A'a, (size,), or (size, c) for c columns."""
+        if self.mu is not None and not self.is_sparse:
+            return np.asarray(self.matrix.T @ a)
         g = np.asarray(self._transposed @ a)
         if self.penalty is not None:
             return np.concatenate([g, a.sum(axis=0, keepdims=True)])
@@ -156,7 +202,7 @@ class Features:
             if self.mu is not None:
                 norms = norms - 2.0 * (self.X @ self.mu) + self.mu @ self.mu
             return np.maximum(norms, 0.0)
-        centred = self.X if self.mu is None else self.X - self.mu
+        centred = self.X if self.mu is None else self.matrix
         return np.asarray(np.einsum("ij,ij->i", centred, centred))
 
     def dense(self) -> FloatArray:
@@ -164,7 +210,10 @@ class Features:
         A = self.X.toarray() if self.is_sparse else self.X
         if self.penalty is not None:
             return np.column_stack([A, np.ones(len(A))])
-        return np.asarray(A - self.mu) if self.mu is not None else np.asarray(A)
+        if self.mu is None:
+            return np.asarray(A)
+        A = A - self.mu
+        return np.asarray(A if self.residue is None else A - self.residue)
 
     @cached_property
     def matrix(self) -> FloatArray:
@@ -199,7 +248,16 @@ class Features:
         if self.penalty is not None:
             return w[:-1], float(w[-1])
         shift = 0.0 if self.mu is None else float(self.mu @ w)
-        return w, self.offset - shift
+        rest = 0.0 if self.residue is None else float(self.residue @ w)
+        return w, self.offset - shift - rest
+
+
+def _residue(X: FloatArray, mu: FloatArray, rows: IntArray) -> FloatArray | None:
+    """Return the mean of the centred rows where it is more than their own rounding, else None."""
+    A = X[rows] - mu
+    rest = A.mean(axis=0)
+    far = np.abs(rest) > 16.0 * UNIT * np.abs(A).max(axis=0)
+    return np.where(far, rest, 0.0) if far.any() else None
 
 
 def _compact(X: Matrix) -> Matrix:

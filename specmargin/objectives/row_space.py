@@ -1,4 +1,9 @@
-"""The span of the samples of an S3VM, in coordinates: all that its bounds need of the features."""
+"""The span of the samples of an S3VM, in coordinates: all that its bounds need of the features.
+
+The coordinates are rounded, and directions of nearly no length are left out. Bounds that were proved in them hold for
+the features themselves once they are charged `RowSpace.errors`, each relative to the multiplier of its sample and to
+the length of the w that the bound was evaluated at; no bound on the minimiser's length is needed.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +31,16 @@ class RowSpace:
         A V.
     V : ndarray of shape (size, rank)
         The basis; w = V z.
-    slop : float
-        How much a lower bound in these coordinates may exceed one in w: what rounding and the directions that were
-        dropped cost at a minimiser.
+    errors : ndarray of shape (n,) or float, default 0
+        Bounds on the lengths of the rows of A - Z V': what rounding and the directions that were dropped cost.
+    skew : float, default 0
+        Bound on |V'V - I|.
     """
 
     Z: FloatArray
     V: FloatArray
-    slop: float
+    errors: FloatArray | float = 0.0
+    skew: float = 0.0
 
     @cached_property
     def lengths(self) -> FloatArray:
@@ -42,23 +49,16 @@ class RowSpace:
 
     @classmethod
     def of(cls, obj: S3VM) -> RowSpace:
-        """Return the row space of the objective's features.
-
-        At a minimiser 1/2 |w|^2 <= J(0), so that a decision that is off by e_i |w| moves J by the Lipschitz constant of
-        its loss times e_i (2 J(0))^(1/2) at most; e_i is measured.
-        """
+        """Return the row space of the objective's features, its errors measured."""
         A = obj.features.dense()
         V = sla.svd(A, full_matrices=False, check_finite=False)[2].T
         Z = A @ V
         lengths = np.linalg.norm(Z, axis=0)
         kept = lengths > len(A) * _EPS * max(float(lengths.max(initial=0.0)), 1e-300)
         V, Z = np.ascontiguousarray(V[:, kept]), np.ascontiguousarray(Z[:, kept])
-        top = obj.value(np.zeros(obj.size))
-        off = np.linalg.norm(A - Z @ V.T, axis=1) + A.shape[1] * _EPS * np.linalg.norm(A, axis=1)
-        # |U'| <= 2 for the symmetric hinges, (2 s / e)^(1/2) for exp(-s f^2); |V'| = 2 V^(1/2) for the squared hinge.
-        steepest = max(2.0, float(np.sqrt(2.0 * getattr(obj.unlabeled_loss, "s", 0.0) / np.e)))
-        slopes = np.full(len(A), obj._C_star * steepest)
-        slopes[obj.labels.labeled] = obj.C * max(1.0, 2.0 * float(np.sqrt(top / obj.C)))
-        radius = np.sqrt(2.0 * top)
-        orthogonality = float(np.linalg.norm(V.T @ V - np.eye(V.shape[1]), 2)) if V.size else 0.0
-        return cls(Z, V, float(slopes @ off) * radius + (orthogonality + A.shape[1] * _EPS) * top)
+        size, rank = V.shape
+        # A itself may have been rounded when it was centred; the rest is what measuring costs.
+        roundings = (size + rank + 10) * _EPS
+        errors = np.linalg.norm(A - Z @ V.T, axis=1) + roundings * np.linalg.norm(A, axis=1)
+        skew = float(np.linalg.norm(V.T @ V - np.eye(rank), 2)) if V.size else 0.0
+        return cls(Z, V, errors, skew + (size + rank) * _EPS)

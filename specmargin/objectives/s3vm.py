@@ -26,19 +26,27 @@ import numpy as np
 
 from specmargin.labels import Labels
 from specmargin.losses import (
+    ExpSquared,
+    Hinge,
     SmoothLoss,
+    SquaredHinge,
+    SymmetricHinge,
+    SymmetricSquaredHinge,
     get_loss,
     get_unlabeled_loss,
     smoothed,
 )
 from specmargin.objectives.features import Features, Intercept
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["S3VM"]
 
 _SYMMETRIC = {"hinge": "symmetric_hinge", "squared_hinge": "symmetric_squared_hinge"}
 """The loss of an unlabelled sample that is V at the better of both labels."""
+_ROUNDING = 1e-10
+"""Share of J(w) up to which its rounding in float64 is put up with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,7 +280,10 @@ class S3VM:
         return float(np.linalg.norm(pulled + pushed)) / scale
 
     def certificate(self, w: FloatArray, lower_bound: float = -np.inf) -> Certificate:
-        """Return the value at w with a lower bound on the global optimum.
+        """Return the value at w, with a bound on its rounding, and a lower bound on the global optimum.
+
+        Where J(w) in float64 may be off by more than 1e-10 of it (large weights and a hinge at its kink, sparse
+        features far from the origin), the decisions are computed anew in extended precision.
 
         Parameters
         ----------
@@ -291,7 +302,28 @@ class S3VM:
         if w.shape != (self.size,) or not np.isfinite(w).all():
             raise ValueError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
         f = self.decisions(w)
-        return Certificate(self.value(w, f), lower_bound, dual_residual=self.stationarity(w, f))
+        value, rounding = self.value(w, f), self._rounding(w, f, self.features.decision_errors(w))
+        if rounding > _ROUNDING * abs(value):
+            accurate, errors = self.features.accurate_decisions(w)
+            less = self._rounding(w, accurate, errors)
+            if less < rounding:
+                value, rounding = self.value(w, accurate), less
+        return Certificate(value, lower_bound, dual_residual=self.stationarity(w, f), rounding=rounding)
+
+    def _rounding(self, w: FloatArray, f: FloatArray, errors: FloatArray) -> float:
+        """Return a bound on the rounding of `value` at decisions f that are off by `errors` at most."""
+        loss, unlabeled_loss = self._losses
+        labeled, free = self.labels.labeled, self.unlabeled
+        parts = [(self.C, loss, self.labels.sign * f[labeled], errors[labeled])]
+        if self._C_star:
+            parts.append((self._C_star, unlabeled_loss, f[free], errors[free]))
+        square = 0.5 * float(self.features.weights @ w**2)
+        total, error = square, gamma(len(w) + 4) * square
+        for weight, V, t, e in parts:
+            here, off = _loss_rounding(V, t, e)
+            total += weight * float(np.abs(here).sum())
+            error += weight * float(off.sum())
+        return 1.01 * (error + gamma(len(f) + 8) * total)
 
     def result(
         self,
@@ -329,3 +361,19 @@ class S3VM:
             seconds=seconds,
             message=message,
         )
+
+
+def _loss_rounding(loss: SmoothLoss, t: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the losses at t and what they may be off by where t is off by `errors`: all are monotone or even."""
+    errors = errors + 2.0 * UNIT * np.abs(t)
+    here = loss.value(t)
+    with np.errstate(over="ignore", invalid="ignore"):
+        moved = np.maximum(np.abs(loss.value(t + errors) - here), np.abs(loss.value(t - errors) - here))
+        if (np.abs(t) < errors).any():
+            moved = np.where(np.abs(t) < errors, np.maximum(moved, np.abs(loss.value(0.0 * t) - here)), moved)
+        own = np.abs(here)
+        if isinstance(loss, ExpSquared):
+            own = own * (1.0 + loss.s * t**2)
+        elif not isinstance(loss, Hinge | SquaredHinge | SymmetricHinge | SymmetricSquaredHinge):
+            own = np.maximum(own, 1.0)
+    return here, 1.01 * moved + 16.0 * UNIT * own

@@ -149,6 +149,12 @@ class S3VMRelaxation:
         return lengths[self.obj.unlabeled[self.free]], lengths[self.known]
 
     @cached_property
+    def _errors(self) -> tuple[FloatArray, FloatArray]:
+        """Errors of the rows of the free and of the known samples."""
+        errors = np.broadcast_to(np.asarray(self._space.errors, dtype=float), self._space.lengths.shape)
+        return errors[self.obj.unlabeled[self.free]], errors[self.known]
+
+    @cached_property
     def y(self) -> FloatArray:
         """Labels of the labelled and of the decided samples, (m,)."""
         assert self.signs is not None
@@ -234,10 +240,14 @@ class S3VMRelaxation:
 
         With tau = sum theta_j |z_j|^2, forming A costs at most (k + 4)(1 + tau) roundings in norm and Cholesky's method
         (rank + 2) tr A of them (Rump, Verification of positive definiteness, BIT 46, 2006). Four times their sum: a
-        Cholesky factor of A - shift proves that the smallest eigenvalue of the exact A is at least shift / 2.
+        Cholesky factor of A - shift proves that the smallest eigenvalue of the exact A is at least shift / 2. The
+        errors e_j of the row space change the eigenvalue by 3 (sum theta_j e_j^2)^(1/2) and its skew at most.
         """
-        trace = float(theta @ self._lengths[0] ** 2)
-        return 2.0 * _EPS * ((len(theta) + 4) * (1.0 + trace) + (self.rank + 2) * (self.rank + trace))
+        lengths, _ = self._lengths
+        errors, _ = self._errors
+        trace = float(theta @ lengths**2)
+        shift = 2.0 * _EPS * ((len(theta) + 4) * (1.0 + trace) + (self.rank + 2) * (self.rank + trace))
+        return shift + 2.0 * (self._space.skew + 3.0 * float(np.sqrt(theta @ errors**2)))
 
     def repair(self, theta: FloatArray) -> FloatArray:
         """Return theta clipped to be nonnegative and scaled until A(theta) is positive definite, (k,).
@@ -247,7 +257,7 @@ class S3VMRelaxation:
         theta = np.asarray(theta, dtype=float)
         if theta.shape != self.free.shape:
             raise ValueError(f"theta must hold {len(self.free)} numbers, one per free sample, got {theta.shape}.")
-        theta = np.nan_to_num(np.maximum(theta, 0.0), nan=0.0, posinf=0.0)
+        theta = np.minimum(np.nan_to_num(np.maximum(theta, 0.0), nan=0.0, posinf=0.0), self.largest)
         if not len(theta) or not self.rank:
             return theta
         scaled = np.sqrt(theta)[:, None] * self.Z_free
@@ -299,7 +309,8 @@ class S3VMRelaxation:
 
         which is evaluated at the computed w = A^-1 q. Then (i) r'A^-1 r <= |r|^2 / lambda_min, lambda_min from the
         proof of definiteness and |r| with the roundings it was computed with; (ii) every term is charged
-        (n + rank + 20) roundings of its own largest part, |z||w| in the place of z'w; (iii) `RowSpace.slop`.
+        (n + rank + 20) roundings of its own largest part, |z||w| in the place of z'w; (iii) both are those of the
+        features themselves, whose rows are off by `RowSpace.errors`.
 
         Parameters
         ----------
@@ -318,21 +329,45 @@ class S3VMRelaxation:
         factor, shift = proved
         q = self.linear(theta, beta)
         w = self._solve(factor, theta, q)
-        b, c = self.offset, self.weights
+        b, pull = self.offset, self.weights * beta
         f = self.Z_free @ w + b
         t = self.y * (self.Z_known @ w + b)
         h, dual = self.heights(theta), self.dual_values(beta)
         square = 0.5 * float(w @ w)
-        value = square + float((h - 0.5 * theta * f**2).sum()) + float(c @ (dual - beta * t))
-        length = float(np.sqrt(2.0 * square))
-        reach_free, reach_known = self._lengths
-        size = square + float((h + theta * (f**2 + np.abs(f) * (reach_free * length + abs(b)))).sum())
-        size += float(c @ (np.abs(dual) + beta * (np.abs(t) + reach_known * length + abs(b))))
+        value = square + float((h - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
+        # What a decision of the features may differ by from the computed one, for every unit of |w|.
+        skew, length = self._space.skew, float(np.sqrt(2.0 * square))
         roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
-        blurred = float(theta @ (reach_free**2)) * length + abs(b) * float(theta @ reach_free)
-        blurred += length + float((c * beta) @ reach_known)
-        residual = float(np.linalg.norm(self._residual(theta, q, w))) + roundings * blurred
-        return float(value - residual**2 / shift - roundings * size - self._space.slop)
+        reach_free, reach_known = self._lengths
+        errors_free, errors_known = self._errors
+        off_free = (roundings + skew) * reach_free + 1.01 * errors_free
+        off_known = (roundings + skew) * reach_known + 1.01 * errors_known
+        size = square + float((h + theta * (f**2 + np.abs(f) * abs(b))).sum())
+        size += float(self.weights @ np.abs(dual) + pull @ (np.abs(t) + abs(b)))
+        charge = (roundings + skew) * size + length * float(pull @ off_known)
+        charge += length * float((theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
+        blurred = float((theta * reach_free) @ off_free) * length + roundings * (abs(b) * float(theta @ reach_free))
+        blurred += roundings * (length + float(pull @ reach_known)) + float(pull @ errors_known)
+        blurred += float((theta * (np.abs(f) + off_free * length)) @ errors_free)
+        residual = (1.0 + skew) * (float(np.linalg.norm(self._residual(theta, q, w))) + blurred)
+        least = self._least(theta, shift, residual**2, 1e-10 * abs(value))
+        return float(value - 0.5 * residual**2 / least - charge)
+
+    def _least(self, theta: FloatArray, shift: float, square: float, enough: float) -> float:
+        """Return a lower bound on the smallest eigenvalue of A(theta); a good one where square / it matters."""
+        least = 0.5 * shift
+        if not theta.any():
+            return 1.0
+        if square <= enough * least:
+            return least
+        for trial in (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10):
+            if trial <= 2.0 * shift:
+                break
+            A = self.matrix(theta)
+            A[np.diag_indices(len(A))] -= trial + shift
+            if not sla.lapack.dpotrf(A, lower=1, overwrite_a=1)[1]:
+                return trial
+        return least
 
     # The primal
 
@@ -355,6 +390,24 @@ class S3VMRelaxation:
             value += float(self.weights[group] @ loss.value(t[group]))
         return float(value)
 
+    def rounding(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
+        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors."""
+        length, roundings = float(np.linalg.norm(w)), (len(self._space.Z) + self.rank + 20) * _EPS
+        errors_free, errors_known = self._errors
+        off_free, off_known = (
+            (roundings * reach + errors) * length + 2.0 * _EPS * abs(self.offset)
+            for reach, errors in zip(self._lengths, (errors_free, errors_known), strict=True)
+        )
+        f = np.abs(self.Z_free @ w + self.offset)
+        t = self.y * (self.Z_known @ w + self.offset)
+        lower = np.maximum(f - off_free, 0.0) ** 2 + (1.0 - roundings) * spread
+        rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
+        rounding = self.obj._C_star * float(rise.sum()) + roundings * self.value(w, spread, trace)
+        for group, loss in self.groups:
+            rise = loss.value(t[group] - off_known[group]) - loss.value(t[group])
+            rounding += float(self.weights[group] @ rise)
+        return 2.0 * rounding
+
     def certificate(
         self, w: FloatArray, spread: FloatArray, trace: float, theta: FloatArray, beta: FloatArray
     ) -> Certificate:
@@ -363,8 +416,9 @@ class S3VMRelaxation:
         The bound is the best of theta repaired and drawn `inwards`; the gap tells how well the relaxation was solved,
         not how tight it is.
         """
-        bound = max(self.dual_bound(inside, beta) for inside in self.inwards(theta))
-        return Certificate(self.value(w, spread, trace), bound)
+        bound = max(0.0, *(self.dual_bound(inside, beta) for inside in self.inwards(theta)))
+        value = self.value(w, spread, trace)
+        return Certificate(value, bound, rounding=self.rounding(w, spread, trace))
 
     def lift(self, w: FloatArray) -> FloatArray:
         """Return the weights of the objective, (size,), at coordinates of the row space."""

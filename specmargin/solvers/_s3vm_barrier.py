@@ -55,6 +55,8 @@ class Interior:
     n_iter: int = 0
     primal: FloatArray | None = None
     """The w of the primal answer that `upper` belongs to."""
+    rounding: float = 0.0
+    """What `upper` may be off by."""
 
 
 def _start(problem: S3VMRelaxation) -> tuple[FloatArray, FloatArray, float]:
@@ -108,17 +110,24 @@ def barrier(
     Interior
         The point of the best bound, proved; its upper value is the least seen.
     """
-    state = _State(problem)
+    try:
+        state = _State(problem)
+    except ArithmeticError:  # scales beyond float64: what is proved without any step
+        best = Interior(np.zeros(len(problem.free)), np.zeros(len(problem.y)), np.zeros(problem.rank))
+        _proved(problem, best)
+        return best
     best = Interior(state.theta, state.beta, np.zeros(problem.rank))
     reached = -np.inf
+    lifted = (np.zeros(len(problem.free)), 0.0)
     for n_iter in range(max_iter + 1):
         # The value of the bound costs nothing here: it is proved only where that ends the search, or at the end.
         value, mu = state.bound(), state.mu()
         if value > reached:
             reached, best.theta, best.beta = value, state.theta, state.beta
-        w, upper = state.primal()
+        w, spread, trace = state.primal()
+        upper = problem.value(w, spread, trace)
         if upper < best.upper:
-            best.upper, best.primal = upper, w
+            best.upper, best.primal, lifted = upper, w, (spread, trace)
         best.n_iter = n_iter
         if history is not None:
             history.record(objective=value, relaxed=upper, mu=mu)
@@ -131,6 +140,8 @@ def barrier(
         if not state.step(mu):
             break
     _proved(problem, best)
+    if best.primal is not None:
+        best.rounding = problem.rounding(best.primal, *lifted)
     return best
 
 
@@ -166,14 +177,16 @@ class _State:
         self.dimension = r + 1 + float(self.weight.sum() + self.weight[self.capped].sum())
         A = problem.matrix(theta)
         factor = _cholesky(A)
-        assert factor is not None
+        if factor is None:
+            raise ArithmeticError("no interior point: A(theta) is not positive definite at the start")
         q = problem.linear(theta, beta)
         half = sla.solve_triangular(factor, q, lower=True, check_finite=False) if r else q
         corner = float(half @ half) + 2.0 * mu
         self.x = np.concatenate([theta, beta, [corner + problem.offset**2 * float(theta.sum())]])
         self.S = np.block([[A, q[:, None]], [q[None, :], np.array([[corner]])]])
         factor = _cholesky(self.S)
-        assert factor is not None
+        if factor is None:
+            raise ArithmeticError("no interior point: the cone's matrix is not positive definite at the start")
         self.factor = factor
         self.inverse = _inverse(factor)
         self.M = mu * self.inverse
@@ -207,14 +220,14 @@ class _State:
         value += float(problem.weights @ (problem.dual_values(self.beta) - b * problem.y * self.beta))
         return value - 0.5 * (float(self.x[-1]) - float(self.factor[-1, -1]) ** 2)
 
-    def primal(self) -> tuple[FloatArray, float]:
-        """Return w and the relaxed objective at the primal answer in M."""
+    def primal(self) -> tuple[FloatArray, FloatArray, float]:
+        """Return the primal answer in M: w, and of W - w w' what it adds to the squares, and its trace."""
         corner = float(self.M[-1, -1])
         w = -self.M[:-1, -1] / corner
         f = self.problem.Z_free @ w + self.problem.offset
         squares = np.diagonal(self.U_M_U)[: self.k] / corner
         trace = float(np.trace(self.M[:-1, :-1])) / corner - float(w @ w)
-        return w, self.problem.value(w, squares - f**2, trace)
+        return w, squares - f**2, trace
 
     def step(self, mu: float) -> bool:
         """Take a Newton step towards a smaller mu, the smaller the longer the last step was; False if there is none."""

@@ -7,6 +7,8 @@ exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -15,6 +17,7 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted import WeightedSVM
+from specmargin.solvers._label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers._s3vm_barrier import barrier
 from specmargin.solvers.finite_newton import descend as newton_descent
@@ -22,6 +25,9 @@ from specmargin.solvers.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["LocalSearch", "cold_descent", "given_weights", "signs_of"]
+
+_HARD = 1e4
+"""C |z|^2 beyond which Newton's method in w is not accurate enough."""
 
 
 def signs_of(f: FloatArray) -> FloatArray:
@@ -55,7 +61,26 @@ class LocalSearch:
         self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
         self.features = Features(self.Z, offset=relaxation.offset)
         self._system = NewtonSystem(self.features)
+        self._last: LabelPoint | None = None
         self._seen: dict[bytes, tuple[float, FloatArray]] = {}
+
+    @cached_property
+    def qp(self) -> LabelQP:
+        """The machines with given labels, solved exactly."""
+        return LabelQP(self.relaxation)
+
+    @cached_property
+    def _pivoted(self) -> bool:
+        """Whether machines with all labels are left to `qp`: few samples, mixed losses or large weights."""
+        qp = self.qp
+        mixed = len(set(qp.hinge[qp.c > 0])) > 1
+        return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.space.lengths**2).max(initial=0.0)) > _HARD)
+
+    @cached_property
+    def supervised(self) -> LabelPoint | None:
+        """The machine of the known labels alone, solved; None where they are too many for `qp`."""
+        qp = self.qp
+        return qp.solve(qp.known) if self.obj.labels.n_labeled <= PIVOTED else None
 
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""
@@ -64,6 +89,16 @@ class LocalSearch:
     def value(self, w: FloatArray) -> float:
         """Return J at coordinates w of the row space."""
         return self.obj.value(self.relaxation.lift(w))
+
+    def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
+        """Return J and w at a solution of `qp`."""
+        several = self.qp.primal(point)
+        if len(several) == 1:
+            return self.value(several[0]), several[0]
+        # Which is the lowest float64 cannot tell.
+        found = [(self.obj.certificate(self.relaxation.lift(w)), w) for w in several]
+        certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
+        return certificate.primal_objective, w
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
@@ -87,6 +122,10 @@ class LocalSearch:
         """Return J and w at the minimum of the convex machine with those labels of the unlabelled samples."""
         key = np.packbits(labels > 0).tobytes()
         if key not in self._seen:
+            if self._pivoted:
+                self._last = self.qp.solve(self.qp.labels(labels), self._last)
+                self._seen[key] = self.at(self._last)
+                return self._seen[key]
             problem = self.relaxation.assigned(labels)
             kinds = {type(loss) for _, loss in problem.groups}
             if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
@@ -120,6 +159,8 @@ class LocalSearch:
 
 def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
     """Return the descent from the supervised machine: the usual start of local solvers."""
+    if search.supervised is not None:
+        return search.descend(search.supervised.w)
     supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)
     found = barrier(supervised, tol=1e-6)
     return search.descend(found.w)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.solvers._label_qp import LabelPoint
 from specmargin.solvers._s3vm_barrier import barrier
 from specmargin.solvers._s3vm_local import LocalSearch, cold_descent
 from specmargin.solvers.one_flip import flip_once
 from specmargin.typing import FloatArray
 
-__all__ = ["Incumbent", "Node", "bounded", "root_node"]
+__all__ = ["Incumbent", "Node", "bounded", "by_labels", "root_node"]
 
 
 @dataclass
@@ -36,12 +37,14 @@ class Node:
     signs: FloatArray
     theta: FloatArray
     w: FloatArray
+    point: LabelPoint | None = None
+    """The machine of the labelled and decided samples alone, once it is solved: where its children start."""
 
     def child(self, j: int, sign: float) -> Node:
         """Return the node in which the unlabelled sample j has that label as well, with the bound of this one."""
         signs = self.signs.copy()
         signs[j] = sign
-        return Node(self.lower, signs, self.theta, self.w)
+        return Node(self.lower, signs, self.theta, self.w, self.point)
 
 
 @dataclass
@@ -51,11 +54,12 @@ class Incumbent:
     search: LocalSearch
     value: float = np.inf
     w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _upper: float = np.nan
 
     def offer(self, value: float, w: FloatArray) -> None:
         """Keep the point if it is better."""
         if value < self.value:
-            self.value, self.w = value, w
+            self.value, self.w, self._upper = value, w, np.nan
 
     def start(self, w: FloatArray | None, root: Node, tol: float, deadline: float) -> None:
         """Find the first one: by descents from w, from the supervised machine and from the root's w, and by flips."""
@@ -71,6 +75,14 @@ class Incumbent:
             if found is not None:
                 self.offer(*found)
 
+    @property
+    def upper(self) -> float:
+        """J at the best point with all that rounding may hide: an upper bound on the optimum."""
+        if np.isnan(self._upper):
+            certificate = self.search.obj.certificate(self.search.relaxation.lift(self.w))
+            self._upper = certificate.primal_objective + certificate.rounding
+        return self._upper
+
     def weights(self, given: FloatArray | None) -> FloatArray:
         """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
         obj = self.search.obj
@@ -80,11 +92,20 @@ class Incumbent:
         return weights
 
 
-def root_node(relaxation: S3VMRelaxation, *, tol: float, deadline: float) -> Node:
-    """Return the bound without decided labels."""
-    found = barrier(relaxation, tol=tol, deadline=deadline)
-    # No loss is negative: 0 is a bound if all else fails.
-    return Node(max(found.lower, 0.0), np.zeros(len(relaxation.obj.unlabeled)), found.theta, found.w)
+def root_node(search: LocalSearch, *, tol: float, deadline: float) -> Node:
+    """Return the bound without decided labels; at least that of the known labels alone."""
+    found = barrier(search.relaxation, tol=tol, deadline=deadline)
+    node = Node(max(found.lower, 0.0), np.zeros(len(search.obj.unlabeled)), found.theta, found.w, search.supervised)
+    if node.point is not None:
+        node.lower = max(node.lower, search.qp.lower(node.point))
+    return node
+
+
+def by_labels(search: LocalSearch, node: Node) -> Node:
+    """Return the node with the bound of its labelled and decided samples, the others left out: exact at a leaf."""
+    qp = search.qp
+    point = qp.solve(qp.labels(node.signs), node.point)
+    return Node(max(node.lower, qp.lower(point)), node.signs, node.theta, node.w, point)
 
 
 def bounded(
@@ -103,4 +124,4 @@ def bounded(
     # What a leaf leaves open stays open: its bound is to be as good as it gets.
     prune = target if len(problem.free) else np.inf
     found = barrier(problem, tol=tol, prune=prune, deadline=deadline)
-    return Node(max(node.lower, found.lower), node.signs, found.theta, found.w), problem
+    return Node(max(node.lower, found.lower), node.signs, found.theta, found.w, node.point), problem

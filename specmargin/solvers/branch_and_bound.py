@@ -4,6 +4,11 @@ At a node some labels are decided: those samples are labelled samples of weight 
 (`specmargin.objectives.S3VMRelaxation.assigned`). A node whose proved bound exceeds the best known J is done; the
 others branch on the sample whose loss is furthest above its parabola.
 
+**The machine of the decided samples alone** (`specmargin.solvers._label_qp`) is a second bound, and at a leaf the exact
+one, solved by an active set to rounding at any weights. Where few samples are free, their labelings are enumerated
+depth first by it: every machine is a warm start for its children, and a node is done as well where all free samples are
+beyond the margin.
+
 **Order.** Every second node is the open one of the lowest bound, the others go depth first: the proof at a stop is the
 lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
@@ -24,10 +29,13 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._s3vm_local import LocalSearch, given_weights
-from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, root_node
+from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
 __all__ = ["branch_and_bound"]
+
+_ENUMERATED = (5, 12)
+"""Free samples whose labelings are enumerated: in any case, and where the machine of the others is half the optimum."""
 
 
 class _Open:
@@ -92,9 +100,10 @@ def branch_and_bound(
     -------
     SolveResult
         Variables as of any S3VM solver, and ``n_nodes``. ``certificate.dual_objective`` is a proved lower bound
-        whatever the status is: OPTIMAL when it proves the optimum to `tol`; else MAX_ITER when time or nodes ran out,
-        and STATIONARY when there was nothing left to branch upon (exp(-s f^2)). ``history`` records objective, bound
-        and nodes whenever one of the former moves.
+        whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and that of J included;
+        else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch upon (exp(-s f^2)
+        alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves that were not solved to `tol`.
+        ``history`` records objective, bound and nodes whenever one of the former moves.
 
     Raises
     ------
@@ -128,11 +137,15 @@ def branch_and_bound(
         seconds=time.perf_counter() - start,
         n_nodes=np.asarray(n_nodes),
     )
-    certificate = obj.certificate(weights, min(search.lower(), result.certificate.primal_objective))
+    certificate = obj.certificate(weights, search.lower())
     if certificate.is_optimal(tol):
         status, said = Status.OPTIMAL, "global optimum proved"
+    elif not certificate.gap >= 0:
+        status, said = Status.NUMERICAL, "a lower bound above the objective"
     elif search.stopped:
         status, said = Status.MAX_ITER, "stopped"
+    elif search.exact:
+        status, said = Status.NUMERICAL, "leaves not solved to the tolerance"
     else:
         status, said = Status.STATIONARY, "nothing left to branch upon"
     message = f"{said}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes"
@@ -145,6 +158,8 @@ class _Search:
     def __init__(self, relaxation: S3VMRelaxation, tol: float, deadline: float) -> None:
         self.relaxation, self.tol, self.deadline = relaxation, tol, deadline
         self.local = LocalSearch(relaxation)
+        self.exact = self.local.by_labels or relaxation.obj.is_supervised
+        """Whether the machine with all labels decided is the objective itself."""
         self.best = Incumbent(self.local)
         self.open = _Open()
         self.history = History()
@@ -159,7 +174,7 @@ class _Search:
 
     def lower(self) -> float:
         """Return the proved bound on the global optimum."""
-        return min(self.open.lower(), self.closed, self.best.value)
+        return min(self.open.lower(), self.closed)
 
     def late(self) -> bool:
         """Whether the time is up."""
@@ -167,7 +182,7 @@ class _Search:
 
     def run(self, w: FloatArray | None, max_nodes: int, progress: Callable[[int, float, float], None] | None) -> int:
         """Search, and return the number of nodes."""
-        root = root_node(self.relaxation, tol=min(1e-3, 100 * self.tol), deadline=self.deadline)
+        root = root_node(self.local, tol=min(1e-3, 100 * self.tol), deadline=self.deadline)
         self.best.start(w, root, self.tol, self.deadline)
         self.open.push(root)
         nodes = 0
@@ -192,13 +207,24 @@ class _Search:
     def _visit(self, node: Node, is_root: bool) -> None:
         """Bound a node; close it or push its children."""
         problem = self.relaxation.assigned(node.signs)
-        if node.lower <= self.target and (not is_root or not len(problem.free)):
+        leaf = not len(problem.free)
+        if node.lower <= self.target and self.exact and (leaf or (not is_root and node.point is not None)):
+            node = by_labels(self.local, node)
+            if leaf and node.point is not None:
+                self.best.offer(*self.local.at(node.point))
+                self.closed = min(self.closed, node.lower)
+                return
+        few = self._is_small(node, len(problem.free))
+        if node.lower <= self.target and (leaf or few or not is_root):
             tol = 0.1 * self.tol
             node, problem = bounded(self.relaxation, node, target=self.target, tol=tol, deadline=self.deadline)
             if node.lower <= self.target:
                 self.best.offer(*self.local.descend(node.w))
-        if node.lower > self.target or not len(problem.free):
+        if node.lower > self.target or leaf:
             self.closed = min(self.closed, node.lower)
+            return
+        if few:
+            self._enumerate(node)
             return
         f = problem.Z_free @ node.w + problem.offset
         missing = problem.obj._C_star * problem.obj._losses[1].value(f) - (
@@ -208,3 +234,32 @@ class _Search:
         side = 1.0 if f[i] >= 0 else -1.0
         for sign in (-side, side):
             self.open.push(node.child(int(problem.free[i]), sign))
+
+    def _is_small(self, node: Node, free: int) -> bool:
+        """Whether enumeration beats the relaxation, which is strong where the labelled samples say little."""
+        if not self.exact or node.point is None or free > _ENUMERATED[1]:
+            return False
+        return free <= _ENUMERATED[0] or self.local.qp.lower(node.point) >= 0.5 * self.best.value
+
+    def _enumerate(self, node: Node) -> None:
+        """Close a node by the machines of all labelings below it that matter."""
+        local, stack = self.local, [node]
+        U = self.relaxation.obj._losses[1]
+        while stack:
+            node = stack.pop()
+            if node.lower <= self.target and self.late():
+                self.stopped = True
+            elif node.lower <= self.target:
+                node = by_labels(local, node)
+            if self.stopped or node.lower > self.target or node.point is None:
+                self.closed = min(self.closed, node.lower)
+                continue
+            f = local.decisions(node.point.w)
+            missing = np.where(node.signs == 0, U.value(f), 0.0)
+            if not missing.any():
+                self.best.offer(*local.at(node.point))
+                self.closed = min(self.closed, node.lower)
+                continue
+            j = int(np.argmax(missing))
+            side = 1.0 if f[j] >= 0 else -1.0
+            stack += [node.child(j, -side), node.child(j, side)]

@@ -3,6 +3,8 @@ r"""Labels of unlabelled samples that hold in every global optimum, proved by bo
 Take the label of one sample as known and bound the rest: where that bound exceeds J at some point, no global optimum
 has this label, and the other one is proved. Proved labels sharpen all further bounds, so that the samples are probed in
 rounds. Often every label is proved, and with them the global optimum itself.
+
+A bound that is to refute a label must exceed J with all that rounding may have hidden of it (`S3VM.certificate`).
 """
 
 from __future__ import annotations
@@ -16,13 +18,10 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._s3vm_local import LocalSearch, given_weights, signs_of
-from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, root_node
+from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
 __all__ = ["probe"]
-
-_STRICT = 1e-11
-"""Relative excess of a bound over J that a proof asks for: J itself was summed with rounding errors."""
 
 
 def probe(
@@ -55,7 +54,8 @@ def probe(
         0 where nothing was proved (always so where a decision of zero is optimal), and ``bounds`` (u, 2): bounds for
         the labels -1 and +1 of every sample; J with that label is at least the lesser of it and of J at the answer.
         ``certificate.dual_objective`` is the bound that all proofs together give. OPTIMAL where it proves w to `tol`,
-        else STATIONARY, or MAX_ITER after `time_limit`. ``n_iter`` counts the bounds.
+        else STATIONARY, or MAX_ITER after `time_limit`, or NUMERICAL if it is above J by more than their rounding.
+        ``n_iter`` counts the bounds.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def probe(
     deadline = start + time_limit
     relaxation = S3VMRelaxation(obj)
     best = Incumbent(LocalSearch(relaxation))
-    node = root_node(relaxation, tol=min(1e-3, 100 * tol), deadline=deadline)
+    node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline)
     best.start(w, node, tol, deadline)
     u = len(obj.unlabeled)
     probing = _Probing(relaxation, best, tol, deadline, np.full((u, 2), node.lower))
@@ -109,10 +109,13 @@ def probe(
         proved=node.signs,
         bounds=probing.bounds,
     )
-    certificate = obj.certificate(weights, min(node.lower, result.certificate.primal_objective))
-    return replace(
-        result, status=Status.OPTIMAL if certificate.is_optimal(tol) else result.status, certificate=certificate
-    )
+    certificate = obj.certificate(weights, node.lower)
+    status = result.status
+    if certificate.is_optimal(tol):
+        status = Status.OPTIMAL
+    elif not certificate.gap >= 0:
+        status = Status.NUMERICAL
+    return replace(result, status=status, certificate=certificate)
 
 
 @dataclass
@@ -136,12 +139,21 @@ class _Probing:
 
         To refute a label, the bound need only exceed J; otherwise it is to be as good as it gets.
         """
-        value = self.best.value
-        target = value + 2.0 * _STRICT * abs(value) if refute else np.inf
+        search = self.best.search
+        upper = self.best.upper
+        target = upper if refute else np.inf
+        if search.by_labels and node.point is not None:
+            node = by_labels(search, node)
+            assert node.point is not None
+            if node.signs.all():
+                self.best.offer(*search.at(node.point))
+                return node
+            if node.lower > target:
+                return node
         tol = 0.1 * self.tol if refute or node.signs.all() else max(1e-4, self.tol)
         node, _ = bounded(self.relaxation, node, target=target, tol=tol, deadline=self.deadline)
-        if node.lower <= value:
-            self.best.offer(*self.best.search.descend(node.w))
+        if node.lower <= upper:
+            self.best.offer(*search.descend(node.w))
         return node
 
     def sample(self, node: Node, j: int) -> int:
@@ -156,7 +168,7 @@ class _Probing:
             found = self.bound(node.child(j, sign))
             column = int(sign > 0)
             self.bounds[j, column] = max(self.bounds[j, column], found.lower)
-            if self.bounds[j, column] > self.best.value + _STRICT * abs(self.best.value):
+            if self.bounds[j, column] > self.best.upper:
                 self.proved = -sign
                 return count
         # One of both labels is right.

@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers._label_qp import PIVOTED, LabelQP
 from specmargin.solvers._s3vm_barrier import barrier
 from specmargin.typing import FloatArray
 
@@ -48,7 +49,7 @@ def s3vm_bound(
 
     The answer is that of the *relaxation*: its certificate holds the relaxed objective at a feasible (w, W) and, as
     ``dual_objective``, the lower bound. The bound is proved (`S3VMRelaxation.dual_bound`): by a Cholesky factor, with a
-    margin for rounding, whatever the status is.
+    margin for rounding, whatever the status is. It is at least that of the labelled samples alone, and never negative.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def s3vm_bound(
     SolveResult
         ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
         minimiser of the minorant of J and a good start for local solvers, and its decisions ``f`` (n,).
-        OPTIMAL where the relaxation was solved to `tol`, else MAX_ITER; EARLY_STOPPED where theta was given.
+        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where the steps ran out, EARLY_STOPPED where theta
+        was given; else by the relaxation's gap (`Certificate.status`).
 
     Raises
     ------
@@ -96,13 +98,15 @@ def s3vm_bound(
         lower, theta, beta = _evaluated(relaxation, np.asarray(theta, dtype=float), beta)
         w = relaxation.minimizer(theta, beta)
         w = np.zeros(relaxation.rank) if w is None else w
+        lower, theta, beta = _at_least(relaxation, lower, theta, beta)
         certificate = Certificate(np.inf, lower)
         status, n_iter = Status.EARLY_STOPPED, 0
     else:
         found = barrier(relaxation, tol=tol, max_iter=max_iter, history=history)
         theta, beta, w, n_iter = found.theta, found.beta, found.w, found.n_iter
-        certificate = Certificate(found.upper, found.lower)
-        status = Status.OPTIMAL if certificate.is_optimal(tol) else Status.MAX_ITER
+        lower, theta, beta = _at_least(relaxation, found.lower, theta, beta)
+        certificate = Certificate(found.upper, lower, rounding=found.rounding)
+        status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
     weights = relaxation.lift(w)
     return SolveResult(
         problem="S3VM relaxation",
@@ -137,7 +141,8 @@ def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     Returns
     -------
     SolveResult
-        The status is the solver's, unless the gap proves optimality to 1e-6.
+        The status is the solver's, unless the gap proves optimality to 1e-6, or the bound is above J by more than their
+        rounding: NUMERICAL.
 
     Examples
     --------
@@ -152,7 +157,7 @@ def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     w = np.asarray(result.variables["w"], dtype=float)
     bound = s3vm_bound(obj, **options).certificate.dual_objective
     known = result.certificate
-    if known.primal_objective == obj.value(w):
+    if known.primal_objective == obj.certificate(w).primal_objective:
         bound = max(bound, known.dual_objective)
     return with_bound(obj, result, bound)
 
@@ -164,6 +169,9 @@ def with_bound(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
     if certificate.is_optimal(_PROVED):
         message = f"global optimum proved: relative gap {max(gap, 0.0):.1e}"
         return replace(result, status=Status.OPTIMAL, certificate=certificate, message=message)
+    if not gap >= 0:
+        message = f"the lower bound {bound:.6g} is above the objective {certificate.primal_objective:.6g}"
+        return replace(result, status=Status.NUMERICAL, certificate=certificate, message=message)
     message = f"{result.message + '; ' if result.message else ''}within {gap:.1%} of the global optimum"
     return replace(result, certificate=certificate, message=message)
 
@@ -181,6 +189,22 @@ def _evaluated(
         at = _best_multipliers(relaxation, inside) if beta is None else beta
         found.append((relaxation.dual_bound(inside, at), inside, at))
     return max(found, key=lambda bound: bound[0])
+
+
+def _at_least(
+    relaxation: S3VMRelaxation, lower: float, theta: FloatArray, beta: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return a bound that is no worse than zero and the machine of the labelled samples alone, with its multipliers."""
+    none, nothing = np.zeros_like(theta), np.zeros_like(beta)
+    if lower < 0.0:
+        lower, theta, beta = 0.0, none, nothing
+    if len(beta) <= PIVOTED:
+        qp = LabelQP(relaxation)
+        point = qp.solve(qp.known)
+        known = qp.lower(point)
+        if known > lower:
+            lower, theta, beta = known, none, point.a[relaxation.known] / relaxation.weights
+    return lower, theta, beta
 
 
 def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArray:

@@ -1,5 +1,7 @@
 """The affine map of the decisions: against the centred matrix written out, dense and sparse, for every intercept."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -93,6 +95,49 @@ def test_sparse_features_stay_sparse_and_untouched(X):
     features.adjoint(np.ones(9))
     assert features.X.nnz == before.nnz
     assert (before != S).nnz == 0
+
+
+def exact_decisions(X, rows, w, offset):
+    """(X - mean of those rows) w + offset in fractions."""
+    X, w = [[Fraction(x) for x in row] for row in X.tolist()], [Fraction(x) for x in w.tolist()]
+    mu = [sum(X[i][k] for i in rows) / len(rows) for k in range(len(w))]
+    return [float(sum((x - m) * z for x, m, z in zip(row, mu, w, strict=True)) + Fraction(offset)) for row in X]
+
+
+@pytest.mark.parametrize("far", [1e3, 1e9, 1e12, 1e15])
+def test_dense_features_far_from_the_origin_are_centred_once(far, rng):
+    X = rng.normal(size=(9, 4)) + far * np.array([1.0, -1.0, 0.3, 0.0])
+    features = Features.of(X, "balance", rows=UNLABELED, balance=0.2)
+    w, a = rng.normal(size=4), rng.normal(size=9)
+    exact = exact_decisions(X, UNLABELED, w, 0.2)
+    np.testing.assert_allclose(features.decisions(w), exact, rtol=0, atol=1e-13 * (1 + far * 1e-15))
+    np.testing.assert_allclose(features.dense() @ w + 0.2, features.decisions(w), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(features.adjoint(a), features.dense().T @ a, rtol=1e-12, atol=1e-13)
+    assert features.decisions(w)[UNLABELED].mean() == pytest.approx(0.2, abs=1e-14)
+    part = features.subset(np.array([1, 7]))
+    np.testing.assert_allclose(part.decisions(w), features.decisions(w)[[1, 7]], rtol=1e-14)
+    v, b = features.plane(w)
+    np.testing.assert_allclose(X @ v + b, features.decisions(w), rtol=0, atol=1e-14 * far + 1e-12)
+
+
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("far", [0.0, 1e6, 1e12])
+def test_errors_of_decisions_are_covered(intercept, form, far, X, rng):
+    """Against fractions of the very numbers that the map is made of; sparse features pay for their distance."""
+    X = np.where(X != 0, X + far, 0.0)
+    features = Features.of(form(X), intercept, rows=UNLABELED, balance=0.2)
+    w = 3.0 * rng.normal(size=features.size)
+    if features.is_sparse and features.mu is not None:
+        A = [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
+    else:
+        A = [[Fraction(x) for x in row] for row in features.dense()]
+    exact = [sum(x * Fraction(z) for x, z in zip(row, w, strict=True)) + Fraction(features.offset) for row in A]
+    for f, errors in ((features.decisions(w), features.decision_errors(w)), features.accurate_decisions(w)):
+        off = [abs(Fraction(x) - y) for x, y in zip(f, exact, strict=True)]
+        assert all(x <= Fraction(e) for x, e in zip(off, errors, strict=True))
+    accurate, errors = features.accurate_decisions(w)
+    assert (errors <= 1e-2 * features.decision_errors(w).max() + 2.0**-51 * (np.abs(accurate) + 1)).all()
 
 
 def test_integers_are_read_as_floats():

@@ -2,6 +2,7 @@
 
 import itertools
 from dataclasses import replace
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -339,3 +340,58 @@ def test_unknown_losses_are_answered_by_the_known_ones():
         objective("exp")
     with pytest.raises(ValueError, match=r"unknown loss 'hinge' of unlabelled samples; choose one of"):
         objective("hinge", "hinge")
+
+
+# The rounding of J
+
+
+def exact_value(obj, X, w):
+    """J at w in fractions, of the hinges; the features as the map has them."""
+    mu = obj.features.mu if obj.features.is_sparse else None
+    A = X if mu is not None else obj.features.dense()
+    centre = [Fraction(0)] * A.shape[1] if mu is None else [Fraction(x) for x in mu]
+    w, b = [Fraction(x) for x in w], Fraction(obj.features.offset)
+    value = sum(x * x for x in w) / 2
+    signs = dict(zip(obj.labels.labeled.tolist(), obj.labels.sign.tolist(), strict=True))
+    for i, row in enumerate(A):
+        f = sum(((Fraction(x) - m) * z for x, m, z in zip(row, centre, w, strict=True)), b)
+        slack = max(1 - (Fraction(signs[i]) * f if i in signs else abs(f)), Fraction(0))
+        plain = (obj.loss if i in signs else obj.unlabeled_loss).name in ("hinge", "symmetric_hinge")
+        value += Fraction(obj.C if i in signs else obj.C_star) * (slack if plain else slack * slack)
+    return value
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_certificate_contains_the_rounding_of_its_value(loss, far, sparse, rng):
+    """At points with samples on the kink, where a weight of 1e10 makes roundings large."""
+    for trial in range(20):
+        X = rng.normal(size=(8, 3)) + far
+        labels = encode_labels([0, 1, 1] + [-1] * 5)
+        obj = S3VM(sp.csr_array(X) if sparse else X, labels, loss, C=10.0 ** rng.integers(-2, 11), balance=0.1)
+        A = obj.features.dense()
+        w = np.linalg.lstsq(A[:3], labels.sign - 0.1, rcond=None)[0] * (1.0 if trial % 2 else rng.uniform(0, 2))
+        certificate = obj.certificate(w)
+        value = exact_value(obj, X, w)
+        assert abs(Fraction(certificate.primal_objective) - value) <= Fraction(certificate.rounding)
+        # A lower bound that is the exact value is none that contradicts.
+        assert obj.certificate(w, float(value)).gap >= 0
+        assert obj.certificate(w, certificate.primal_objective + 1.1 * certificate.rounding).gap < 0
+        if not far:
+            assert certificate.rounding <= 1e-9 * certificate.primal_objective or loss == "hinge"
+
+
+@pytest.mark.parametrize("unlabeled_loss", ["exp", "symmetric_hinge", "symmetric_squared_hinge", "symmetric_ramp"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "smooth_hinge", "squared"])
+def test_rounding_covers_decisions_that_are_off(loss, unlabeled_loss, rng):
+    """J at decisions moved by up to their errors stays within the bound, kinks and the plane included."""
+    obj = S3VM(rng.normal(size=(9, 2)), encode_labels([0, 1, 1] + [-1] * 6), loss, unlabeled_loss, C=1e3)
+    w = rng.normal(size=2)
+    f = obj.decisions(w)
+    f[:6] = [-1.0, 1.0, 1.0 + 1e-9, 0.0, 1e-9, -1.0]
+    errors = np.full(9, 1e-7)
+    value, rounding = obj.value(w, f), obj._rounding(w, f, errors)
+    moves = [abs(obj.value(w, f + errors * rng.choice([-1.0, 1.0], 9) * rng.uniform(0, 1)) - value) for _ in range(300)]
+    assert max(moves) <= rounding <= 1e-2
+    assert max(moves) > 0.05 * rounding

@@ -300,8 +300,11 @@ def test_row_space_of_wide_and_of_deficient_features(rng):
     A = obj.features.dense()
     np.testing.assert_allclose(space.Z @ space.V.T, A, atol=1e-12)
     np.testing.assert_allclose(space.V.T @ space.V, np.eye(2), atol=1e-13)
-    assert 0 < space.slop < 1e-9
-    # The slop pays for a direction that was left out.
+    missed = np.linalg.norm(space.Z @ space.V.T - A, axis=1)
+    assert (missed <= space.errors).all()
+    assert (space.errors <= 1e-12 * np.linalg.norm(A, axis=1)).all()
+    assert np.linalg.norm(space.V.T @ space.V - np.eye(2), 2) <= space.skew < 1e-12
+    # A direction without length is left out.
     assert RowSpace.of(S3VM(np.ones((4, 2)), encode_labels([0, 1, -1, -1]), balance=0.0)).Z.shape == (4, 0)
 
 
@@ -317,14 +320,24 @@ def test_parabola_of_one_sample_by_hand():
     assert theta / (2 + theta) <= best
 
 
-def test_slop_covers_the_rounding_of_the_decisions(rng):
-    """A decision that is off by d eps |a| |w| moves its loss by twice C* that; at a minimiser |w|^2 <= 2 J(0)."""
-    X = rng.normal(size=(30, 4))
-    y = np.full(30, -1)
-    y[:4] = 0, 1, 0, 1
-    obj = S3VM(X, encode_labels(y), C=1e6, balance=0.0)
-    A = obj.features.dense()[obj.unlabeled]
-    off = A.shape[1] * np.finfo(float).eps * np.linalg.norm(A, axis=1)
-    radius = np.sqrt(2.0 * obj.value(np.zeros(obj.size)))
-    slop = RowSpace.of(obj).slop
-    assert 2.0 * obj.C_star * off.sum() * radius <= slop <= 1e-9 * radius**2
+@pytest.mark.parametrize("scale", [1.0, 1e-4, 1e5])
+@pytest.mark.parametrize("decided", [0, 7])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_bound_holds_for_the_features_themselves(loss, decided, scale, rng):
+    """Not for their coordinates alone: the exact dual of A in fractions, with coordinates that are off by 1e-9."""
+    for trial in range(6):
+        problem = random_relaxation(rng, loss, decided=decided, C=scale, C_star=scale)
+        space, A = problem.space, problem.obj.features.dense()
+        off = 1e-9 * rng.standard_normal(space.Z.shape)
+        rough = RowSpace(space.Z + off, space.V, np.linalg.norm(off, axis=1) + space.errors, space.skew)
+        problem = S3VMRelaxation(problem.obj, problem.signs, rough)
+        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
+        theta = problem.repair(rng.exponential(size=len(problem.free)))
+        theta = theta * (1.0 - 1e-5 if trial % 2 else 0.5)
+        beta = np.minimum(10.0 ** rng.uniform(-3, 1, len(problem.y)), problem.upper)
+        lower, truth = problem.dual_bound(theta, beta), rational_bound(exact, theta, beta)
+        assert Fraction(lower) <= truth
+        assert lower >= float(truth) - (1e-2 if trial % 2 else 1e-6) * (abs(float(truth)) + scale)
+        # Without the charge some come out too high.
+        plain = S3VMRelaxation(problem.obj, problem.signs, RowSpace(rough.Z, rough.V))
+        assert plain.dual_bound(theta, beta) > lower

@@ -8,6 +8,7 @@ multipliers a lower bound, and both must meet.
 import itertools
 import time
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -20,6 +21,7 @@ from specmargin.objectives.minorants import ExpEnvelope
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Status
+from specmargin.solvers._label_qp import LabelQP
 from specmargin.solvers._s3vm_barrier import barrier
 from specmargin.solvers.branch_and_bound import branch_and_bound
 from specmargin.solvers.one_flip import one_flip
@@ -344,6 +346,104 @@ def test_scale_of_the_features(scale):
     value, other = (branch_and_bound(o).certificate for o in (obj, scaled))
     assert other.is_optimal(1e-6)
     assert other.primal_objective == pytest.approx(value.primal_objective / scale**2, rel=1e-6)
+
+
+# Hard margins, features far away, and alarms
+
+
+def hard(scale=1.0, C=1e3, loss="squared_hinge", far=0.0, **options):
+    X = np.random.default_rng(0).standard_normal((16, 3))
+    y = np.append([0, 1, 1], np.full(13, -1))
+    return S3VM(scale * X + far, encode_labels(y), loss, C=C, balance=0.1, **options)
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e4, 1e6])
+def test_hard_margins_are_proved(scale):
+    """C |z|^2 of 1e9 to 1e15: the slack of a soft margin is nearly nothing, and J times scale^2 does not change."""
+    optimum = 10.753718  # as scale grows; 10.7537181499 at 1e3
+    obj = hard(scale)
+    root = s3vm_bound(obj)
+    assert root.certificate.dual_objective > 0.8 * optimum / scale**2
+    exact, probed = branch_and_bound(obj), probe(obj)
+    for result in (exact, probed):
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.primal_objective * scale**2 == pytest.approx(optimum, rel=1e-6)
+        assert result.certificate.is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e10])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("unlabeled_loss", ["symmetric_hinge", "symmetric_squared_hinge"])
+def test_clusters_are_proved_for_every_mix_of_losses(loss, unlabeled_loss, C):
+    """Twelve points in four dimensions: leaves that a barrier leaves open at 1e-6 to 1e-3."""
+    X = np.random.default_rng(1).standard_normal((12, 4))
+    y = np.append([0, 1, 0, 1], np.full(8, -1))
+    obj = S3VM(X, encode_labels(y), loss, unlabeled_loss, C=C, balance=0.0)
+    exact = branch_and_bound(obj)
+    assert exact.status is Status.OPTIMAL
+    assert exact.certificate.relative_gap < 1e-9
+    assert exact.certificate.primal_objective == pytest.approx(13.8477903, rel=1e-3)
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_features_far_from_the_origin(loss, far):
+    """J at the answer in fractions, of the features that were given: nothing is off by more than rounding."""
+    obj = hard(C=1.0, loss=loss, far=far)
+    exact = branch_and_bound(obj)
+    assert exact.status is Status.OPTIMAL
+    near = S3VM((obj.features.X - far), obj.labels, loss, C=1.0, balance=0.1)  # exact: the digits were lost before
+    assert exact.certificate.primal_objective == pytest.approx(
+        branch_and_bound(near).certificate.primal_objective, rel=1e-9
+    )
+    X = [[Fraction(x) for x in row] for row in obj.features.X.tolist()]
+    mu = [sum(row[k] for row in X[3:]) / 13 for k in range(3)]
+    w = [Fraction(x) for x in exact.variables["w"].tolist()]
+    J = sum(x * x for x in w) / 2
+    for i, row in enumerate(X):
+        f = sum((x - m) * z for x, m, z in zip(row, mu, w, strict=True)) + Fraction(0.1)
+        slack = max(1 - ([-f, f, f][i] if i < 3 else abs(f)), Fraction(0))
+        J += slack if loss == "hinge" else slack * slack
+    assert exact.certificate.primal_objective == pytest.approx(float(J), rel=1e-12)
+    assert exact.certificate.dual_objective <= float(J)
+
+
+def test_bounds_are_never_negative():
+    """At least what the labelled samples cost alone, however the multipliers come out."""
+    for scale in (1.0, 1e4, 1e8):
+        obj = hard(scale)
+        alone = branch_and_bound(obj.with_(C_star=0.0)).certificate.dual_objective
+        assert alone > 0
+        local = certify(obj, obj.result(np.zeros(3), solver="zero"))
+        poor = s3vm_bound(obj, theta=np.full(13, 1e300), beta=np.full(3, 1e9))
+        for result in (s3vm_bound(obj), s3vm_bound(obj, max_iter=0), poor, local):
+            assert result.certificate.dual_objective >= alone * (1 - 1e-9)
+
+
+def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
+    """Nothing is clipped: what contradicts itself says so."""
+    obj = hard(C=1.0)
+    start = obj.result(np.zeros(3), solver="zero")
+    monkeypatch.setattr(S3VMRelaxation, "dual_bound", lambda self, theta, beta: 1e3)
+    certified = certify(obj, start)
+    assert certified.status is Status.NUMERICAL
+    assert "above the objective" in certified.message
+    assert certified.certificate.gap < 0
+    for solver in (branch_and_bound, probe):
+        result = solver(obj)
+        assert result.status is Status.NUMERICAL
+        assert result.certificate.dual_objective == 1e3
+    assert s3vm_bound(obj).status is Status.NUMERICAL
+
+
+def test_leaves_that_are_not_solved_are_a_numerical_failure(monkeypatch):
+    """With labels there is always something left to branch upon, or the arithmetic has failed."""
+    lower = LabelQP.lower
+    monkeypatch.setattr(LabelQP, "lower", lambda self, point: 0.9 * lower(self, point))
+    result = branch_and_bound(hard())
+    assert result.status is Status.NUMERICAL
+    assert "leaves not solved" in result.message
+    assert 1e-3 < result.certificate.relative_gap < 0.12
 
 
 # Limits, starts and reports
