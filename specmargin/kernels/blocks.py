@@ -12,10 +12,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
 from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
+from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["BlockKernel", "LandmarkFeatures", "landmark_features"]
@@ -93,6 +95,29 @@ class BlockKernel(KernelOperator):
     def trace(self) -> float:
         """Return the sum of the diagonal."""
         return self._trace
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal."""
+        return np.ones(self.shape[0]) if self.kernel == "rbf" else super().diagonal()
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of K v; the entries themselves, computed anew each time, are part of it.
+
+        Two blocks may round x'x' differently. Of a callable only the sums count: its entries are what it returns.
+        """
+        X, n = self.X, self.shape[0]
+        entry = gamma(X.shape[1] + 4)
+        if self.kernel == "rbf":
+            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+            entry = 8.0 * entry * float(self.gamma) * float(np.max(squares, initial=0.0)) + 8.0 * UNIT
+        elif self.kernel in ("poly", "polynomial"):
+            entry = (1.0 + abs(self.degree)) * 4.0 * entry
+        elif callable(self.kernel):
+            entry = 0.0
+        else:
+            entry *= 4.0
+        return gamma(n + 1) + 2.0 * entry
 
     @cached_property
     def _trace(self) -> float:
