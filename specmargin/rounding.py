@@ -5,24 +5,42 @@ gamma_n = n u / (1 - n u) relatively (Higham, Accuracy and Stability of Numerica
 hold for any order of summation, blocked and parallel BLAS included, and assume neither overflow nor harmful underflow.
 
 Where such a bound is too wide because large terms cancel, `math.fsum` sums floats exactly rounded, and `accurate_dot`
-and `accurate_product` compute in extended precision.
+and `accurate_product` compute in extended precision. `split_product` and `exact_dot` need no extended precision: they
+split their factors into parts whose products float64 holds exactly (Dekker; Ozaki, Ogita, Oishi & Rump, Numerical
+Algorithms 59, 2012), so that BLAS multiplies them.
 """
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["UNIT", "accurate_dot", "accurate_product", "dot_error", "gamma", "sum_error"]
+__all__ = [
+    "UNIT",
+    "accurate_dot",
+    "accurate_product",
+    "dot_error",
+    "exact_dot",
+    "exact_sum",
+    "gamma",
+    "split_product",
+    "sum_error",
+    "two_product",
+    "two_sum",
+]
 
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
 _EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
 _BLOCK = 2**22  # entries that are held in extended precision at a time
+_HUGE = 1e280  # sums beyond it may overflow on the way
+_TILE = 2**15  # entries that are split at a time: they stay in the cache
 
 
 def gamma(n: int) -> float:
@@ -74,3 +92,136 @@ def accurate_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArr
         out[start : start + rows] = (block.astype(np.longdouble) * wide).sum(axis=1)
         error[start : start + rows] = np.abs(block) @ size
     return out, 2.0 * (A.shape[1] + 1) * _EXTENDED_UNIT * error + UNIT * np.abs(out)
+
+
+def two_sum(a: FloatArray | float, b: FloatArray | float) -> tuple[Any, Any]:
+    """Return the rounded sum and its rounding error: together they are a + b exactly.
+
+    Examples
+    --------
+    >>> two_sum(1.0, 1e-30)
+    (1.0, 1e-30)
+    """
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def two_product(a: FloatArray | float, b: FloatArray | float) -> tuple[Any, Any]:
+    """Return the rounded product and its rounding error: together they are a b exactly, short of under- and overflow.
+
+    Examples
+    --------
+    >>> two_product(1.0 + 2.0**-30, 1.0 + 2.0**-30)[1] == 2.0**-60
+    True
+    """
+    product = a * b
+    a_high, b_high = 134217729.0 * a, 134217729.0 * b  # 2^27 + 1
+    a_high, b_high = a_high - (a_high - a), b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+def exact_dot(x: FloatArray, y: FloatArray) -> float:
+    """Return ``x @ y`` with a relative error of 2 `UNIT`, whatever cancels.
+
+    Examples
+    --------
+    >>> exact_dot(np.array([1e10, 1.0, -1e10]), np.array([1e6, 1e-20, 1e6]))
+    1e-20
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.dot(x, y))
+        return exact_sum(np.concatenate(two_product(x, y))) if abs(value) < _HUGE else value
+
+
+def exact_sum(terms: FloatArray) -> float:
+    """Return the sum with a relative error of one `UNIT`, whatever cancels; infinite or nan where a term is.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 1.0, -1e16])), exact_sum(np.array([np.inf, -1.0]))
+    (1.0, inf)
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        plain = float(np.sum(terms))
+    return math.fsum(np.ravel(terms).tolist()) if abs(plain) < _HUGE else plain
+
+
+def split_product(
+    A: Matrix, x: FloatArray, slices: int = 1, largest: float | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return ``A @ x`` as a sum of two vectors, and a bound on the error of each entry.
+
+    Parameters
+    ----------
+    A : ndarray or sparse matrix of shape (m, n)
+        Finite.
+    x : ndarray of shape (n,)
+        Finite.
+    slices : int, default 1
+        Leading parts of A, of about 20 bits each, that are multiplied exactly. With one the error is about 1e-6 of that
+        of a plain product, at the time of some five products; with two 1e-12, at twice that.
+    largest : float, optional
+        A bound on the entries of A, where that is known; for a kernel the largest of the diagonal.
+
+    Examples
+    --------
+    >>> A, x = np.array([[1.0, 1.0, 1.0]]), np.array([1e10, 1e-3, -1e10])
+    >>> high, low, error = split_product(A, x)
+    >>> abs(float(high[0] + low[0]) - 1e-3) <= error[0] < 1e-9
+    True
+    """
+    m, n = A.shape
+    high, low, error = np.zeros(m), np.zeros(m), np.zeros(m)
+    if largest is None:
+        stored = A.data if sp.issparse(A) else A
+        largest = max(float(stored.max()), -float(stored.min())) if stored.size else 0.0
+    whole = np.asarray(x, dtype=np.float64)
+    reach = float(np.abs(whole).max(initial=0.0))
+    if largest == 0.0 or reach == 0.0:
+        return high, low, error
+    bits = max(4, (51 - max(1, n - 1).bit_length()) // 2)
+    heads, tails = [], [whole]
+    for i in range(slices):
+        heads.append(_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
+        tails.append(tails[-1] - heads[-1])
+    left = [float(np.abs(tail).sum()) for tail in tails]
+    rows = m if sp.issparse(A) else max(1, _TILE // max(1, n))
+    for start in range(0, m, rows):
+        at = slice(start, min(m, start + rows))
+        block = A[at] if rows < m else A
+        h, l, off = np.zeros(at.stop - start), np.zeros(at.stop - start), np.zeros(at.stop - start)
+        for i in range(slices):
+            part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits)
+            for head in heads[: slices - i]:
+                h, lost = two_sum(h, part @ head)
+                l, again = two_sum(l, lost)
+                off += np.abs(again)
+            l = l + part @ tails[slices - i]
+            off += np.abs(l)
+        l = l + block @ whole
+        off += np.abs(l)
+        high[at], low[at] = two_sum(h, l)
+        error[at] = off
+    bound = sum(2.0 ** (-bits * i) * left[slices - i] for i in range(slices + 1))
+    return high, low, gamma(n + 2) * 2.0 * largest * bound + 4.0 * UNIT * error
+
+
+def _head(x: FloatArray, largest: float, bits: int) -> FloatArray:
+    """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that."""
+    shift = 1.5 * 2.0 ** (math.frexp(largest)[1] - bits + 52)
+    head: FloatArray = x + shift
+    head -= shift
+    return head
+
+
+def _sliced(A: Matrix, largest: float, bits: int) -> tuple[Any, Any]:
+    """Return the leading bits of a matrix, and the rest."""
+    if not sp.issparse(A):
+        head = _head(A, largest, bits)
+        return head, A - head
+    part, rest = A.copy(), A.copy()
+    part.data = _head(A.data, largest, bits)
+    rest.data = A.data - part.data
+    return part, rest

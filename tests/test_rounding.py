@@ -6,8 +6,21 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
-from specmargin.rounding import UNIT, accurate_dot, accurate_product, dot_error, gamma, sum_error
+from specmargin.rounding import (
+    UNIT,
+    accurate_dot,
+    accurate_product,
+    dot_error,
+    exact_dot,
+    exact_sum,
+    gamma,
+    split_product,
+    sum_error,
+    two_product,
+    two_sum,
+)
 
 
 def exact(x: np.ndarray, y: np.ndarray) -> Fraction:
@@ -46,3 +59,38 @@ def test_rows_of_an_accurate_product() -> None:
 def test_gamma_is_no_promise_beyond_its_range() -> None:
     assert gamma(1) == pytest.approx(UNIT, rel=1e-15)
     assert gamma(2**53) == np.inf
+
+
+@pytest.mark.parametrize("slices", [1, 2])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_split_products_are_far_better_than_plain_ones(slices: int, sparse: bool) -> None:
+    rng = np.random.default_rng(0)
+    A = np.exp(-5.0 * rng.random((12, 400)))
+    A[rng.random(A.shape) < 0.3] = 0.0
+    x = rng.standard_normal(400) * 10.0 ** rng.integers(0, 9, 400)
+    high, low, error = split_product(sp.csr_array(A) if sparse else A, x, slices)
+    plain = max(abs(Fraction(float(value)) - exact(row, x)) for row, value in zip(A, A @ x, strict=True))
+    for row, h, l, bound in zip(A, high.tolist(), low.tolist(), error.tolist(), strict=True):
+        off = abs(Fraction(h) + Fraction(l) - exact(row, x))
+        assert off <= Fraction(bound)
+        assert off < plain / 10 ** (3 * slices)
+    assert error.max() < 1e-6 / 10 ** (4 * slices) * float(np.abs(x).sum()) * 1e-5
+
+
+def test_exact_sums_products_and_dots() -> None:
+    rng = np.random.default_rng(1)
+    for n in (1, 40, 700):
+        x, y = cancelling(rng, n)
+        total, lost = two_sum(x, y)
+        assert all(
+            Fraction(a) + Fraction(b) == Fraction(c) + Fraction(d) for a, b, c, d in zip(x, y, total, lost, strict=True)
+        )
+        value, rest = two_product(x, y)
+        assert all(
+            Fraction(a) * Fraction(b) == Fraction(c) + Fraction(d) for a, b, c, d in zip(x, y, value, rest, strict=True)
+        )
+        assert abs(Fraction(exact_dot(x, y)) - exact(x, y)) <= Fraction(2 * UNIT) * abs(exact(x, y))
+        assert exact_sum(np.r_[x, y, -x]) == pytest.approx(float(sum(map(Fraction, y.tolist()))), rel=1e-15)
+    assert np.isnan(exact_dot(np.array([np.nan]), np.ones(1)))
+    high, low, error = split_product(np.zeros((2, 3)), np.ones(3))
+    assert high.tolist() == low.tolist() == error.tolist() == [0.0, 0.0]

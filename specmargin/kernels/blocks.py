@@ -12,14 +12,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
+from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
+from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["BlockKernel", "LandmarkFeatures", "landmark_features"]
 
 _BLOCK_ELEMENTS = 2**24
+_CHECKED = 512  # samples on which a kernel of one's own is checked
 _NULL = 1e-12
 """Share of the largest eigenvalue below which a direction of the landmarks' kernel is rounding."""
 
@@ -38,6 +42,11 @@ class BlockKernel(KernelOperator):
         As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
     block_elements : int, default 2**24
         Entries of K that are held at once.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is "precomputed", or one of one's own is not positive semidefinite on 512 of the samples.
 
     Examples
     --------
@@ -59,6 +68,11 @@ class BlockKernel(KernelOperator):
             raise ValueError("kernel='precomputed' is stored already; pass the matrix itself.")
         if self.kernel in ("rbf", "poly", "polynomial"):
             object.__setattr__(self, "gamma", resolve_gamma(self.X, self.gamma))
+        if not is_semidefinite(self.kernel, self.degree, self.coef0):
+            # All of K is never there to be checked; every principal block of a kernel is a kernel.
+            n = self.shape[0]
+            some = np.sort(np.random.default_rng(0).permutation(n)[:_CHECKED])
+            require_semidefinite(self._block(self.X[some], self.X[some]), name=f"the kernel of {len(some)} samples")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,6 +95,29 @@ class BlockKernel(KernelOperator):
     def trace(self) -> float:
         """Return the sum of the diagonal."""
         return self._trace
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal."""
+        return np.ones(self.shape[0]) if self.kernel == "rbf" else super().diagonal()
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of K v; the entries themselves, computed anew each time, are part of it.
+
+        Two blocks may round x'x' differently. Of a callable only the sums count: its entries are what it returns.
+        """
+        X, n = self.X, self.shape[0]
+        entry = gamma(X.shape[1] + 4)
+        if self.kernel == "rbf":
+            squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+            entry = 8.0 * entry * float(self.gamma) * float(np.max(squares, initial=0.0)) + 8.0 * UNIT
+        elif self.kernel in ("poly", "polynomial"):
+            entry = (1.0 + abs(self.degree)) * 4.0 * entry
+        elif callable(self.kernel):
+            entry = 0.0
+        else:
+            entry *= 4.0
+        return gamma(n + 1) + 2.0 * entry
 
     @cached_property
     def _trace(self) -> float:
@@ -161,7 +198,8 @@ def landmark_features(
     Raises
     ------
     ValueError
-        If `n_landmarks` is out of range or less than what is included, or no direction is left.
+        If `n_landmarks` is out of range or less than what is included, the kernel of the landmarks is indefinite, or
+        no direction is left.
 
     Examples
     --------
@@ -183,6 +221,7 @@ def landmark_features(
     Z = X[np.sort(np.concatenate([kept, drawn]))]
     values, vectors = np.linalg.eigh(gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0))
     used = values > _NULL * max(float(values[-1]), 0.0)
+    refuse_indefinite(float(values[0]), float(values[-1]), "the kernel of the landmarks")
     if not used.any():
         raise ValueError("the kernel vanishes at all landmarks: check features and kernel.")
     return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)

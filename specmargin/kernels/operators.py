@@ -17,16 +17,19 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import AnyArray, FloatArray, IntArray, MatrixLike
 
 __all__ = [
     "KernelOperator",
     "LowRankKernel",
     "as_kernel",
+    "kernel_diagonal",
     "kernel_rows",
     "kernel_trace",
 ]
 
+_ROWS = 256  # of an operator that are computed at a time
 _PANEL = 64  # columns that a graph multiplies at once: they stay in the cache
 
 
@@ -56,6 +59,20 @@ class KernelOperator(ABC):
     @abstractmethod
     def trace(self) -> float:
         """Return the sum of the diagonal."""
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n,)."""
+        blocks = np.array_split(np.arange(self.shape[0]), max(1, self.shape[0] // _ROWS))
+        return np.concatenate([self.rows(at)[np.arange(len(at)), at] for at in blocks])
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of K v at sample i, over sqrt(K_ii) sum_j sqrt(K_jj) |v_j|."""
+        return gamma(self.shape[0] + 1)
+
+    def split_product(self, v: FloatArray, slices: int) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Return K v as in `specmargin.rounding.split_product`, None where that is out of reach."""
+        return None
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -115,6 +132,24 @@ class LowRankKernel(KernelOperator):
     def _trace(self) -> float:
         return float(np.einsum("ij,ij->", self.factor, self.factor))
 
+    def diagonal(self) -> FloatArray:
+        """Return the squared lengths of the rows of F."""
+        return np.einsum("ij,ij->i", self.factor, self.factor)
+
+    @property
+    def rounding(self) -> float:
+        """Bound on the rounding of K v at sample i, over sqrt(K_ii) sum_j sqrt(K_jj) |v_j|."""
+        return gamma(sum(self.factor.shape) + 3)
+
+    def split_product(self, v: FloatArray, slices: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return K v as in `specmargin.rounding.split_product`."""
+        F, m = self.factor, self.factor.shape[1]
+        a, a_low, a_error = split_product(F.T, v, slices)
+        high, low, error = split_product(F, a, slices)
+        lengths = np.sqrt(self.diagonal())
+        inner = float(np.linalg.norm(a_error)) + gamma(m + 3) * float(np.linalg.norm(a_low))
+        return high, low + F @ a_low, (error + lengths * inner) * (1.0 + 1e-9) + 4.0 * UNIT * np.abs(low)
+
     def penalty(self, L: MatrixLike) -> FloatArray:
         """Return F'L F, (m, m), symmetric; that of the last L is kept, so that a grid of weights computes it once."""
         known = self.__dict__.get("_penalty")
@@ -162,6 +197,17 @@ def kernel_rows(K: Any, index: IntArray) -> FloatArray:
         return K.rows(index)
     rows = K[index]
     return np.asarray(rows.toarray() if sp.issparse(rows) else rows)
+
+
+def kernel_diagonal(K: Any) -> FloatArray:
+    """Return the diagonal of a kernel in any of the forms of `as_kernel`.
+
+    Examples
+    --------
+    >>> kernel_diagonal(np.eye(2)).tolist()
+    [1.0, 1.0]
+    """
+    return np.asarray(K.diagonal(), dtype=np.float64)
 
 
 def kernel_trace(K: Any) -> float:

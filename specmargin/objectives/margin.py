@@ -13,6 +13,7 @@ maximised over the balanced gamma (1'gamma = 0).
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -111,6 +112,28 @@ def balanced(y: FloatArray, s: FloatArray) -> FloatArray:
     s = s.copy()
     s[heavy] *= (total - abs(excess)) / total
     return s
+
+
+def exactly_balanced(y: FloatArray, s: FloatArray) -> FloatArray:
+    """Return theta = y s with a sum that is zero without any rounding, for an s that is balanced up to rounding.
+
+    Rounded to multiples of one power of two, all sums are exact; the heavier side then gives up what it has too much.
+
+    Examples
+    --------
+    >>> theta = exactly_balanced(np.array([1.0, 1.0, -1.0]), np.array([0.1, 0.2, 0.30000000000000004]))
+    >>> math.fsum(theta)
+    0.0
+    """
+    largest = float(np.abs(s).max(initial=0.0))
+    if not 1e-290 < largest < 1e290:
+        return np.zeros_like(s) if largest < 1.0 else y * s
+    grid = math.ldexp(1.0, math.frexp(largest)[1] - 52)
+    theta: FloatArray = np.rint(y * s / grid) * grid
+    excess = math.fsum(theta)
+    if excess != 0.0:
+        theta[np.argmax(np.copysign(1.0, excess) * theta)] -= excess
+    return theta
 
 
 def hinge_intercepts(y: FloatArray, f: FloatArray) -> tuple[float, float]:

@@ -10,6 +10,7 @@ graph does not penalise as soon as gamma_A << gamma_I, and the answer would lose
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -30,6 +31,8 @@ _MOST_REFINEMENTS = 30
 _CONTRACTION = 0.5  # of a refinement that gets anywhere
 _COARSE = 1e-8  # relative size of the last correction that speaks of failure; roundings of the residual end below
 _COLUMNS = 64  # that the graph multiplies at once: a panel of so many stays in the cache, which is a third of the time
+
+_ASYMMETRY = 1e-6  # relative, of what is symmetric on paper
 
 DAMPING = 0.01
 """c of `Reduction` over the larger gamma: it bounds what S^-1 makes of unpenalised functions by 1/c, and costs G
@@ -66,6 +69,11 @@ class Reduction:
         They cancel in X v: v is small there, and G v moderate.
         """
         return np.asarray(self.damped @ (v + self.c * (self.G @ v)))
+
+    def solve(self, r: FloatArray) -> FloatArray | None:
+        """Return S^-1 r, approximately and up to what K maps to zero; None where the factors are not kept."""
+        solve = getattr(self.damped, "solve", None)
+        return None if solve is None else np.asarray(solve(r))
 
     def scaled(self, factor: float) -> Reduction:
         """Return the reduction of both gammas divided by a factor: the same functions, in other units."""
@@ -163,7 +171,7 @@ def reduce(
     Raises
     ------
     SolverError
-        If S is too ill-conditioned for float32: refinement does not converge.
+        If S is singular to rounding, or too ill-conditioned for float32: refinement does not converge.
     TypeError
         If K is an operator of another kind, which has nothing to factorise.
 
@@ -194,11 +202,22 @@ def reduce(
         rows = kernel_rows(K, labeled)
         damped = _in_full(K, L, labeled, J, rows, gamma_A, gamma_I, c, dtype)
         H = rows @ damped
+    largest = float(np.abs(H).max(initial=0.0))
+    if not np.isfinite(H).all() or np.abs(H - H.T).max(initial=0.0) > _ASYMMETRY * largest:
+        raise SolverError(
+            "S = gamma_A I + gamma_I L K is singular to rounding: gamma_A is too far below gamma_I for a factorisation "
+            "of S. specmargin.objectives.LapSVM.pivoted takes another road."
+        )
+    return Reduction(damped, deformed(H, c)[0], c)
+
+
+def deformed(H: FloatArray, c: float) -> tuple[FloatArray, FloatArray]:
+    """Return G = H (I - c H)^-1 and I + c G, for an H whose eigenvalues are in [0, 1/c] but for rounding."""
     h, V = np.linalg.eigh((H + H.T) / 2)
     h = np.clip(h, 0.0, (1.0 - 1e-15) / c)
     G = (V * (h / (1.0 - c * h))) @ V.T
-    G = (G + G.T) / 2
-    return Reduction(damped, G, c)
+    gain = (V / (1.0 - c * h)) @ V.T
+    return (G + G.T) / 2, (gain + gain.T) / 2
 
 
 def _in_the_span(
@@ -234,7 +253,9 @@ def _in_full(
     A *= gamma_I
     A[np.diag_indices_from(A)] += gamma_A
     A[labeled] += c * rows
-    lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sla.LinAlgWarning)  # of a zero pivot: the answer is not finite then
+        lu = sla.lu_factor(A, overwrite_a=True, check_finite=False)
 
     def solve(rhs: FloatArray) -> FloatArray:
         return np.asarray(sla.lu_solve(lu, rhs.astype(dtype), check_finite=False), dtype=np.float64)

@@ -88,9 +88,10 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
             expansions.append(expansion_of(reduction.G, f - b, theta / 2))
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
         points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
+        points.append((np.zeros_like(exact), current.constant()))  # rounding may leave nothing better
         alpha, b = min(points, key=lambda point: current.value(*point))
         variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, y * beta.value, a=exact))
+        return Recovered(variables, current.certificate(alpha, b, theta, a=exact))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A

@@ -12,13 +12,16 @@ divided out. It vanishes at one alpha only, also where K is singular and the gra
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
+from specmargin.rounding import gamma
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["exact_step", "full_space_result", "require_squared"]
+__all__ = ["exact_step", "full_space_result", "never_worse_than_zero", "require_squared"]
 
 
 def exact_step(
@@ -140,12 +143,11 @@ def full_space_result(
     f = Kalpha + b
     y = obj.labels.sign
     theta = -y * obj._loss.gradient(y * f[obj.labels.labeled])
-    certificate = obj.certificate(alpha, b, theta, Ka=Kalpha)
-    proved = certificate.is_optimal(tol) and stopped is not Status.EARLY_STOPPED
-    status = Status.OPTIMAL if proved else stopped or Status.OPTIMAL_INACCURATE
-    return SolveResult(
+    theta = obj.repair_multipliers(theta)
+    certificate = obj.certificate(alpha, b, theta, Ka=Kalpha, tol=tol)
+    result = SolveResult(
         problem="LapRLS" if obj._loss.name == "squared" else "LapSVM",
-        status=status,
+        status=certificate.status(tol, stopped),
         variables={"alpha": alpha, "b": np.asarray(b), "f": f, "beta": y * theta},
         duals={"balance": np.asarray(b)},
         certificate=certificate,
@@ -154,4 +156,23 @@ def full_space_result(
         n_iter=n_iter,
         seconds=seconds,
         message=message,
+    )
+    result = never_worse_than_zero(obj, result, tol)
+    return replace(result, status=Status.EARLY_STOPPED) if stopped is Status.EARLY_STOPPED else result
+
+
+def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> SolveResult:
+    """Return the result, or alpha = 0 with the best intercept under the same bound where that is better."""
+    b, zero = obj.constant(), np.zeros(obj.labels.n_samples)
+    value, known = obj.value(zero, b, zero), result.certificate
+    if known.primal_objective <= value * (1.0 + 1e-12):
+        return result
+    certificate = replace(known, primal_objective=value, rounding=known.rounding + gamma(len(zero)) * value)
+    return replace(
+        result,
+        status=certificate.status(tol, Status.MAX_ITER if result.status is Status.MAX_ITER else None),
+        variables={**result.variables, "alpha": zero, "b": np.asarray(b), "f": zero + b},
+        duals={"balance": np.asarray(b)},
+        certificate=certificate,
+        message=f"{result.message}; rounding left nothing better than alpha = 0",
     )

@@ -10,6 +10,9 @@ at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l u
   so ill-conditioned that libsvm's steps are too many, then the linear system of its free support vectors to reach
   machine precision.
 
+Where the answer is not proved, gamma_A is too far below gamma_I for S, and the reduction is computed once more on a
+Cholesky factor of K (`specmargin.objectives.LapSVM.pivoted`).
+
 X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
 ratio (`specmargin.objectives.LapSVM.with_gammas`).
 """
@@ -18,14 +21,17 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
+from specmargin.exceptions import SolverError
 from specmargin.objectives import LapSVM
 from specmargin.objectives.margin import hinge_intercepts
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.base import never_worse_than_zero
 from specmargin.typing import BoolArray, FloatArray
 
 __all__ = ["factorized"]
@@ -75,8 +81,26 @@ def factorized(
     True
     """
     start = time.perf_counter()
+    if obj._loss.name not in ("squared", "squared_hinge", "hinge"):
+        raise ValueError(f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared.")
     if dtype is not None and "reduction" not in obj.__dict__:
         obj = obj.reduced(dtype)
+    answers: list[SolveResult] = []
+    failures: list[str] = []
+    for route in ("factorized", "factorized, pivoted"):
+        try:
+            answers.append(_answer(obj if not answers and not failures else obj.pivoted(), route, tol, max_iter))
+        except (SolverError, np.linalg.LinAlgError) as error:
+            failures.append(f"{route}: {error}")
+            continue
+        if answers[-1].status is Status.OPTIMAL:
+            break
+    result = _best(obj, answers, failures, tol)
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
+    """Solve by the reduction that the objective has."""
     history = History()
     G, y = obj.reduction.G, obj.labels.sign
     name = obj._loss.name
@@ -85,37 +109,67 @@ def factorized(
         n_iter = 1
     elif name == "squared_hinge":
         v, b, n_iter = _active_set_newton(G, y, obj.fit_intercept, max_iter, history)
-    elif name == "hinge":
-        v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
     else:
-        raise ValueError(f"no factorised solver for the loss {name!r}; use hinge, squared_hinge or squared.")
+        v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
+    theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
     Ka = obj.K @ alpha
-    certificate = obj.certificate(alpha, b, 2.0 * v, Ka=Ka)
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    elif name != "squared" and n_iter >= max_iter:
-        status = Status.MAX_ITER
-    else:
-        status = Status.OPTIMAL_INACCURATE
+    certificate = obj.certificate(alpha, b, theta, Ka=Ka, tol=tol)
+    if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
+        again = obj.certificate(refined, b, theta, tol=tol)
+        if again.gap < certificate.gap:
+            alpha, certificate, Ka = refined, again, obj.K @ refined
+    stopped = Status.MAX_ITER if name != "squared" and n_iter >= max_iter else None
     return SolveResult(
         problem="LapRLS" if name == "squared" else "LapSVM",
-        status=status,
+        status=certificate.status(tol, stopped),
         variables={
             "alpha": alpha,
             "b": np.asarray(b),
             "f": Ka + b,
-            "v": v,
-            "beta": 2.0 * y * v,
+            "v": theta / 2,
+            "beta": y * theta,
         },
         duals={"balance": np.asarray(b)},
         certificate=certificate,
         history=history,
-        solver="factorized",
+        solver=route,
         n_iter=n_iter,
-        seconds=time.perf_counter() - start,
         message=f"relative gap {certificate.relative_gap:.1e}",
     )
+
+
+def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
+    """Return alpha after one step of iterative refinement of 2 S alpha = J'theta, where the factors are kept."""
+    image = obj.products.image(alpha, slices=2)
+    step = None if image is None else obj.reduction.solve(obj.residual(theta, image))
+    return None if step is None or not np.isfinite(step).all() else alpha - step / 2
+
+
+def _best(obj: LapSVM, answers: list[SolveResult], failures: list[str], tol: float) -> SolveResult:
+    """Return the answer of the lowest objective, under the best bound, and never one above that of alpha = 0."""
+    if not answers:
+        raise SolverError(
+            "neither factorisation is possible: " + "; ".join(failures) + ". Scale kernel and graph, or take gammas "
+            "that are less extreme."
+        )
+    best = min(answers, key=lambda one: _or_infinite(one.certificate.primal_objective + one.certificate.rounding))
+    # A bound holds for the problem, whoever proved it.
+    proof = max(answers, key=lambda one: -_or_infinite(one.certificate.rounding - one.certificate.dual_objective))
+    if proof is not best:
+        theirs, ours = proof.certificate, best.certificate
+        both = replace(ours, dual_objective=theirs.dual_objective, rounding=ours.rounding + theirs.rounding)
+        if both.gap < ours.gap:
+            stopped = Status.MAX_ITER if best.status is Status.MAX_ITER else None
+            beta = {name: proof.variables[name] for name in ("v", "beta")}
+            best = replace(
+                best, certificate=both, status=both.status(tol, stopped), variables={**best.variables, **beta}
+            )
+    return never_worse_than_zero(obj, best, tol)
+
+
+def _or_infinite(value: float) -> float:
+    return value if not np.isnan(value) else np.inf
 
 
 def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:

@@ -273,8 +273,8 @@ def test_certificate_of_any_candidate_has_a_nonnegative_gap(name, seed, manifold
     alpha, b = rng.normal(size=18) * rng.choice([0.01, 0.3, 3]), float(rng.normal())
     for theta in (None, rng.normal(size=7)):
         certificate = obj.certificate(alpha, b, theta)
-        assert certificate.primal_objective == obj.value(alpha, b)
-        assert certificate.gap >= -1e-12 * abs(certificate.primal_objective)
+        assert abs(certificate.primal_objective - obj.value(alpha, b)) <= 2 * certificate.rounding
+        assert certificate.gap >= 0
         assert certificate.complementarity >= 0
 
 

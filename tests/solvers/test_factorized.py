@@ -191,8 +191,8 @@ def test_hinge_is_the_svm_on_half_the_deformed_kernel(gamma_A):
 @losses
 def test_fully_labelled_without_a_graph(loss):
     case = data(40, 40)
-    with_L = factorized(objective(case, loss, 0.1, 0.0))
-    without = factorized(LapSVM(case[0], None, case[2], loss=loss, gamma_A=0.1))
+    with_L = factorized(objective(case, loss, 0.1, 0.0), tol=1e-12)
+    without = factorized(LapSVM(case[0], None, case[2], loss=loss, gamma_A=0.1), tol=1e-12)
     assert with_L.certificate.primal_objective == without.certificate.primal_objective
     assert without.certificate.is_optimal(1e-12)
 
@@ -239,7 +239,7 @@ def test_newton_takes_a_handful_of_steps(fit_intercept):
 
 
 def test_newton_ends_exactly_even_where_the_active_set_wanders():
-    result = factorized(objective(data(60, 60, width=1.0), "squared_hinge", 1e-6, 0.0))
+    result = factorized(objective(data(60, 60, width=1.0), "squared_hinge", 1e-6, 0.0), tol=1e-12)
     assert 10 < result.n_iter < 100
     assert abs(result.certificate.relative_gap) < 1e-12
 

@@ -506,7 +506,7 @@ def test_early_rules_end_at_convergence_where_decisions_stay_constant():
 def test_status_of_an_interrupted_run():
     obj = objective(data(), gamma_A=1e-4)
     assert pcg(obj, max_iter=3).status is Status.MAX_ITER
-    assert pcg(obj, tol=0.1).status is Status.OPTIMAL_INACCURATE
+    assert pcg(obj, tol=0.1).status is Status.UNPROVED
     assert pcg(obj, tol=0.1, gap_tol=1e3).status is Status.OPTIMAL
 
 
