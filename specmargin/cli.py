@@ -1,11 +1,13 @@
 """The command line: ``specmargin figures | tables | datasets``.
 
 Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
-message without a traceback (exit code 2 for a bad argument, 1 for anything else); ``specmargin --debug`` shows it all.
+message without a traceback (exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else);
+``specmargin --debug`` shows it all.
 """
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 from pathlib import Path
@@ -20,14 +22,24 @@ except ImportError as error:
 __all__ = ["app", "main"]
 
 
+# No fault of the program: what the machine or the folder lacks.
+_ENVIRONMENT = frozenset(
+    getattr(errno, name)
+    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENOTDIR", "EISDIR", "EIO", "EMFILE")
+    if hasattr(errno, name)
+)
+
+
 class _Group(TyperGroup):
     """Commands whose foreseen errors become messages."""
 
     def invoke(self, ctx: Any) -> Any:
         from specmargin.exceptions import SpecmarginError
+        from specmargin.experiments.processes import in_order
 
         try:
-            return super().invoke(ctx)
+            with in_order():
+                return super().invoke(ctx)
         except (SpecmarginError, ValueError) as error:
             if ctx.params.get("debug"):
                 raise
@@ -38,10 +50,19 @@ class _Group(TyperGroup):
                 raise
             typer.echo(f"Error: {error}; pip install 'specmargin[data,experiments,cli]'", err=True)
             raise typer.Exit(1) from None
+        except OSError as error:
+            if ctx.params.get("debug") or error.errno not in _ENVIRONMENT:
+                raise
+            named = f" {str(error.filename)!r}" if error.filename else ""
+            typer.echo(f"Error: cannot use{named}: {error.strerror}. What was finished before is kept.", err=True)
+            raise typer.Exit(1) from None
         except KeyboardInterrupt as interrupt:
-            # A sweep says what it kept; anything else has nothing to say.
-            typer.echo(str(interrupt) or "interrupted.", err=True)
-            raise typer.Exit(130) from None
+            # A sweep says what it kept; anything else keeps what was written before.
+            said = str(interrupt)
+            if said in ("", "SIGTERM", "SIGHUP"):
+                said = f"ended by {said}." if said else "interrupted."
+            typer.echo(said, err=True)
+            raise typer.Exit(128 + getattr(interrupt, "number", 2)) from None
 
 
 app = typer.Typer(
@@ -108,7 +129,8 @@ def figures(
 
 @app.command()
 def tables(
-    name: Annotated[str | None, typer.Argument(help="A table; all of them by default.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Tables; without a name they are listed.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All tables, one after the other: a day or more.")] = False,
     quick: Quick = False,
     data: Data = None,
     out: Out = Path("results"),
@@ -129,15 +151,22 @@ def tables(
     """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
     from specmargin.experiments.tables import TABLES, run_table
 
-    if list_:
+    if list_ or not (names or all_):
+        width = max(map(len, TABLES))
         for known, entry in TABLES.items():
-            typer.echo(f"{known:<16} {entry.summary}" + (f" (--set {', '.join(entry.axes)})" if entry.axes else ""))
+            axes = f" (--set {', '.join(entry.axes)})" if entry.axes else ""
+            typer.echo(f"{known:<{width}} {entry.summary}{axes}")
+        if not list_:
+            typer.echo("\nspecmargin tables NAME computes one of them, with --quick a small version of it.")
         return
+    unknown = [name for name in names or () if name not in TABLES]
+    if unknown:
+        raise ValueError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(TABLES))}.")
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
     options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
-    for each in [name] if name else list(TABLES):
+    for each in dict.fromkeys(names or TABLES):
         report = run_table(each, **options)
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))

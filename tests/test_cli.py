@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -28,10 +30,11 @@ def run(tmp_path, monkeypatch):
 @pytest.fixture
 def toy_table(monkeypatch):
     """Register a table that remembers its options, or raises what `raises` holds."""
-    toy = SimpleNamespace(options=[], raises=None)
+    toy = SimpleNamespace(options=[], raises=None, act=lambda: None)
 
     def build(options):
         toy.options.append(options)
+        toy.act()
         if toy.raises is not None:
             raise toy.raises
         return TableReport("toy", "The toy table", [])
@@ -80,8 +83,10 @@ def test_tables_pass_their_options_and_print_the_table(run, toy_table, tmp_path)
     assert (got.quick, got.data, got.jobs, got.fresh, got.retry_failed) == (True, tmp_path / "d", 2, True, True)
     assert os.environ["SPECMARGIN_DATA"] == str(tmp_path / "d")
     assert (tmp_path / "o" / "tables" / "toy.csv").is_file()
-    assert run("tables").exit_code == 0  # all of them
+    assert (got.keep_stale, got.wait) == (False, False)
+    assert run("tables", "--all", "--keep-stale", "--wait").exit_code == 0
     assert toy_table.options[1].folder.parts[:2] == ("results", "sweeps")
+    assert (toy_table.options[1].keep_stale, toy_table.options[1].wait) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +112,51 @@ def test_unforeseen_errors_are_not_hidden(run, toy_table):
 
 
 def test_interrupt_says_how_to_go_on(run, toy_table):
-    toy_table.raises = SweepInterruptedError("interrupted: 3 of 9 cells or more are in 'results'")
+    toy_table.raises = SweepInterruptedError(KeyboardInterrupt(), "3 of 9 cells or more are in 'results'")
     result = run("tables", "toy")
     assert result.exit_code == 130
-    assert "3 of 9 cells" in result.stderr
+    assert result.stderr == "interrupted: 3 of 9 cells or more are in 'results'; the same call goes on from there.\n"
+    toy_table.raises = KeyboardInterrupt()
+    assert run("tables", "toy").stderr == "interrupted.\n"
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_end_with_one_message(run, toy_table, name):
+    number = getattr(signal, name)
+    toy_table.act = lambda: os.kill(os.getpid(), number)
+    before = signal.getsignal(number)
+    result = run("tables", "toy")
+    assert result.exit_code == 128 + number
+    assert result.stderr == f"ended by {name}.\n"
+    assert signal.getsignal(number) is before
+
+
+def test_without_a_name_tables_are_listed_and_nothing_is_computed(run, toy_table):
+    result = run("tables")
+    assert result.exit_code == 0
+    assert "toy A toy" in result.stdout
+    assert "specmargin tables NAME" in result.stdout
+    assert toy_table.options == []
+
+
+@pytest.mark.parametrize("out", ["file", "file/below"])
+@pytest.mark.parametrize("command", [("tables", "toy"), ("figures", "clock", "--quick")])
+def test_out_that_is_a_file_is_one_message(run, toy_table, tmp_path, command, out):
+    (tmp_path / "file").write_text("mine")
+    result = run(*command, "--out", tmp_path / out)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Error: ")
+    assert "file' is a file; name a folder to write into." in result.stderr
+    assert toy_table.options == []
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_what_the_machine_lacks_is_one_message(run, toy_table):
+    toy_table.raises = OSError(errno.ENOSPC, "No space left on device")
+    result = run("tables", "toy")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: cannot write into 'results': No space left on device. ")
+    assert "Make room and run the same again." in result.stderr
 
 
 def test_missing_extra_names_the_remedy(run, toy_table):
@@ -127,7 +173,7 @@ def test_unknown_names_and_folders(run, tmp_path):
         "no table 'nope'; choose one of: continuation_s3vm, lapsvm_primal, lapsvm_primal_mnist, lapsvm_svm"
         in result.stderr
     )
-    result = run("tables", "--data", tmp_path / "absent")
+    result = run("tables", "qn_s3vm", "--data", tmp_path / "absent")
     assert result.exit_code == 2
     assert "is not a folder" in result.stderr
     assert run("no-such-command").exit_code == 2

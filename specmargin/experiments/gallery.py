@@ -59,7 +59,7 @@ from specmargin.experiments.figure_plan import (
 )
 from specmargin.experiments.fingerprint import digest, fingerprint
 from specmargin.experiments.locking import locked
-from specmargin.experiments.processes import Terminated, in_order, in_processes
+from specmargin.experiments.processes import in_order, in_processes
 from specmargin.experiments.progress import Report, figure_bars
 from specmargin.experiments.sweep import SweepInterruptedError
 
@@ -247,12 +247,9 @@ def run_figures(
                 made[result.name] = result
                 report(result.name, "failed" if result.error else "done")
     except KeyboardInterrupt as interrupt:
-        how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
         good = sum(not result.error for result in made.values())
-        raise SweepInterruptedError(
-            f"{how}: {good} of {len(chosen)} figures are in {str(settings.out)!r}, and what others have computed; the "
-            "same call goes on from there."
-        ) from None
+        kept = f"{good} of {len(chosen)} figures are in {str(settings.out)!r}, and what others have computed"
+        raise SweepInterruptedError(interrupt, kept) from None
     results = [made[name] for name in chosen]
     for result in results:
         for text in result.warnings:

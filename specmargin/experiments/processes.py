@@ -28,7 +28,11 @@ _ENDING = ("SIGTERM", "SIGHUP")
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, whose name is the text."""
+    """SIGTERM or SIGHUP, whose name is the text and whose `number` is the signal's."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
 
 
 class WorkerDiedError(SpecmarginError):
@@ -44,7 +48,7 @@ def in_order() -> Iterator[None]:
     before: dict[signal.Signals, Any] = {}
 
     def end(number: int, frame: FrameType | None) -> None:
-        raise Terminated(signal.Signals(number).name)
+        raise Terminated(number)
 
     if threading.current_thread() is threading.main_thread():
         for name in _ENDING:

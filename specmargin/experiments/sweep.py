@@ -46,7 +46,20 @@ class StaleResultsError(SpecmarginError):
 
 
 class SweepInterruptedError(KeyboardInterrupt):
-    """Ctrl-C, SIGTERM or SIGHUP during a sweep; the text says what is kept and how to go on."""
+    """Ctrl-C, SIGTERM or SIGHUP during a sweep; the text says what is kept and how to go on.
+
+    Parameters
+    ----------
+    interrupt : KeyboardInterrupt
+        What came; `number` is its signal.
+    kept : str
+        What is there.
+    """
+
+    def __init__(self, interrupt: KeyboardInterrupt, kept: str) -> None:
+        how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
+        super().__init__(f"{how}: {kept}; the same call goes on from there.")
+        self.number = getattr(interrupt, "number", 2)
 
 
 _logger = logging.getLogger(__name__)
@@ -145,7 +158,7 @@ def run_sweep(
     done = 0
 
     def kept() -> str:
-        return f"{done} of {len(unique)} cells or more are in {str(store.folder)!r}."
+        return f"{_kept(store, done, len(unique))}."
 
     with (
         explained(store.folder, kept),
@@ -318,17 +331,17 @@ def _compute(
                 bar.update()
                 yield row
         except KeyboardInterrupt as interrupt:
-            how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
-            raise SweepInterruptedError(f"{how}: {_kept(store, done, total)}.") from None
+            raise SweepInterruptedError(interrupt, _kept(store, done, total)) from None
         except WorkerDiedError as error:
             raise SpecmarginError(
-                f"{error}: {_kept(store, done, total)}. Run it with fewer jobs than {jobs}."
+                f"{error}: {_kept(store, done, total)}; the same call goes on from there. Run it with fewer jobs than "
+                f"{jobs}."
             ) from error
 
 
 def _kept(store: Store, done: int, total: int) -> str:
     # Workers may have written rows that nobody has collected.
-    return f"{done} of {total} cells or more are in {str(store.folder)!r}; the same call goes on from there"
+    return f"{done} of {total} cells or more are in {str(store.folder)!r}"
 
 
 @lru_cache(maxsize=1)

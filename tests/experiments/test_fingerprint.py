@@ -16,6 +16,7 @@ import pytest
 import specmargin
 from specmargin.experiments import TABLES, LabeledFolds, lapsvm_svm
 from specmargin.experiments.fingerprint import changes, digest, fingerprint
+from specmargin.experiments.records import Store
 
 WORKERS = {
     "lapsvm_svm": "_work",
@@ -192,3 +193,57 @@ def test_functions_inside_functions_and_lambdas():
 
 def test_digest_does_not_depend_on_the_order():
     assert digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"}) != digest({"a": "2", "b": "1"})
+
+
+WORSE = """
+
+_before = factorized
+
+
+def factorized(*arguments, **options):
+    result = _before(*arguments, **options)
+    return replace(result, variables={name: -value for name, value in result.variables.items()})
+
+
+from dataclasses import replace
+"""
+
+
+@pytest.mark.slow
+def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
+    """From end to end, on a copy of the package: the numbers that the older code made are not served again."""
+    package = tmp_path / "specmargin"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "SPECMARGIN_DATA": str(tmp_path / "none")}
+    command = [sys.executable, "-m", "specmargin.cli", "tables", "lapsvm_svm", "--quick", "--out", "out"]
+    store = Store(tmp_path / "out" / "sweeps" / "lapsvm_svm-quick")
+
+    def run(*options):
+        done = subprocess.run([*command, *options], capture_output=True, text=True, env=environment, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stderr, (tmp_path / "out" / "tables" / "lapsvm_svm-quick.csv").read_text(), len(store.all_rows())
+
+    said, numbers, n = run()
+    assert "stale" not in said
+    solver = package / "solvers" / "factorized.py"
+    before = solver.read_text("utf-8")
+    solver.write_text(before + WORSE, "utf-8")
+    try:
+        said, kept, m = run("--keep-stale")
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized. They are KEPT" in said
+        assert (kept, m) == (numbers, n)
+        text = (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
+        what = f"{n} of {n} cells are of older code or data"
+        loud = f"STALE: {what}, kept as asked for; changed since: solvers.factorized"
+        assert text.splitlines()[1] == loud
+        said, other, m = run()
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized." in said
+        assert "They are computed again" in said
+        assert m == 2 * n
+        assert other != numbers
+        assert "STALE" not in (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
+    finally:
+        solver.write_text(before, "utf-8")
+    said, back, m = run()  # the rows of the first code are still there
+    assert (back, m) == (numbers, 2 * n)
+    assert "stale" not in said

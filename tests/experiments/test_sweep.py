@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -9,13 +10,26 @@ import subprocess
 import sys
 import time
 import warnings
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
+from specmargin.experiments import (
+    Cell,
+    StaleResultsError,
+    SweepInterruptedError,
+    artifacts,
+    locking,
+    read_sweep,
+    records,
+    run_sweep,
+)
+from specmargin.experiments.artifacts import NotWrittenError
+from specmargin.experiments.locking import LockedError, locked
+from specmargin.experiments.processes import Terminated
 from specmargin.experiments.records import Store
 
 
@@ -409,3 +423,227 @@ def test_manifest_is_readable(tmp_path, sweep, log):
     sweep(cells_of(1), logging_work(log))
     manifest = json.loads((tmp_path / "sweep" / "manifest.json").read_text())
     assert manifest == {"format": 2, "experiment": "toy"}
+
+
+def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog):
+    whole = sweep(cells_of(5), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
+    lines = [line for line in shard.read_bytes().split(b"\n") if line]
+    payload = json.loads(lines[1].split(b" ", 1)[1])
+    bad = {
+        "no status": {k: v for k, v in payload.items() if k != "status"},
+        "no seconds": {k: v for k, v in payload.items() if k != "seconds"},
+        "odd status": payload | {"status": "maybe"},
+        "a list": [1, 2],
+        "a number": 7,
+    }
+    texts = [json.dumps(value).encode() for value in bad.values()]
+    torn = [b"%08x %s" % (zlib.crc32(text), text) for text in texts]  # checksums that fit
+    torn += [lines[1][:-9], b"\x00\xff" * 40, b"zz", b"12345678"]
+    shard.write_bytes(b"\n".join([lines[0], *torn, *lines[2:], lines[0]]))  # the second cell is lost, the first double
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert calls(log) == {0: 1, 1: 2, 2: 1, 3: 1, 4: 1}
+    assert f"{len(torn)} damaged lines in cells are set aside in damaged/" in caplog.text
+    assert (tmp_path / "sweep" / "damaged" / shard.name).read_bytes().split(b"\n")[:-1] == torn
+    caplog.clear()
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert timeless(read_sweep(tmp_path / "sweep")) == timeless(Store(tmp_path / "sweep").read().values())
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\x00", b"null"])
+def test_damaged_records_of_runs_cost_nothing(tmp_path, sweep, log, caplog, content):
+    rows = sweep(cells_of(3), logging_work(log))
+    (record,) = (tmp_path / "sweep" / "runs").iterdir()
+    record.write_bytes(content)
+    assert Store(tmp_path / "sweep").provenance() == {}
+    assert sweep(cells_of(3), logging_work(log)) == rows
+    assert "1 damaged records in runs are set aside" in caplog.text
+    assert (tmp_path / "sweep" / "damaged" / record.name).read_bytes() == content
+    assert calls(log) == dict.fromkeys(range(3), 1)
+
+
+def test_leftovers_of_killed_writers_are_cleared_away(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    left = [tmp_path / "sweep" / ".manifest.json.77.tmp", tmp_path / "sweep" / "runs" / ".a.json.77.tmp"]
+    left.append(tmp_path / "sweep" / "manifest.json.77.tmp")  # as earlier versions called it
+    for path in left:
+        path.write_text("half")
+    sweep(cells_of(1), logging_work(log))
+    assert not any(path.exists() for path in left)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
+    """The n-th thing that is asked of the disk fails, for every n: one message, and the next run goes on."""
+    asked, limit = [0], [10**9]
+
+    class Disk:
+        """The module os as the writers see it: joblib's own pipes are left alone."""
+
+        def __getattr__(self, name):
+            true = getattr(os, name)
+            if name not in ("write", "fsync", "replace"):
+                return true
+
+            def ask(*arguments):
+                asked[0] += 1
+                if asked[0] > limit[0]:
+                    raise OSError(number, os.strerror(number))
+                return true(*arguments)
+
+            return ask
+
+    for module in (artifacts, locking, records):
+        monkeypatch.setattr(module, "os", Disk())
+
+    def run(folder):
+        asked[0] = 0
+        return run_sweep(cells_of(3), logging_work(log), folder=folder, version="1", progress=False)
+
+    whole = run(tmp_path / "whole")
+    n_asked = asked[0]
+    assert n_asked >= 11  # the lock's text, manifest and record by two each, rows by two each
+    for n in range(n_asked):
+        folder, limit[0] = tmp_path / str(n), n
+        if n > 0:  # the lock holds without its text
+            pass
+        if True:
+            with pytest.raises(
+                NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"
+            ):
+                run(folder)
+        assert list(folder.rglob("*.tmp")) == []
+        before = len(read_sweep(folder))
+        limit[0] = 10**9
+        count = sum(calls(log).values())
+        assert timeless(run(folder)) == timeless(whole)
+        assert sum(calls(log).values()) - count == 3 - before
+
+
+def test_row_that_is_cut_short_is_taken_back(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    store.append(stored("a"), "run")
+    (shard,) = store.cells.iterdir()
+    before, write = shard.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[: len(line) // 2]))
+    with pytest.raises(OSError, match=r"wrote .* bytes of a row"):
+        store.append(stored("b"), "run")
+    assert shard.read_bytes() == before
+
+
+def test_full_disk_inside_a_cell_says_nothing_of_the_cell(sweep, log):
+    def full(cell):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(NotWrittenError, match=r"No space left on device.*Make room and run the same again"):
+        sweep(cells_of(2), full)
+    assert [row["status"] for row in sweep(cells_of(2), logging_work(log))] == ["ok", "ok"]
+
+
+def test_folder_that_is_a_file_is_named(tmp_path, log):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(NotWrittenError, match="Name another folder"):
+            run_sweep(cells_of(1), logging_work(log), folder=folder, version="1", progress=False)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name):
+    number = getattr(signal, name)
+
+    def signalled(cell):
+        if cell.parameters["k"] == 3:
+            os.kill(os.getpid(), number)
+        return logging_work(log)(cell)
+
+    with pytest.raises(SweepInterruptedError, match=rf"ended by {name}: 3 of 5 cells.*goes on from there") as caught:
+        sweep(cells_of(5), signalled)
+    assert caught.value.number == number
+    assert signal.getsignal(number) is signal.SIG_DFL
+    assert len(sweep(cells_of(5), logging_work(log))) == 5
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_handlers_of_others_stay(sweep, log):
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    try:
+        sweep(cells_of(1), lambda cell: os.kill(os.getpid(), signal.SIGTERM) or {})
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert issubclass(Terminated, KeyboardInterrupt)
+
+
+WORKERS = """
+import os, sys, time
+from pathlib import Path
+from specmargin.experiments import Cell, run_sweep
+
+def work(cell):
+    (Path(sys.argv[1]) / "pids" / str(os.getpid())).touch()
+    time.sleep(600)
+
+if __name__ == "__main__":
+    cells = [Cell("toy", "m", "d", str(k)) for k in range(4)]
+    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=2, progress=False)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_parent(tmp_path, number):
+    """In the middle of a cell, when the parent alone gets the signal."""
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "toy.py").write_text(WORKERS)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / "pids").iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = [int(path.name) for path in (tmp_path / "pids").iterdir()]
+    assert len(workers) == 2
+    process.send_signal(number)
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A process that nobody has waited for yet is no more.
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_one_writer_to_a_folder(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    script = tmp_path / "toy.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path), "1"]
+    with locked(tmp_path / "sweep" / ".lock", "results"):
+        other = subprocess.run(command, capture_output=True, text=True)
+        sweep(cells_of(2), logging_work(log))  # the holder itself may
+    assert other.returncode == 1
+    assert f"LockedError: Process {os.getpid()} (" in other.stderr
+    assert issubclass(LockedError, SpecmarginError)
+
+
+def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
+    sweep(cells_of(2), logging_work(log), progress=True)
+    assert "to compute, about" not in capsys.readouterr().err
+    sweep(cells_of(6), logging_work(log), progress=True)
+    assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_durations_in_words(seconds, said):
+    from specmargin.experiments.sweep import _duration
+
+    assert _duration(seconds) == said
