@@ -112,10 +112,14 @@ def draw(data: dict[str, Any]) -> Any:
         for ax, gamma_A, response in zip(axes[0], data["gamma_A"], data["responses"], strict=True):
             told = data["results"][f"gamma={gamma_A:g}"]
             percent = told["error on the clustered samples, percent"]
+            power = round(np.log10(gamma_A))
             DecisionDisplay(data["xx0"], data["xx1"], response).plot(
-                ax, colorbar=False, title=rf"$\gamma = 10^{{{round(np.log10(gamma_A))}}}$: error {percent:.1f} %"
+                ax, colorbar=False, title=rf"$\gamma = {f'10^{{{power}}}' if power else 1}$: error {percent:.1f} %"
             )
-            ax.plot(*data["X"].T, "o", color="0.25", markersize=1.6, zorder=3)
-            ax.plot(*data["X_new"].T, "x", color="0.45", markersize=2.0, markeredgewidth=0.5, zorder=3)
+            ax.plot(*data["X"].T, "o", color="0.25", markersize=1.6, zorder=3, label="clustered sample")
+            crosses = {"markersize": 2.0, "markeredgewidth": 0.5, "zorder": 3, "label": "sample that took no part"}
+            ax.plot(*data["X_new"].T, "x", color="0.45", **crosses)
             ax.label_outer()
+        handles, names = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside upper center", ncols=2)
     return figure
