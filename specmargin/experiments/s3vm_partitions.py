@@ -72,6 +72,8 @@ class Partition:
         Confine the machine to the kernel functions of so many random training samples: the subset of regressors.
     n : int, optional
         Samples of the set, in place of the paper's.
+    sample : int, default 0
+        Which sample of a generated set.
     """
 
     n_labeled: int
@@ -80,6 +82,7 @@ class Partition:
     sigma: float | None = None
     landmarks: int | None = None
     n: int | None = None
+    sample: int = 0
 
 
 class Problem(NamedTuple):
@@ -120,7 +123,7 @@ def _source(name: str) -> Source:
 
 
 @lru_cache(maxsize=2)
-def samples(name: str, n: int | None = None, data: Path | None = None) -> tuple[Any, IntArray]:
+def samples(name: str, n: int | None = None, data: Path | None = None, sample: int = 0) -> tuple[Any, IntArray]:
     """Return the samples and the classes, 0 and 1, of a set; of MNIST a thousand.
 
     Parameters
@@ -131,16 +134,20 @@ def samples(name: str, n: int | None = None, data: Path | None = None) -> tuple[
         Samples to draw; by default the paper's number.
     data : path, optional
         Folder of the data sets.
+    sample : int, default 0
+        Which sample of a generated set: the seed of its generator.
 
     Raises
     ------
     ValueError
-        If there is no such set, or it has fewer samples.
+        If there is no such set, or it has fewer samples, or one only.
     """
     source = _source(name)
     size = source.most if n is None else n
     if name in ("g2c", "g4c"):
-        return (make_g2c if name == "g2c" else make_g4c)(n_samples=size or 500, random_state=0)
+        return (make_g2c if name == "g2c" else make_g4c)(n_samples=size or 500, random_state=sample)
+    if sample:
+        raise ValueError(f"sample={sample}, but {name} is not generated: there is one sample of it.")
     if name == "digits_3_8":
         return digits_pair(3, 8, n=size)
     dataset = (
@@ -163,7 +170,7 @@ def samples(name: str, n: int | None = None, data: Path | None = None) -> tuple[
 @lru_cache(maxsize=4)
 def partition(name: str, how: Partition, data: Path | None = None) -> dict[str, Split]:
     """Return ten random partitions by name; the classes share the labelled samples in proportion to their sizes."""
-    y = samples(name, how.n, data)[1]
+    y = samples(name, how.n, data, how.sample)[1]
     drawn = random_splits(y, how.n_labeled, N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
     found = {}
     for split in drawn:
@@ -197,7 +204,7 @@ def problem(name: str, split: str, how: Partition, data: Path | None = None) -> 
     ValueError
         If landmarks are asked for without a kernel.
     """
-    X, y = samples(name, how.n, data)
+    X, y = samples(name, how.n, data, how.sample)
     parts = partition(name, how, data)[split]
     train, test = parts.train, parts.test
     labeled = np.flatnonzero(np.isin(train, parts.labeled))

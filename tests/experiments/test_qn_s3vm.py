@@ -140,19 +140,69 @@ def test_setting_comes_from_the_labelled_part_alone(monkeypatch):
     assert honest["error_test"] + other["error_test"] == pytest.approx(100)
 
 
-def test_choice_is_the_least_fold_error_then_the_least_hinge_loss(monkeypatch):
-    one = cell("qn_s3vm", powers=(0, 1, 2, 3))
-    scores = iter([(3, 0.1), (1, 5.0), (1, 2.0), (1, 2.0)])
+def test_choice_among_ties_is_made_by_every_rule(monkeypatch):
+    one = cell("qn_s3vm", powers=(0, 1, 2, 3, 4))
+    scores = iter([(3, 0.1), (1, 5.0), (1, 2.0), (1, 2.0), (2, 0.0)])
     monkeypatch.setattr(experiment, "_fold_error", lambda *args: next(scores))
     found = experiment.work(one)
     shared = partitions.problem("digits_3_8", one.split, SMALL)
-    settings = experiment.grid("qn_s3vm", (0, 1, 2, 3), (1.0,), 16, 64)
+    settings = experiment.grid("qn_s3vm", (0, 1, 2, 3, 4), (1.0,), 16, 64)
     assert (found["C"], found["tied"]) == (settings[2].C, 3)
     assert found["error_folds"] == pytest.approx(100 / 16)
-    for key, setting in (("error_test", settings[2]), ("error_first", settings[1])):
+    chosen = {"least hinge loss": settings[2], "first": settings[1], "largest lam": settings[3]}
+    assert list(chosen) == list(experiment.RULES)
+    assert found["error_test"] == found["error, least hinge loss"]
+    for rule, setting in chosen.items():
         fitted = fit("qn_s3vm", shared.X, labels_of(shared.y, shared.labeled), setting)
         expected = 100 * np.mean(decide(shared.X_test @ fitted.v + fitted.b) != shared.y_test)
-        assert found[key] == pytest.approx(expected)
+        assert found[f"error, {rule}"] == pytest.approx(expected)
+        assert found[f"C, {rule}"] == setting.C
+
+
+def test_samples_of_a_fold_may_leave_the_training_set():
+    """The labels of a fold, changed, change nothing; nor do its features, but through its own decisions."""
+    one = cell("qn_s3vm")
+    shared = partitions.problem("digits_3_8", one.split, SMALL)
+    setting = Setting(1.0, 0.1)
+    found = experiment._fold_error(shared, "qn_s3vm", setting, True)
+    expected, hinge = 0, 0.0
+    for left_out in experiment.labeled_folds(shared.y, shared.labeled, experiment.FOLDS):
+        rest = np.setdiff1d(np.arange(len(shared.y)), left_out)
+        y = np.full(len(shared.y), -1)
+        y[shared.labeled] = shared.y[shared.labeled]
+        known = np.flatnonzero(y[rest] >= 0)
+        fitted = fit("qn_s3vm", shared.X[rest], labels_of(shared.y[rest], known), setting)
+        f = (shared.X[left_out] @ fitted.v + fitted.b)[:, 0]
+        expected += ((f > 0) != (shared.y[left_out] == 1)).sum()
+        hinge += np.maximum(0, 1 - (2 * shared.y[left_out] - 1) * f).sum()
+    assert found == (expected, pytest.approx(hinge))
+    stays = experiment._fold_error(shared, "qn_s3vm", setting)
+    assert stays[1] != found[1]
+    # Without unlabelled losses the samples left out weigh nothing either way.
+    svm = [experiment._fold_error(shared, "svm", Setting(1.0, 0.0), how) for how in (False, True)]
+    assert svm[0] == (svm[1][0], pytest.approx(svm[1][1], rel=1e-6))
+
+
+def test_the_rows_that_hang_on_the_choice_are_computed_every_way():
+    found = experiment.experiments()
+    hung = {(one.dataset, one.how.n_labeled) for one in found if one.left_out == "entirely"}
+    assert hung == set(experiment.BY_RULE)
+    samples = [one for one in found if one.how.sample]
+    assert {one.how.sample for one in samples} == set(range(1, experiment.N_SAMPLES))
+    assert {one.dataset for one in samples} == {"g2c", "g4c"}
+    assert all(experiment._printed(one, "qn_s3vm")[0] > 0 for one in samples)
+    keys = [one.cells(None)[0].key for one in found if (one.dataset, one.how.n_labeled) == ("g2c", 25)]
+    assert len(set(keys)) == len(keys) == 1 + 1 + experiment.N_SAMPLES - 1
+    first, other = (partitions.samples("g2c", None, None, k)[0] for k in (0, 1))
+    assert not np.allclose(first, other)
+    with pytest.raises(ValueError, match="sample=1, but digits_3_8 is not generated"):
+        partitions.samples("digits_3_8", None, None, 1)
+
+
+def test_one_partition_that_decides_is_named():
+    assert experiment._one_split([5.0, 6.0, 7.0]) == ""
+    assert experiment._one_split([5.0, 60.0]) == ""
+    assert "one partition decides: 51.7; median 5.50" in experiment._one_split([5.0, 6.0, 51.7, 4.0])
 
 
 def test_fold_error_is_that_of_the_samples_left_out():
@@ -232,6 +282,8 @@ def test_quick_table(nowhere, tmp_path, monkeypatch):
     assert all(line.mean < 50 for line in report.lines)
     text = report.text()
     assert "cross-validation was tied in" in text
+    for rule in experiment.RULES:
+        assert f"ties, {rule}: mean error" in text
     assert "failed: 0" in text
 
 
