@@ -31,8 +31,7 @@ class Entry:
     scaling : str
         Units of the features.
     sha256 : str or None
-        Of the archive; None where there is none because the set is always at hand, or because it is only ever
-        converted from the public files, whose archive is held to the sha256 that was written beside it.
+        Of the archive; None where there is none because the set comes with scikit-learn.
     layout : {"dense", "sparse"}
         Which arrays the archive holds.
     source : {"archive", "download", "formula", "bundled"}
@@ -112,14 +111,15 @@ _ENTRIES = (
         "7797 x 617, 26 classes, 6238 to train: letters spoken by 150 people, with `speaker` and `group` "
         "(Cole & Fanty 1990)",
         "-1 to 1",
-        None,
+        "913cceb6d83a1cf80309e457717d3ab6c84274029b8e9b152fe05bf68e703d91",
         source="download",
     ),
     Entry(
         "cbcl_faces",
-        "31022 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1)",
+        "31021 x 361, 2 classes, 6977 to train: faces (1) and other image parts (0) (MIT CBCL face database 1); the "
+        "public files have one test image more",
         "histogram-equalised grey, 0 to 1",
-        None,
+        "599a83619248c443b4ed36340e9a1dfce91ee6bad792ed1ae8a13e63fc0678dc",
         source="download",
         image_shape=(19, 19),
     ),

@@ -25,6 +25,7 @@ class Facts(NamedTuple):
 
 
 USPS_COUNTS = (1553, 1269, 929, 824, 852, 716, 834, 792, 708, 821)
+LETTER_COUNTS = (*[300] * 5, 298, *[300] * 6, 299, *[300] * 13)
 MNIST_COUNTS = (6903, 7877, 6990, 7141, 6824, 6313, 6876, 7293, 6825, 6958)
 NEWS_COUNTS = (799, 973, 985, 982, 963, 988, 975, 990, 996, 994, 999, 991, 984, 990, 987, 997, 910, 940, 775, 628)
 NEWS_NAMES = [
@@ -59,6 +60,8 @@ FACTS = {
     "pcmac_counts": Facts(3289, (982, 961)),
     "coil20": Facts(1024, (72,) * 20),
     "mnist": Facts(784, MNIST_COUNTS, None, 60000),
+    "isolet": Facts(617, LETTER_COUNTS, None, 6238),
+    "cbcl_faces": Facts(361, (28120, 2901), None, 6977),
     "20news": Facts(63294, NEWS_COUNTS, None, 11314),
     "rcv1_ccat_sample": Facts(47236, (930, 817)),
     "two_moons": Facts(2, (96, 104)),

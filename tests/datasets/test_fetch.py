@@ -232,6 +232,15 @@ def test_archive_that_nobody_converted_is_refused(tmp_path: Path, empty_cache: P
     assert datasets.load(name, data_home=tmp_path).sha256 == digest
 
 
+def test_a_record_serves_converted_downloads_only(tmp_path: Path, empty_cache: Path) -> None:
+    for name in ("g10n", "clock", "two_moons"):
+        path = tiny(tmp_path, name)
+        record = path.with_name(f"{path.name}.sha256")
+        record.write_text(hashlib.sha256(path.read_bytes()).hexdigest() + "\n", encoding="ascii")
+        with pytest.raises(SpecmarginError, match=registry.REGISTRY[name].sha256):
+            datasets.load(name, data_home=tmp_path)
+
+
 def test_download_can_be_forbidden(empty_cache: Path) -> None:
     with pytest.raises(DataNotFoundError, match="download=False"):
         datasets.load("mnist", download=False)
@@ -270,7 +279,6 @@ def test_registry_is_complete() -> None:
         assert entry.name == name
         assert entry.summary
         assert entry.scaling
-        # Of the last two there is no published archive: they are converted from the public files alone.
-        assert (entry.sha256 is None) == (name in ("digits", "isolet", "cbcl_faces"))
+        assert (entry.sha256 is None) == (name == "digits")
         assert entry.sha256 is None or (len(entry.sha256) == 64 and int(entry.sha256, 16))
         assert name in datasets.load.__doc__
