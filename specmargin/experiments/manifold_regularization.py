@@ -11,7 +11,7 @@ speakers of isolet1 in turn are labelled, isolet5 tests; letters A to M against 
 divides its sums by l and (l + u)^2; in the sums of `LapSVM` its weights are `MACHINES`' gammas whatever l is.
 
 **Its Laplacian.** The text defines L = D - W. On Isolet the drawn errors of LapRLS and LapSVM are those of the
-normalised Laplacian, speaker by speaker (16.99, 16.89 on U and 23.97, 23.99 % on T, drawn 16.98, 16.78, 23.90, 23.89), and not
+normalised Laplacian, speaker by speaker (16.99, 16.89 on U, 23.97, 23.99 % on T; drawn 16.98, 16.78, 23.90, 23.89), not
 those of D - W (19.39, 19.25; 25.35, 25.27). Every table therefore has both (`normalized`), with a verdict on either.
 
 **What it leaves open.** "2 of these were randomly labeled", l = 2 and u = 398: the sum is 400, so two of each digit's
