@@ -24,9 +24,17 @@ METHODS = tuple(manifold_tasks.MACHINES)
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
 
+SIZES: dict[str, dict[str, bool]] = {
+    "quick": {"bundled": True},
+    "standard": {"bundled": False},
+    "full": {"bundled": False},
+}
+SECONDS = {"quick": (3, 3), "standard": (4, 12), "full": (4, 12)}  # of one core: bundled data, real data
 
-def compute(quick: bool, seed: int = 0) -> dict[str, Any]:
-    """Fit the four methods on every speaker, those with a graph with either Laplacian."""
+
+def compute(size: str | bool, seed: int = 0) -> dict[str, Any]:
+    """Fit the four methods on every speaker, those with a graph with either Laplacian; True is "quick"."""
+    quick = size is True or (size is not False and SIZES[size]["bundled"])
     names, said = manifold_tasks.tasks_at_hand()
     real = "isolet" in names and not quick
     plan = manifold_tasks.Plan(["isolet"], normalized=(False, True), seed=seed)
