@@ -8,8 +8,8 @@ at the start (of several classes the geometric mean). The grey line is where all
 point of the exact ones for good.
 
 Protocol, kernel, graph and gammas are the paper's (tables 2 and 8); one of the twelve splits, or in the full size means
-over three. The paper's figure 9, MNIST, is left out, which takes minutes alone, and figure 12, FACEMIT, whose data are
-not at hand. Without real data there are two panels of scikit-learn's digits.
+over three. The paper's figure 9, MNIST, is left out, which takes minutes alone; figure 12, FACEMIT, is
+`faces_iterations`. Without real data there are two panels of scikit-learn's digits.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from specmargin.experiments.records import Row
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import Reference, compare
 
-__all__ = ["CHOICE", "SectionedReport", "sections", "verdicts"]
+__all__ = ["CHOICE", "SectionedReport", "error_sections", "sections", "verdicts"]
 
 CHOICE = ValidationSet(per="dataset")
 """Who chooses gamma_A and gamma_I."""
@@ -70,16 +70,16 @@ def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Chosen, printed:
     steps = [row for row in own if row["method"] == "lapsvm_newton"]
     with_newton = ("lapsvm_newton", *RULES)
     found = [
-        *_errors("Table 4", "4", EXACT, grid, None),
+        *error_sections("Table 4", "4", EXACT, grid, None),
         _section("Table 5, Newton steps", _counted(steps, "5", ["lapsvm_newton"], "newton_steps", CHOICE.name)),
         _section("Table 6, iterations", _counted(own, "6", RULES, "pcg_iterations", CHOICE.name)),
-        *_errors("Table 7", "7", with_newton, grid, None),
+        *error_sections("Table 7", "7", with_newton, grid, None),
         _section("Table 10, iterations", _counted(newton, "10", ALL_RULES, "pcg_iterations", _BY_NEWTON)),
-        *_errors("Table 11", "11", ALL_RULES, newton, _BY_NEWTON),
+        *error_sections("Table 11", "11", ALL_RULES, newton, _BY_NEWTON),
         _section("Tables 3 and 6, time over that of Newton's method", _times(own, "6", CHOICE.name)),
         _section("Table 10, time over that of Newton's method", _times(newton, "10", _BY_NEWTON)),
-        *_errors("Table 4, printed gammas", "4", EXACT, fixed, _PRINTED),
-        *_errors("Table 7, printed gammas", "7", RULES, fixed, _PRINTED),
+        *error_sections("Table 4, printed gammas", "4", EXACT, fixed, _PRINTED),
+        *error_sections("Table 7, printed gammas", "7", RULES, fixed, _PRINTED),
         _section(
             "Table 5, printed gammas, Newton steps",
             _counted(fixed, "5", ["lapsvm_newton"], "newton_steps", _PRINTED),
@@ -93,10 +93,22 @@ def _section(title: str, lines: Sequence[Line]) -> TableReport:
     return TableReport("", title, lines)
 
 
-def _errors(
+def error_sections(
     title: str, table: str, methods: Sequence[str], rows: Sequence[Row], words: str | None
 ) -> list[TableReport]:
-    """Return a section for each of U, V and T; without words, validation samples choose among the rows."""
+    """Return a section for each of U, V and T.
+
+    Parameters
+    ----------
+    title, table : str
+        Of the sections; the table of the paper.
+    methods : sequence of str
+        The methods that are shown.
+    rows : sequence of rows
+        Of `lapsvm_primal.fits_of`.
+    words : str or None
+        What the column "tuning" says of settings that are fixed; with None validation samples choose among the rows.
+    """
     found = []
     for part, column in PARTS.items():
         choice = _ByItself(per="dataset") if part == "V" else CHOICE

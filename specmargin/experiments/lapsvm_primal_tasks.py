@@ -143,7 +143,13 @@ def samples(name: str, data: Path | None = None) -> tuple[Any, IntArray, int | N
 
 
 def four_fold_splits(
-    y: npt.ArrayLike, n_labeled: int, n_validation: int, *, seed: int = 0, n_train: int | None = None
+    y: npt.ArrayLike,
+    n_labeled: int,
+    n_validation: int,
+    *,
+    seed: int = 0,
+    n_train: int | None = None,
+    n_rounds: int = N_ROUNDS,
 ) -> list[Split]:
     """Return the splits of section 6.2: four stratified folds, dealt three times, each fold once the test set.
 
@@ -159,7 +165,9 @@ def four_fold_splits(
     seed : int, default 0
         Of everything that is drawn.
     n_train : int, optional
-        Where the test set is fixed: the number of samples before it. There are no folds then, and three splits.
+        Where the test set is fixed: the number of samples before it. There are no folds then, and a split per round.
+    n_rounds : int, default 3
+        How often the folds are dealt.
 
     Returns
     -------
@@ -181,7 +189,7 @@ def four_fold_splits(
 
     y = np.asarray(y)
     folds: list[tuple[str, IntArray]] = []
-    for r in range(N_ROUNDS):
+    for r in range(n_rounds):
         if n_train is not None:
             folds.append((f"round{r}-fold0", np.arange(n_train, len(y))))
             continue
@@ -251,7 +259,7 @@ class Problem:
     W : sparse matrix of shape (n, n)
         Graph of the training samples.
     L : Laplacian of shape (n, n)
-        Its normalised Laplacian, to its power.
+        Its Laplacian, to its power.
     labels : Labels
         Of the training samples.
     y : mapping of str to ndarray
@@ -294,7 +302,7 @@ class Problem:
         known[n:] = self.y["validation"]
         return Extended(
             K=np.block([[self.K, cross.T], [cross, self.K_validation]]),
-            L=laplacian(sp.csr_array(W), normalized=True, power=self.L.power),
+            L=laplacian(sp.csr_array(W), normalized=self.L.normalized, power=self.L.power),
             labels=Labels(self.labels.sign, self.labels.labeled, self.labels.classes, n + v),
             validation=np.arange(n, n + v),
             known=known,
@@ -312,7 +320,7 @@ def _kernel(name: str, data: Path | None) -> FloatArray:
 
 
 @lru_cache(maxsize=1)
-def problem(name: str, split: str, data: Path | None = None, weight: str = "heat") -> Problem:
+def problem(name: str, split: str, data: Path | None = None, weight: str = "heat", normalized: bool = True) -> Problem:
     """Return what is shared on one split of a task; the last one is kept.
 
     Raises
@@ -333,7 +341,7 @@ def problem(name: str, split: str, data: Path | None = None, weight: str = "heat
         K_outside=K[np.ix_(outside, train)],
         K_validation=K[np.ix_(parts.validation, parts.validation)],
         W=W,
-        L=laplacian(W, normalized=True, power=task.power),
+        L=laplacian(W, normalized=normalized, power=task.power),
         labels=encode_labels(np.where(np.isin(train, parts.labeled), y[train], -1)),
         y={part: y[getattr(parts, part)] for part in ("unlabeled", "validation", "test")},
     )

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.manifold_tasks import GRAPH, MACHINES, PAIRS, PARTS, Plan
+from specmargin.experiments.laplacian_axis import LAPLACIANS
+from specmargin.experiments.manifold_tasks import GRAPH, KERNELS, MACHINES, PAIRS, PARTS, Plan
 from specmargin.experiments.published import published
 from specmargin.experiments.records import Row, worst_gap
 from specmargin.experiments.significance import Errors, duel
@@ -21,10 +22,12 @@ from specmargin.typing import FloatArray
 __all__ = [
     "CERTIFIED",
     "PAPER",
+    "RULE",
     "beside_published",
     "by_task",
     "certificates",
     "claims",
+    "correlation",
     "deviations",
     "mean_errors",
     "parameters",
@@ -33,11 +36,16 @@ __all__ = [
 
 PAPER = "manifold_regularization_jmlr2006"
 
+RULE = "reproduced: in 90 % or more; partly: in half or more"
+"""Of the verdicts."""
+
 CERTIFIED = 1e-6
 """Relative gap above which a fit is counted as not certified."""
 
 
-def by_task(rows: Iterable[Row], part: str, *, per_class: int, kernel: str = "plain") -> dict[str, Errors]:
+def by_task(
+    rows: Iterable[Row], part: str, *, per_class: int, kernel: str = "plain", normalized: bool = False
+) -> dict[str, Errors]:
     """Return the errors of one setting by task, then by method and split; no failed cells.
 
     Parameters
@@ -50,10 +58,13 @@ def by_task(rows: Iterable[Row], part: str, *, per_class: int, kernel: str = "pl
         Labelled samples of each class.
     kernel : str, default "plain"
         As in `Plan`; "rbf" for Isolet.
+    normalized : bool, default False
+        The Laplacian; RLS and SVM, which have none, are part of either.
     """
     found: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
-        if row["status"] == "ok" and (row["param_per_class"], row["param_kernel"]) == (per_class, kernel):
+        wanted = (row["param_per_class"], row["param_kernel"]) == (per_class, kernel)
+        if row["status"] == "ok" and wanted and row["param_normalized"] in (None, normalized):
             errors = found.setdefault(row["dataset"], {}).setdefault(row["method"], {})
             errors[row["split"]] = row[f"error_{part}"]
     return dict(found)
@@ -80,7 +91,7 @@ def published_mean(method: str, part: str, per_class: int, *, isolet: bool = Fal
     return float(table["mean"].mean())
 
 
-def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") -> list[str]:
+def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
     """Return one sentence per claim of the paper's section 5.2, verdict first (`spectrum_claims.verdict`).
 
     Parameters
@@ -91,8 +102,11 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") ->
         The number of labels that is looked at.
     kernel : str, default "plain"
         The kernel that is looked at.
+    normalized : bool, default False
+        The Laplacian that is looked at.
     """
-    parts = {part: by_task(rows, part, per_class=per_class, kernel=kernel) for part in PARTS}
+    setting: dict[str, Any] = {"per_class": per_class, "kernel": kernel, "normalized": normalized}
+    parts = {part: by_task(rows, part, **setting) for part in PARTS}
     inside, outside = parts["unlabeled"], parts["test"]
     sentences = []
     for supervised, regularised in PAIRS:
@@ -119,7 +133,7 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") ->
         sentences.append(
             f"{verdict(int(close.sum()), len(close))}: the out-of-sample extension of {method} is good. T within one "
             f"point of U in {close.sum()} of {len(close)} pairs; mean U {u.mean():.2f}, T {t.mean():.2f}, largest "
-            f"difference {np.abs(t - u).max():.2f}, correlation {_correlation(u, t)}."
+            f"difference {np.abs(t - u).max():.2f}, correlation {correlation(u, t)}."
         )
     alike = [np.abs(mean_errors(tasks, "LapRLS") - mean_errors(tasks, "LapSVM")) for tasks in parts.values()]
     part, whole = int(np.sum(np.less(alike, 0.5))), int(np.size(alike))
@@ -127,10 +141,11 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain") ->
         f"{verdict(part, whole)}: LapRLS and LapSVM do about the same. Mean errors within half a point in {part} of "
         f"{whole} (pairs, U and T), largest difference {np.max(alike):.2f}."
     )
-    return ["The paper's claims by these numbers (reproduced: in 90 % or more; partly: in half or more):", *sentences]
+    return [f"The paper's claims by these numbers, {LAPLACIANS[normalized]} ({RULE}):", *sentences]
 
 
-def _correlation(a: FloatArray, b: FloatArray) -> str:
+def correlation(a: FloatArray, b: FloatArray) -> str:
+    """Return the correlation of two series in words, "-" where there is none."""
     return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
 
 
@@ -156,12 +171,8 @@ def parameters(plan: Plan) -> dict[str, Any]:
         "per_class": list(plan.per_class),
         "draws": plan.n_draws,
         "training images per digit, at most": plan.n,
-        "kernels": {
-            "plain": "(x'z + 1)^3",
-            "unit": "(x'z + 1)^3 over the norms in feature space",
-            "used": list(plan.kernels),
-        },
-        "graph": {**GRAPH, "normalized": False},
+        "kernels": {**KERNELS, "used": list(plan.kernels)},
+        "graph": {**GRAPH, "normalized": list(plan.normalized)},
         "machines": {
             name: {
                 "loss": machine.loss,

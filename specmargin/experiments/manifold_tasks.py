@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,21 +21,25 @@ from specmargin.experiments.splits import Split, random_splits
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.objectives.reduction import Reduction, reduce
-from specmargin.typing import FloatArray, IntArray, MatrixLike
+from specmargin.typing import FloatArray, IntArray, MatrixLike, SparseArray
 
 __all__ = [
     "GRAPH",
+    "KERNELS",
     "MACHINES",
     "PAIRS",
     "PARTS",
+    "SPEAKER_LABELS",
     "Machine",
     "Plan",
+    "kernels_of",
+    "laplacian_of",
     "pairs_at_hand",
     "plan_for",
     "reduction_of",
     "samples_of",
+    "speaker_name",
     "splits_of",
-    "task_of",
     "tasks_at_hand",
 ]
 
@@ -59,6 +63,11 @@ class Machine:
         """The paper's regularised least squares have none."""
         return self.loss == "hinge"
 
+    @property
+    def graph(self) -> bool:
+        """Whether the graph takes part."""
+        return any(self.gamma_I.values())
+
 
 _NO_GRAPH = {"usps": 0.0, "isolet": 0.0}
 _GRAPH = {"usps": 0.045, "isolet": 0.005}
@@ -74,6 +83,13 @@ _WHERE = "name its folder by --data or SPECMARGIN_DATA"
 
 PAIRS = (("RLS", "LapRLS"), ("SVM", "LapSVM"))
 """Supervised and manifold-regularised, by loss."""
+
+KERNELS = {
+    "plain": "(x'z + 1)^3",
+    "unit": "(x'z + 1)^3 over the norms in feature space",
+    "scaled": "(x'z / 256)^3",
+}
+"""Of the pairs of digits; Isolet has its Gaussian, "rbf"."""
 
 
 def pairs_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
@@ -110,8 +126,10 @@ class Plan:
         Draws of the labelled samples.
     n : int
         Training images of each digit.
-    kernels : sequence of {"plain", "unit"}
-        The polynomial kernel as it is, or divided by the norms in feature space. Isolet has its Gaussian.
+    kernels : sequence of {"plain", "unit", "scaled"}
+        Of `KERNELS`. Isolet has its Gaussian.
+    normalized : sequence of bool
+        Laplacians: D - W, as the paper's text says, or the normalised one.
     seed : int
         Of the draws.
     """
@@ -121,6 +139,7 @@ class Plan:
     n_draws: int = 10
     n: int = 400
     kernels: Sequence[str] = ("plain",)
+    normalized: Sequence[bool] = (False,)
     seed: int = 0
 
     def quick(self) -> Plan:
@@ -130,22 +149,32 @@ class Plan:
         return replace(self, tasks=tasks[:: max(1, len(tasks) // 5)][:5], per_class=few, n_draws=3, n=100)
 
     def cells(self) -> list[Cell]:
-        """Return a cell per task, kernel, method, number of labels and draw."""
+        """Return a cell per task, kernel, Laplacian, method, number of labels and draw.
+
+        RLS and SVM see no graph: they have one cell for all Laplacians, with None in the place of `normalized`.
+        """
         cells: list[Cell] = []
         # Cells that share a deformed kernel follow one another.
         for task in self.tasks:
             speakers = task == "isolet"
-            for kernel in ("rbf",) if speakers else self.kernels:
-                for method in MACHINES:
-                    for per_class in (26,) if speakers else self.per_class:
-                        shared = {"per_class": per_class, "n": self.n, "kernel": kernel, "seed": self.seed}
-                        n_splits = N_SPEAKERS if speakers else self.n_draws
-                        names = [_split_name(task, per_class, self.seed, i) for i in range(n_splits)]
-                        cells += [Cell("manifold_regularization", method, task, name, shared) for name in names]
+            for kernel, method in product(("rbf",) if speakers else self.kernels, MACHINES):
+                graph = MACHINES[method].graph
+                for normalized, per_class in product(
+                    self.normalized if graph else (None,), (SPEAKER_LABELS,) if speakers else self.per_class
+                ):
+                    shared = {"per_class": per_class, "n": self.n, "kernel": kernel, "normalized": normalized}
+                    n_splits = N_SPEAKERS if speakers else self.n_draws
+                    names = [_split_name(task, per_class, self.seed, i) for i in range(n_splits)]
+                    cells += [
+                        Cell("manifold_regularization", method, task, name, {**shared, "seed": self.seed})
+                        for name in names
+                    ]
         return cells
 
 
 N_SPEAKERS = 30
+SPEAKER_LABELS = 26
+"""Labelled utterances of each class: both of each of thirteen letters."""
 
 
 def plan_for(tasks: Sequence[str], **options: Any) -> Plan:
@@ -165,10 +194,11 @@ class _Samples(NamedTuple):
     speaker: IntArray
 
 
-class _Task(NamedTuple):
+class _Kernels(NamedTuple):
+    """Among the samples to train on; of those to test with them."""
+
     K: FloatArray
     K_test: FloatArray
-    L: MatrixLike
 
 
 @lru_cache(maxsize=2)
@@ -211,33 +241,52 @@ def samples_of(task: str, n: int, data: Path | None) -> _Samples:
 
 
 @lru_cache(maxsize=2)
-def task_of(task: str, n: int, kernel: str, data: Path | None) -> _Task:
-    """Return the kernel among the training samples, that of the others with them, and the Laplacian."""
+def kernels_of(task: str, n: int, kernel: str, data: Path | None) -> _Kernels:
+    """Return the kernel among the training samples, and that of the others with them."""
     samples = samples_of(task, n, data)
     train, test = samples.X[: samples.n_train], samples.X[samples.n_train :]
-    L = laplacian(knn_graph(train, **GRAPH), normalized=False)
     if kernel == "rbf":
         width: dict[str, Any] = {"kernel": "rbf", "gamma": 1.0 / (2.0 * 10.0**2)}
-        return _Task(gram(train, **width), gram(test, train, **width), L)
-    poly: dict[str, Any] = {"kernel": "poly", "gamma": 1.0, "degree": 3, "coef0": 1.0}
+        return _Kernels(gram(train, **width), gram(test, train, **width))
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel={kernel!r} is unknown; take one of {', '.join(KERNELS)}, or 'rbf' for isolet.")
+    scale, shift = (1.0 / 256.0, 0.0) if kernel == "scaled" else (1.0, 1.0)
+    poly: dict[str, Any] = {"kernel": "poly", "gamma": scale, "degree": 3, "coef0": shift}
     K, K_test = gram(train, **poly), gram(test, train, **poly)
     if kernel == "unit":
         norms, test_norms = (((part**2).sum(axis=1) + 1.0) ** 1.5 for part in (train, test))
         K, K_test = K / np.outer(norms, norms), K_test / np.outer(test_norms, norms)
-    elif kernel != "plain":
-        raise ValueError(f"kernel={kernel!r} is unknown; take 'plain' or 'unit', or 'rbf' for isolet.")
-    return _Task(K, K_test, L)
+    return _Kernels(K, K_test)
 
 
 @lru_cache(maxsize=2)
-def reduction_of(task: str, n: int, kernel: str, gamma_A: float, gamma_I: float, data: Path | None) -> Reduction:
-    """Return the reduction with every sample labelled: that of any draw is its part."""
-    K, _, L = task_of(task, n, kernel, data)
+def _graph(task: str, n: int, data: Path | None) -> SparseArray:
+    samples = samples_of(task, n, data)
+    return knn_graph(samples.X[: samples.n_train], **GRAPH)
+
+
+def laplacian_of(task: str, n: int, normalized: bool, data: Path | None) -> MatrixLike:
+    """Return the Laplacian of the training samples' graph."""
+    return laplacian(_graph(task, n, data), normalized=normalized)
+
+
+@lru_cache(maxsize=3)  # without a graph, and with either Laplacian
+def reduction_of(
+    task: str, n: int, kernel: str, normalized: bool | None, gamma_A: float, gamma_I: float, data: Path | None
+) -> Reduction:
+    """Return the reduction with every sample labelled: that of any draw is its part. None: no graph."""
+    K = kernels_of(task, n, kernel, data).K
+    L = None if normalized is None else laplacian_of(task, n, normalized, data)
     return reduce(K, L, np.arange(len(K)), gamma_A, gamma_I)
 
 
+def speaker_name(speaker: int) -> str:
+    """Return the name of the split that labels a speaker, counted from 1."""
+    return f"speaker-{speaker:02d}"
+
+
 def _split_name(task: str, per_class: int, seed: int, i: int) -> str:
-    return f"speaker-{i + 1:02d}" if task == "isolet" else f"random{2 * per_class}-seed{seed}-{i:02d}"
+    return speaker_name(i + 1) if task == "isolet" else f"random{2 * per_class}-seed{seed}-{i:02d}"
 
 
 @lru_cache(maxsize=16)

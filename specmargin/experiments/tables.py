@@ -53,6 +53,14 @@ TABLES: dict[str, TableEntry] = {
         "The same on MNIST, 3 against 8: 11,902 training samples, hours",
         "specmargin.experiments.lapsvm_primal:lapsvm_primal_mnist",
     ),
+    "lapsvm_primal_faces": TableEntry(
+        "The same on FACEMIT, the CBCL faces: 24,044 training samples, two labels, macro error; 5 GB, most of an hour",
+        "specmargin.experiments.lapsvm_primal_faces_report:lapsvm_primal_faces",
+    ),
+    "lapsvm_primal_laplacian": TableEntry(
+        "Table 4 of the primal-LapSVM paper with either Laplacian, normalised and D - W",
+        "specmargin.experiments.lapsvm_primal_laplacian:lapsvm_primal_laplacian",
+    ),
     "manifold_regularization": TableEntry(
         "RLS, LapRLS, SVM and LapSVM on 45 pairs of USPS digits and on Isolet, the protocol of the manifold paper",
         "specmargin.experiments.manifold_regularization:manifold_regularization",

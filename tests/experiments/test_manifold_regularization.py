@@ -17,6 +17,7 @@ from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
 
+MACHINES = manifold_tasks.MACHINES
 TINY = manifold_tasks.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
 
 
@@ -107,10 +108,14 @@ def test_first_training_images_train_after_their_pca(monkeypatch, rng):
 
 
 @pytest.mark.parametrize("method", list(manifold_tasks.MACHINES))
-@pytest.mark.parametrize("kernel", ["plain", "unit"])
-def test_fit_is_the_problems_solution(nowhere, tol, method, kernel):
+@pytest.mark.parametrize(
+    ("kernel", "normalized"), [("plain", False), ("plain", True), ("unit", False), ("scaled", True)]
+)
+def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
     task, n, per_class = "digits 3-8", 30, 2
+    machine = manifold_tasks.MACHINES[method]
     parameters = {"per_class": per_class, "n": n, "kernel": kernel, "seed": 0}
+    parameters["normalized"] = normalized if machine.graph else None
     name = manifold_tasks._split_name(task, per_class, 0, 1)
     row = experiment.work(Cell("t", method, task, name, parameters), data=nowhere)
     data = sm.datasets.load("digits")
@@ -118,20 +123,23 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel):
     train, test = (np.concatenate([threes[part], eights[part]]) for part in (slice(n), slice(n, None)))
     X, Z = data.X[train] / 16, data.X[np.sort(test)] / 16
     K, K_test = (1 + X @ X.T) ** 3, (1 + Z @ X.T) ** 3
+    if kernel == "scaled":
+        K, K_test = (X @ X.T / 256) ** 3, (Z @ X.T / 256) ** 3
     if kernel == "unit":
         K_test = K_test / np.sqrt(np.outer((1 + (Z**2).sum(axis=1)) ** 3, np.diag(K)))
         K = K / np.sqrt(np.outer(np.diag(K), np.diag(K)))
-    made = manifold_tasks.task_of(task, n, kernel, nowhere)
+    made = manifold_tasks.kernels_of(task, n, kernel, nowhere)
     np.testing.assert_allclose(made.K, K, rtol=tol["exact"])
     np.testing.assert_allclose(made.K_test, K_test, rtol=tol["exact"])
     W = sm.graphs.knn_graph(X, n_neighbors=6, kind="symmetric", weight="binary").toarray()
     labeled = manifold_tasks.splits_of(task, n, per_class, 0, nowhere)[name].labeled
     assert (len(labeled), (labeled < n).sum()) == (4, 2)
     y = np.repeat([1, 0], n)
-    machine = manifold_tasks.MACHINES[method]
+    degrees = W.sum(axis=1)
+    L = np.eye(2 * n) - W / np.sqrt(np.outer(degrees, degrees)) if normalized else np.diag(degrees) - W
     obj = sm.objectives.LapSVM(
         K,
-        np.diag(W.sum(axis=1)) - W,
+        L,
         sm.encode_labels(np.where(np.isin(np.arange(2 * n), labeled), y, -1)),
         loss=machine.loss,
         gamma_A=machine.gamma_A,
@@ -156,10 +164,12 @@ def test_draws_of_a_pair_share_one_factorisation(nowhere):
     assert manifold_tasks.reduction_of.cache_info().misses == 4
 
 
-def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol):
+@pytest.mark.parametrize("normalized", [False, True])
+def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol, normalized):
     X, y, speaker = isolet
     assert manifold_tasks.tasks_at_hand(nowhere)[0][-1] == "isolet"
-    cells = [cell for cell in manifold_tasks.Plan(("isolet",)).cells() if cell.method in ("SVM", "LapSVM")]
+    plan = manifold_tasks.Plan(("isolet",), normalized=(normalized,))
+    cells = [cell for cell in plan.cells() if cell.method in ("SVM", "LapSVM")]
     assert len(cells) == 60
     cell = cells[-23]
     assert (cell.method, cell.split) == ("LapSVM", "speaker-08")
@@ -167,15 +177,21 @@ def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol):
     assert abs(row["relative_gap"]) < 1e-7
     train, seen = speaker <= 30, speaker == 8
     np.testing.assert_array_equal(manifold_tasks.samples_of("isolet", 400, nowhere).y, y < 13)
-    K = manifold_tasks.task_of("isolet", 400, "rbf", nowhere).K
+    K = manifold_tasks.kernels_of("isolet", 400, "rbf", nowhere).K
     np.testing.assert_allclose(K, np.exp(-cdist(X[train], X[train], "sqeuclidean") / 200), rtol=tol["linalg"])
     marked = np.where(seen, y < 13, -1)[train]
-    clf = sm.LapSVM(gamma=1 / 200, gamma_A=0.005, gamma_I=0.005, n_neighbors=6, loss="hinge", normalized=False)
+    clf = sm.LapSVM(gamma=1 / 200, gamma_A=0.005, gamma_I=0.005, n_neighbors=6, loss="hinge", normalized=normalized)
     with pytest.warns(UserWarning, match="components"):
         clf.fit(X[train], marked)
     hidden, f = train & ~seen, clf.decision_function(X)
     assert row["error_unlabeled"] == pytest.approx(experiment.breakeven_error((y < 13)[hidden], f[hidden]))
     assert row["error_test"] == pytest.approx(experiment.breakeven_error((y < 13)[~train], f[~train]))
+
+
+def test_methods_without_a_graph_have_one_cell_for_both_laplacians():
+    cells = manifold_tasks.Plan(("usps 3-8",), (2,), 5, normalized=(False, True)).cells()
+    found = {method: [cell.parameters["normalized"] for cell in cells if cell.method == method] for method in MACHINES}
+    assert found == {name: [None] * 5 if name in ("RLS", "SVM") else [False] * 5 + [True] * 5 for name in MACHINES}
 
 
 def rows_of(errors, per_class=2):
@@ -188,6 +204,7 @@ def rows_of(errors, per_class=2):
             "split": f"s{draw}",
             "param_per_class": per_class,
             "param_kernel": "plain",
+            "param_normalized": False if manifold_tasks.MACHINES[method].graph else None,
             "error_unlabeled": u + spread * draw + pair,
             "error_test": t + spread * draw + pair,
         }
@@ -231,11 +248,13 @@ def test_published_means_are_the_drawings():
 
 def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, monkeypatch):
     tasks = (*TINY.tasks, "isolet")
-    monkeypatch.setattr(manifold_tasks.Plan, "quick", lambda self: manifold_tasks.Plan(tasks, (1, 2), 3, 40))
+    plan = manifold_tasks.Plan(tasks, (1, 2), 3, 40, normalized=(False, True))
+    monkeypatch.setattr(manifold_tasks.Plan, "quick", lambda self: plan)
     monkeypatch.setattr(manifold_tasks, "N_SPEAKERS", 4)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     report = experiment.manifold_regularization(TableOptions(whole, True, nowhere, progress=False))
-    n_cells = 3 * 4 * 3 * 3 + 4 * 4
+    # Pairs, both numbers of labels and two more kernels at two, methods with either Laplacian, draws; the speakers.
+    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4
     done, work = [], experiment.work
 
     def interrupted(cell, *, data):
@@ -257,8 +276,8 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
     assert "QUICK" in text
     assert f"cells: {n_cells}, failed: 0" in text
     assert str(tmp_path) not in text
-    # Two parts, four methods; both numbers of labels, the other kernel, the speakers.
-    assert len(report.lines) == 2 * 4 * (2 + 1 + 1)
+    # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers.
+    assert len(report.lines) == 2 * 6 * (2 + 2 + 1)
     isolet_lines = [line for line in report.lines if line.dataset.startswith("isolet")]
     assert all(line.published_mean > 0 and line.n_splits == 4 for line in isolet_lines)
     assert all(np.isnan(line.published_mean) for line in report.lines if line.dataset.startswith("digits"))
@@ -273,11 +292,16 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
     (line,) = [
         line
         for line in report.lines
-        if (line.dataset, line.method) == ("digits pairs, 2 per class, unit kernel, T", "LapRLS")
+        if (line.dataset, line.method, line.tuning)
+        == ("digits pairs, 2 per class, unit kernel, T", "LapRLS", "fixed, D - W")
     ]
     assert (line.mean, line.n_splits) == (pytest.approx(wanted), 9)
+    leads = {line.dataset for line in report.lines if "a lead, not proved" in line.note}
+    assert leads == {f"digits pairs, 2 per class, scaled kernel, {part}" for part in "UT"}
     for sentence in manifold_claims.claims(rows):
         assert sentence in text
+    assert text.count("The paper's claims of Isolet by these numbers") == 2
+    assert "isolet, LapRLS and LapSVM: neither Laplacian explains the print" in text
 
 
 @pytest.mark.parametrize("name", ["usps_pairs", "labels_needed"])
