@@ -117,3 +117,21 @@ def test_a_duel_counts_the_corrected_test_where_ratios_are_given():
     assert duel(rows, "a", "b", test_to_train=[1.0]) == Duel(1, 0, 0, 1, 0, 1, 0)
     assert duel(rows, "b", "a", test_to_train=[1.0]) == Duel(0, 0, 1, 0, 1, 0, 1)
     assert duel(rows, "a", "b", test_to_train=[999.0]) == Duel(1, 0, 0, 1, 0, 0, 0)
+
+
+def test_deviation_is_that_of_a_sample_from_two_splits_on():
+    entries = shades(row(a=[1, 3], b=[2.0, 2.5]))
+    assert entries["a"].std == pytest.approx(math.sqrt(2))
+    assert entries["b"].std == pytest.approx(math.sqrt(0.125))
+    assert [entry.n_splits for entry in entries.values()] == [2, 2]
+
+
+@pytest.mark.parametrize("level", [0.01, 0.05, 0.4])
+def test_p_value_equal_to_the_level_is_light(level):
+    """ "Not significantly worse" is p >= level, at the border too; the best has p = 1 whatever the others are."""
+    errors = row(a=[1, 2, 3], c=[2, 3, 4.1], d=[1.2, 2.5, 2.9])
+    p_values = {method: entry.p_value for method, entry in shades(errors, level=level).items()}
+    assert p_values["a"] == 1.0
+    for method in ("c", "d"):
+        assert shades(errors, level=p_values[method])[method].shade == "light"
+        assert shades(errors, level=np.nextafter(p_values[method], 1.0))[method].shade == ""

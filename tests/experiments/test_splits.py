@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -96,3 +97,21 @@ def test_splits_do_not_change():
         split.labeled[0] = 2
     with pytest.raises(TypeError):
         Split(np.array([True, False]), np.array([1.5]))
+
+
+def test_quota_is_the_nearest_that_is_allowed(rng):
+    """Against all quotas: one of each class at least, no more than there are, and no other is nearer to the shares."""
+    fewer = 0
+    for _ in range(150):
+        counts = np.r_[rng.integers(6, 14, size=2), rng.integers(1, 3, size=rng.integers(2, 5))]
+        n_labeled = int(rng.integers(len(counts), counts.sum() + 1))
+        (split,) = random_splits(np.repeat(np.arange(len(counts)), counts), n_labeled, 1, 0, stratify=True)
+        quota = np.bincount(np.repeat(np.arange(len(counts)), counts)[split.labeled], minlength=len(counts))
+        share = n_labeled * counts / counts.sum()
+        fewer += np.maximum(np.floor(share), 1).sum() > n_labeled  # some class gives up samples for a rare one
+        allowed = [np.array(q) for q in product(*(range(1, c + 1) for c in counts)) if sum(q) == n_labeled]
+        assert quota.sum() == n_labeled
+        assert ((quota >= 1) & (quota <= counts)).all()
+        nearest = min(((q - share) ** 2).sum() for q in allowed)
+        assert ((quota - share) ** 2).sum() == pytest.approx(nearest, abs=1e-9)
+    assert fewer > 5
