@@ -10,6 +10,7 @@ ARGS   ?=
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+LOWEST := .venv-lowest
 LOCK := requirements.lock
 BENCH_LOCK := requirements-bench.lock
 
@@ -27,17 +28,25 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures tables bench test notebooks lint format lock clean
+.PHONY: help setup figures picture tables bench test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
 
 setup: $(READY) ## the environment in .venv (every other target does this first)
 	@echo "$(VENV) is ready."
 
-figures: $(READY) ## compute and draw the figures (ARGS="--quick" for a fast look)
+figures: $(READY) ## compute and draw the figures in under four minutes (ARGS="--quick": one; "--full": all points and tasks)
 	@$(BIN)/specmargin figures $(ARGS)
+
+# 256 colours are enough, and a third of the bytes.
+picture: $(READY) ## the README's picture, drawn anew
+	@mkdir -p docs
+	@$(BIN)/specmargin figures two_labels --fresh
+	@$(BIN)/python -c "from PIL import Image; picture = Image.open('figures/output/two_labels.png').convert('RGB'); \
+	picture.quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save('docs/two_labels.png', optimize=True)"
+	@echo "docs/two_labels.png is up to date."
 
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
 	@$(BIN)/specmargin tables $(ARGS)
@@ -58,6 +67,35 @@ test: lint ## lint, fast tests, slow tests, notebooks
 	@echo "== slow tests"
 	@SCIPY_ARRAY_API=1 $(PYTEST) -m slow $(ARGS) || test $$? -eq 5 # one of scikit-learn's checks asks for it; 5: none ran
 	@$(if $(NOTEBOOKS),echo "== notebooks" && $(PYTEST) --nbmake $(NOTEBOOKS))
+
+# Wheels alone: a version that has none for this Python, and would have to be compiled, is not one that it admits.
+test-lowest: $(READY) ## the fast tests on the lowest versions that pyproject.toml admits, in an environment of its own
+	@$(PIP) install uv
+	@$(BIN)/python -m venv --clear $(LOWEST)
+	@$(BIN)/uv pip compile pyproject.toml --quiet --resolution lowest-direct --only-binary :all: --no-header --no-annotate \
+	    --python $(LOWEST)/bin/python --extra data --extra experiments --extra cli --group dev \
+	    --output-file $(LOWEST)/requirements.txt
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
+	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --no-build-isolation --editable .
+	@echo "== fast tests on $$(grep -E '^(cvxpy|matplotlib|numpy|pandas|scikit-learn|scipy|typer)==' $(LOWEST)/requirements.txt | xargs)"
+	@$(THREADS) $(LOWEST)/bin/python -m pytest -n auto -m "not slow" $(ARGS)
+
+# Everything happens in a folder of its own, and the current folder is not imported from: what is tested is the wheel.
+test-wheel: $(READY) ## build sdist and wheel, install the wheel in a bare environment, run the sdist's fast tests on it
+	@set -e; folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; python=$(CURDIR)/$(BIN)/python; \
+	export PYTHONSAFEPATH=1; unset PYTHONPATH; \
+	$$python -m hatchling build --target sdist --directory "$$folder/dist"; \
+	tar -xzf "$$folder"/dist/*.tar.gz -C "$$folder"; cd "$$folder"/specmargin-*; \
+	$$python -m hatchling build --target wheel --directory "$$folder/dist"; \
+	$$python -m venv "$$folder/venv"; bare="$$folder/venv/bin/python"; \
+	pip="$$bare -m pip --quiet --quiet --disable-pip-version-check install"; \
+	$$pip --constraint $(LOCK) "$$folder"/dist/*.whl; \
+	$$bare -c "import specmargin as sm; X, y = sm.datasets.make_two_moons(n_samples=60, random_state=0); \
+	print('bare wheel:', sm.LapSVM().fit(X, sm.hide_labels(y, per_class=3, random_state=0)).result_)"; \
+	$$pip --requirement $(LOCK); \
+	$$bare -c "import os, specmargin, sysconfig; place = os.path.realpath(specmargin.__file__); \
+	assert place.startswith(os.path.realpath(sysconfig.get_path('purelib'))), place; print('testing', place)"; \
+	$(THREADS) $$bare -m pytest -n auto -m "not slow" $(ARGS)
 
 notebooks: $(READY) ## run every notebook from top to bottom
 	@$(if $(NOTEBOOKS),$(PYTEST) --nbmake $(NOTEBOOKS) $(ARGS),echo "There are no notebooks.")
@@ -85,7 +123,7 @@ lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	@echo "$(LOCK) and $(BENCH_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
-	@rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 VERSION_OF = -c 'import sys; print(sys.version_info[:2])'

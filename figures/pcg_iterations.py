@@ -129,6 +129,7 @@ def settled(errors: np.ndarray, exact: np.ndarray) -> int | None:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw two panels per task, three tasks in a row."""
+    from matplotlib.lines import Line2D
     from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
     from specmargin.plots import style, subplots
@@ -163,7 +164,10 @@ def draw(data: dict[str, Any]) -> Any:
             if k % n_columns == 0:
                 above.set_ylabel("error, %")
                 below.set_ylabel("over the start")
-        free = [k for k, curve in enumerate(curves.values()) if curve["settled"] is None and k < n_columns]
-        axes[0, min(free, default=0)].legend(ncols=2, title="PCG; dashed: exact")
-        axes[1, min(free, default=0)].legend(loc="lower left")
+        errors, quantities = (axes[row, 0].get_legend_handles_labels() for row in (0, 1))
+        pairs = zip(zip(*errors, strict=True), zip(*quantities, strict=True), strict=True)
+        handles = [(handle, f"error, {name}" if name in PARTS else name) for pair in pairs for handle, name in pair]
+        handles.append((Line2D([], [], color="0.25", linewidth=0.6, linestyle=(0, (4, 2))), "exact solution"))
+        handles.append((Line2D([], [], color="0.75", linewidth=2.0), "errors settled"))
+        figure.legend(*zip(*handles, strict=True), loc="outside upper center", ncols=5)  # columns of two
     return figure

@@ -116,6 +116,14 @@ def test_one_version_everywhere() -> None:
     assert re.search(rf"^## .*\b{re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
 
 
+def test_picture_of_the_readme_is_small_and_wide_enough() -> None:
+    picture = (ROOT / "docs" / "two_labels.png").read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert len(picture) < 200_000
+    assert int.from_bytes(picture[16:20], "big") >= 480  # pixels across
+    assert (ROOT / "figures" / "two_labels.py").is_file()
+
+
 def test_wheel_is_whole(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

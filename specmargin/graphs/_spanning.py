@@ -80,5 +80,8 @@ def _positive(distances: FloatArray) -> FloatArray:
 
 
 def _tree(graph: sp.csr_array) -> tuple[IntArray, IntArray]:
+    if max(graph.nnz, *graph.shape) < 2**31:  # of scipy's versions, those before 1.15 take no other indices
+        indices, indptr = (part.astype(np.int32, copy=False) for part in (graph.indices, graph.indptr))
+        graph = sp.csr_array((graph.data, indices, indptr), shape=graph.shape)
     tree = csgraph.minimum_spanning_tree(graph).tocoo()
     return tree.row.astype(np.intp), tree.col.astype(np.intp)

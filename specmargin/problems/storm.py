@@ -308,7 +308,8 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
     elif cone.order:
         ends = cone.block_ends
         following = ends[:-1] + 1
-        constraints["order"] = cp.hstack([delta[0], delta[ends[:-1]] - delta[following], delta[q - 1]]) >= obj.eps
+        drops = [delta[ends[:-1]] - delta[following]] if len(following) else []  # CVXPY 1.8 takes no empty part
+        constraints["order"] = cp.hstack([delta[0], *drops, delta[q - 1]]) >= obj.eps
         inside = np.setdiff1d(np.arange(1, q - 1), ends)
         if len(inside):
             constraints["ties"] = delta[inside] == delta[inside + 1]
