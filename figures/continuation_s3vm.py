@@ -13,12 +13,12 @@ on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard erro
 sample being one; a line for the SVM of the labelled points. (f) What a fit takes, and with it the map to the features,
 which the draws share here.
 
-All 45 pairs of USPST and their ten published splits in (a), (b) and (d), every fifth pair in (c), as in the table, for
-the cost; quick: nine pairs, two of them in (c), two splits, and p at most 625. Where the data folder lacks USPST the
-pairs are of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks MNIST (e)
-and (f) are the rank study of the paper's section 5.2, leading kernel principal components on every fifth pair. Gradient
-descent is on the hinge, as the paper says: `specmargin.experiments.continuation_s3vm` has the settings, and what the
-paper leaves open. The sidecar has the counts behind (a) and (b) in sentences.
+All 45 pairs of USPST and their ten published splits in (a) to (d); quick: nine pairs, two splits, and p at most 625.
+Where the data folder lacks USPST the pairs are of scikit-learn's digits, with widths 2.5 times as large and no
+published numbers; where it lacks MNIST (e) and (f) are the rank study of the paper's section 5.2, leading kernel
+principal components on every fifth pair. Gradient descent is on the hinge, as the paper says:
+`specmargin.experiments.continuation_s3vm` has the settings, and what the paper leaves open. The sidecar has the counts
+behind (a) and (b) in sentences.
 """
 
 from __future__ import annotations
