@@ -13,13 +13,12 @@ on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard erro
 in full five, the sample being one; a line for the SVM of the labelled points. (f) What a fit takes, and with it the map
 to the features, which the draws share here.
 
-Every third of the 45 pairs of USPST and three of their ten published splits in (a), (b) and (d), every fifth of these
-pairs in (c), and p at most 1250. Full: all pairs, splits and p, as in the table, where (c) has every fifth pair for the
-cost; quick: nine pairs, two of them in (c), two splits, and p at most 625. Where the data folder lacks USPST the pairs
-are of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks MNIST (e) and (f)
-are the rank study of the paper's section 5.2, leading kernel principal components on every fifth pair. Gradient descent
-is on the hinge, as the paper says: `specmargin.experiments.continuation_s3vm` has the settings, and what the paper
-leaves open. The sidecar has the counts behind (a) and (b) in sentences.
+Every third of the 45 pairs of USPST and three of their ten published splits in (a) to (d), and p at most 1250. Full:
+all pairs, splits and p, as in the table; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks
+USPST the pairs are of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks
+MNIST (e) and (f) are the rank study of the paper's section 5.2, leading kernel principal components on every fifth
+pair. Gradient descent is on the hinge, as the paper says: `specmargin.experiments.continuation_s3vm` has the settings,
+and what the paper leaves open. The sidecar has the counts behind (a) and (b) in sentences.
 """
 
 from __future__ import annotations

@@ -19,6 +19,8 @@ import numpy as np
 from specmargin.datasets import load
 from specmargin.experiments.provenance import collect
 from specmargin.experiments.records import Cell, Row, make_row
+from specmargin.experiments.s3vm_directions import DIRECTION
+from specmargin.experiments.s3vm_directions import row as along_direction
 from specmargin.experiments.s3vm_methods import Setting, decide, fit
 from specmargin.experiments.s3vm_tasks import (
     BUNDLED,
@@ -112,7 +114,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     dict
         ``error_unlabeled`` in percent, and ``error_unshifted`` where decisions are shifted; ``objective``, the common
         one; ``stationarity`` and ``ended`` of the solver, its ``iterations``, ``fit_seconds``, and ``features``, their
-        number; of an SVM the ``relative_gap``.
+        number; of an SVM the ``relative_gap``. Of `s3vm_directions.DIRECTION` what that module's ``row`` says.
     """
     p = cell.parameters
     X = features(cell.dataset, Representation(**p["representation"]), data)
@@ -121,7 +123,11 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     labels, hidden = labels_of(y, split.labeled), split.unlabeled
     shares = _shares(y[hidden] if p["exact"] else y[split.labeled], int(y.max()) + 1)
     balance = tuple(2.0 * shares - 1.0) if p["exact"] else None
-    found = fit(cell.method, X, labels, Setting(p["C"], p["C_star"], balance, p["sharpness"]))
+    setting = Setting(p["C"], p["C_star"], balance, p["sharpness"])
+    if cell.method == DIRECTION:
+        f, row = along_direction(X, labels, setting)
+        return {**row, "error_unlabeled": _error((f[hidden] > 0).astype(np.intp), y[hidden])}
+    found = fit(cell.method, X, labels, setting)
     error = _error(decide(found.f[hidden]), y[hidden])
     row = {
         "error_unlabeled": _error(decide(found.f[hidden], shares), y[hidden]) if p["shifted"] else error,

@@ -1,7 +1,8 @@
 """What the continuation paper and its table say, put to the numbers of our sweep.
 
 `order` and `within` hold mean errors against the printed ones, `objective_and_error` is figure 3 in two sentences,
-`wins` figure 4. Each returns text; the arrays that the figures draw come from `paired`.
+`wins` figure 4, `significance` what is said of COIL. Each returns text; the arrays that the figures draw come from
+`paired`.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from specmargin.experiments.records import Row
+from specmargin.experiments.significance import paired_p_value
 from specmargin.experiments.table_report import Line
 from specmargin.typing import FloatArray
 
-__all__ = ["Pairing", "objective_and_error", "order", "paired", "wins", "within"]
+__all__ = ["Pairing", "objective_and_error", "order", "paired", "significance", "wins", "within"]
 
+_LEVEL = 0.05
 _SAME = 1e-3
 """Relative difference of two objectives below which both methods found the same minimum."""
 
@@ -84,6 +87,44 @@ def wins(rows: Iterable[Row], first: str, second: str) -> str:
         f"figure 4: {first} errs less than {second} in {lower} of {len(runs.first_error)} runs, more in {higher}, as "
         f"much in {len(runs.first_error) - lower - higher}."
     )
+
+
+def significance(rows: Iterable[Row], first: str, second: str, printed: bool | None = None) -> str:
+    """Say whether two methods differ at the 5 % level, by paired t-tests.
+
+    Runs of one pair share samples, and pairs share splits: over all runs the test is bolder than it says. So it is made
+    three times: over runs, over the means of every task, and over those of every split.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        Of one setting.
+    first, second : str
+        Methods.
+    printed : bool, optional
+        What the paper says.
+    """
+    found: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        if row["status"] == "ok" and row["method"] in (first, second):
+            found.setdefault((row["dataset"], row["split"]), {})[row["method"]] = row["error_unlabeled"]
+    runs = {key: run[first] - run[second] for key, run in found.items() if len(run) == 2}
+    if len(runs) < 2:
+        return f"significance: {first} and {second} share fewer than two runs."
+    groups = [list(runs.values())]
+    for place in (0, 1):
+        names = dict.fromkeys(key[place] for key in runs)
+        groups.append([float(np.mean([d for key, d in runs.items() if key[place] == name])) for name in names])
+    p = [paired_p_value(values, np.zeros(len(values))) for values in groups]
+    words = (
+        f"significance: {first} errs {np.mean(groups[0]):+.2f} points against {second}; p = {p[0]:.2g} over "
+        f"{len(groups[0])} runs, {p[1]:.2g} over {len(groups[1])} tasks, {p[2]:.2g} over {len(groups[2])} splits"
+    )
+    if printed is None:
+        return words + "."
+    ours = p[0] < _LEVEL
+    verdict = "reproduced" if ours == printed else "not reproduced"
+    return f"{verdict}: {words}; published {'significant' if printed else 'not significant'} at 95 %."
 
 
 def order(lines: Sequence[Line]) -> str:

@@ -18,12 +18,22 @@ from specmargin.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from specmargin.objectives.weighted import WeightedSVM
 
-__all__ = ["dual_with_rounding", "value_with_rounding"]
+__all__ = ["decision_rounding", "dual_with_rounding", "value_with_rounding"]
 
 _ENTRIES = 2**20
 """Entries of features that are multiplied in extended precision."""
 _WIDE = 1e-13
 """Rounding, as a share of the value, from which that is worth its price."""
+
+
+def decision_rounding(features: Features, w: FloatArray, f: FloatArray) -> FloatArray:
+    """Return bounds on the rounding of the decisions f at w, and of margins 1 - y f, (n,)."""
+    terms, reach, centre = _extent(features)
+    v = w if features.penalty is None else w[:-1]
+    ends = abs(features.offset) + (0.0 if features.penalty is None else abs(float(w[-1])))
+    length = float(np.linalg.norm(v))
+    df = gamma(terms + 4) * (reach * length + ends) + gamma(len(v)) * centre * length
+    return np.asarray(df + gamma(2) * (1.0 + np.abs(f)))
 
 
 def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple[float, float]:
@@ -32,11 +42,7 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     A decision's rounding costs the weight of its sample times the slope of the loss.
     """
     features, n = svm.features, len(f)
-    terms, reach, centre = _extent(features)
-    v = w if features.penalty is None else w[:-1]
-    ends = abs(features.offset) + (0.0 if features.penalty is None else abs(float(w[-1])))
-    length = float(np.linalg.norm(v))
-    df = gamma(terms + 4) * (reach * length + ends) + gamma(len(v)) * centre * length + gamma(2) * (1.0 + np.abs(f))
+    df = decision_rounding(features, w, f)
     value = svm.value(w, f)
     rounding = _losses_rounding(svm, f, df)
     if rounding > _WIDE * abs(value) and n * svm.size <= _ENTRIES:

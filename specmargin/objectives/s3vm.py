@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -330,7 +330,7 @@ class S3VM:
         w: FloatArray,
         *,
         solver: str,
-        status: Literal[Status.STATIONARY, Status.MAX_ITER] = Status.STATIONARY,
+        status: Status = Status.STATIONARY,
         history: History | None = None,
         n_iter: int = 0,
         seconds: float = np.nan,

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._lbfgs import Descent, lbfgs, relative_norm
+from specmargin.solvers._range import require_range, trusted
 from specmargin.solvers.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
@@ -36,6 +37,7 @@ def with_lbfgs(memory: int = 50) -> Minimizer:
 
 def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> FloatArray:
     """Return the start: a copy of w, or zeros."""
+    require_range(obj)
     if not tol > 0:
         raise ValueError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
     if max_iter < 1:
@@ -101,7 +103,7 @@ def follow(
     return obj.result(
         w,
         solver=solver,
-        status=Status.STATIONARY if end.converged else Status.MAX_ITER,
+        status=trusted(obj, w, Status.STATIONARY if end.converged else Status.MAX_ITER),
         history=history,
         n_iter=n_iter,
         seconds=time.perf_counter() - start,

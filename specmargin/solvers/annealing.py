@@ -32,6 +32,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._lbfgs import lbfgs
+from specmargin.solvers._range import require_range, trusted
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -96,6 +97,7 @@ def annealing(
         raise ValueError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
     if not tol >= 0:
         raise ValueError(f"tol={tol!r} must be a number >= 0.")
+    require_range(obj)
     start = time.perf_counter()
     u, share = len(obj.unlabeled), obj.positive_share
     if obj.is_supervised:
@@ -114,10 +116,11 @@ def annealing(
         if _entropy(p) / u - least <= tol:
             break
         temperature /= _COOLING
+    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w) if path.settled else None
     return obj.result(
         path.w,
         solver="annealing",
-        status=Status.STATIONARY if settled else Status.MAX_ITER,
+        status=trusted(obj, path.w, Status.STATIONARY if settled else Status.MAX_ITER, proof),
         history=path.history,
         n_iter=len(path.history),
         seconds=time.perf_counter() - start,
@@ -132,8 +135,10 @@ class _Path:
     def __init__(self, obj: S3VM) -> None:
         self.obj, self.history = obj, History()
         self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
+        self.settled = False
+        """Whether w is said to be the optimum of the machine of p, with multipliers that are the slopes at w."""
 
-    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float) -> None:
+    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, settled: bool = False) -> None:
         """Note weights, their decisions, and the probabilities that belong to them."""
         value = self.obj.value(w, f)
         self.history.record(
@@ -143,7 +148,7 @@ class _Path:
             entropy=_entropy(p) / len(p),
         )
         if value < self.value:
-            self.w, self.p, self.value = w, p, value
+            self.w, self.p, self.value, self.settled = w, p, value, settled
 
 
 class _Descent:
@@ -167,7 +172,7 @@ class _Descent:
         self.scale = end.scale
         f = self.obj.decisions(end.w)
         p = _probabilities(self.obj, f, temperature)
-        path.record(end.w, f, p, temperature)
+        path.record(end.w, f, p, temperature, end.converged)
         return end.w, p, end.converged
 
 

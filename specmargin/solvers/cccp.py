@@ -21,7 +21,7 @@ rise from a small share of itself, and the rounds begin anew at each, while chan
 from __future__ import annotations
 
 import time
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -29,8 +29,9 @@ import numpy.typing as npt
 from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
-from specmargin.results import History, SolveResult, Status
+from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers._annealed import rising
+from specmargin.solvers._range import require_range, trusted
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
@@ -102,13 +103,14 @@ def cccp(
     s = unlabeled.s if isinstance(unlabeled, SymmetricRamp) else 0.0
     if max_iter < 1 or not tol >= 0:
         raise ValueError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
+    require_range(obj)
     start = time.perf_counter()
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="cccp", start=start, beta=np.zeros(len(obj.unlabeled)))
     factors = rising(schedule)
     history, n_iter = History(), 0
     if w is None:
-        w = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
+        w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     elif np.shape(w) != (obj.size,):
         raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
     for factor in factors:
@@ -118,7 +120,7 @@ def cccp(
     return obj.result(
         w,
         solver="cccp",
-        status=end.status,
+        status=trusted(obj, w, end.status, end.proof),
         history=history,
         n_iter=n_iter,
         seconds=time.perf_counter() - start,
@@ -133,8 +135,9 @@ class _End(NamedTuple):
     w: FloatArray
     beta: FloatArray
     n_iter: int
-    status: Literal[Status.STATIONARY, Status.MAX_ITER]
+    status: Status
     message: str
+    proof: Certificate
 
 
 def _rounds(
@@ -149,7 +152,7 @@ def _rounds(
     for n_iter in range(1, max_iter + 1):
         tilt = np.zeros(len(f))
         tilt[obj.unlabeled] = beta
-        trial = _solved(both.with_(tilt=tilt), w, inner_tol)
+        trial, proof = _solved(both.with_(tilt=tilt), w, inner_tol)
         f = obj.decisions(trial)
         lowered, tangent = obj.value(trial, f), _tilt(obj, f, s)
         fall = value - lowered
@@ -159,12 +162,13 @@ def _rounds(
             w, value = trial, lowered
         history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
         if changes == 0 or abs(fall) <= tol * abs(value):
-            return _End(w, beta, n_iter, Status.STATIONARY, "beta stays" if changes == 0 else "the objective stays")
+            message = "beta stays" if changes == 0 else "the objective stays"
+            return _End(w, beta, n_iter, Status.STATIONARY, message, proof)
         if fall < 0:
             message = "a round was not solved to the accuracy that it takes to lower the objective"
-            return _End(w, beta, n_iter, Status.MAX_ITER, message)
+            return _End(w, beta, n_iter, Status.MAX_ITER, message, proof)
         beta = tangent
-    return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes")
+    return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes", proof)
 
 
 def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
@@ -173,5 +177,6 @@ def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
     return obj._C_star * ((f < s).astype(float) - (f > -s))
 
 
-def _solved(machine: WeightedSVM, w: FloatArray | None, tol: float) -> FloatArray:
-    return np.asarray(weighted_svm(machine, w, tol=tol).variables["w"])
+def _solved(machine: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:
+    found = weighted_svm(machine, w, tol=tol)
+    return np.asarray(found.variables["w"]), found.certificate

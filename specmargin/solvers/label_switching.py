@@ -17,14 +17,14 @@ little. `specmargin.solvers.multi_switch` switches many pairs between two traini
 from __future__ import annotations
 
 import time
-from typing import Literal
 
 import numpy as np
 
 from specmargin.objectives import S3VM, WeightedSVM
-from specmargin.results import History, SolveResult, Status
+from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers._box_qp import hinge_machine
 from specmargin.solvers._newton_system import NewtonSystem
+from specmargin.solvers._range import require_range, trusted
 from specmargin.solvers.finite_newton import descend
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
@@ -122,13 +122,14 @@ def switch_labels(
         raise ValueError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
     if not 0 < start <= 1:
         raise ValueError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
+    require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
     w, f = training.supervised(None) if w is None else training.begin(w)
     labels = _first_labels(f[obj.unlabeled], obj.positive_share)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
-    status: Literal[Status.STATIONARY, Status.MAX_ITER] = Status.STATIONARY
+    status = Status.STATIONARY
     schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
     for step, weights in enumerate(schedule):
         final = False
@@ -150,7 +151,7 @@ def switch_labels(
     return obj.result(
         w,
         solver=solver,
-        status=status,
+        status=trusted(obj, w, status, training.proof(w)),
         history=history,
         n_iter=n_iter,
         seconds=time.perf_counter() - began,
@@ -220,10 +221,16 @@ class _Training:
             )
         self.obj, self.name, self.tol = obj, name, tol
         self.system = NewtonSystem(obj.features)
+        self.multipliers: tuple[FloatArray | None, FloatArray | None] = None, None
         self.plus, self.minus = np.zeros(obj.features.n_samples), np.zeros(obj.features.n_samples)
         labeled, sign = obj.labels.labeled, obj.labels.sign
         self.plus[labeled] = obj.C * (sign > 0)
         self.minus[labeled] = obj.C * (sign < 0)
+
+    def proof(self, w: FloatArray) -> Certificate:
+        """Return the certificate of the last training, which ended at w."""
+        svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
+        return svm.certificate(w, *self.multipliers)
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
@@ -252,6 +259,7 @@ class _Training:
         if self.name == "hinge":
             point = hinge_machine(svm, w, f, tol=self.tol)  # exact, or nothing
             w, f = point.w, point.f
+            self.multipliers = point.theta_plus, point.theta_minus
         else:
             result = weighted_svm(svm, w, tol=tol)
             w, f = result.variables["w"], result.variables["f"]

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
 import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, published_parameters, run_table, s3vm_claims
@@ -160,6 +161,25 @@ def test_figures_3_and_4_in_sentences():
     assert pairing.second_objective.tolist() == [10.0, 10.0, 7.0]
     with pytest.raises(ValueError, match="a occurs twice on d s0"):
         s3vm_claims.paired([*rows, rows[0]], "a", "b")
+
+
+def test_significance_over_runs_tasks_and_splits(rng):
+    rows = []
+    for task, split in ((t, s) for t in range(12) for s in range(5)):
+        error = 5.0 + rng.normal()
+        rows.append(row("a", f"t{task}", f"s{split}", error, 1.0))
+        rows.append(row("b", f"t{task}", f"s{split}", error + 0.3 + 0.3 * rng.normal(), 1.0))
+    said = s3vm_claims.significance(rows, "a", "b", True)
+    assert said.startswith("reproduced: significance: a errs -0.")
+    assert "over 60 runs" in said
+    assert "over 12 tasks" in said
+    assert "over 5 splits" in said
+    differences = [
+        one["error_unlabeled"] - two["error_unlabeled"] for one, two in zip(rows[::2], rows[1::2], strict=True)
+    ]
+    assert f"p = {ttest_1samp(differences, 0.0).pvalue:.2g} over" in said
+    assert s3vm_claims.significance(rows, "a", "b", False).startswith("not reproduced")
+    assert s3vm_claims.significance(rows[:2], "a", "b").endswith("share fewer than two runs.")
 
 
 def test_interrupted_table_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch):

@@ -1,0 +1,92 @@
+"""Weights and features beyond double precision: named, or answered without a warning of numpy, or called NUMERICAL."""
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Certificate, Status
+from specmargin.solvers._range import require_range, trusted
+from specmargin.solvers.annealing import annealing
+from specmargin.solvers.cccp import cccp
+from specmargin.solvers.continuation import continuation
+from specmargin.solvers.gradient import gradient
+from specmargin.solvers.label_switching import label_switching
+from specmargin.solvers.multi_switch import multi_switch
+from specmargin.solvers.quasi_newton import quasi_newton
+
+SEARCHES = {
+    continuation: ("hinge", "exp"),
+    gradient: ("squared_hinge", "exp"),
+    quasi_newton: ("smooth_hinge", "exp"),
+    multi_switch: ("squared_hinge", None),
+    annealing: ("squared_hinge", None),
+    cccp: ("hinge", None),
+    label_switching: ("hinge", None),
+}
+searches = pytest.mark.parametrize("search", SEARCHES, ids=lambda search: search.__name__)
+
+
+def problem(search, scale=1.0, n=16, **words):
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.13, random_state=3)
+    y = sm.encode_labels(sm.hide_labels(truth, per_class=3, random_state=3))
+    return S3VM(scale * X, y, *SEARCHES[search], **words)
+
+
+@searches
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("supervised", [False, True])
+@pytest.mark.parametrize("intercept", ["balance", "free"])
+@pytest.mark.parametrize(
+    ("words", "match"),
+    [
+        ({"C": 1e300}, r"C=1e\+300 with features of length up to .* squares of gradients overflow. Take C from"),
+        ({"C": 1e-300}, r"C=1e-300 .* squares of gradients underflow"),
+        ({"C": 1e300, "C_star": 1.0}, r"C=1e\+300"),
+        ({"C_star": 1e300}, r"C_star=1e\+300 .* Take C_star from"),
+        ({"scale": 1e160}, "squares of the features overflow"),
+        ({"scale": 1e80}, r"C=1 with features of length up to .*e\+80 .* scale the features"),
+        ({"scale": 1e-160}, r"the largest feature is .*e-160, and its square underflows; divide"),
+    ],
+)
+def test_what_overflows_is_named(search, intercept, words, match, supervised):
+    obj = problem(search, intercept=intercept, **words)
+    if supervised and obj._C_star != 1e300:
+        obj = obj.supervised()
+    with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match=match):
+        search(obj)
+
+
+@searches
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("words", [{"C": 1e-80}, {"C": 1e15}, {"C": 1e90}, {"scale": 1e40}, {"scale": 1e-60}])
+def test_what_does_not_overflow_is_answered_or_called_numerical(search, words):
+    obj = problem(search, intercept="regularized", **words)
+    # One weight of the unlabelled losses: at 1e90 each of many trainings with the hinge would run into its limit.
+    result = search(obj, **({"start": 1.0, "max_iter": 3} if search is label_switching else {}))
+    assert result.status in (Status.STATIONARY, Status.NUMERICAL, Status.MAX_ITER)
+    value = result.certificate.primal_objective
+    assert np.isfinite(value)
+    if result.status is Status.STATIONARY:
+        assert value <= obj.value(np.zeros(obj.size)) * (1 + 1e-9)
+
+
+def test_an_objective_that_is_all_rounding_is_numerical():
+    """A weight of 1e17 on a sample at the kink: its own rounding is worth more than the rest of J."""
+    obj = problem(label_switching, C=1e17)
+    w = label_switching(problem(label_switching, C=100.0)).variables["w"]
+    labeled = obj.labels.sign * obj.decisions(w)[obj.labels.labeled]
+    scaled = w / labeled.min() if labeled.min() > 0 else w
+    assert trusted(obj, w, Status.MAX_ITER) is Status.MAX_ITER
+    assert trusted(problem(label_switching), w, Status.STATIONARY) is Status.STATIONARY
+    poor, good = Certificate(1.0, 0.5), Certificate(1.0, 1.0 - 1e-9)
+    assert trusted(problem(label_switching), w, Status.STATIONARY, poor) is Status.NUMERICAL
+    assert trusted(problem(label_switching), w, Status.STATIONARY, good) is Status.STATIONARY
+    end = label_switching(obj, scaled, start=1.0)
+    assert end.status is Status.NUMERICAL
+
+
+def test_ordinary_weights_are_in_range():
+    for C in (1e-6, 1.0, 1e6):
+        for scale in (1e-6, 1.0, 1e6):
+            require_range(problem(gradient, scale, C=C, C_star=1e-3 * C))
