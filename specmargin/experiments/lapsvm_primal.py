@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -207,6 +207,7 @@ def _to_time(task: str, chosen: Mapping[tuple[str, str], Setting]) -> list[tuple
     return list(dict.fromkeys(fits))
 
 
+@cache  # asked once per fit, of which there are thousands
 def printed_setting(task: str, method: str) -> Setting | None:
     """Return the gamma_A and gamma_I of table 8, or of table 9 for the stopping rules; None where there are none."""
     table = published_parameters("lapsvm_primal_2009", "9" if METHODS[method].rule else "8")
