@@ -320,6 +320,22 @@ class S3VMRelaxation:
             Of the labelled and decided samples; clipped to the bounds of V*.
         """
         theta = np.maximum(theta, 0.0)
+        if not np.isfinite(theta).all():
+            return -np.inf
+        return self.minorant_bound(theta, self.heights(theta), np.zeros_like(theta), beta)
+
+    def minorant_bound(self, theta: FloatArray, h: FloatArray, tilt: FloatArray, beta: FloatArray) -> float:
+        """Return the proved minimum of any minorant h + tilt f - theta f^2 / 2 of the free samples' losses.
+
+        As `dual_bound`, for parabolas that need not be symmetric. It bounds J where they are below the losses.
+
+        Parameters
+        ----------
+        theta, h, tilt : ndarray of shape (k,)
+            Of the free samples, theta >= 0.
+        beta : ndarray of shape (m,)
+            Of the labelled and decided samples; clipped to the bounds of V*.
+        """
         beta = np.clip(beta, 0.0, self.upper)
         if not (np.isfinite(theta).all() and np.isfinite(beta).all()):
             return -np.inf
@@ -327,14 +343,14 @@ class S3VMRelaxation:
         if proved is None:
             return -np.inf
         factor, shift = proved
-        q = self.linear(theta, beta)
+        q = self.linear(theta, beta) - tilt @ self.Z_free
         w = self._solve(factor, theta, q)
-        b, pull = self.offset, self.weights * beta
+        b, pull, steep = self.offset, self.weights * beta, np.abs(tilt)
         f = self.Z_free @ w + b
         t = self.y * (self.Z_known @ w + b)
-        h, dual = self.heights(theta), self.dual_values(beta)
+        dual = self.dual_values(beta)
         square = 0.5 * float(w @ w)
-        value = square + float((h - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
+        value = square + float((h + tilt * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
         # What a decision of the features may differ by from the computed one, for every unit of |w|.
         skew, length = self._space.skew, float(np.sqrt(2.0 * square))
         roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
@@ -342,13 +358,14 @@ class S3VMRelaxation:
         errors_free, errors_known = self._errors
         off_free = (roundings + skew) * reach_free + 1.01 * errors_free
         off_known = (roundings + skew) * reach_known + 1.01 * errors_known
-        size = square + float((h + theta * (f**2 + np.abs(f) * abs(b))).sum())
+        size = square + float((np.abs(h) + (steep + theta * np.abs(f)) * (np.abs(f) + abs(b))).sum())
         size += float(self.weights @ np.abs(dual) + pull @ (np.abs(t) + abs(b)))
         charge = (roundings + skew) * size + length * float(pull @ off_known)
-        charge += length * float((theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
+        charge += length * float((steep + theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
         blurred = float((theta * reach_free) @ off_free) * length + roundings * (abs(b) * float(theta @ reach_free))
         blurred += roundings * (length + float(pull @ reach_known)) + float(pull @ errors_known)
-        blurred += float((theta * (np.abs(f) + off_free * length)) @ errors_free)
+        blurred += float((steep + theta * (np.abs(f) + off_free * length)) @ errors_free)
+        blurred += roundings * float(steep @ reach_free)
         residual = (1.0 + skew) * (float(np.linalg.norm(self._residual(theta, q, w))) + blurred)
         least = self._least(theta, shift, residual**2, 1e-10 * abs(value))
         return float(value - 0.5 * residual**2 / least - charge)

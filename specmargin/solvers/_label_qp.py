@@ -21,6 +21,7 @@ their loss is exactly zero.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +29,7 @@ from scipy.linalg import lapack
 
 from specmargin.losses import Hinge
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["PIVOTED", "LabelPoint", "LabelQP"]
 
@@ -85,7 +86,9 @@ class LabelQP:
         self.known = np.zeros(n)
         self.known[labels.labeled] = labels.sign
         self.unlabeled = obj.unlabeled
-        self.space = space
+        self.need = np.ones(n)
+        """Margins below which a sample is charged."""
+        self.lengths, self.skew = space.lengths, space.skew
         roundings = (n + self.Z.shape[1] + 20) * _EPS
         self.error = roundings * space.lengths + space.errors
         """Error of a decision, and of a sample's part of w, relative to |w| and to a."""
@@ -107,10 +110,24 @@ class LabelQP:
         y, a = point.y, point.a
         q = (y * a) @ self.Z
         length = float(np.linalg.norm(q)) * (1.0 + 4.0 * (len(q) + 4) * _EPS) + float(a @ self.error)
-        length *= 1.0 + self.space.skew
-        gains, losses = a * (1.0 - y * self.b), 0.5 * self.D * a**2
-        size = float(np.abs(gains).sum() + losses.sum()) + length**2
+        length *= 1.0 + self.skew
+        gains, losses = a * (self.need - y * self.b), 0.5 * self.D * a**2
+        size = float((a * (np.abs(self.need) + abs(self.b))).sum() + losses.sum()) + length**2
         return float(gains.sum() - losses.sum() - 0.5 * length**2 - 2.0 * (len(a) + 8) * _EPS * size)
+
+    def pieces(self, rows: IntArray, hinge: BoolArray, need: FloatArray, c: FloatArray) -> LabelQP:
+        """Return the machine whose samples are those rows, any of them repeatedly, with such losses."""
+        new = copy(self)
+        new.Z, new.lengths = self.Z[rows], self.lengths[rows]
+        new.error = (1.0 + len(rows) / len(self.Z)) * self.error[rows]
+        new._G = None if self._G is None else self._G[np.ix_(rows, rows)]
+        new.hinge, new.need, new.c = hinge, need, c
+        new.upper, new.D = np.where(hinge, c, np.inf), np.where(hinge, 0.0, 0.5 / c)
+        return new
+
+    def replace_rows(self, Z: FloatArray) -> None:
+        """Take other rows: the same machine in another metric, whose `lower` is no bound."""
+        self.Z, self._G, self.lengths = Z, Z @ Z.T, np.asarray(np.linalg.norm(Z, axis=1))
 
     def solve(self, y: FloatArray, warm: LabelPoint | None = None) -> LabelPoint:
         """Return the solution for labels y of all samples, 0 where unknown; `warm` is that of other labels."""
@@ -119,7 +136,7 @@ class LabelQP:
     def value(self, y: FloatArray, w: FloatArray) -> float:
         """Return the objective of the machine with labels y at w, all margins off by their error to the worse."""
         error = self.error * float(np.linalg.norm(w)) + 2.0 * _EPS
-        slack = np.maximum(1.0 - y * (self.Z @ w + self.b) + error, 0.0)
+        slack = np.maximum(self.need - y * (self.Z @ w + self.b) + error, 0.0)
         losses = np.where(self.hinge, slack, slack**2)
         return float(0.5 * w @ w + (self.c * losses)[y != 0].sum())
 
@@ -145,7 +162,7 @@ class _Pivoting:
 
     def __init__(self, qp: LabelQP, y: FloatArray, warm: LabelPoint | None, aim: float = 0.0) -> None:
         self.qp, self.y, self.used = qp, y, y != 0
-        self.need = 1.0 + np.where(qp.hinge, aim, 0.0)
+        self.need = qp.need + np.where(qp.hinge, aim, 0.0)
         self.aim = aim
         self.a = np.zeros(len(y))
         self.F: IntArray = np.zeros(0, dtype=np.intp)
@@ -252,7 +269,7 @@ class _Pivoting:
             along = self._solved(column) if len(self.F) else column
             if along is None:
                 return False
-            own = float(qp.space.lengths[p] ** 2) + float(qp.D[p])
+            own = float(qp.lengths[p] ** 2) + float(qp.D[p])
             noise = 64.0 * _EPS * (own + float(np.abs(along) @ np.abs(column)))
             curvature = max(own - float(column @ along), float(qp.D[p]))
             rows = np.append(self.F, p)

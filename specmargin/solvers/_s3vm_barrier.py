@@ -36,6 +36,8 @@ _SHARE = 0.1
 """Weight of the logarithms of theta, relative to those of beta and of the cone: they only keep theta positive."""
 _SHORT = 0.95
 """How much of the way to a boundary a step may go."""
+_STALLED = 15
+"""Steps without a smaller gap after which there is none to come."""
 _REDUCTIONS = ((0.8, 0.1), (0.4, 0.3), (0.0, 0.6))
 """Factors of mu for last steps of at least such lengths. A predictor for mu = 0 costs more steps than it saves."""
 
@@ -117,7 +119,7 @@ def barrier(
         _proved(problem, best)
         return best
     best = Interior(state.theta, state.beta, np.zeros(problem.rank))
-    reached = -np.inf
+    reached, least, stalled = -np.inf, np.inf, 0
     lifted = (np.zeros(len(problem.free)), 0.0)
     for n_iter in range(max_iter + 1):
         # The value of the bound costs nothing here: it is proved only where that ends the search, or at the end.
@@ -135,7 +137,11 @@ def barrier(
             return best
         gap = best.upper - reached
         hopeless = best.upper < prune < np.inf and gap < (prune - reached) / 3.0
+        if gap < 0.9 * least:
+            least, stalled = gap, n_iter
         if gap <= 0.9 * tol * abs(reached) or hopeless or n_iter == max_iter or time.perf_counter() > deadline:
+            break
+        if n_iter - stalled >= _STALLED:  # beyond what float64 resolves
             break
         if not state.step(mu):
             break

@@ -74,7 +74,7 @@ class LocalSearch:
         """Whether machines with all labels are left to `qp`: few samples, mixed losses or large weights."""
         qp = self.qp
         mixed = len(set(qp.hinge[qp.c > 0])) > 1
-        return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.space.lengths**2).max(initial=0.0)) > _HARD)
+        return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.lengths**2).max(initial=0.0)) > _HARD)
 
     @cached_property
     def supervised(self) -> LabelPoint | None:

@@ -13,7 +13,8 @@ beyond the margin.
 lowest bound of all open nodes, and pure depth first leaves that at the root's.
 
 **exp(-s f^2)** has no labels. Its sign is branched upon all the same, with the convex envelope of the loss on the
-decided side; a node without free samples keeps a gap where 0 < |f| < 0.65 (s = 3), and the answer is an interval.
+decided side. A leaf keeps a gap where 0 < |f| < 0.65 (s = 3): it is split further, into intervals of the decisions
+(`specmargin.solvers._exp_boxes`), until it is closed or the time is up.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import numpy as np
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers._exp_boxes import Box, ExpBoxes
+from specmargin.solvers._label_qp import PIVOTED
 from specmargin.solvers._s3vm_local import LocalSearch, given_weights
 from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
@@ -36,6 +39,10 @@ __all__ = ["branch_and_bound"]
 
 _ENUMERATED = (5, 12)
 """Free samples whose labelings are enumerated: in any case, and where the machine of the others is half the optimum."""
+
+
+_SPLITS = 20_000
+"""Boxes of one leaf with exp(-s f^2)."""
 
 
 class _Open:
@@ -102,7 +109,8 @@ def branch_and_bound(
         Variables as of any S3VM solver, and ``n_nodes``. ``certificate.dual_objective`` is a proved lower bound
         whatever the status is: OPTIMAL when it proves the optimum to `tol`, its own rounding and that of J included;
         else MAX_ITER when time or nodes ran out, STATIONARY when there was nothing left to branch upon (exp(-s f^2)
-        alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves that were not solved to `tol`.
+        with more than 300 labelled samples alone), and NUMERICAL where the arithmetic failed: bounds above J, or leaves
+        that were not solved to `tol`.
         ``history`` records objective, bound and nodes whenever one of the former moves.
 
     Raises
@@ -144,7 +152,7 @@ def branch_and_bound(
         status, said = Status.NUMERICAL, "a lower bound above the objective"
     elif search.stopped:
         status, said = Status.MAX_ITER, "stopped"
-    elif search.exact:
+    elif search.exact or search.boxes is not None:
         status, said = Status.NUMERICAL, "leaves not solved to the tolerance"
     else:
         status, said = Status.STATIONARY, "nothing left to branch upon"
@@ -161,6 +169,8 @@ class _Search:
         self.exact = self.local.by_labels or relaxation.obj.is_supervised
         """Whether the machine with all labels decided is the objective itself."""
         self.best = Incumbent(self.local)
+        smooth = not self.exact and relaxation.obj.labels.n_labeled <= PIVOTED
+        self.boxes = ExpBoxes(self.local) if smooth else None
         self.open = _Open()
         self.history = History()
         self.closed = np.inf
@@ -184,6 +194,8 @@ class _Search:
         """Search, and return the number of nodes."""
         root = root_node(self.local, tol=min(1e-3, 100 * self.tol), deadline=self.deadline)
         self.best.start(w, root, self.tol, self.deadline)
+        if self.boxes is not None:
+            self.best.offer(*self.boxes.descend(self.best.w))
         self.open.push(root)
         nodes = 0
         self._record(nodes)
@@ -214,12 +226,21 @@ class _Search:
                 self.best.offer(*self.local.at(node.point))
                 self.closed = min(self.closed, node.lower)
                 return
+        if node.lower <= self.target and self.boxes is not None:
+            box = self._box(node.signs)
+            empty = bool((box.lo > box.hi).any())
+            # Where no point has J <= the best value, that value is the bound.
+            bound = self.best.value if empty else self.boxes.curved(box, self.best.w)
+            node.lower = max(node.lower, bound)
         few = self._is_small(node, len(problem.free))
         if node.lower <= self.target and (leaf or few or not is_root):
             tol = 0.1 * self.tol
             node, problem = bounded(self.relaxation, node, target=self.target, tol=tol, deadline=self.deadline)
             if node.lower <= self.target:
                 self.best.offer(*self.local.descend(node.w))
+        if leaf and node.lower <= self.target and self.boxes is not None:
+            self._split(self._box(node.signs, node.lower))
+            return
         if node.lower > self.target or leaf:
             self.closed = min(self.closed, node.lower)
             return
@@ -234,6 +255,41 @@ class _Search:
         side = 1.0 if f[i] >= 0 else -1.0
         for sign in (-side, side):
             self.open.push(node.child(int(problem.free[i]), sign))
+
+    def _box(self, signs: FloatArray, lower: float = 0.0) -> Box:
+        """Return the decisions of points with these signs that are no worse than the best one."""
+        assert self.boxes is not None
+        lo, hi = self.boxes.within(self.best.value)
+        return Box(lower, np.where(signs > 0, np.maximum(lo, 0.0), lo), np.where(signs < 0, np.minimum(hi, 0.0), hi))
+
+    def _split(self, box: Box) -> None:
+        """Close a box of decided signs by splitting it, the one of the lowest bound first."""
+        boxes, count = self.boxes, 0
+        assert boxes is not None
+        heap = [(box.lower, count, box)]
+        while heap:
+            lower, _, box = heapq.heappop(heap)
+            if lower > self.target or self.late() or count > _SPLITS:
+                self.stopped |= lower <= self.target
+                self.closed = min(self.closed, lower)
+                return  # the others are no lower
+            lower = max(lower, boxes.curved(box, self.best.w))
+            if lower <= self.target:
+                bound, w, missed = boxes.enveloped(box, self.target)
+                self.best.offer(*boxes.descend(w))
+                lower = max(lower, bound, boxes.curved(box, w))
+            if lower > self.target:
+                self.closed = min(self.closed, lower)
+                continue
+            j = int(np.argmax(missed))
+            f, lo, hi = float(boxes.Z[j] @ w + boxes.b), float(box.lo[j]), float(box.hi[j])
+            margin = 0.1 * (hi - lo)
+            at = min(max(f, lo + margin), hi - margin)
+            for left in (True, False):
+                low, high = box.lo.copy(), box.hi.copy()
+                (high if left else low)[j] = at
+                count += 1
+                heapq.heappush(heap, (lower, count, Box(lower, low, high)))
 
     def _is_small(self, node: Node, free: int) -> bool:
         """Whether enumeration beats the relaxation, which is strong where the labelled samples say little."""

@@ -341,3 +341,19 @@ def test_bound_holds_for_the_features_themselves(loss, decided, scale, rng):
         # Without the charge some come out too high.
         plain = S3VMRelaxation(problem.obj, problem.signs, RowSpace(rough.Z, rough.V))
         assert plain.dual_bound(theta, beta) > lower
+
+
+@pytest.mark.parametrize("decided", [0, 7])
+def test_bound_holds_for_coordinates_that_are_far_off(decided, rng):
+    """Errors of a hundredth, along what the multipliers pull at, whose own pulls cancel: their second order counts."""
+    for _ in range(20):
+        problem = random_relaxation(rng, decided=decided, C=0.3, C_star=0.3)
+        A = problem.obj.features.dense()
+        off = np.zeros_like(A)
+        off[problem.known, 0] = 1e-2 * problem.y
+        rough = RowSpace(A - off, np.eye(3), np.linalg.norm(off, axis=1))
+        problem = S3VMRelaxation(problem.obj, problem.signs, rough)
+        theta = 0.3 * problem.repair(rng.exponential(size=len(problem.free)))
+        beta = 30.0 * np.abs(np.linalg.svd(problem.weights * problem.y * problem.Z_known.T)[2][-1])
+        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
+        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)

@@ -191,7 +191,7 @@ def check(obj, name):
     """All that must hold; returns the status, and how far the best labeling is from it."""
     J, W = Oracle(obj).enumerate()
     best = float(J.min())
-    exact = branch_and_bound(obj)
+    exact = branch_and_bound(obj, time_limit=600)
     certificate = exact.certificate
     if forced(obj):
         assert exact.status in (Status.OPTIMAL, Status.NUMERICAL), f"{name}: {exact.status.name}, {exact.message}"
