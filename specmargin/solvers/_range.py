@@ -18,7 +18,7 @@ from specmargin.typing import FloatArray
 __all__ = ["require_range", "trusted"]
 
 _LARGEST = {1: 1e160, 2: 1e120}
-"""Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which have no such care."""
+"""Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
 _SMALLEST_C, _SMALLEST_SQUARE = 1e-100, 1e-305
 
 
