@@ -37,7 +37,7 @@ def with_lbfgs(memory: int = 50) -> Minimizer:
 
 def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> FloatArray:
     """Return the start: a copy of w, or zeros."""
-    require_range(obj)
+    require_range(obj, power=1)
     if not tol > 0:
         raise ValueError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
     if max_iter < 1:

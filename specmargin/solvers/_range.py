@@ -6,6 +6,8 @@ NUMERICAL.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from specmargin.objectives._weighted_rounding import decision_rounding
@@ -15,38 +17,39 @@ from specmargin.typing import FloatArray
 
 __all__ = ["require_range", "trusted"]
 
-_LARGEST = 1e120
-"""Sums of weights times squared lengths stay below this: their own squares, and some more factors, below overflow."""
-_SMALLEST = 1e-100
-"""And weights and lengths above this, so that squares do not underflow."""
+_LARGEST = {1: 1e160, 2: 1e120}
+"""Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
+_SMALLEST_C, _SMALLEST_SQUARE = 1e-100, 1e-305
 
 
-def require_range(obj: S3VM) -> None:
-    """Raise a ValueError where gradients or Hessians of the objective would leave the range of double precision."""
+def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
+    """Raise a ValueError where the objective's derivatives would leave the range of double precision.
+
+    Parameters
+    ----------
+    obj : S3VM
+        What is to be searched.
+    power : {1, 2}
+        Of the lengths of the features in what the search computes: 1 for gradients alone, 2 for Hessians.
+    """
     features = obj.features
+    entries = features.X.data if features.is_sparse else features.X
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         square = float(features.squared_norms.max(initial=0.0))
-        entries = features.X.data if features.is_sparse else features.X
         largest = float(np.abs(entries).max(initial=0.0))
-        if not np.isfinite(square):
-            raise ValueError("the squares of the features overflow; scale them to entries of about one.")
-        if 0.0 < largest < _SMALLEST:
+        most = _LARGEST[power] / (features.n_samples * max(square, 1.0) ** (power / 2))
+    if not np.isfinite(square):
+        raise ValueError("squared lengths of the features overflow; divide the features by their largest length.")
+    if largest > 0.0 and largest**2 < _SMALLEST_SQUARE:
+        raise ValueError("squared lengths of the features underflow; divide the features by their largest length.")
+    for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj._C_star, 0.0)):
+        if not least <= value <= most:
+            remedy = f"Take {name} from {_SMALLEST_C:.0e} to {most:.0e}, or scale" if most > _SMALLEST_C else "Scale"
             raise ValueError(
-                f"the largest feature is {largest:.3g}, and its square underflows; divide the features by that number."
+                f"{name}={value:.6g} with features of length up to {square**0.5:.3g} is beyond double precision: "
+                f"{'squares of gradients underflow' if value < least else 'derivatives overflow'}. {remedy} the "
+                "features to a length of about one; a large C separates the samples, and its size does not matter."
             )
-        share = _LARGEST / (features.n_samples * max(square, 1.0))
-    if not _SMALLEST <= obj.C <= share:
-        raise _refused("C", obj.C, square, share)
-    if obj._C_star > share:
-        raise _refused("C_star", obj._C_star, square, share)
-
-
-def _refused(name: str, value: float, square: float, most: float) -> ValueError:
-    return ValueError(
-        f"{name}={value:.6g} with features of length up to {square**0.5:.3g} is beyond double precision: squares of "
-        f"gradients {'underflow' if value < 1 else 'overflow'}. Take {name} from {_SMALLEST:.0e} to {most:.0e}, or "
-        "scale the features to a length of about one; without errors the answer hardly depends on a large C."
-    )
 
 
 def trusted(obj: S3VM, w: FloatArray, status: Status, inner: Certificate | None = None) -> Status:

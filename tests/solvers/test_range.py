@@ -40,21 +40,30 @@ def problem(search, scale=1.0, n=16, **words):
 @pytest.mark.parametrize(
     ("words", "match"),
     [
-        ({"C": 1e300}, r"C=1e\+300 with features of length up to .* squares of gradients overflow. Take C from"),
+        ({"C": 1e300}, r"C=1e\+300 with features of length up to .* derivatives overflow. Take C from 1e-100 to"),
         ({"C": 1e-300}, r"C=1e-300 .* squares of gradients underflow"),
         ({"C": 1e300, "C_star": 1.0}, r"C=1e\+300"),
         ({"C_star": 1e300}, r"C_star=1e\+300 .* Take C_star from"),
-        ({"scale": 1e160}, "squares of the features overflow"),
-        ({"scale": 1e80}, r"C=1 with features of length up to .*e\+80 .* scale the features"),
-        ({"scale": 1e-160}, r"the largest feature is .*e-160, and its square underflows; divide"),
+        ({"scale": 1e160}, "squared lengths of the features overflow; divide the features"),
+        ({"scale": 1e-160}, "squared lengths of the features underflow; divide the features"),
     ],
 )
 def test_what_overflows_is_named(search, intercept, words, match, supervised):
     obj = problem(search, intercept=intercept, **words)
-    if supervised and obj._C_star != 1e300:
+    if supervised and obj.C != 1.0:
         obj = obj.supervised()
     with np.errstate(over="ignore", invalid="ignore"), pytest.raises(ValueError, match=match):
         search(obj)
+
+
+@pytest.mark.parametrize("search", [multi_switch, annealing, cccp, label_switching], ids=lambda search: search.__name__)
+def test_searches_with_hessians_name_long_features(search):
+    with pytest.raises(ValueError, match=r"C=1 with features of length up to .*e\+130 .*overflow. Scale the features"):
+        search(problem(search, 1e130))
+    with pytest.raises(
+        ValueError, match=r"C=1 with features of length up to .*e\+80 .*Take C from 1e-100 to .*, or sc"
+    ):
+        search(problem(search, 1e80))
 
 
 @searches
