@@ -40,7 +40,7 @@ from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows,
 from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss, get_loss
-from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercepts
+from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercept
 from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
@@ -435,7 +435,7 @@ class LapSVM:
         if not self.fit_intercept:
             return 0.0
         if self._loss.name == "hinge":
-            return float(np.clip(0.0, *hinge_intercepts(y, np.zeros(len(y)))))
+            return hinge_intercept(y, np.zeros(len(y)))
         return float(np.mean(y))  # of both squares; a fair start for other losses
 
     def residual(self, theta: FloatArray, image: Image) -> FloatArray:
@@ -443,11 +443,10 @@ class LapSVM:
         return self._residual(theta, image)[0]
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
-        """Return the point nearest to b of the interval of optimal intercepts (hinge only; else b itself)."""
+        """Return the optimal intercept by the rule of `specmargin.objectives.margin.hinge_intercept`; b if no hinge."""
         if self._loss.name != "hinge" or not self.fit_intercept:
             return b
-        left, right = hinge_intercepts(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
-        return float(np.clip(b, left, right))
+        return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
 
     def certificate(
         self,
