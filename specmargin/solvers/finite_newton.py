@@ -134,10 +134,7 @@ def machine_result(
 ) -> SolveResult:
     """Return the answer of a solver that ended at w; its certificate decides on the status."""
     certificate = svm.certificate(w, theta_plus, theta_minus)
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    else:
-        status = Status.MAX_ITER if n_iter >= max_iter else Status.OPTIMAL_INACCURATE
+    status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
     v, b = svm.features.plane(w)
     duals = {} if theta_plus is None or theta_minus is None else {"plus": theta_plus, "minus": theta_minus}
     return SolveResult(
