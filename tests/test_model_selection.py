@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -260,3 +261,11 @@ def test_breakeven_of_other_labels_and_infinite_scores() -> None:
 def test_breakeven_refuses(y: list[Any], scores: list[Any], text: str) -> None:
     with pytest.raises(ValueError, match=text):
         precision_recall_breakeven(y, scores)
+
+
+def test_two_labels_of_every_class_are_enough_for_silence():
+    y = np.array([0, 0, 1, 1, 1, -1, -1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        folds = list(LabeledKFold(2, shuffle=False).split(None, y))
+    assert all(set(y[train]) >= {0, 1} and set(y[test]) == {0, 1} for train, test in folds)

@@ -23,6 +23,7 @@ from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold import LapSVM
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.margin import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
 from specmargin.typing import FloatArray
 
@@ -218,7 +219,8 @@ class LapSVMCV(ManifoldCV):
                         G, binary.sign, self._solve, fit_intercept=self.fit_intercept, **known
                     )
                 else:
-                    part = refitted(G, binary.sign, folds, self._solve, **known)
+                    rule_of_b = hinge_intercept if self.loss == "hinge" and self.fit_intercept else None
+                    part = refitted(G, binary.sign, folds, self._solve, intercept=rule_of_b, **known)
                 parts.append(part)
                 solutions.append((full[0] / gamma_A, np.asarray(full[1])))
             decisions.append(columns(parts))

@@ -34,6 +34,7 @@ import scipy.linalg as sla
 
 from specmargin.kernels.semidefinite import refuse_indefinite
 from specmargin.results import Certificate
+from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["ClusteringBasis", "RegularizedClustering"]
@@ -292,13 +293,44 @@ class RegularizedClustering:
             Coefficients; only their span counts for the objectives.
         """
         repaired = self.feasible(alpha)
-        theta = self.rayleigh_quotients(repaired)
+        # |alpha| grows as gamma falls: a plain K alpha may keep no more than a few digits of f.
+        splits = [split_product(self.K, column, 2) for column in repaired.T]
+        f = np.column_stack([high + low for high, low, _ in splits])
+        off = np.column_stack([error for _, _, error in splits]) + UNIT * np.abs(f)
+        theta = (f * (self.gamma * repaired + self.L @ f)).sum(axis=0) / (f * f).sum(axis=0)
         return Certificate(
             primal_objective=float(theta.sum()),
-            dual_objective=self.dual_bound(self.K @ repaired, theta),
+            dual_objective=self.dual_bound(f, theta),
+            rounding=self._rounding(repaired, f, off, theta),
             primal_residual=self.violation(alpha),
             dual_residual=float(self.stationarity(repaired).max()),
         )
+
+    def _rounding(self, alpha: FloatArray, f: FloatArray, off: FloatArray, theta: FloatArray) -> float:
+        """Return what rounding may have made of both objectives, to first order.
+
+        Of the Rayleigh quotients by the errors `off` of f = K alpha; of the bound by the backward error of LAPACK's
+        eigenvalues, d units of the shifted ones; and what the columns gain by missing 1'f = 0 and orthogonality.
+        """
+        n, Lf = len(self.K), self.L @ f
+        change = self.gamma * np.abs(alpha) + 2.0 * np.abs(Lf) + 2.0 * theta * np.abs(f)
+        lengths = (f**2).sum(axis=0)
+        first = (change * off).sum(axis=0) / lengths
+        terms = (np.abs(f) * (self.gamma * np.abs(alpha) + np.abs(Lf))).sum(axis=0) / lengths
+        second = gamma(8 * self.basis.dimension + 8) * (
+            len(theta) * self.basis.shift + 2.0 * float(np.abs(theta).sum())
+        )
+        row_sums = self.K.sum(axis=1)
+        pull = self.gamma * f + self.K @ Lf - theta * (self.K @ f)
+        slope = 0.0 if self._centred else np.abs(row_sums @ pull) / float(row_sums @ row_sums)
+        missed = 3.0 * slope * (np.abs(f.sum(axis=0)) + off.sum(axis=0)) / lengths
+        products = f.T @ f / np.sqrt(np.outer(lengths, lengths))
+        skew = float(np.abs(products - np.diag(products.diagonal())).sum()) * float(np.abs(theta).max())
+        # What the directions of K that `basis` leaves out could still take off the optimum.
+        q, U = Lf - theta * f, self.basis.U
+        q = q - U @ (U.T @ q)
+        missed = missed + _RANK * self.basis.w[0] * (q * q).sum(axis=0) / (self.gamma * lengths)
+        return float((first + missed + gamma(n + 4) * (terms + np.abs(theta))).sum()) + skew + second
 
 
 def _columns(alpha: FloatArray) -> FloatArray:

@@ -47,6 +47,7 @@ __all__ = [
 
 _LOG_SCALES = (-7.0, 7.0)
 _HALVINGS = 30
+_CONSTANT = 1e-13
 
 
 class Fold(NamedTuple):
@@ -159,8 +160,12 @@ class RidgePath:
 
     @property
     def unit(self) -> float:
-        """Mean eigenvalue tr(H G H) / l of the centred G (of G itself without intercept): a scale for gamma_A."""
-        return float(self._modes[0].sum()) / len(self.G)
+        """Mean eigenvalue tr(H G H) / l of the centred G (of G itself without intercept): a scale for gamma_A.
+
+        Zero where that is rounding: all functions of G are constant then.
+        """
+        mean = float(self._modes[0].sum()) / len(self.G)
+        return mean if mean > _CONSTANT * float(np.abs(self.G).max(initial=0.0)) else 0.0
 
     def solution(self, gamma_A: float) -> tuple[FloatArray, FloatArray]:
         """Return v, shaped like `sign`, and b, () or (K,): f = K X v + b with X of gamma_A = 1."""

@@ -40,7 +40,7 @@ from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows,
 from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss, get_loss
-from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercepts
+from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercept
 from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
@@ -336,7 +336,7 @@ class LapSVM:
         value = exact_sum(losses) + penalty
         return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
 
-    def _dual(self, theta: FloatArray, image: Image) -> tuple[float, float]:
+    def _dual(self, theta: FloatArray, image: Image, thorough: bool = True) -> tuple[float, float]:
         """Return the lower bound of the module's docstring, and a bound on its error."""
         y, labeled, size = self.labels.sign, self.labels.labeled, np.abs(theta)
         beta = y * theta
@@ -348,7 +348,7 @@ class LapSVM:
         error += 8.0 * UNIT * float((np.abs(beta) + beta**2).sum())
         lagrangian = exact_sum(gains) + penalty - linear
         error += 4.0 * UNIT * (abs(penalty) + abs(linear) + abs(lagrangian))
-        value = lagrangian - self._residual_bound(theta, image, 1e-13 * abs(lagrangian))
+        value = lagrangian - self._residual_bound(theta, image, 1e-13 * abs(lagrangian), thorough)
         return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
 
     def _residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
@@ -369,7 +369,7 @@ class LapSVM:
         error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (np.abs(off) + np.abs(lost))
         return r, error
 
-    def _residual_bound(self, theta: FloatArray, image: Image, negligible: float) -> float:
+    def _residual_bound(self, theta: FloatArray, image: Image, negligible: float, thorough: bool = True) -> float:
         """Return an upper bound on r'K S^-1 r / 4, r = 2 S a - J'theta, without ado where the simple one is negligible.
 
         Whatever rounding may have made of r and of the products with it is part of the bound.
@@ -395,7 +395,7 @@ class LapSVM:
         if coarse <= negligible:
             return coarse
         simple = ambient(r, error) ** 2
-        if simple <= negligible or products.L is None or not np.isfinite(simple):
+        if simple <= negligible or not thorough or products.L is None or not np.isfinite(simple):
             return min(coarse, simple)
         # K S^-1 = (gamma_A K^-1 + gamma_I L)^-1 is a parallel sum: whatever x is, r = gamma_I L x + rest costs
         # gamma_I x'L x + rest'K rest / gamma_A. The best x is K S^-1 r; a few conjugate gradients find another one.
@@ -435,7 +435,7 @@ class LapSVM:
         if not self.fit_intercept:
             return 0.0
         if self._loss.name == "hinge":
-            return float(np.clip(0.0, *hinge_intercepts(y, np.zeros(len(y)))))
+            return hinge_intercept(y, np.zeros(len(y)))
         return float(np.mean(y))  # of both squares; a fair start for other losses
 
     def residual(self, theta: FloatArray, image: Image) -> FloatArray:
@@ -443,11 +443,10 @@ class LapSVM:
         return self._residual(theta, image)[0]
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
-        """Return the point nearest to b of the interval of optimal intercepts (hinge only; else b itself)."""
+        """Return the optimal intercept by the rule of `specmargin.objectives.margin.hinge_intercept`; b if no hinge."""
         if self._loss.name != "hinge" or not self.fit_intercept:
             return b
-        left, right = hinge_intercepts(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
-        return float(np.clip(b, left, right))
+        return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
 
     def certificate(
         self,
@@ -458,6 +457,7 @@ class LapSVM:
         Ka: FloatArray | None = None,
         *,
         tol: float = 1e-9,
+        thorough: bool = True,
     ) -> Certificate:
         """Measure the gap at a candidate, by two products with K, or one where K alpha is known.
 
@@ -476,17 +476,20 @@ class LapSVM:
             K alpha, computed from these very alpha in float64: the proof rests on it.
         tol : float, default 1e-9
             Relative gap that is to be proved.
+        thorough : bool, default True
+            Whether to go on where the cheap bounds do not prove `tol`: by products with more digits, and by up to 100
+            products with L for the dual bound.
         """
         f = self.K @ alpha if Ka is None else Ka
         given = self.multipliers(alpha, b, f) if theta is None else theta
         feasible = self.repair_multipliers(given)
         best: Certificate | None = None
-        for slices in (0, 1, 2):
+        for slices in (0, 1, 2) if thorough else (0,):
             image = self.products.image(alpha, f, slices)
             other = image if a is None else self.products.image(a, None, slices)
             if image is None or other is None:
                 break
-            (primal, primal_error), (dual, dual_error) = self._primal(image, b), self._dual(feasible, other)
+            (primal, primal_error), (dual, dual_error) = self._primal(image, b), self._dual(feasible, other, thorough)
             known = Certificate(
                 primal_objective=primal,
                 dual_objective=dual,

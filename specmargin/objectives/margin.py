@@ -149,6 +149,24 @@ def hinge_intercepts(y: FloatArray, f: FloatArray) -> tuple[float, float]:
     return float(left), float(right)
 
 
+def hinge_intercept(y: FloatArray, f: FloatArray) -> float:
+    """Return the middle of `hinge_intercepts`, its finite end where there is one class: the one rule for a free choice.
+
+    Solvers end anywhere in the interval; what they return, and what leaving samples out compares with it, must not
+    depend on that.
+
+    Examples
+    --------
+    >>> y = np.array([1.0, -1.0])
+    >>> hinge_intercept(y, np.array([2.0, -4.0])), hinge_intercept(y[:1], np.zeros(1))
+    (1.0, 1.0)
+    """
+    left, right = hinge_intercepts(y, f)
+    if not np.isfinite(left) or not np.isfinite(right):
+        return left if np.isfinite(left) else right if np.isfinite(right) else 0.0
+    return left + (right - left) / 2.0
+
+
 @dataclass(frozen=True, eq=False)
 class RMM:
     """Relative margin machine on a kernel (eqs. 5 and 6 of the spectrum paper); B = inf is the SVM.

@@ -17,13 +17,16 @@ import scipy.linalg as sla
 from specmargin.objectives.leave_one_out import Fold, check_fold, one_left_out
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["Nearby", "Solve", "refitted", "solution_near", "squared_hinge_leave_one_out"]
+__all__ = ["Intercept", "Nearby", "Solve", "refitted", "solution_near", "squared_hinge_leave_one_out"]
 
 Solve: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, float]]
 """From (G, sign) of a training part to its (v, b), f = G v + b."""
 
 Nearby: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], "tuple[FloatArray, float] | None"]
 """From (G, sign, v, b), a start, to the (v, b) of (G, sign), or None."""
+
+Intercept: TypeAlias = Callable[[FloatArray, FloatArray], float]
+"""From (sign, G v) to b."""
 
 _MOST_GUESSES = 15
 _PULL = 0.1  # c of `solution_near` over the mean eigenvalue of G; 0.01 to 1 are as good, 100 fails
@@ -37,6 +40,7 @@ def refitted(
     *,
     full: tuple[FloatArray, float] | None = None,
     nearby: Nearby | None = None,
+    intercept: Intercept | None = None,
 ) -> FloatArray:
     """Return the decisions at the tested samples of one binary problem, by solving it without the samples left out.
 
@@ -55,6 +59,9 @@ def refitted(
     nearby : callable, optional
         Asked first: from (G, sign, v, b), where (v, b) solves the problem with the samples left out, to the solution
         without them, or None where it cannot tell (`solution_near`).
+    intercept : callable, optional
+        The rule for an intercept that is not unique, from (sign, G v) of a training part: without samples that are no
+        support vectors v stays, but there may be more intercepts to choose from.
 
     Returns
     -------
@@ -62,18 +69,18 @@ def refitted(
         Fold by fold.
     """
     v, b = solve(G, sign) if full is None else full
-    f, found = G @ v + b, []
+    f, found = G @ v, []
     for left_out, test in folds:
         check_fold(left_out, len(G))
         # Without a multiplier to lose, the optimum stays what it was.
+        kept = np.delete(np.arange(len(G)), left_out)
         if v[left_out].any():
-            kept = np.delete(np.arange(len(G)), left_out)
             part, signs = G[np.ix_(kept, kept)], sign[kept]
             near = None if nearby is None else nearby(part, signs, v[kept], b)
             v_kept, b_kept = solve(part, signs) if near is None else near
             found.append(G[np.ix_(test, kept)] @ v_kept + b_kept)
         else:
-            found.append(f[test])
+            found.append(f[test] + (b if intercept is None else intercept(sign[kept], f[kept])))
     return np.concatenate(found)
 
 
@@ -169,7 +176,10 @@ def squared_hinge_leave_one_out(
     if len(E) < 2:
         return refitted(G, sign, one_left_out(len(G)), solve, full=full, nearby=nearby)
     A = G[np.ix_(E, E)] + np.eye(len(E))
-    M = sla.cho_solve(sla.cho_factor(A), np.eye(len(E)))
+    try:
+        M = sla.cho_solve(sla.cho_factor(A), np.eye(len(E)))
+    except np.linalg.LinAlgError:  # G is so large that the unit matrix is lost in it
+        return refitted(G, sign, one_left_out(len(G)), solve, full=full, nearby=nearby)
     if fit_intercept:
         one = M.sum(axis=1)
         M -= np.outer(one, one) / one.sum()

@@ -36,7 +36,9 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.labels import Labels
+from specmargin.objectives.margin import exactly_balanced
 from specmargin.results import Certificate
+from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
@@ -219,8 +221,12 @@ class SpectralRidge:
         return 2.0 * self.residuals(v, b)
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
-        """Return the nearest theta with 1'theta = 0."""
-        return theta - theta.mean(axis=0)
+        """Return a theta nearby whose sum, per class, is exactly 0."""
+        centred = theta - theta.mean(axis=0)
+        one = np.ones(len(theta))
+        if centred.ndim == 1:
+            return exactly_balanced(one, centred)
+        return np.column_stack([exactly_balanced(one, column) for column in centred.T])
 
     def dual_bound(self, theta: FloatArray) -> float:
         """Return the lower bound of the module's docstring at the best multiple, per class, of a balanced theta."""
@@ -244,11 +250,40 @@ class SpectralRidge:
         given = self.multipliers(feasible, b) if theta is None else theta
         balanced = self.repair_multipliers(given)
         return Certificate(
+            rounding=self._value_error(feasible, b) + self._bound_error(balanced),
             primal_objective=self.value(feasible, b),
             dual_objective=self.dual_bound(balanced),
             primal_residual=float(np.abs(feasible - v).max() / max(1e-300, np.abs(v).max())),
             dual_residual=float(np.abs(balanced - given).max() / max(1e-300, np.abs(given).max())),
         )
+
+    def _value_error(self, v: FloatArray, b: FloatArray | float) -> float:
+        """Return a bound on the rounding of `value`, by computing it with more digits."""
+        terms, error = [], 0.0
+        signs, columns = _columns(self.labels.sign), _columns(v)
+        for y, column, offset in zip(signs.T, columns.T, np.atleast_1d(np.asarray(b, dtype=float)), strict=True):
+            high, low, off = split_product(self.U, column, 2)
+            t, lost = two_sum(y, -offset)
+            r, again = two_sum(t, -high)
+            r = r + (lost + again - low)
+            off = off + 2.0 * UNIT * np.abs(r) + 4.0 * UNIT * np.abs(low)
+            error += float((2.0 * np.abs(r) * off + off**2).sum())
+            used = column != 0
+            with np.errstate(divide="ignore"):
+                terms += [r**2, self.penalty * (column[used] ** 2 / self.delta[used])]
+        exact = exact_sum(np.concatenate(terms))
+        return abs(self.value(v, b) - exact) + error + 8.0 * UNIT * abs(exact)
+
+    def _bound_error(self, theta: FloatArray) -> float:
+        """Return a bound on the rounding of `dual_bound` at a balanced theta, by computing it with more digits."""
+        lower = 0.0
+        for y, column in zip(_columns(self.labels.sign).T, _columns(theta).T, strict=True):
+            high, low, off = split_product(self.U.T, column, 2)
+            image = np.abs(high + low) * (1.0 + 2.0 * UNIT) + off
+            cost = float((column**2).sum() + (self.delta * image**2).sum() / self.penalty)
+            cost *= 1.0 + gamma(len(column) + len(image) + 8)
+            lower += exact_dot(column, y) ** 2 / cost if cost > 0 else 0.0
+        return max(self.dual_bound(theta) - lower, 0.0) + 16.0 * UNIT * lower
 
     @cached_property
     def _factors(self) -> _Factors:
@@ -291,6 +326,10 @@ class SpectralRidge:
             slack = np.maximum((left**2) @ kept + leverage, np.finfo(np.float64).eps * kept.min())
             found.append(self.labels.sign - (residual.T / slack).T)
         return found[0] if penalties is None else np.stack(found)
+
+
+def _columns(A: FloatArray) -> FloatArray:
+    return A[:, None] if A.ndim == 1 else A
 
 
 def _check_penalty(penalty: float) -> None:

@@ -127,6 +127,7 @@ def full_space_result(
     stopped: Status | None,
     message: str,
     Kalpha: FloatArray | None = None,
+    prove: bool = True,
 ) -> SolveResult:
     """Return the answer of a solver that ended at (alpha, b).
 
@@ -138,13 +139,15 @@ def full_space_result(
         MAX_ITER or EARLY_STOPPED where the solver was cut off; EARLY_STOPPED stays whatever the gap is.
     Kalpha : ndarray of shape (n,), optional
         K alpha where it is known, computed from these very alpha.
+    prove : bool, default True
+        False keeps to the cheap bounds of the certificate.
     """
     Kalpha = obj.K @ alpha if Kalpha is None else Kalpha
     f = Kalpha + b
     y = obj.labels.sign
     theta = -y * obj._loss.gradient(y * f[obj.labels.labeled])
     theta = obj.repair_multipliers(theta)
-    certificate = obj.certificate(alpha, b, theta, Ka=Kalpha, tol=tol)
+    certificate = obj.certificate(alpha, b, theta, Ka=Kalpha, tol=tol, thorough=prove)
     result = SolveResult(
         problem="LapRLS" if obj._loss.name == "squared" else "LapSVM",
         status=certificate.status(tol, stopped),

@@ -84,10 +84,12 @@ def eigenmaps(obj: RegularizedClustering, n_components: int = 1, *, tol: float =
     columns = np.arange(f.shape[1])
     signs = np.where(f[np.abs(f).argmax(axis=0), columns] < 0, -1.0, 1.0)
     alpha, f = alpha * signs, f * signs
-    proved = certificate.is_optimal(tol) and certificate.primal_residual <= tol
+    status = certificate.status(tol)
+    if status is Status.OPTIMAL and not certificate.primal_residual <= tol:
+        status = Status.OPTIMAL_INACCURATE  # of functions that are not quite orthonormal
     return SolveResult(
         problem="regularized eigenmaps",
-        status=Status.OPTIMAL if proved else Status.OPTIMAL_INACCURATE,
+        status=status,
         variables={"alpha": alpha, "f": f, "eigenvalues": obj.rayleigh_quotients(alpha)},
         certificate=certificate,
         solver="eigenmaps",

@@ -29,7 +29,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import SolverError
 from specmargin.objectives import LapSVM
-from specmargin.objectives.margin import hinge_intercepts
+from specmargin.objectives.margin import hinge_intercept
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.base import never_worse_than_zero
 from specmargin.typing import BoolArray, FloatArray
@@ -177,7 +177,10 @@ def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[Floa
     if len(target) == 0:
         return np.zeros(0), 0.0
     A = G + np.eye(len(G))
-    factor = sla.cho_factor(A)
+    try:
+        factor = sla.cho_factor(A)
+    except np.linalg.LinAlgError:
+        return _ridge_by_modes(G, target, fit_intercept)
     if not fit_intercept:
         v = sla.cho_solve(factor, target)
         return v + sla.cho_solve(factor, target - A @ v), 0.0
@@ -185,6 +188,15 @@ def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[Floa
     b = float(by_target.sum() / by_one.sum())
     v = by_target - b * by_one
     return v - by_one * (v.sum() / by_one.sum()), b
+
+
+def _ridge_by_modes(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:
+    """Solve the same where G is so large that the unit matrix is lost in its rounding: on what 1'v = 0 leaves of it."""
+    basis = sla.helmert(len(G)).T if fit_intercept else np.eye(len(G))
+    w, Q = np.linalg.eigh(basis.T @ G @ basis)
+    B = basis @ Q
+    v = B @ ((B.T @ target) / (np.maximum(w, 0.0) + 1.0))
+    return v, float((target - G @ v - v).mean()) if fit_intercept else 0.0
 
 
 def _exact_step(G: FloatArray, y: FloatArray, v: FloatArray, b: float, target_v: FloatArray, target_b: float) -> float:
@@ -248,6 +260,8 @@ def _reach(x: FloatArray, step: FloatArray) -> float:
 def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
     """Solve the hinge's problem, by libsvm where that ends and can be polished, else by an interior point."""
     G, y = obj.reduction.G, obj.labels.sign
+    if obj.fit_intercept and abs(y.sum()) == len(y):
+        return np.zeros(len(y)), hinge_intercept(y, np.zeros(len(y))), 1  # one class: a constant
     if obj.fit_intercept and (found := _sequential(G, y)) is not None:
         v, b, gap = _polished(obj, *found)
         if gap <= 0.1 * tol:
@@ -334,7 +348,7 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         v = obj.repair_multipliers(2.0 * v) / 2
         f = decisions(v)
         if obj.fit_intercept:
-            b = float(np.clip(b, *hinge_intercepts(y, f)))
+            b = hinge_intercept(y, f)
         # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
         loss = float(np.maximum(1.0 - y * (f + b), 0.0).sum())
         return (loss + 2.0 * float(v @ (f - y))) / max(loss + float(v @ f), 1e-300), v, b

@@ -51,6 +51,8 @@ def pcg(
     preconditioner: Preconditioner = "scaled",
     dtype: npt.DTypeLike = np.float64,
     gap_tol: float = 1e-6,
+    start: tuple[npt.ArrayLike, float] | None = None,
+    prove: bool = False,
 ) -> SolveResult:
     """Train in the primal by preconditioned conjugate gradients.
 
@@ -79,6 +81,12 @@ def pcg(
         K once more; the answer and its certificate are in double precision.
     gap_tol : float, default 1e-6
         Relative gap that the certificate has to prove for the status OPTIMAL.
+    start : tuple of (alpha, b), optional
+        Where to begin (section 3.2.2 of the paper), for instance the answer under other gammas; default zero. What is
+        relative to the start in `tol` remains relative to zero.
+    prove : bool, default False
+        Whether the certificate of an answer that was stopped early is to be as tight as that of others. It takes up to
+        100 products with L, and says how far the optimum still is.
 
     Returns
     -------
@@ -109,8 +117,8 @@ def pcg(
     ('OPTIMAL', 'EARLY_STOPPED')
     """
     signs = None if truth is None else np.asarray(truth, dtype=float).reshape(-1, 1)
-    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol)
-    return _solve([obj], options, validation, signs, "pcg")[0]
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    return _solve([obj], options, validation, signs, "pcg", start)[0]
 
 
 def pcg_one_vs_rest(
@@ -126,6 +134,7 @@ def pcg_one_vs_rest(
     preconditioner: Preconditioner = "scaled",
     dtype: npt.DTypeLike = np.float64,
     gap_tol: float = 1e-6,
+    prove: bool = False,
 ) -> list[SolveResult]:
     """Train one classifier per class against the rest, all in one loop.
 
@@ -140,7 +149,7 @@ def pcg_one_vs_rest(
         Of all classes.
     truth : array-like of shape (n,), optional
         Class values as far as they are known; whatever is no class of `labels` is unknown.
-    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol
+    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol, prove
         As in `pcg`.
 
     Returns
@@ -168,7 +177,7 @@ def pcg_one_vs_rest(
             signs = np.where(known, np.where(values == labels.classes[1], 1.0, -1.0), 0.0)[:, None]
         else:
             signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
-    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol)
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
     objectives = [obj.with_labels(one) for one in binary]
     return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
 
@@ -183,6 +192,7 @@ class _Options(NamedTuple):
     preconditioner: str
     dtype: np.dtype[Any]
     gap_tol: float
+    prove: bool
 
     def check(self) -> None:
         """Raise where a value makes no sense."""
@@ -231,6 +241,11 @@ class _Run:
         """Mixed product by true products, and whether nothing is to be gained any more."""
         self.ended = [""] * c
         """Why a column left the stack: "rule", "early", "rounding" or "max_iter"."""
+
+    def begin(self, stack: Stack) -> None:
+        """Let the rules measure from this point, and not from where the iteration starts."""
+        for rule, now, f in zip(self.rules, stack.quantities(self.problem), (stack.Kalpha + stack.b).T, strict=True):
+            rule.stops(0, now, f)
 
     def take_in(self, stack: Stack, step: FloatArray, fall: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
@@ -300,12 +315,22 @@ class _Run:
             self.Kalpha[:, cut] = kernel_product(self.problem.obj.K, self.alpha[:, cut])
 
 
+def _seed(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, FloatArray]:
+    """Return the start as columns."""
+    alpha, b = np.asarray(start[0], dtype=np.float64), float(start[1])
+    n = obj.labels.n_samples
+    if alpha.shape != (n,) or not np.isfinite(alpha).all() or not np.isfinite(b):
+        raise ValueError(f"start must be (alpha, b), {n} finite coefficients and a number; alpha has {alpha.shape}.")
+    return alpha[:, None].copy(), np.array([b if obj.fit_intercept else 0.0])
+
+
 def _solve(
     objectives: list[LapSVM],
     options: _Options,
     validation: npt.ArrayLike | None,
     truth: FloatArray | None,
     solver: str,
+    start: tuple[npt.ArrayLike, float] | None = None,
 ) -> list[SolveResult]:
     """Run the stack, set right what has drifted, and collect the answers."""
     begin = time.perf_counter()
@@ -315,6 +340,9 @@ def _solve(
     problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
     run = _Run(problem, Watch(obj.labels, c, validation, truth, options.stopping), options)
     stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
+    if start is not None:
+        run.begin(stack)
+        stack = Stack.at(problem, np.arange(c), *_seed(start, obj))
     stack.keep(run.take_in(stack, np.full(c, np.nan), np.zeros(c))[0])
     run.descend(stack)
     while len(doubtful := run.doubtful()):
@@ -342,6 +370,7 @@ def _solve(
             tol=options.gap_tol,
             stopped=statuses.get(run.ended[j]),
             message=words[run.ended[j]],
+            prove=options.prove or run.ended[j] != "early",
         )
         for j, one in enumerate(objectives)
     ]

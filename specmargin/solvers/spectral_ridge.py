@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 
 from specmargin.exceptions import SolverError
 from specmargin.objectives.ridge import SpectralRidge
-from specmargin.results import SolveResult, Status
+from specmargin.results import SolveResult
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["PENALTIES", "Clusters", "choose_penalty", "seeded_kmeans", "spectral_ridge"]
@@ -75,7 +75,7 @@ def spectral_ridge(obj: SpectralRidge, *, tol: float = 1e-9) -> SolveResult:
     certificate = obj.certificate(v, b, theta)
     return SolveResult(
         problem="SpectralRidge",
-        status=Status.OPTIMAL if certificate.is_optimal(tol) else Status.OPTIMAL_INACCURATE,
+        status=certificate.status(tol),
         variables={"v": v, "b": b, "f": obj.decision(v, b), "theta": theta, "delta": obj.delta},
         duals={"balance": b},
         certificate=certificate,

@@ -114,7 +114,7 @@ class NormRule:
 
     def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Compare with the start."""
-        if iteration == 0:
+        if iteration == 0 and math.isnan(self.first):
             self.first = now[self.quantity]
         return self.confirms(now)
 

@@ -402,3 +402,57 @@ def test_digits_by_fifty_labels(data_folder):
 @parametrize_with_checks([LapRLSCV(**SMALL, unlabeled=np.nan), LapSVMCV(**SMALL, gamma_As=[0.1], unlabeled=np.nan)])
 def test_with_nan_as_the_marker(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("cv", ["loo", 3])
+def test_a_class_of_one_label_may_be_left_out(loss, cv):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 3)), np.full(30, -1)
+    y[:6] = 0, 0, 0, 0, 0, 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        found = LapSVMCV(loss=loss, gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
+    assert np.isfinite(found.best_score_)
+
+
+@pytest.mark.parametrize("X", [np.ones((20, 3)), np.zeros((20, 3)), 1e-300 * np.arange(60.0).reshape(20, 3)])
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_features_that_say_nothing_give_an_answer(X, kernel):
+    y = np.full(20, -1)
+    y[:6] = 0, 0, 0, 1, 1, 1
+    graph = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
+    words = {"kernel": kernel, "powers": [1], "ratios": [1.0, 1e6]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for estimator in (LapRLSCV(**words), LapSVMCV(**words), LapSVMCV(loss="hinge", **words)):
+            assert np.isfinite(estimator.fit(X, y, graph=graph).decision_function(X)).all()
+
+
+def test_the_fit_and_what_is_left_out_choose_the_same_intercept():
+    """Where every multiplier is at a bound the optimal intercepts are an interval: one rule picks from it."""
+    from specmargin.objectives.leave_one_out import one_left_out
+    from specmargin.objectives.margin import hinge_intercept, hinge_intercepts
+    from specmargin.objectives.refitting import refitted
+
+    free = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X, sign = rng.normal(size=(7, 2)), rng.choice([-1.0, 1.0], size=7)
+        sign[:2] = -1.0, 1.0
+        G = 0.05 * sm.kernels.gram(X, gamma=1.0)  # a weak kernel: multipliers at their bounds
+        model = LapSVMCV(loss="hinge")
+
+        def fitted(G, sign, model=model):
+            return model._solve(G, sign)
+
+        held_out = refitted(G, sign, one_left_out(7), fitted, intercept=hinge_intercept)
+        for i in range(7):
+            kept = np.delete(np.arange(7), i)
+            v, b = fitted(G[np.ix_(kept, kept)], sign[kept])
+            left, right = hinge_intercepts(sign[kept], G[np.ix_(kept, kept)] @ v)
+            free += right - left > 1e-3
+            if np.isfinite(right - left):
+                assert b == pytest.approx((left + right) / 2, abs=1e-9)
+            assert held_out[i] == pytest.approx(float(G[i, kept] @ v + b), abs=1e-7)
+    assert free > 20

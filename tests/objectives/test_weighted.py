@@ -226,3 +226,17 @@ def exact_conjugate(loss, beta):
 def decimal(x):
     getcontext().prec = 60
     return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
+def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
+    """Whatever multipliers are given, those that the bound takes leave b without a slope."""
+    for tilted in (False, True):
+        svm = machine(rng, loss, "free", tilted=tilted)
+        for _ in range(20):
+            given = rng.uniform(0.0, 1.0, size=(2, 25))
+            plus, minus = svm._balanced(*given)
+            tilt = 0.0 if svm.tilt is None else svm.tilt.sum()
+            assert svm.minus @ minus - svm.plus @ plus + tilt == pytest.approx(0.0, abs=1e-12)
+            bound = svm.dual_bound(*given)
+            assert all(bound <= svm.value(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))

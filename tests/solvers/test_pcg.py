@@ -667,3 +667,44 @@ def test_product_of_the_stack_is_that_of_the_kernel(columns, dtype):
     found = kernel_product(K, D)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, K.astype(float) @ D, atol=1e-4 if dtype == np.float32 else 1e-12)
+
+
+def test_a_start_is_where_it_begins():
+    obj, _ = moons()
+    cold = pcg(obj, tol=1e-8)
+    near = pcg(obj.with_gammas(obj.gamma_A, 1.05 * obj.gamma_I), tol=1e-8)
+    seeded = pcg(obj, tol=1e-8, start=(near.variables["alpha"], float(near.variables["b"])))
+    assert seeded.certificate.primal_objective == pytest.approx(cold.certificate.primal_objective, rel=1e-7)
+    assert seeded.n_iter < cold.n_iter
+    at_end = pcg(obj, tol=1e-6, start=(cold.variables["alpha"], float(cold.variables["b"])))
+    assert at_end.n_iter <= 1  # relative to zero, not to a start that is the answer
+    n = obj.labels.n_samples
+    for start in ((np.zeros(n - 1), 0.0), (np.full(n, np.nan), 0.0), (np.zeros(n), np.inf)):
+        with pytest.raises(ValueError, match="start must be"):
+            pcg(obj, start=start)
+    without = replace(obj, fit_intercept=False)
+    assert float(pcg(without, start=(np.zeros(n), 3.0)).variables["b"]) == 0.0
+
+
+class CountedGraph:
+    """A Laplacian that counts its products."""
+
+    def __init__(self, L):
+        self.L, self.shape, self.products = L.toarray(), (len(L.degrees),) * 2, 0
+
+    def __matmul__(self, other):
+        self.products += 1
+        return self.L @ other
+
+
+def test_an_early_stop_is_proved_on_request_only():
+    obj, _ = moons()
+    counts, gaps = [], []
+    for prove in (False, True):
+        counted = CountedGraph(obj.L)
+        result = pcg(replace(obj, L=counted), stopping="safe", prove=prove)
+        assert result.status is Status.EARLY_STOPPED
+        counts.append(counted.products - result.n_iter)
+        gaps.append(result.certificate.gap)
+    assert counts[0] < 12 < 40 < counts[1]
+    assert 0 < gaps[1] < gaps[0]
