@@ -9,7 +9,8 @@ With few labels many settings make no error in the cross-validation, on G2C with
 **What it leaves open**, and the table therefore shows side by side:
 
 - which of the tied settings is taken (`RULES`): that of least hinge loss on the samples left out, then the first (what
-  the rows of table 2 show); the first of the grid, whose lam is the smallest; the one of largest lam;
+  the rows of table 2 show); the first of the grid, whose lam is the smallest (of the SVM, whose C is); the one of
+  largest lam;
 - whether the labelled samples that a fold leaves out stay among the unlabelled ones (here they do) or leave the
   training set: "left out entirely", for the rows of `BY_RULE`;
 - the sample: G2C and G4C are generated, and the table shows more samples than one.

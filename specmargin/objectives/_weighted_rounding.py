@@ -20,10 +20,16 @@ if TYPE_CHECKING:
 
 __all__ = ["decision_rounding", "dual_with_rounding", "value_with_rounding"]
 
-_ENTRIES = 2**20
-"""Entries of features that are multiplied in extended precision."""
-_WIDE = 1e-13
-"""Rounding, as a share of the value, from which that is worth its price."""
+_FEW, _ENTRIES = 2**16, 2**20
+"""Entries of features that are multiplied in extended precision: at once, or where the bound is far too wide."""
+_WIDE, _TOO_WIDE = 1e-13, 2e-11
+"""Rounding, as a share of the value, from which that is worth its price; the latter: a fifth of the usual tol."""
+
+
+def _worth(rounding: float, value: float, entries: int) -> bool:
+    """Whether to spend extended precision on a bound."""
+    share = _WIDE if entries <= _FEW else _TOO_WIDE if entries <= _ENTRIES else np.inf
+    return rounding > share * abs(value)
 
 
 def decision_rounding(features: Features, w: FloatArray, f: FloatArray) -> FloatArray:
@@ -45,7 +51,7 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     df = decision_rounding(features, w, f)
     value = svm.value(w, f)
     rounding = _losses_rounding(svm, f, df)
-    if rounding > _WIDE * abs(value) and n * svm.size <= _ENTRIES:
+    if _worth(rounding, value, n * svm.size):
         f = f.copy()
         value += _refined(svm, w, f, df)
         rounding = _losses_rounding(svm, f, df)
@@ -132,7 +138,7 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         parts += _charged(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
     pulled, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ reach)
     imbalance = gamma(n + 8) * float(size.sum())
-    if error * float(np.linalg.norm(pulled)) > _WIDE * abs(gain) and n * svm.size <= _ENTRIES:
+    if _worth(error * float(np.linalg.norm(pulled)), gain, n * svm.size):
         exact, missed = _accurate_adjoint(features, a)
         pulled = _seen(features, exact)
         # The entries of a have roundings of their own.

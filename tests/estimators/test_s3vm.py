@@ -644,6 +644,10 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     ("words", "text"),
     [
         ({"C": 0.0}, r"C=0.0 must be a positive number"),
+        (
+            {"C": 1e300},
+            r"C=1e\+300 with features of length up to .* is beyond double precision.* Take C from 1e-100 to",
+        ),
         ({"C": np.nan}, r"C=nan must be a positive number"),
         ({"C_star": -1.0}, r"C_star=-1.0 must be a number >= 0"),
         ({"intercept": "none"}, r"unknown intercept 'none'"),
