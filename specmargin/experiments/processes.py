@@ -87,8 +87,13 @@ def in_processes(
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     parent = os.getpid()
+    options: dict[str, Any] = {"initializer": die_with, "initargs": (parent,)}
+    try:
+        configured = parallel_config(backend="loky", inner_max_num_threads=threads, **options)
+    except TypeError:  # joblib before 1.5: workers bind themselves to the parent with their first call
+        configured = parallel_config(backend="loky", inner_max_num_threads=threads)
     # Libraries that a worker loads later read their number of threads from its environment.
-    with parallel_config(backend="loky", inner_max_num_threads=threads):
+    with configured:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered")
         values = parallel(delayed(_guarded)(parent, function, each) for each in arguments)
         try:

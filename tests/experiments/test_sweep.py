@@ -612,6 +612,38 @@ def test_workers_end_with_their_parent(tmp_path, number):
     assert not any(map(alive, workers))
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux for the workers of a process")
+@pytest.mark.parametrize("wait", [0.0, 0.3, 1.0])
+def test_workers_that_have_no_cell_yet_end_with_their_parent(tmp_path, wait):
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "toy.py").write_text(WORKERS)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)])
+    deadline = time.monotonic() + 60
+    while len(workers := children(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(wait)
+    workers |= children(process.pid)
+    process.kill()
+    process.wait()
+    assert len(workers) >= 2
+    deadline = time.monotonic() + 30
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+def children(pid):
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"loky" in (entry / "cmdline").read_bytes():
+                found.add(int(entry.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
 def alive(pid):
     try:
         os.kill(pid, 0)
