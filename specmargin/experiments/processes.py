@@ -127,9 +127,8 @@ def die_with(parent: int) -> None:
         return
     if not _ask_kernel():
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    try:
-        os.kill(parent, 0)
-    except ProcessLookupError:  # it died before we asked
+    # It may have died before we asked. Its number is no sign: it stays until somebody has waited for it.
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -145,9 +144,6 @@ def _ask_kernel() -> bool:
 
 
 def _watch(parent: int) -> None:
-    while True:
-        try:
-            os.kill(parent, 0)
-        except ProcessLookupError:
-            os.kill(os.getpid(), signal.SIGKILL)
+    while os.getppid() == parent:
         time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGKILL)

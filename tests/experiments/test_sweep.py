@@ -632,6 +632,39 @@ def test_worker_that_has_no_cell_yet_ends_with_its_parent(tmp_path):
     assert not any(map(alive, workers))
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.parametrize("asks_kernel", [True, False])
+@pytest.mark.parametrize("early", [True, False])
+def test_parent_that_is_dead_but_not_yet_waited_for(asks_kernel, early):
+    """Its number still exists then. Early: it dies before the worker has asked to die with it."""
+    code = """
+import os, sys, time
+from specmargin.experiments import processes
+if sys.argv[1] == "False":
+    processes._ask_kernel = lambda: False
+parent = os.getpid()
+child = os.fork()
+if child == 0:
+    if sys.argv[2] == "True":
+        while os.getppid() == parent:
+            time.sleep(0.01)
+    processes.die_with(parent)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+time.sleep(0.0 if sys.argv[2] == "True" else 1.0)
+"""
+    command = [sys.executable, "-c", code, str(asks_kernel), str(early)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = int(process.stdout.readline())
+    deadline = time.monotonic() + 20
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    dead = not alive(child)
+    process.wait()
+    assert dead
+
+
 def children(pid):
     found = set()
     for entry in Path("/proc").glob("[0-9]*"):
