@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import specmargin
+from specmargin.experiments.syntax import bound, hash_of, texts, walk
 
 __all__ = ["Fingerprint", "changes", "digest", "fingerprint"]
 
@@ -68,8 +69,8 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
     """
     arguments: dict[str, str] = {}
     while isinstance(work, functools.partial):
-        bound = {**{f"#{k}": value for k, value in enumerate(work.args)}, **work.keywords}
-        arguments |= {name: _text(value) for name, value in bound.items() if not isinstance(value, Path | None)}
+        given = {**{f"#{k}": value for k, value in enumerate(work.args)}, **work.keywords}
+        arguments |= {name: _text(value) for name, value in given.items() if not isinstance(value, Path | None)}
         work = work.func
     module, name = getattr(work, "__module__", ""), getattr(work, "__qualname__", "")
     file = path or _file_of(module) or _path(getattr(sys.modules.get(module), "__file__", None))
@@ -153,14 +154,14 @@ class _Source:
     @cached_property
     def imported(self) -> dict[str, tuple[str, str | None]]:
         """Module and name behind each name that an import at the top level binds."""
-        return {name: target for node in _walk(self.tree, inside=False) for name, target in self.targets(node)}
+        return {name: target for node in walk(self.tree, inside=False) for name, target in self.targets(node)}
 
     @cached_property
     def defined(self) -> dict[str, list[ast.stmt]]:
         """Top-level statements that bind a name."""
         table: dict[str, list[ast.stmt]] = {}
         for statement in self.tree.body:
-            for name in _bound(statement):
+            for name in bound(statement):
                 table.setdefault(name, []).append(statement)
         return table
 
@@ -191,7 +192,7 @@ def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerpr
         source = _source(module, file if module == script else None)
         if kind == "module":
             if source.whole is None:  # the same whoever asks
-                source.whole = _hash_of([source.tree]), list(_followed(source, [source.tree], script))
+                source.whole = hash_of([source.tree]), list(_followed(source, [source.tree], script))
             found[_short(module)] = source.whole[0]
             waiting += source.whole[1]
             if module == f"{_PACKAGE}.experiments.published":
@@ -200,7 +201,7 @@ def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerpr
         else:
             statements = source.defined[name]
             label = name if module == script and not module.startswith(_PACKAGE) else f"{_short(module)}:{name}"
-            found[label] = _hash_of(statements)
+            found[label] = hash_of(statements)
             waiting += _followed(source, statements, script)
             if module == f"{_PACKAGE}.experiments.published":
                 waiting.append(("module", module, ""))
@@ -214,7 +215,7 @@ def _of_text(text: str, module: str, file: Path | None) -> Fingerprint:
         statements: list[ast.AST] = list(ast.parse(text).body)
     except SyntaxError:  # a lambda in the middle of a statement
         return {"source": _hash(text)}
-    found = {"source": _hash_of(statements)}
+    found = {"source": hash_of(statements)}
     if file is None:
         return found
     return _reached(_followed(_source(module, file), statements, module), module, file) | found
@@ -246,13 +247,13 @@ def _followed(source: _Source, trees: Iterable[ast.AST], script: str) -> Iterato
     for tree in trees:
         chained: set[ast.AST] = set()
         local: dict[str, tuple[str, str | None]] = {}
-        for node in _walk(tree):
+        for node in walk(tree):
             for name, target in source.targets(node):
                 local[name] = target
                 # `import a.b` binds a, and a package only hands names on: its attributes say what is used.
                 if target[1] is not None and not (whole and _is_package(*target)):
                     yield from _resolved(*target, script)
-        for node in _walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Attribute) and node not in chained:
                 chain, base = [node.attr], node.value
                 while isinstance(base, ast.Attribute):
@@ -272,7 +273,7 @@ def _followed(source: _Source, trees: Iterable[ast.AST], script: str) -> Iterato
                     yield ("definition", source.module, node.id)
                 elif node.id in source.imported:
                     yield from _resolved(*source.imported[node.id], script)
-        yield from (node for text in _texts(tree) for node in _in_text(text))
+        yield from (node for text in texts(tree) for node in _in_text(text))
 
 
 def _chain(module: str, name: str | None, attributes: list[str], script: str) -> Iterator[_Node]:
@@ -336,83 +337,3 @@ def _in_text(text: str) -> Iterator[_Node]:
         yield ("module", module, "")
     elif text.endswith("."):
         yield from (("module", f"{module}.{each.stem}", "") for each in sorted(file.parent.glob("[!_]*.py")))
-
-
-def _texts(tree: ast.AST) -> Iterator[str]:
-    return (node.value for node in _walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
-
-
-def _bound(statement: ast.stmt) -> Iterator[str]:
-    """Names that a top-level statement binds, blocks included; imports excluded."""
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield statement.name
-        return
-    own = {  # the variables of a comprehension stay in it
-        name
-        for node in _walk(statement, inside=False)
-        if isinstance(node, ast.comprehension)
-        for name in ast.walk(node.target)
-    }
-    for node in _walk(statement, inside=False):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node not in own:
-            yield node.id
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-
-
-def _walk(tree: ast.AST, *, inside: bool = True) -> Iterator[ast.AST]:
-    """Yield the nodes that count; with ``inside=False`` do not enter functions and classes."""
-    yield tree
-    for child in _children(tree):
-        if not inside and isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield child
-        else:
-            yield from _walk(child, inside=inside)
-
-
-def _children(node: ast.AST) -> Iterator[ast.AST]:
-    for _, value in _fields(node):
-        for item in value if isinstance(value, list) else [value]:
-            if isinstance(item, ast.AST):
-                yield item
-
-
-def _fields(node: ast.AST) -> Iterator[tuple[str, Any]]:
-    """Yield what counts of a node: no docstring, no annotation, nothing empty (later Pythons add empty fields)."""
-    for field, value in ast.iter_fields(node):
-        if field in ("annotation", "returns", "type_comment", "kind") or value is None or value == []:
-            continue
-        if field in ("body", "orelse", "finalbody") and isinstance(value, list):
-            value = [each for each in value if not _without_effect(each)]
-        yield field, value
-
-
-def _without_effect(node: ast.AST) -> bool:
-    if isinstance(node, ast.Expr):
-        return isinstance(node.value, ast.Constant)
-    if isinstance(node, ast.If):
-        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING" and not node.orelse
-    return isinstance(node, ast.Assign) and [t.id for t in node.targets if isinstance(t, ast.Name)] == ["__all__"]
-
-
-def _hash_of(trees: Iterable[ast.AST]) -> str:
-    sha = hashlib.sha256()
-
-    def add(value: Any) -> None:
-        if isinstance(value, ast.AST):
-            sha.update(b"(" + type(value).__name__.encode())
-            for field, item in _fields(value):
-                sha.update(b" " + field.encode())
-                add(item)
-            sha.update(b")")
-        elif isinstance(value, list):
-            sha.update(b"[")
-            for item in value:
-                add(item)
-            sha.update(b"]")
-        else:
-            sha.update(f"{type(value).__name__}:{value!r};".encode())
-
-    for tree in trees:
-        add(tree)
-    return sha.hexdigest()[:16]

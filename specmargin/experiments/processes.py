@@ -93,9 +93,14 @@ def in_processes(
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     parent = os.getpid()
+    options: dict[str, Any] = {"initializer": die_with, "initargs": (parent,)}
+    try:
+        configured = parallel_config(backend="loky", inner_max_num_threads=threads, **options)
+    except TypeError:  # joblib before 1.5: workers bind themselves to the parent with their first call
+        configured = parallel_config(backend="loky", inner_max_num_threads=threads)
     # Libraries that a worker loads later read their number of threads from its environment.
-    with parallel_config(backend="loky", inner_max_num_threads=threads):
-        few = {} if batch is None else {"pre_dispatch": batch * jobs, "batch_size": batch}
+    few = {} if batch is None else {"pre_dispatch": batch * jobs, "batch_size": batch}
+    with configured:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", **few)
         values = parallel(delayed(_guarded)(parent, function, each) for each in arguments)
         try:
@@ -129,9 +134,8 @@ def die_with(parent: int) -> None:
         return
     if not _ask_kernel():
         threading.Thread(target=_watch, args=(parent,), daemon=True).start()
-    try:
-        os.kill(parent, 0)
-    except ProcessLookupError:  # it died before we asked
+    # It may have died before we asked. Its number is no sign: it stays until somebody has waited for it.
+    if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -147,9 +151,6 @@ def _ask_kernel() -> bool:
 
 
 def _watch(parent: int) -> None:
-    while True:
-        try:
-            os.kill(parent, 0)
-        except ProcessLookupError:
-            os.kill(os.getpid(), signal.SIGKILL)
+    while os.getppid() == parent:
         time.sleep(0.5)
+    os.kill(os.getpid(), signal.SIGKILL)

@@ -154,7 +154,7 @@ class Store:
             written = os.write(file, line)
             if written != len(line):
                 os.ftruncate(file, before)
-                raise OSError(errno.ENOSPC, f"wrote {written} of {len(line)} bytes of a row")
+                raise OSError(errno.ENOSPC, f"no room: wrote {written} of {len(line)} bytes of a row")
             os.fsync(file)
         finally:
             os.close(file)

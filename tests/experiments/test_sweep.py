@@ -443,7 +443,7 @@ def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog)
     shard.write_bytes(b"\n".join([lines[0], *torn, *lines[2:], lines[0]]))  # the second cell is lost, the first double
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
     assert calls(log) == {0: 1, 1: 2, 2: 1, 3: 1, 4: 1}
-    assert f"{len(torn)} damaged lines in cells are set aside in damaged/" in caplog.text
+    assert f" {len(torn)} damaged lines in cells are set aside in damaged/" in caplog.text
     assert (tmp_path / "sweep" / "damaged" / shard.name).read_bytes().split(b"\n")[:-1] == torn
     caplog.clear()
     assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
@@ -610,6 +610,71 @@ def test_workers_end_with_their_parent(tmp_path, number):
     while any(map(alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(alive, workers))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux for the workers of a process")
+def test_worker_that_has_no_cell_yet_ends_with_its_parent(tmp_path):
+    """One cell for two workers: the other one waits, for five minutes if nobody told it."""
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "toy.py").write_text(WORKERS.replace("range(4)", "range(1)"))
+    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)])
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "pids").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2)  # until the other one has begun, too
+    workers = children(process.pid)
+    process.kill()
+    process.wait()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.parametrize("asks_kernel", [True, False])
+@pytest.mark.parametrize("early", [True, False])
+def test_parent_that_is_dead_but_not_yet_waited_for(asks_kernel, early):
+    """Its number still exists then. Early: it dies before the worker has asked to die with it."""
+    code = """
+import os, sys, time
+from specmargin.experiments import processes
+if sys.argv[1] == "False":
+    processes._ask_kernel = lambda: False
+parent = os.getpid()
+child = os.fork()
+if child == 0:
+    if sys.argv[2] == "True":
+        while os.getppid() == parent:
+            time.sleep(0.01)
+    processes.die_with(parent)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+time.sleep(0.0 if sys.argv[2] == "True" else 1.0)
+"""
+    command = [sys.executable, "-c", code, str(asks_kernel), str(early)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = int(process.stdout.readline())
+    deadline = time.monotonic() + 20
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    dead = not alive(child)
+    process.wait()
+    assert dead
+
+
+def children(pid):
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"LokyProcess" in (entry / "cmdline").read_bytes():
+                found.add(int(entry.name))
+        except OSError:  # it has ended
+            continue
+    return found
 
 
 def alive(pid):
