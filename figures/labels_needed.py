@@ -24,7 +24,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"n_draws": 3, "every": 3},
     "full": {"n_draws": 3, "every": 1},
 }
-SECONDS = {"quick": (3, 3), "standard": (15, 40), "full": (30, 120)}  # of one core: bundled data, real data
+SECONDS = {"quick": (3, 3), "standard": (7, 22), "full": (16, 60)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:

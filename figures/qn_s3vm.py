@@ -64,7 +64,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "seconds": {"repeats": 7, "most": None},
     },
 }
-SECONDS = {"quick": (8, 19), "standard": (45, 60), "full": (120, 200)}  # of one core: bundled data, real data
+SECONDS = {"quick": (8, 18), "standard": (38, 58), "full": (150, 220)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
@@ -343,13 +343,12 @@ def line(method: str) -> dict[str, Any]:
     return {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
 
 
-def ticks(axis: Any, places: list[float] | None = None) -> None:
+def ticks(axis: Any, places: list[float]) -> None:
     """Write plain numbers on a logarithmic axis."""
     from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
-    if places is not None:
-        axis.set_major_locator(FixedLocator(places))
-        axis.set_minor_locator(NullLocator())
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FormatStrFormatter("%g"))
 
 
@@ -407,6 +406,8 @@ def draw_landmarks(ax: Any, sets: dict[str, Any]) -> None:
 
 def seconds_axes(ax: Any, lengths: list[int]) -> None:
     """Name and scale the axes of a panel of seconds; room for the legend above."""
+    from specmargin.plots.style import plain_ticks
+
     ax.set(xscale="log", yscale="log", xlabel="training samples", ylabel="seconds on this machine")
     apart = (lengths[-1] / lengths[0]) ** 0.09
     shown = lengths[:1]
@@ -414,7 +415,7 @@ def seconds_axes(ax: Any, lengths: list[int]) -> None:
         if n > apart * shown[-1]:
             shown.append(n)
     ticks(ax.xaxis, [float(n) for n in shown])
-    ticks(ax.yaxis)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high * (high / low) ** 0.45)
+    plain_ticks(ax.yaxis)
     ax.grid(axis="y")

@@ -43,7 +43,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"n_unlabeled": 36, "seeds": 8},
     "full": {"n_unlabeled": 36, "seeds": 8},
 }
-SECONDS = {"quick": (6, 6), "standard": (35, 35), "full": (35, 35)}  # of one core: bundled data, real data
+SECONDS = {"quick": (5, 5), "standard": (35, 33), "full": (35, 33)}  # of one core: bundled data, real data
 TIME_LIMIT = 60.0  # seconds for one optimum: twenty times what the slowest takes
 
 

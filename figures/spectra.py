@@ -44,7 +44,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"n": 1000, "q": 200, "n_draws": 5, "bundled": False},
     "full": {"n": 1000, "q": 200, "n_draws": 10, "bundled": False},
 }
-SECONDS = {"quick": (3, 3), "standard": (12, 12), "full": (22, 22)}  # of one core: bundled data, real data
+SECONDS = {"quick": (3, 3), "standard": (7, 14), "full": (12, 22)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:

@@ -37,7 +37,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"n_labeled": (20, 60, 100), "n_tuning": 2, "n_fresh": 4, "grid": GRID},
     "full": {"n_labeled": (20, 40, 60, 80, 100), "n_tuning": 3, "n_fresh": 10, "grid": GRID},
 }
-SECONDS = {"quick": (4, 4), "standard": (45, 45), "full": (120, 120)}  # of one core: bundled data, real data
+SECONDS = {"quick": (4, 4), "standard": (14, 32), "full": (38, 90)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:

@@ -35,7 +35,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"n": 1000, "q": 200, "n_C": 101, "bundled": False},
     "full": {"n": 1000, "q": 200, "n_C": 101, "bundled": False},
 }
-SECONDS = {"quick": (3, 3), "standard": (6, 9), "full": (6, 9)}  # of one core: bundled data, real data
+SECONDS = {"quick": (3, 3), "standard": (6, 8), "full": (6, 8)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
@@ -347,6 +348,17 @@ def figure_of(ax: Axes) -> Figure:
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
+
+
+def plain_ticks(axis: Axis) -> None:
+    """Write plain numbers on a logarithmic axis: few where it spans decades, several where it spans less than two."""
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    within = (1.0,) if high > 1e3 * low else (1.0, 3.0) if high > 30 * low else (1.0, 2.0, 3.0, 5.0, 7.0)
+    axis.set_major_locator(LogLocator(10.0, subs=within, numticks=20))
+    axis.set_major_formatter(FormatStrFormatter("%g"))
+    axis.set_minor_locator(NullLocator())
 
 
 def pyplot_axes(size: tuple[float, float], n_cols: int = 1) -> AnyArray:

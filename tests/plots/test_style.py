@@ -132,3 +132,24 @@ def test_unknown_format_is_refused_before_anything_is_written(tmp_path):
 def test_palette_is_okabe_and_itos():
     assert PALETTE["vermillion"] == "#D55E00"
     assert PALETTE["blue"] == "#0072B2"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.008, 0.05, {"0.01", "0.02", "0.03", "0.05"}),
+        (0.1, 20, {"0.1", "0.3", "1", "3", "10"}),
+        (1, 1e5, {"1", "1000"}),
+    ],
+)
+def test_plain_ticks_are_numbers_in_any_range(low, high, expected):
+    from specmargin.plots.style import plain_ticks
+
+    figure, axes = subplots()
+    axes[0, 0].set(yscale="log", ylim=(low, high))
+    plain_ticks(axes[0, 0].yaxis)
+    figure.canvas.draw()
+    shown = {label.get_text() for label in axes[0, 0].get_yticklabels() if low <= label.get_position()[1] <= high}
+    assert expected <= shown
+    assert len(shown) <= 7
+    assert not axes[0, 0].yaxis.get_minorticklabels()
