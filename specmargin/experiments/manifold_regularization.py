@@ -50,25 +50,31 @@ from specmargin.experiments.manifold_tasks import (
     MACHINES,
     PARTS,
     SPEAKER_LABELS,
+    TSVM,
+    TSVM_C,
+    TSVM_LABELS,
     Plan,
     kernels_of,
     laplacian_of,
     plan_for,
     reduction_of,
     samples_of,
+    span_of,
     splits_of,
     tasks_at_hand,
 )
 from specmargin.experiments.provenance import collect
 from specmargin.experiments.records import Cell, Row, make_row
+from specmargin.experiments.splits import Split
 from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
+from specmargin.experiments.tsvm import transductive_svm
 from specmargin.labels import Labels
 from specmargin.model_selection import precision_recall_breakeven
 from specmargin.objectives import LapSVM
 from specmargin.solvers.factorized import factorized
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["breakeven_error", "manifold_regularization", "measure", "work"]
 
@@ -100,21 +106,26 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``error_unlabeled`` and ``error_test`` in percent, ``relative_gap`` of the certificate, ``solver``.
+        ``error_unlabeled`` and ``error_test`` in percent, ``solver``, and ``relative_gap`` of the certificate; the
+        transductive SVM, a search, has none.
     """
-    machine, parameters = MACHINES[cell.method], cell.parameters
+    parameters = cell.parameters
     n, kernel, normalized = parameters["n"], parameters["kernel"], parameters["normalized"]
-    gamma_I = machine.gamma_I["isolet" if cell.dataset == "isolet" else "usps"]
     samples, (K, K_test) = samples_of(cell.dataset, n, data), kernels_of(cell.dataset, n, kernel, data)
-    L = None if normalized is None else laplacian_of(cell.dataset, n, normalized, data)
     split = splits_of(cell.dataset, n, parameters["per_class"], parameters["seed"], data)[cell.split]
-    shared = reduction_of(cell.dataset, n, kernel, normalized, machine.gamma_A, gamma_I, data)
     labeled = split.labeled
     sign = np.where(samples.y[labeled] == 1, 1.0, -1.0)
     part, whole = (
         Labels(sign, index, np.array([0, 1]), size)
         for index, size in ((np.arange(len(sign)), len(sign)), (labeled, len(K)))
     )
+    if cell.method == TSVM:
+        found = transductive_svm(span_of(cell.dataset, n, kernel, data), whole, C=TSVM_C, K_test=K_test)
+        return {**_errors(samples.y, split, found.f, found.f_test), "solver": found.result.solver}
+    machine = MACHINES[cell.method]
+    gamma_I = machine.gamma_I["isolet" if cell.dataset == "isolet" else "usps"]
+    L = None if normalized is None else laplacian_of(cell.dataset, n, normalized, data)
+    shared = reduction_of(cell.dataset, n, kernel, normalized, machine.gamma_A, gamma_I, data)
     options: dict[str, Any] = {"loss": machine.loss, "fit_intercept": machine.fit_intercept}
     # On the deformed kernel the machine is a supervised one of l unknowns.
     result = factorized(LapSVM(shared.G[np.ix_(labeled, labeled)], None, part, **options))
@@ -125,10 +136,16 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     objective = LapSVM(K, L, whole, gamma_A=machine.gamma_A, gamma_I=gamma_I, **options)
     certificate = objective.certificate(alpha, b, 2.0 * v[labeled], Ka=f)
     return {
-        "error_unlabeled": breakeven_error(samples.y[split.unlabeled], f[split.unlabeled]),
-        "error_test": breakeven_error(samples.y[split.test], K_test @ alpha),
+        **_errors(samples.y, split, f, K_test @ alpha),
         "relative_gap": certificate.relative_gap,
         "solver": result.solver,
+    }
+
+
+def _errors(y: IntArray, split: Split, f: FloatArray, f_test: FloatArray) -> dict[str, float]:
+    return {
+        "error_unlabeled": breakeven_error(y[split.unlabeled], f[split.unlabeled]),
+        "error_test": breakeven_error(y[split.test], f_test),
     }
 
 
@@ -151,13 +168,13 @@ def manifold_regularization(options: TableOptions) -> TableReport:
         On pairs of the bundled digits, and saying so, where neither data set is at hand.
     """
     names, header = tasks_at_hand(options.data)
-    plan = plan_for(names, normalized=(False, True))
+    plan = plan_for(names, normalized=(False, True), transductive=True)
     if options.quick:
         plan = plan.quick()
     pairs = [task for task in plan.tasks if task != "isolet"]
     plans = [
         plan,
-        replace(plan, tasks=pairs, per_class=(2,), kernels=("unit",)),
+        replace(plan, tasks=pairs, per_class=(2,), kernels=("unit",), transductive=False),
         replace(
             plan,
             tasks=pairs,
@@ -188,8 +205,8 @@ def manifold_regularization(options: TableOptions) -> TableReport:
         _line(rows, part, method, per_class, kernel, normalized)
         for kernel, per_class in settings
         for part in PARTS
-        for method, machine in MACHINES.items()
-        for normalized in (plan.normalized if machine.graph else (None,))
+        for method in _methods(kernel, per_class, plan)
+        for normalized in (plan.normalized if method != TSVM and MACHINES[method].graph else (None,))
     ]
     command = f"specmargin tables manifold_regularization{' --quick' if options.quick else ''} --jobs {options.jobs}"
     return TableReport(
@@ -199,6 +216,12 @@ def manifold_regularization(options: TableOptions) -> TableReport:
         header,
         [*_claims(rows, plans), *footer(rows, options.folder, command)],
     )
+
+
+def _methods(kernel: str, per_class: int, plan: Plan) -> list[str]:
+    """Return the methods of a setting."""
+    with_it = plan.transductive and (kernel == "rbf" or (per_class == TSVM_LABELS and kernel != "unit"))
+    return [*MACHINES, TSVM] if with_it else list(MACHINES)
 
 
 def _claims(rows: Sequence[Row], plans: Sequence[Plan]) -> list[str]:
@@ -230,6 +253,6 @@ def _line(rows: Iterable[Row], part: str, method: str, per_class: int, kernel: s
         statistics.stdev(errors) if len(errors) > 1 else np.nan,
         len(errors),
         value,
-        source="" if np.isnan(value) else f"{PAPER} figure {6 if isolet else 5}",
+        source="" if np.isnan(value) else f"{PAPER} figure {6 if isolet else 4 if method == TSVM else 5}",
         note=f"{note}; {LEAD}" if kernel == "scaled" else note,
     )
