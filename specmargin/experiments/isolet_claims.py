@@ -12,8 +12,24 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from specmargin.experiments.laplacian_axis import CLOSE, LAPLACIANS, verdict_on
-from specmargin.experiments.manifold_claims import PAPER, RULE, by_task, correlation, mean_errors, published_mean
-from specmargin.experiments.manifold_tasks import MACHINES, PAIRS, PARTS, SPEAKER_LABELS, TSVM, speaker_name
+from specmargin.experiments.manifold_claims import (
+    PAPER,
+    RULE,
+    by_task,
+    correlation,
+    figure_4_mean,
+    mean_errors,
+    published_mean,
+)
+from specmargin.experiments.manifold_tasks import (
+    MACHINES,
+    PAIRS,
+    PARTS,
+    SPEAKER_LABELS,
+    TSVM,
+    TSVM_LABELS,
+    speaker_name,
+)
 from specmargin.experiments.published import published
 from specmargin.experiments.records import Row
 from specmargin.experiments.significance import Errors, paired_p_value
@@ -167,6 +183,10 @@ def laplacian_verdicts(rows: Sequence[Row]) -> list[str]:
         if printed:
             name = source if source == "isolet" else f"{source}, {per_class} per class, {kernel} kernel"
             sentences.append(verdict_on(f"{name}, LapRLS and LapSVM", printed, ours))
+            if source != "isolet" and per_class == TSVM_LABELS:
+                drawn = [figure_4_mean(method) for _, method in PAIRS]
+                inside = {normalized: errors[: len(PAIRS)] for normalized, errors in ours.items()}
+                sentences.append(verdict_on(f"{name}, LapRLS and LapSVM, beside figure 4", drawn, inside))
     return ["Which Laplacian the printed numbers belong to:", *sentences] if sentences else []
 
 
