@@ -18,8 +18,10 @@ import numpy as np
 from specmargin.datasets import available, load
 from specmargin.experiments.records import Cell
 from specmargin.experiments.splits import Split, random_splits
+from specmargin.experiments.tsvm import span
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram
+from specmargin.kernels.maps import KernelMap
 from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.typing import FloatArray, IntArray, MatrixLike, SparseArray
 
@@ -30,6 +32,9 @@ __all__ = [
     "PAIRS",
     "PARTS",
     "SPEAKER_LABELS",
+    "TSVM",
+    "TSVM_C",
+    "TSVM_LABELS",
     "Machine",
     "Plan",
     "kernels_of",
@@ -38,6 +43,7 @@ __all__ = [
     "plan_for",
     "reduction_of",
     "samples_of",
+    "span_of",
     "speaker_name",
     "splits_of",
     "tasks_at_hand",
@@ -83,6 +89,15 @@ _WHERE = "name its folder by --data or SPECMARGIN_DATA"
 
 PAIRS = (("RLS", "LapRLS"), ("SVM", "LapSVM"))
 """Supervised and manifold-regularised, by loss."""
+
+TSVM = "TSVM"
+"""The rival of figures 4 and 6, Joachims' transductive SVM."""
+
+TSVM_C = 10.0
+"""Its weight of a hinge, 1 / (2 gamma l): the paper's C."""
+
+TSVM_LABELS = 2
+"""Labels per class with which it is fitted on pairs of digits, the figure's."""
 
 KERNELS = {
     "plain": "(x'z + 1)^3",
@@ -130,6 +145,8 @@ class Plan:
         Of `KERNELS`. Isolet has its Gaussian.
     normalized : sequence of bool
         Laplacians: D - W, as the paper's text says, or the normalised one.
+    transductive : bool, default False
+        Whether the transductive SVM is fitted, too: on Isolet, and on pairs with `TSVM_LABELS`.
     seed : int
         Of the draws.
     """
@@ -140,6 +157,7 @@ class Plan:
     n: int = 400
     kernels: Sequence[str] = ("plain",)
     normalized: Sequence[bool] = (False,)
+    transductive: bool = False
     seed: int = 0
 
     def quick(self) -> Plan:
@@ -151,17 +169,20 @@ class Plan:
     def cells(self) -> list[Cell]:
         """Return a cell per task, kernel, Laplacian, method, number of labels and draw.
 
-        RLS and SVM see no graph: they have one cell for all Laplacians, with None in the place of `normalized`.
+        RLS, SVM and TSVM see no graph: they have one cell for all Laplacians, with None in the place of `normalized`.
         """
         cells: list[Cell] = []
         # Cells that share a deformed kernel follow one another.
         for task in self.tasks:
             speakers = task == "isolet"
-            for kernel, method in product(("rbf",) if speakers else self.kernels, MACHINES):
-                graph = MACHINES[method].graph
+            methods = [*MACHINES, TSVM] if self.transductive else list(MACHINES)
+            for kernel, method in product(("rbf",) if speakers else self.kernels, methods):
+                graph = method != TSVM and MACHINES[method].graph
                 for normalized, per_class in product(
                     self.normalized if graph else (None,), (SPEAKER_LABELS,) if speakers else self.per_class
                 ):
+                    if method == TSVM and per_class not in (SPEAKER_LABELS, TSVM_LABELS):
+                        continue
                     shared = {"per_class": per_class, "n": self.n, "kernel": kernel, "normalized": normalized}
                     n_splits = N_SPEAKERS if speakers else self.n_draws
                     names = [_split_name(task, per_class, self.seed, i) for i in range(n_splits)]
@@ -257,6 +278,12 @@ def kernels_of(task: str, n: int, kernel: str, data: Path | None) -> _Kernels:
         norms, test_norms = (((part**2).sum(axis=1) + 1.0) ** 1.5 for part in (train, test))
         K, K_test = K / np.outer(norms, norms), K_test / np.outer(test_norms, norms)
     return _Kernels(K, K_test)
+
+
+@lru_cache(maxsize=1)
+def span_of(task: str, n: int, kernel: str, data: Path | None) -> KernelMap:
+    """Return the map of the kernel that the transductive SVM works on, for all draws."""
+    return span(kernels_of(task, n, kernel, data).K)
 
 
 @lru_cache(maxsize=2)

@@ -16,6 +16,7 @@ from specmargin.experiments import manifold_regularization as experiment
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
+from specmargin.experiments.tsvm import span, transductive_svm
 
 MACHINES = manifold_tasks.MACHINES
 TINY = manifold_tasks.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
@@ -194,6 +195,27 @@ def test_methods_without_a_graph_have_one_cell_for_both_laplacians():
     assert found == {name: [None] * 5 if name in ("RLS", "SVM") else [False] * 5 + [True] * 5 for name in MACHINES}
 
 
+def test_transductive_svm_has_the_papers_weight(nowhere):
+    """C = 1 / (2 gamma l), as SVM-light writes its objective; balance and C* are left to `transductive_svm`."""
+    assert pytest.approx(1 / (2 * MACHINES["SVM"].gamma_A)) == manifold_tasks.TSVM_C
+    plan = manifold_tasks.Plan(("digits 3-8",), (1, 2, 4), 2, 30, kernels=("scaled",), transductive=True)
+    cells = [cell for cell in plan.cells() if cell.method == "TSVM"]
+    assert [cell.parameters["per_class"] for cell in cells] == [2, 2]
+    row = experiment.work(cells[1], data=nowhere)
+    data = sm.datasets.load("digits")
+    threes, eights = (np.flatnonzero(data.y == digit) for digit in (3, 8))
+    train, test = (np.concatenate([threes[part], eights[part]]) for part in (slice(30), slice(30, None)))
+    X, Z = data.X[train] / 16, data.X[np.sort(test)] / 16
+    y = np.repeat([1, 0], 30)
+    labeled = manifold_tasks.splits_of("digits 3-8", 30, 2, 0, nowhere)[cells[1].split].labeled
+    known = sm.encode_labels(np.where(np.isin(np.arange(60), labeled), y, -1))
+    found = transductive_svm(span((X @ X.T / 256) ** 3), known, C=10.0, K_test=(Z @ X.T / 256) ** 3)
+    hidden, y_test = np.setdiff1d(np.arange(60), labeled), data.y[np.sort(test)] == 3
+    assert row["error_unlabeled"] == pytest.approx(experiment.breakeven_error(y[hidden], found.f[hidden]))
+    assert row["error_test"] == pytest.approx(experiment.breakeven_error(y_test, found.f_test))
+    assert "relative_gap" not in row
+
+
 def rows_of(errors, per_class=2):
     """Return rows of three pairs and two draws from the errors of each method on U and T."""
     return [
@@ -204,7 +226,7 @@ def rows_of(errors, per_class=2):
             "split": f"s{draw}",
             "param_per_class": per_class,
             "param_kernel": "plain",
-            "param_normalized": False if manifold_tasks.MACHINES[method].graph else None,
+            "param_normalized": False if method in ("LapRLS", "LapSVM") else None,
             "error_unlabeled": u + spread * draw + pair,
             "error_test": t + spread * draw + pair,
         }
@@ -239,6 +261,17 @@ def test_claims_count():
     assert manifold_claims.claims(mixed) == manifold_claims.claims(good)
 
 
+def test_claims_of_the_transductive_svm():
+    good = {"RLS": (9, 9, 1), "LapRLS": (2, 2.9, 0.5), "SVM": (9, 9.1, 1), "LapSVM": (2.1, 2.9, 0.5)}
+    said = manifold_claims.claims(rows_of({**good, "TSVM": (3, 3, 0.5)}))
+    assert said[3].startswith("reproduced: manifold regularization compares well with the TSVM or outperforms it (U).")
+    assert "LapSVM: significantly lower in 3 of 3 pairs, higher in 0; mean of the TSVM 5.25, as drawn 2.55" in said[3]
+    said = manifold_claims.claims(rows_of({**good, "TSVM": (2.05, 3, 0.5)}))
+    assert said[3].startswith("partly reproduced: manifold regularization")
+    assert "LapSVM: significantly lower in 0 of 3 pairs, higher in 3" in said[3]
+    assert len(manifold_claims.claims(rows_of(good))) == len(said) - 1
+
+
 def test_published_means_are_the_drawings():
     assert manifold_claims.published_mean("LapSVM", "unlabeled", 2) == 2.62
     assert manifold_claims.published_mean("RLS", "test", 128) == 0.79
@@ -248,13 +281,14 @@ def test_published_means_are_the_drawings():
 
 def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, monkeypatch):
     tasks = (*TINY.tasks, "isolet")
-    plan = manifold_tasks.Plan(tasks, (1, 2), 3, 40, normalized=(False, True))
+    plan = manifold_tasks.Plan(tasks, (1, 2), 3, 40, normalized=(False, True), transductive=True)
     monkeypatch.setattr(manifold_tasks.Plan, "quick", lambda self: plan)
     monkeypatch.setattr(manifold_tasks, "N_SPEAKERS", 4)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     report = experiment.manifold_regularization(TableOptions(whole, True, nowhere, progress=False))
     # Pairs, both numbers of labels and two more kernels at two, methods with either Laplacian, draws; the speakers.
-    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4
+    # The TSVM on pairs at two labels with two kernels.
+    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4
     done, work = [], experiment.work
 
     def interrupted(cell, *, data):
@@ -277,7 +311,8 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
     assert f"cells: {n_cells}, failed: 0" in text
     assert str(tmp_path) not in text
     # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers.
-    assert len(report.lines) == 2 * 6 * (2 + 2 + 1)
+    assert len(report.lines) == 2 * 6 * (2 + 2 + 1) + 2 * 3
+    assert sum(line.method == "TSVM" for line in report.lines) == 6
     isolet_lines = [line for line in report.lines if line.dataset.startswith("isolet")]
     assert all(line.published_mean > 0 and line.n_splits == 4 for line in isolet_lines)
     assert all(np.isnan(line.published_mean) for line in report.lines if line.dataset.startswith("digits"))
@@ -300,6 +335,7 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
     assert leads == {f"digits pairs, 2 per class, scaled kernel, {part}" for part in "UT"}
     for sentence in manifold_claims.claims(rows):
         assert sentence in text
+    assert "compares well with the TSVM or outperforms it (U)" in text
     assert text.count("The paper's claims of Isolet by these numbers") == 2
     assert "isolet, LapRLS and LapSVM: neither Laplacian explains the print" in text
 
