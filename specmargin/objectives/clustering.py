@@ -163,7 +163,8 @@ class RegularizedClustering:
         n = len(self.K)
         w, U = np.linalg.eigh(self.K)
         refuse_indefinite(float(w[0]), float(w[-1]))
-        kept = slice(None, int(np.searchsorted(w, _RANK * w[-1])) - n - 1, -1)
+        small = int(np.searchsorted(w, _RANK * w[-1]))
+        kept = slice(None, small - n - 1, -1)
         w, U = w[kept], np.ascontiguousarray(U[:, kept])
         normal = None
         if np.linalg.norm(self.K.sum(axis=1)) > _CENTRED * w[0] * np.sqrt(n):
@@ -326,10 +327,10 @@ class RegularizedClustering:
         missed = 3.0 * slope * (np.abs(f.sum(axis=0)) + off.sum(axis=0)) / lengths
         products = f.T @ f / np.sqrt(np.outer(lengths, lengths))
         skew = float(np.abs(products - np.diag(products.diagonal())).sum()) * float(np.abs(theta).max())
-        # What the directions of K that `basis` leaves out could still take off the optimum.
-        q, U = Lf - theta * f, self.basis.U
-        q = q - U @ (U.T @ q)
-        missed = missed + _RANK * self.basis.w[0] * (q * q).sum(axis=0) / (self.gamma * lengths)
+        # The basis knows K up to a unit of its largest eigenvalue: what that moves the optimum.
+        q = Lf - theta * f
+        q = q - q.mean(axis=0)
+        missed = missed + UNIT * self.basis.w[0] * (q * q).sum(axis=0) / (self.gamma * lengths)
         return float((first + missed + gamma(n + 4) * (terms + np.abs(theta))).sum()) + skew + second
 
 
