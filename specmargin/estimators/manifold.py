@@ -19,7 +19,7 @@ from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpac
 from specmargin.estimators._docs import documented
 from specmargin.estimators._span import SPANS, EigenvectorSpan, KernelSpan, LandmarkSpan, Span
 from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
-from specmargin.kernels import gram, resolve_gamma
+from specmargin.kernels import gram, require_semidefinite, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
 from specmargin.spectra import laplacian_eigenpairs
@@ -192,9 +192,13 @@ class LapSVM(SemiSupervisedClassifier):
 
     def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
         if self.kernel == "precomputed":
-            dense = X.toarray() if hasattr(X, "toarray") else X
-            return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
-        return gram(X, Y, **self._kernel_words())
+            X = X.toarray() if hasattr(X, "toarray") else X
+            if Y is not None:
+                return np.asarray(X)
+        K = gram(X, Y, **self._kernel_words())
+        if Y is None:
+            require_semidefinite(K, kernel=self.kernel, degree=self.degree, coef0=self.coef0, name="the kernel matrix")
+        return K
 
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0

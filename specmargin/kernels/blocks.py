@@ -15,11 +15,13 @@ import numpy as np
 
 from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
+from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["BlockKernel", "LandmarkFeatures", "landmark_features"]
 
 _BLOCK_ELEMENTS = 2**24
+_CHECKED = 512  # samples on which a kernel of one's own is checked
 _NULL = 1e-12
 """Share of the largest eigenvalue below which a direction of the landmarks' kernel is rounding."""
 
@@ -38,6 +40,11 @@ class BlockKernel(KernelOperator):
         As in `specmargin.kernels.gram`; a rule for gamma is resolved on X.
     block_elements : int, default 2**24
         Entries of K that are held at once.
+
+    Raises
+    ------
+    ValueError
+        If the kernel is "precomputed", or one of one's own is not positive semidefinite on 512 of the samples.
 
     Examples
     --------
@@ -59,6 +66,11 @@ class BlockKernel(KernelOperator):
             raise ValueError("kernel='precomputed' is stored already; pass the matrix itself.")
         if self.kernel in ("rbf", "poly", "polynomial"):
             object.__setattr__(self, "gamma", resolve_gamma(self.X, self.gamma))
+        if not is_semidefinite(self.kernel, self.degree, self.coef0):
+            # All of K is never there to be checked; every principal block of a kernel is a kernel.
+            n = self.shape[0]
+            some = np.sort(np.random.default_rng(0).permutation(n)[:_CHECKED])
+            require_semidefinite(self._block(self.X[some], self.X[some]), name=f"the kernel of {len(some)} samples")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -161,7 +173,8 @@ def landmark_features(
     Raises
     ------
     ValueError
-        If `n_landmarks` is out of range or less than what is included, or no direction is left.
+        If `n_landmarks` is out of range or less than what is included, the kernel of the landmarks is indefinite, or
+        no direction is left.
 
     Examples
     --------
@@ -183,6 +196,7 @@ def landmark_features(
     Z = X[np.sort(np.concatenate([kept, drawn]))]
     values, vectors = np.linalg.eigh(gram(Z, kernel=kernel, gamma=width, degree=degree, coef0=coef0))
     used = values > _NULL * max(float(values[-1]), 0.0)
+    refuse_indefinite(float(values[0]), float(values[-1]), "the kernel of the landmarks")
     if not used.any():
         raise ValueError("the kernel vanishes at all landmarks: check features and kernel.")
     return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)

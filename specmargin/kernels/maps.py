@@ -20,12 +20,10 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.kernels.matrices import _asymmetry
+from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_semidefinite
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["DeformedKernel", "KernelMap", "deformed_features", "deformed_kernel", "kernel_map"]
-
-_INDEFINITE = 1e-6
-"""Share of the largest eigenvalue beyond which a negative one is no rounding, not even of single precision."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,16 +112,16 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
     values, V = sla.eigh(K, subset_by_index=subset, check_finite=False)
     largest = float(values[-1])
     if subset is None:
-        _refuse_indefinite(float(values[0]), largest)
+        refuse_indefinite(float(values[0]), largest)
     else:
         # Cheaper than the other end of the spectrum, which is found only to be named.
         shifted = K.copy()
-        shifted[np.diag_indices(n)] += _INDEFINITE * max(largest, 0.0)
+        shifted[np.diag_indices(n)] += INDEFINITE * max(largest, 0.0)
         try:
             sla.cholesky(shifted, overwrite_a=True, check_finite=False)
         except sla.LinAlgError:
             least = float(sla.eigvalsh(K, subset_by_index=(0, 0), check_finite=False)[0])
-            _refuse_indefinite(least, largest)
+            refuse_indefinite(least, largest)
     kept = values > max(tol, n * np.finfo(float).eps) * largest
     if largest <= 0 or not kept.any():
         raise ValueError("the kernel vanishes at all samples: check features and kernel.")
@@ -139,14 +137,6 @@ def _checked(K: Any) -> FloatArray:
         raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
     _asymmetry(K, "K")
     return K
-
-
-def _refuse_indefinite(least: float, largest: float) -> None:
-    if least < -_INDEFINITE * max(largest, 0.0):
-        raise ValueError(
-            f"K is no kernel: it has the eigenvalue {least:.6g}, beside {largest:.6g} as the largest. Take a positive "
-            "semidefinite kernel, or add a multiple of the identity."
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +229,8 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
     Raises
     ------
     ValueError
-        If K is not square, finite and symmetric, L of another size, or the ratio negative or not finite.
+        If K is not square, finite, symmetric and positive semidefinite, L of another size, or the ratio negative or
+        not finite.
 
     References
     ----------
@@ -256,6 +247,7 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
     K = _checked(K)
     n = len(K)
     _check_graph(L, ratio, n)
+    require_semidefinite(K)
     if ratio == 0:
         return DeformedKernel(K, K, L, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a remedy

@@ -32,6 +32,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.kernels.semidefinite import refuse_indefinite
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray, MatrixLike
 
@@ -41,8 +42,6 @@ _CENTRED = 1e-13
 """Relative size of K1 below which it is rounding: the kernel is centred, and every f has 1'f = 0 anyway."""
 _RANK = 1e-12
 """Relative size of the eigenvalues of K that count as its rounding."""
-_NEGATIVE = 1e-8
-"""Relative size of a negative eigenvalue of K that is no rounding any more."""
 _SHIFT = 1e-3
 """Shift of the eigenvalues over the mean penalty of the graph: far above rounding, so that a factorisation always
 works, and far too small to cost digits that L itself has."""
@@ -162,11 +161,7 @@ class RegularizedClustering:
         """The stable form: one eigendecomposition of K, which every gamma shares (`with_gamma`)."""
         n = len(self.K)
         w, U = np.linalg.eigh(self.K)
-        if w[0] < -_NEGATIVE * w[-1]:
-            raise ValueError(
-                f"K has the eigenvalue {w[0]:.3g} beside {w[-1]:.3g}: it is no kernel matrix. Take a positive "
-                "semidefinite kernel (rbf, linear, poly with coef0 >= 0)."
-            )
+        refuse_indefinite(float(w[0]), float(w[-1]))
         kept = slice(None, int(np.searchsorted(w, _RANK * w[-1])) - n - 1, -1)
         w, U = w[kept], np.ascontiguousarray(U[:, kept])
         normal = None

@@ -35,7 +35,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, cg
 
-from specmargin.kernels.operators import as_kernel, kernel_rows, kernel_trace
+from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
+from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, hinge_intercepts
@@ -44,6 +45,8 @@ from specmargin.results import Certificate
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["LapSVM"]
+
+_CHECKED = 200  # rows of K that every objective looks at: all of a small K
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,8 @@ class LapSVM:
     Raises
     ------
     ValueError
-        For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes.
+        For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes, or a K that is
+        not positive semidefinite on 200 of its rows (`specmargin.kernels.require_semidefinite` checks all of them).
 
     Examples
     --------
@@ -105,6 +109,10 @@ class LapSVM:
         K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
             raise ValueError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
+        if not isinstance(K, KernelOperator):
+            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
+            some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
+            require_semidefinite(kernel_rows(K, some)[:, some], name="K" if len(some) == n else "a block of K")
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "loss", get_loss(self.loss))
         if self.L is None:

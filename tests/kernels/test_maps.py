@@ -80,7 +80,7 @@ def test_small_eigenvalues_are_dropped(rng):
 def test_a_kernel_that_is_none(rng, rank):
     Q = np.linalg.qr(rng.normal(size=(6, 6)))[0]
     K = (Q * [2.0, 1.0, 0.5, 0.1, 0.0, -0.25]) @ Q.T
-    with pytest.raises(ValueError, match=r"eigenvalue -0\.25, beside 2 as the largest"):
+    with pytest.raises(ValueError, match=r"eigenvalue -0\.25, with 2 as the largest"):
         kernel_map((K + K.T) / 2, rank=rank)
     with pytest.raises(ValueError, match="eigenvalue -1"):
         kernel_map(-np.eye(3), rank=rank)

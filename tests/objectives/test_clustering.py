@@ -230,7 +230,7 @@ def test_matrices_that_do_not_fit(K, L, match):
 
 def test_an_indefinite_kernel_is_refused():
     obj = RegularizedClustering(np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2)), 1.0)
-    with pytest.raises(ValueError, match="eigenvalue -1 beside 3: it is no kernel"):
+    with pytest.raises(ValueError, match="no kernel: it has the eigenvalue -1, with 3"):
         _ = obj.basis
 
 

@@ -1,0 +1,109 @@
+"""Whether a matrix is a kernel at all: positive semidefinite up to rounding.
+
+Every dual bound of this package rests on it. With an indefinite matrix the problems are unbounded, and a certificate
+would prove nothing. `require_semidefinite` is the one check: estimators call it where the kernel is not semidefinite
+by construction, that is for precomputed matrices, callables, and polynomials of a negative constant or a fractional
+degree.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+
+from specmargin.typing import FloatArray
+
+__all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite"]
+
+INDEFINITE = 1e-6
+"""Share of the largest eigenvalue beyond which a negative one is no rounding, not even of single precision."""
+
+_POWER_STEPS = 3
+
+
+def is_semidefinite(kernel: Any, degree: float = 3, coef0: float = 1.0) -> bool:
+    """Return whether a kernel of `specmargin.kernels.gram` is positive semidefinite by construction.
+
+    Examples
+    --------
+    >>> is_semidefinite("rbf"), is_semidefinite("poly", degree=2, coef0=-1.0), is_semidefinite("precomputed")
+    (True, False, False)
+    """
+    if not isinstance(kernel, str):
+        return False
+    if kernel in ("poly", "polynomial"):
+        # A power series in x'y without negative coefficients.
+        return bool(coef0 >= 0 and degree >= 0 and float(degree).is_integer())
+    return kernel in ("rbf", "linear", "cosine")
+
+
+def require_semidefinite(
+    K: FloatArray, *, kernel: Any = "precomputed", degree: float = 3, coef0: float = 1.0, name: str = "K"
+) -> None:
+    """Raise where a symmetric matrix has a negative eigenvalue that rounding does not explain.
+
+    One Cholesky factorisation; nothing where the named kernel is semidefinite by construction.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric and finite.
+    kernel, degree, coef0
+        Where K comes from, as in `specmargin.kernels.gram`.
+    name : str, default "K"
+        Of the matrix in the message.
+
+    Raises
+    ------
+    ValueError
+        If an eigenvalue is below -`INDEFINITE` times the largest.
+
+    Examples
+    --------
+    >>> require_semidefinite(np.array([[1.0, 1.0], [1.0, 1.0]]))
+    >>> require_semidefinite(np.array([[1.0, 2.0], [2.0, 1.0]]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    ...
+    ValueError: K is no kernel: it has the eigenvalue -1, with 3 as the largest. ...
+    """
+    if is_semidefinite(kernel, degree, coef0) or len(K) == 0:
+        return
+    size = float(np.abs(K).max())
+    if size == 0.0:
+        return
+    shifted = np.asarray(K, dtype=np.float64) / size  # entries of 1e-300 underflow in products
+    # No more than the largest eigenvalue, so that what passes is settled; what does not is looked at closely.
+    x, largest = np.ones(len(K)), float(shifted.diagonal().max())
+    for _ in range(_POWER_STEPS):
+        length = float(np.linalg.norm(x))
+        if length == 0.0:
+            break
+        image = shifted @ (x / length)
+        largest = max(largest, float(x @ image) / length)
+        x = image
+    if largest > 0:
+        shifted[np.diag_indices_from(shifted)] += INDEFINITE * largest
+        try:
+            sla.cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        except sla.LinAlgError:
+            pass
+        else:
+            return
+    values = sla.eigvalsh(K / size, check_finite=False)
+    refuse_indefinite(size * float(values[0]), size * float(values[-1]), name)
+
+
+def refuse_indefinite(least: float, largest: float, name: str = "K") -> None:
+    """Raise where the least eigenvalue of a kernel is negative beyond rounding, given both ends of its spectrum.
+
+    Examples
+    --------
+    >>> refuse_indefinite(-1e-12, 1.0)
+    """
+    if least < -INDEFINITE * max(largest, 0.0):
+        raise ValueError(
+            f"{name} is no kernel: it has the eigenvalue {least:.6g}, with {largest:.6g} as the largest. Take a "
+            "positive semidefinite kernel, or add a multiple of the identity."
+        )
