@@ -89,9 +89,9 @@ def spectrum_margin(
     -------
     SolveResult
         ``delta`` (q,), ``kappa`` (m,), ``v`` (q,), ``b``, ``gamma`` (l,), ``f`` (n,); multipliers ``balance`` (b) and
-        ``sums`` (kappa), as those of `specmargin.problems.storm`. OPTIMAL if the gap is at most
-        `tol`, else OPTIMAL_INACCURATE or MAX_ITER with the gap that was reached. The history holds, per step, the
-        estimated gap, the length of the step and the largest residual.
+        ``sums`` (kappa), as those of `specmargin.problems.storm`. OPTIMAL if the gap, rounding
+        included, is at most `tol`, else what `Certificate.status` makes of it. The history holds, per step, the
+        estimated gap, the length of the step and the largest residual; for a large C the steps of smaller ones, too.
 
     Raises
     ------
