@@ -18,15 +18,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.typing import FloatArray, Matrix
+from specmargin.typing import AnyArray, FloatArray, Matrix
 
 __all__ = [
+    "EXTENDED_UNIT",
     "UNIT",
     "accurate_dot",
     "accurate_product",
+    "bounded_product",
     "dot_error",
     "exact_dot",
     "exact_sum",
+    "extended_product",
     "gamma",
     "split_product",
     "sum_error",
@@ -37,7 +40,9 @@ __all__ = [
 UNIT = 2.0**-53
 """Unit roundoff of float64."""
 
-_EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
+EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
+"""Unit roundoff of long double: 2^-64 on x86, that of float64 where the platform has nothing better."""
+
 _BLOCK = 2**22  # entries that are held in extended precision at a time
 _HUGE = 1e280  # sums beyond it may overflow on the way
 _TILE = 2**15  # entries that are split at a time: they stay in the cache
@@ -79,19 +84,46 @@ def accurate_dot(x: FloatArray, y: FloatArray) -> tuple[float, float]:
     a, b = np.asarray(x, dtype=np.longdouble), np.asarray(y, dtype=np.longdouble)
     value = float((a * b).sum())
     n = np.size(x) + 1
-    return value, 2.0 * n * _EXTENDED_UNIT * float(np.abs(x) @ np.abs(y)) + UNIT * abs(value)
+    return value, 2.0 * n * EXTENDED_UNIT * float(np.abs(x) @ np.abs(y)) + UNIT * abs(value)
+
+
+def bounded_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return ``A @ x`` of a dense matrix in float64, and a bound on the error of each entry: gamma_n |a_i| |x|.
+
+    Examples
+    --------
+    >>> value, error = bounded_product(np.array([[1e10, 1.0, -1e10]]), np.array([1e6, 1.0, 1e6]))
+    >>> bool(abs(value[0] - 1.0) <= error[0])
+    True
+    """
+    lengths = np.sqrt(np.einsum("ij,ij->i", A, A))
+    return A @ x, 1.001 * gamma(A.shape[1] + 1) * float(np.linalg.norm(x)) * lengths
+
+
+def extended_product(A: FloatArray, x: FloatArray) -> tuple[AnyArray, FloatArray]:
+    """Return ``A @ x`` of a dense float64 matrix in long double, and a bound on the error of each entry.
+
+    Examples
+    --------
+    >>> value, error = extended_product(np.array([[1e10, 1.0, -1e10]]), np.array([1e6, 1.0, 1e6]))
+    >>> float(value[0]), bool(error[0] < 1e-2)
+    (1.0, True)
+    """
+    out, error = np.empty(len(A), dtype=np.longdouble), np.empty(len(A))
+    rows = max(1, _BLOCK // max(1, A.shape[1]))
+    wide, size = np.asarray(x, dtype=np.longdouble), np.asarray(np.abs(x), dtype=float)
+    for start in range(0, len(A), rows):
+        block = A[start : start + rows]
+        out[start : start + rows] = block.astype(np.longdouble, order="C") @ wide
+        error[start : start + rows] = np.abs(block) @ size
+    return out, 2.0 * (A.shape[1] + 1) * EXTENDED_UNIT * error
 
 
 def accurate_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return ``A @ x`` of a dense matrix computed in extended precision, and a bound on the error of each entry."""
-    out, error = np.empty(len(A)), np.empty(len(A))
-    rows = max(1, _BLOCK // max(1, A.shape[1]))
-    wide, size = np.asarray(x, dtype=np.longdouble), np.abs(x)
-    for start in range(0, len(A), rows):
-        block = A[start : start + rows]
-        out[start : start + rows] = (block.astype(np.longdouble) * wide).sum(axis=1)
-        error[start : start + rows] = np.abs(block) @ size
-    return out, 2.0 * (A.shape[1] + 1) * _EXTENDED_UNIT * error + UNIT * np.abs(out)
+    value, error = extended_product(A, x)
+    out = value.astype(float)
+    return out, error + UNIT * np.abs(out)
 
 
 def two_sum(a: FloatArray | float, b: FloatArray | float) -> tuple[Any, Any]:

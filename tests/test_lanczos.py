@@ -1,5 +1,7 @@
 """Filtered block Lanczos against LAPACK: precision, multiplicities, what it must find and when it must give up."""
 
+import itertools
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -340,22 +342,50 @@ def test_density_counts_eigenvalues(normalized):
 def test_giving_up_names_the_residual(monkeypatch):
     monkeypatch.setattr(lanczos, "_CYCLES", 1)
     monkeypatch.setattr(lanczos, "_GROWTH", {4: 2.0, 8: 2.0})
+
+    def broken(*args):
+        raise SolverError("neither does this")
+
+    monkeypatch.setattr(eigenpairs, "_arpack", broken)
+    monkeypatch.setattr(eigenpairs, "_dense", broken)
     with pytest.raises(SolverError, match=r"stopped after 1 cycles at the residual \d\.\de-\d\d .* tol=1.0e-09 .*take"):
         laplacian_eigenpairs(cloud(1500), 40, method="lanczos", tol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["arpack", "lanczos"])
+def test_a_method_that_fails_leaves_it_to_the_other_one(monkeypatch, method):
+    def broken(*args):
+        raise SolverError("found nothing")
+
+    monkeypatch.setattr(eigenpairs, f"_{method}", broken)
+    assert_agrees(laplacian_eigenpairs(cloud(300), 20, method=method), cloud(300), 20, False, 1e-11)
+
+
+@pytest.mark.parametrize("method", ["arpack", "lanczos"])
+@pytest.mark.parametrize("random_state", [0, 1, 2])
+def test_graphs_of_few_distinct_eigenvalues(method, random_state):
+    """Every second one of these was given up by one of the two methods."""
+    graphs = nx.complete_graph(200), nx.ring_of_cliques(6, 50), nx.complete_bipartite_graph(40, 300)
+    for graph, q, normalized in itertools.product(graphs, (2, 5, 30), (False, True)):
+        W = nx.to_scipy_sparse_array(graph, dtype=float)
+        found = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
+        exact = laplacian_eigenpairs(W, q, method="dense", normalized=normalized)
+        np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["dense", "arpack", "lanczos"])
 @pytest.mark.parametrize("tol", [None, 1e-6])
 def test_every_route_is_held_to_its_residual(monkeypatch, method, tol):
-    name = f"_{method}"
-    honest = getattr(eigenpairs, name)
+    def sloppy(honest):
+        def solve(*args):
+            values, vectors = honest(*args)
+            vectors[7, 3] += 0.01
+            return values, vectors
 
-    def sloppy(*args):
-        values, vectors = honest(*args)
-        vectors[7, 3] += 0.01
-        return values, vectors
+        return solve
 
-    monkeypatch.setattr(eigenpairs, name, sloppy)
+    for name in ("_dense", "_arpack", "_lanczos"):  # where one fails, the others are tried
+        monkeypatch.setattr(eigenpairs, name, sloppy(getattr(eigenpairs, name)))
     with pytest.raises(SolverError, match=rf"method='{method}' left the residual \d\.\de-\d\d .*tol=\d\.\de-\d\d .*; "):
         laplacian_eigenpairs(cloud(300), 20, method=method, tol=tol, normalized=True)
 

@@ -254,6 +254,12 @@ def test_stored_zeros_do_not_connect():
 def test_no_convergence_is_an_error_with_a_remedy(monkeypatch):
     honest = eigenpairs.eigsh
     monkeypatch.setattr(eigenpairs, "eigsh", lambda *a, **k: honest(*a, **k, maxiter=1))
+
+    def broken(*args):
+        raise SolverError("nor does this")
+
+    monkeypatch.setattr(eigenpairs, "_lanczos", broken)
+    monkeypatch.setattr(eigenpairs, "_dense", broken)
     with pytest.raises(SolverError, match=r"ARPACK found \d+ of 6 eigenpairs of 300 nodes .*method='dense'"):
         laplacian_eigenpairs(sparse(nx.path_graph(300)), 6, method="arpack")
 

@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import isotonic_regression
 
-from specmargin.typing import FloatArray, IntArray, SparseArray
+from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
 __all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone"]
 
@@ -62,8 +62,21 @@ class Cone(ABC):
         """Return delta = A'kappa, along the first axis: (m, ...) to (q, ...)."""
 
     @abstractmethod
+    def differences(self, delta: FloatArray) -> FloatArray:
+        """Return the kappa of a spectrum; on the cone they are not negative, and `weights` undoes it."""
+
     def drops(self, delta: FloatArray) -> FloatArray:
-        """Return the kappa of a spectrum, negative ones set to zero; on the cone `weights` undoes it."""
+        """Return the kappa of a spectrum, negative ones set to zero."""
+        return np.maximum(self.differences(delta), 0.0)
+
+    def admissible(self, delta: FloatArray, eps: float = 0.0) -> AnyArray:
+        """Return, in extended precision, the spectrum of trace one and drops of at least eps that floats stand for.
+
+        Floats sum to one, and keep an order, only up to rounding; that is what is taken away.
+        """
+        c = self.c.astype(np.longdouble)
+        kappa = np.maximum(self.differences(delta.astype(np.longdouble)) - eps, 0)
+        return self.weights(kappa * ((1 - eps * c.sum()) / (c @ kappa)) + eps)
 
     @abstractmethod
     def reach(self, v: FloatArray) -> FloatArray:
@@ -142,7 +155,7 @@ class SpectrumCone(Cone):
         if not self.order:
             return p
         if self._untied:
-            sums = np.empty(p.shape, dtype=float)
+            sums = np.empty(p.shape, dtype=np.result_type(p, float))
             sums[0] = p[0]
             p[1:].cumsum(axis=0, out=sums[1:])
             return sums
@@ -155,19 +168,19 @@ class SpectrumCone(Cone):
         if self._untied:
             drops = kappa
         else:
-            drops = np.zeros((self.q, *kappa.shape[1:]))
+            drops = np.zeros((self.q, *kappa.shape[1:]), dtype=np.result_type(kappa, float))
             drops[self.block_ends] = kappa[1:]
         delta = drops[::-1].cumsum(axis=0)[::-1]
         delta[0] = kappa[0]
         return delta
 
-    def drops(self, delta: FloatArray) -> FloatArray:
-        """Return the drops of a spectrum, the negative ones set to zero; on the cone `weights` undoes it."""
+    def differences(self, delta: FloatArray) -> FloatArray:
+        """Return the drops of a spectrum, those of an ordered one from the end of one block of ties to the next."""
         if not self.order:
-            return np.maximum(delta, 0.0)
+            return delta
         tail = np.append(delta, 0.0)
         ends = self.block_ends
-        return np.maximum(np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]]), 0.0)
+        return np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]])
 
     def reach(self, v: FloatArray) -> FloatArray:
         """Return the spectrum, not scaled, that minimises sum_j v_j^2 / delta_j for its sum."""
@@ -245,9 +258,13 @@ class FixedSpectrum(Cone):
         """Return kappa delta."""
         return np.multiply.outer(self.delta, kappa[0])
 
-    def drops(self, delta: FloatArray) -> FloatArray:
+    def differences(self, delta: FloatArray) -> FloatArray:
         """Return the factor by which delta is the ray."""
-        return np.array([max(float(delta.sum()), 0.0)])
+        return np.array([delta.sum()])
+
+    def admissible(self, delta: FloatArray, eps: float = 0.0) -> AnyArray:
+        """Return the ray."""
+        return self.delta.astype(np.longdouble)
 
     def reach(self, v: FloatArray) -> FloatArray:
         """Return the ray itself."""
@@ -299,9 +316,10 @@ class ProductCone(Cone):
         pieces = np.split(kappa, np.cumsum([part.m for part in self.parts])[:-1])
         return np.concatenate([part.weights(piece) for part, piece in zip(self.parts, pieces, strict=True)])
 
-    def drops(self, delta: FloatArray) -> FloatArray:
+    def differences(self, delta: FloatArray) -> FloatArray:
         """Return the drops of every part."""
-        return np.concatenate([part.drops(piece) for part, piece in zip(self.parts, self.split(delta), strict=True)])
+        pieces = zip(self.parts, self.split(delta), strict=True)
+        return np.concatenate([part.differences(piece) for part, piece in pieces])
 
     def reach(self, v: FloatArray) -> FloatArray:
         """Return the best spectra of the parts, whose sums are then the best shares of the trace, too."""

@@ -17,14 +17,26 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.results import Certificate
-from specmargin.typing import FloatArray
+from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["RMM", "RelativeMargin"]
+
+_ON_MARGIN = 1e-6
+"""Distance from one at which a margin is meant to be one."""
+
+_MINOR = 1e-2
+"""Share of the gap that a bound on its rounding may take before products are computed in extended precision."""
+
+_LEAST_LACK = 1e-14
+"""Loss, relative to the objective, that margins of nearly one may cost."""
 
 
 @dataclass(frozen=True)
@@ -76,12 +88,41 @@ class RelativeMargin:
         ends = np.minimum(left, right)
         return np.minimum(ends, s) if B >= 1 else ends
 
+    def value_bounds(self, y: FloatArray, f: AnyArray, error: FloatArray, b: float) -> tuple[float, float]:
+        """Return the sum of the losses at f + b, and a bound on what it can be at a feasible point.
+
+        Decisions f are within `error` of the exact ones. Those that may exceed B come within when all are shortened.
+        """
+        f = f.astype(np.longdouble) + b
+        error = error + 2 * EXTENDED_UNIT * np.abs(f)
+        over = max(float((np.abs(f) + error).max() - np.longdouble(self.B)), 0.0)
+        t = np.clip(y * f, -self.B, self.B)
+        C, slack = np.longdouble(self.C), 1 + 4 * (len(t) + 4) * EXTENDED_UNIT
+        return float(C * np.maximum(1 - t, 0).sum()), float(C * np.maximum(1 - t + error + over, 0).sum() * slack)
+
+    def dual_bounds(self, s: FloatArray) -> tuple[Any, Any]:
+        """Return the sum of `dual_value` in extended precision, and a bound below it that no rounding has touched."""
+        s, C = s.astype(np.longdouble), np.longdouble(self.C)
+        summed = 4 * (len(s) + 4) * EXTENDED_UNIT
+        if np.isinf(self.B):
+            total = s.sum() if ((s >= 0) & (s <= C)).all() else np.longdouble(-np.inf)
+            return total, total - summed * np.abs(s).sum()
+        B = np.longdouble(self.B)
+        # Two lines, and where B >= 1 the third one s: constant plus slope times s, rounded in proportion to both.
+        lines = [(C * (1 + B), -B * s), (C * max(1 - B, np.longdouble(0)), B * s)]
+        pieces = [constant + linear for constant, linear in lines]
+        below = [constant + linear - 4 * EXTENDED_UNIT * (constant + np.abs(linear)) for constant, linear in lines]
+        value, least = (np.minimum(*both) for both in (pieces, below))
+        if B >= 1:
+            value, least = np.minimum(value, s), np.minimum(least, s)
+        return value.sum(), least.sum() - summed * np.abs(value).sum()
+
     def repair_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return the nearest multipliers with 1'gamma = 0 (and 0 <= y gamma <= C where B is infinite)."""
         if np.isfinite(self.B):
-            return gamma - gamma.mean()
-        s = balanced(y, np.clip(y * gamma, 0.0, self.C))
-        return y * s
+            return _levelled(gamma - gamma.mean(), np.full(len(y), -np.inf), np.full(len(y), np.inf))
+        gamma = y * balanced(y, np.clip(y * gamma, 0.0, self.C))
+        return _levelled(gamma, np.where(y > 0, 0.0, -self.C), np.where(y > 0, self.C, 0.0))
 
     def repair_decisions(self, y: FloatArray, f: FloatArray, b: float) -> tuple[float, float]:
         """Return (scale, b) for which scale*f + b lies within [-B, B] and b is the best intercept there.
@@ -100,6 +141,31 @@ class RelativeMargin:
                 low = high = (low + high) / 2
         left, right = hinge_intercepts(y, scale * f)
         return scale, float(np.clip(np.clip(b, left, right), low, high))
+
+    def settle(self, y: FloatArray, A: FloatArray, v: FloatArray, b: float, primal: float) -> tuple[FloatArray, float]:
+        """Return (v, b) whose decisions A v + b are within B, and whose margins of one are one, whatever rounding does.
+
+        The loss multiplies what a margin lacks by C; longer (v, b) make up for it at the price of twice as much of the
+        `primal` objective. Decisions beyond the bound are shortened.
+        """
+        t = y * (A @ v + b)
+        near = np.abs(t - 1) < _ON_MARGIN
+        lift = self.C * near.sum() > 4 * primal
+        lift = lift and self.C * float(np.maximum(1 - t[near], 0).sum() + UNIT) > _LEAST_LACK * primal
+        for _ in range(3 if np.isfinite(self.B) or lift else 0):
+            f, error = extended_product(A, v)
+            f, error = f + b, error + 2 * UNIT * (np.abs(A) @ np.abs(v) + abs(b))
+            largest, B = (np.abs(f) + error).max(), np.longdouble(self.B)
+            lack = float(((1 - y * f)[near] + error[near]).max(initial=0.0)) if lift else 0.0
+            if lack > 0 and largest * (1 + lack) <= B:
+                scale = 1 + lack
+            elif largest > B and np.abs(f).max() + error.max() / 4 > B:
+                scale = float(np.nextafter(float(B / largest), 0.0))
+            else:
+                break
+            lift = False
+            v, b = scale * v, scale * b
+        return v, b
 
 
 def balanced(y: FloatArray, s: FloatArray) -> FloatArray:
@@ -134,6 +200,22 @@ def exactly_balanced(y: FloatArray, s: FloatArray) -> FloatArray:
     if excess != 0.0:
         theta[np.argmax(np.copysign(1.0, excess) * theta)] -= excess
     return theta
+
+
+def _levelled(gamma: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+    """Take what rounding left of 1'gamma off the smallest multiplier that can hold it: its grid is the finest."""
+    for _ in range(3):
+        rest = math.fsum(gamma)
+        if rest == 0 or not math.isfinite(rest):
+            break
+        moved = gamma - rest
+        able = (np.abs(gamma) >= 2 * abs(rest)) & (low <= moved) & (moved <= high)
+        if not able.any():
+            break
+        i = int(np.where(able, np.abs(gamma), np.inf).argmin())
+        gamma = gamma.copy()
+        gamma[i] = moved[i]
+    return gamma
 
 
 def hinge_intercepts(y: FloatArray, f: FloatArray) -> tuple[float, float]:
@@ -184,6 +266,12 @@ class RMM:
     B : float, default inf
         Bound on the decisions of the labelled samples.
 
+    Raises
+    ------
+    ValueError
+        For C or B out of range, labels that do not match, or a K that is not finite, symmetric and positive
+        semidefinite up to rounding: with an indefinite K the problem is unbounded.
+
     Examples
     --------
     >>> from specmargin.labels import encode_labels
@@ -212,6 +300,9 @@ class RMM:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         if not np.isfinite(K).all():
             raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+        if np.abs(K - K.T).max(initial=0.0) > 1e-8 * np.abs(K).max(initial=0.0):
+            raise ValueError("K is not symmetric, so that it is no Gram matrix; check how it was computed.")
+        require_semidefinite(K)
         object.__setattr__(self, "K", K)
         _ = self.loss  # validates C and B
 
@@ -248,23 +339,69 @@ class RMM:
         """
         y = self.labels.sign
         dual = self.loss.repair_multipliers(y, gamma)
-        found = []
+        points = []
         for candidate in (dual,) if expansion is None else (dual, expansion):
             f = self.K @ candidate
             scale, offset = self.loss.repair_decisions(y, f, b)
-            # The scaled decisions touch the bound up to rounding, which `value` would read as infinite.
-            t = np.clip(y * (scale * f + offset), -self.B, self.B)
-            primal = 0.5 * scale**2 * float(candidate @ f) + float(self.loss.value(t).sum())
-            found.append((primal, scale, offset, scale * candidate))
-        primal, scale, offset, coefficients = min(found, key=lambda point: point[0])
-        certificate = Certificate(
+            points.append((self._value(scale * candidate, offset), scale, offset, scale * candidate))
+        primal, scale, offset, coefficients = min(points, key=lambda point: point[0])
+        moved = abs(1.0 - scale) + abs(offset - b) / max(1.0, abs(b))
+        coefficients, offset = self.loss.settle(y, self.K, coefficients, offset, primal)
+        shift = float(np.abs(dual - gamma).max() / max(1e-300, np.abs(gamma).max()))
+        return self.certify(dual, coefficients, offset, moved, shift), coefficients, offset
+
+    def certify(
+        self, gamma: FloatArray, expansion: FloatArray, b: float, moved: float = 0.0, shift: float = 0.0
+    ) -> Certificate:
+        """Measure the gap between balanced multipliers and a feasible point f = K expansion + b."""
+        primal, dual, rounding = self._measured(gamma, expansion, b)
+        return Certificate(
             primal_objective=primal,
-            dual_objective=self.dual_bound(dual),
-            primal_residual=abs(1.0 - scale) + abs(offset - b) / max(1.0, abs(b)),
-            dual_residual=float(np.abs(dual - gamma).max() / max(1e-300, np.abs(gamma).max())),
-            complementarity=self.complementarity(dual, self.K @ coefficients + offset, primal),
+            dual_objective=dual,
+            primal_residual=moved,
+            dual_residual=shift,
+            complementarity=self.complementarity(gamma, self.K @ expansion + b, primal),
+            rounding=rounding,
         )
-        return certificate, coefficients, offset
+
+    def _value(self, expansion: FloatArray, b: float) -> float:
+        """Return `value` at a point whose decisions touch the bound B up to rounding."""
+        f = self.K @ expansion
+        t = np.clip(self.labels.sign * (f + b), -self.B, self.B)
+        return 0.5 * float(expansion @ f) + float(self.loss.value(t).sum())
+
+    @cached_property
+    def _negative(self) -> float:
+        """How indefinite rounding has made K: by so much the bound for the kernel that is meant may be lower."""
+        return max(-float(np.linalg.eigvalsh(self.K)[0]), 0.0) if len(self.K) else 0.0
+
+    def _measured(self, gamma: FloatArray, expansion: FloatArray, b: float) -> tuple[float, float, float]:
+        """Return the primal and the dual objective, and a bound on the rounding of both together."""
+        y, wide = self.labels.sign, 4 * (len(self.K) + 4) * EXTENDED_UNIT
+        conjugate, least = self.loss.dual_bounds(y * gamma)
+
+        def norm(c: FloatArray, f: AnyArray, error: FloatArray) -> tuple[float, float]:
+            terms = c * f.astype(np.longdouble)
+            return float(terms.sum() / 2), float(np.abs(c) @ error / 2 + wide * np.abs(terms).sum())
+
+        for product in (bounded_product, extended_product):
+            f, error = product(self.K, expansion)
+            loss, most = self.loss.value_bounds(y, f, error, b)
+            length, first = norm(expansion, f, error)
+            quadratic, second = norm(gamma, *product(self.K, gamma))
+            primal, dual = length + loss, float(conjugate - quadratic)
+            rounding = first + second + (most - loss) + float(conjugate - least)
+            rounding += self._negative / 2 * float(gamma @ gamma)
+            rounding += 4 * UNIT * (length + loss + abs(quadratic) + abs(float(conjugate)))
+            unbalanced = abs(math.fsum(gamma))
+            if unbalanced > 0:
+                # At some optimum |f| <= B, or else some margin is on its kink.
+                free = self.B if np.isfinite(self.B) else 1.0
+                largest = 2 * max(primal + rounding, 0.0) * max(float(self.K.diagonal().max()), 0.0)
+                rounding += unbalanced * (free + 1.001 * math.sqrt(largest))
+            if rounding <= _MINOR * (primal - dual):
+                break
+        return primal, dual, rounding
 
     def complementarity(self, gamma: FloatArray, f: FloatArray, primal: float) -> float:
         """Largest share of the objective by which one sample misses Fenchel's equality."""

@@ -35,8 +35,16 @@ from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.margin import RelativeMargin
 from specmargin.results import Certificate
+from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
+from specmargin.rounding import gamma as gamma_bound
 from specmargin.spectra import Spectrum
-from specmargin.typing import FloatArray
+from specmargin.typing import AnyArray, FloatArray
+
+_NEAR = 1e-6
+"""Relative gap from which on decisions and scores are computed in extended precision,"""
+
+_MINOR = 1e-2
+"""as they are where a bound on the rounding would make up a larger share of the gap."""
 
 __all__ = ["Alignment", "SpectrumMargin", "SpectrumPoint"]
 
@@ -246,7 +254,9 @@ class SpectrumMargin(_OverSpectrum):
             scale, offset = self.loss.repair_decisions(y, self.U @ coefficients, b)
             drops = kappa if spectrum is delta else self.cone.drops(spectrum)
             points.append(SpectrumPoint(gamma, drops, spectrum, scale * coefficients, offset))
-        return min(points, key=self.primal_objective)
+        point = min(points, key=self.primal_objective)
+        v, b = self.loss.settle(y, self.U, point.v, point.b, self.primal_objective(point))
+        return point._replace(v=v, b=b)
 
     def certificate(self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None) -> Certificate:
         """Measure the gap at the feasible point nearest to a candidate; the parameters are those of `repair`."""
@@ -256,7 +266,7 @@ class SpectrumMargin(_OverSpectrum):
         self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
     ) -> Certificate:
         """Measure the gap at a repaired point; with the candidate given also how far the repair moved it."""
-        primal, dual = self.primal_objective(point), self.dual_bound(point.gamma)
+        primal, dual, rounding = self._measured(point)
         S = self.cone.sums((self.U.T @ point.gamma) ** 2 / 2)
         slack = self.cone.c * (S / self.cone.c).max() - S
         moved = 0.0 if kappa is None else abs(float(self.cone.c @ kappa) / self.rho - 1.0)
@@ -267,7 +277,61 @@ class SpectrumMargin(_OverSpectrum):
             primal_residual=moved,
             dual_residual=shift,
             complementarity=float((point.kappa * slack).max() / max(abs(primal), 1e-300)),
+            rounding=rounding,
         )
+
+    def _measured(self, point: SpectrumPoint) -> tuple[float, float, float]:
+        """Return the primal and the dual objective, and a bound on the rounding of both together.
+
+        The two products with U are computed in extended precision where a bound on their float64 rounding would be
+        what is left of the gap.
+        """
+        primal = self.primal_objective(point)
+        near = primal - self.dual_bound(point.gamma) < _NEAR * abs(primal)
+        for product in (extended_product,) if near else (bounded_product, extended_product):
+            primal, upper = self._primal_bounds(point, *product(self.U, point.v))
+            dual, lower = self._dual_bounds(point.gamma, *product(self.U.T, point.gamma))
+            rounding = upper - primal + dual - lower + 4 * UNIT * (abs(primal) + abs(dual))
+            unbalanced = abs(math.fsum(point.gamma))
+            if unbalanced > 0:
+                rounding += unbalanced * self._largest_intercept(upper)
+            if rounding <= _MINOR * (primal - dual):
+                break
+        return primal, dual, rounding
+
+    def _primal_bounds(self, point: SpectrumPoint, f: AnyArray, error: FloatArray) -> tuple[float, float]:
+        """Return the primal objective, and a bound on it at an exactly feasible point, from the decisions without b."""
+        loss, most = self.loss.value_bounds(self.labels.sign, f, error, point.b)
+        squares = point.v.astype(np.longdouble) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            norms = [
+                float(np.where(squares == 0, 0, squares / delta).sum() / 2)
+                for delta in (self.cone.admissible(point.delta, self.eps), point.delta)
+            ]
+        slack = 1 + 16 * (self.q + 4) * EXTENDED_UNIT / self.rho
+        return norms[0] + loss, max(norms) * slack + most
+
+    def _dual_bounds(self, gamma: FloatArray, z: AnyArray, error: FloatArray) -> tuple[float, float]:
+        """Return the dual objective at multipliers, and a bound below it, from the scores z."""
+        conjugate, least = self.loss.dual_bounds(self.labels.sign * gamma)
+        quadratic = []
+        for sizes in (z, np.abs(z) + error):
+            squares: AnyArray = sizes.astype(np.longdouble) ** 2
+            S = self.cone.sums(squares) / 2
+            quadratic.append(self.rho * (S / self.cone.c).max() + self.eps * S.sum())
+        slack = 1 + 8 * (self.q + 4) * EXTENDED_UNIT / self.rho
+        return float(conjugate - quadratic[0]), float(least - quadratic[1] * slack)
+
+    def _largest_intercept(self, primal: float) -> float:
+        """Return a bound on |b| at some optimum: there |f| <= B, or else some margin is on its kink."""
+        free = self.B if np.isfinite(self.B) else 1.0
+        return free + 1.001 * math.sqrt(2 * primal * self._largest_kernel)
+
+    @cached_property
+    def _largest_kernel(self) -> float:
+        """Largest entry of the diagonal of any admissible kernel, to three digits."""
+        S = self.cone.sums((self.U**2).T)
+        return float((self.rho * (S / self.cone.c[:, None]).max(axis=0) + self.eps * S.sum(axis=0)).max())
 
     def primal_objective(self, point: SpectrumPoint) -> float:
         """Return `value` at a repaired point, whose decisions touch the bound B up to rounding."""
@@ -337,6 +401,12 @@ class Alignment(_OverSpectrum):
         """Inner products of the rank-one kernels u_j u_j' on the labelled samples, (q, q)."""
         return (self.U.T @ self.U) ** 2
 
+    @property
+    def unit(self) -> float:
+        """The power of two next to the mean square of U: one for eigenvectors, and what their scale made of it."""
+        mean = float((self.U**2).mean())
+        return 2.0 ** round(math.log2(mean)) if 0 < mean < math.inf else 1.0
+
     def _norm(self, delta: FloatArray) -> float:
         """Return the Frobenius norm of the kernel of delta on the labelled samples."""
         return math.sqrt(max(float(delta @ self.M @ delta), 0.0))
@@ -376,9 +446,46 @@ class Alignment(_OverSpectrum):
         """Measure the gap between the alignment of the repaired spectrum and the bound at it."""
         feasible = self.repair(delta)
         scaled = delta / delta.sum()
+        value, bound = self.value(feasible), self.upper_bound(feasible)
+        least, most = self._bounds(feasible)
         return Certificate(
-            primal_objective=self.value(feasible),
-            dual_objective=self.upper_bound(feasible),
+            primal_objective=value,
+            dual_objective=bound,
             primal_residual=float(np.abs(feasible - scaled).sum()),
             sense="maximize",
+            rounding=value - least + most - bound + 4 * UNIT * bound,
         )
+
+    def _bounds(self, delta: FloatArray) -> tuple[float, float]:
+        """Return what the alignment is at least, and `upper_bound` at most, whatever rounding does.
+
+        a and M are squares of inner products of l numbers, of which each errs by gamma_l times the lengths; everything
+        after that are sums of nonnegative numbers.
+        """
+        l, unit, summed = self.labels.n_labeled, gamma_bound(self.labels.n_labeled + 1), gamma_bound(2 * self.q + 16)
+        lengths = np.linalg.norm(self.U, axis=0)
+        e = 1.01 * unit * lengths * math.sqrt(l)
+        a_error = 2 * e * np.sqrt(self.a) + e**2
+        image = self.M @ np.ascontiguousarray(delta)
+        trace = float(lengths**2 @ delta)
+        # sum_k delta_k (2 |G_jk| E_jk + E_jk^2) with E_jk = gamma_l |u_j| |u_k|, by Cauchy and Schwarz
+        image_error = 1.01 * (2 * unit * lengths * np.sqrt(image * trace) + (unit * lengths) ** 2 * trace)
+        squared, squared_error = float(delta @ image), float(delta @ image_error)
+        aligned, aligned_error = float(self.a @ delta), float(delta @ a_error)
+        if not squared > 2 * squared_error:
+            return 0.0, math.inf
+        low, high = (1 - summed) * (squared - squared_error), (1 + summed) * (squared + squared_error)
+        least = (1 - summed) * max(aligned - aligned_error, 0.0) / math.sqrt(high)
+        most = (1 + summed) * (aligned + aligned_error) / math.sqrt(low)
+        t = least / math.sqrt(high)  # any t will do; with this one what sticks out is bounded from above
+        terms = (self.a, a_error, image, image_error)
+        h, h_error, Mh, Mh_error = (self.cone.sums(np.ascontiguousarray(x)) for x in terms)
+        high_h, low_Mh = (1 + summed) * (h + h_error), np.maximum((1 - summed) * (Mh - Mh_error), 0.0)
+        traces = self.cone.sums(lengths**2)
+        kept = traces > _VANISHING * traces.max()
+        out = np.maximum(high_h - t * low_Mh, 0.0)[kept] / traces[kept]
+        bound = most + (1 + summed) * math.sqrt(l) * float(out.sum())
+        if (low_Mh > 0)[kept & (high_h > 0)].all():
+            rays = kept & (high_h > 0)
+            bound = min(bound, (1 + summed) * float((high_h[rays] / low_Mh[rays]).max()) * math.sqrt(high))
+        return least / l, bound / l

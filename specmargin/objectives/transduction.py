@@ -30,14 +30,17 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import lapack
 
 from specmargin.labels import Labels
 from specmargin.results import Certificate
+from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectralGraphTransducer"]
 
+_LARGEST = 1e100  # squares of larger weights overflow
 # How far the certificate lowers lam, relative to the norm of A: at lambda_min itself the rounding of r counts in full.
 _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
 
@@ -98,8 +101,10 @@ class SpectralGraphTransducer:
             raise ValueError("all labelled samples are of one class; label at least one sample of each of two classes.")
         if k < 1:
             raise ValueError(f"a spectrum of q={k + 1} eigenvectors leaves none after the first; take q >= 2.")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C={self.C!r} must be a positive number: it weighs the loss, usually from 1e1 to 1e6.")
+        if not 0 < self.C <= _LARGEST:
+            raise ValueError(
+                f"C={self.C!r} must be a positive number up to {_LARGEST:.0e}: it weighs the loss, often 1e1 to 1e6."
+            )
         Q = np.arange(1.0, k + 1.0) ** 2 if self.Q is None else np.array(self.Q, dtype=float)
         if Q.shape != (k,):
             raise ValueError(f"Q has the shape {Q.shape}, but there are {k} eigenvectors after the first; pass ({k},).")
@@ -222,7 +227,7 @@ class SpectralGraphTransducer:
         r = self.residual(w, lam) + shifts[:, None] * (E.T @ w)
         height = a - lam + shifts[:, None]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return 0.5 * np.where(r == 0, 0.0, r**2 / height).sum(axis=1)
+            return 0.5 * np.where(r == 0, 0.0, (r / np.sqrt(height)) ** 2).sum(axis=1)  # r**2 may underflow
 
     def certificate(self, w: FloatArray, lam: float) -> Certificate:
         """Measure the gap at the nearest point of the sphere, against the dual bound at lam.
@@ -261,10 +266,67 @@ class SpectralGraphTransducer:
         lowest, norm = float(a.min()), float(a.max())
         # On the sphere L(w, .) is the value for every lam.
         primal = self.value(w)
-        excess = self._excess(w, min(lam, lowest), _SHIFTS * norm)
+        excess = float(self._excess(w, min(lam, lowest), _SHIFTS * norm).min())
         return Certificate(
             primal_objective=primal,
-            dual_objective=primal - float(excess.min()),
+            dual_objective=primal - excess,
+            rounding=self._rounding(w, min(lam, lowest), primal, excess),
             primal_residual=abs(1.0 / stretch - 1.0),
             dual_residual=max(0.0, lam - lowest) / norm if norm > 0 else 0.0,
         )
+
+    def _rounding(self, w: FloatArray, lam: float, primal: float, excess: float) -> float:
+        """Return a bound on how much larger the gap is in exact arithmetic, at w on the sphere.
+
+        Value and residual are computed in extended precision. What lies below the value is 1/2 r'(A - lam)^-1 r, at
+        most |r|^2 / (F - lam) / 2 for a proved F below all eigenvalues; lam may be lowered, which adds to r.
+        """
+        wide, C, n = w.astype(np.longdouble), np.longdouble(self.C), np.longdouble(self.n)
+        positive = self.labels.sign > 0
+        n_positive, n_negative = np.longdouble(positive.sum()), np.longdouble((~positive).sum())
+        p = np.where(positive, 1 / n_positive, 1 / n_negative)
+        tau = np.where(positive, np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative))
+        f, f_error = extended_product(self._V, w)
+        f_error = f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
+        summed = 8 * (self.k + len(p) + 8) * EXTENDED_UNIT
+        values, errors = [], []
+        stretch = np.sqrt(n / (wide @ wide))
+        for scale in (np.longdouble(1), stretch):
+            miss = scale * f - tau
+            smooth, loss = scale**2 * (self._diagonal @ wide**2) / 2, C * (p @ miss**2)
+            values.append(smooth + loss)
+            errors.append(C * (p @ (2 * np.abs(miss) * f_error + f_error**2)) + summed * (smooth + loss))
+        step, step_error = extended_product(self._V.T, 2 * C * p * miss)
+        slope = self._diagonal * wide
+        r = stretch * (slope - np.longdouble(lam) * wide) + step
+        r_error = step_error + 2 * float(C) * (np.abs(self._V.T) @ (p * f_error).astype(float))
+        r_error += 8 * EXTENDED_UNIT * (np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)).astype(float)
+        length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
+        least = self._least_eigenvalue
+        height = least - lam + np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
+        height = height[height > 0]
+        lowered = np.maximum(lam - (least - height), 0.0)
+        with np.errstate(over="ignore"):
+            most = float((0.5 * (length + 1.001 * math.sqrt(self.n) * lowered) ** 2 / height).min(initial=math.inf))
+        rounding = max(most - excess, 0.0) + 2 * float(max(errors)) + 4 * UNIT * abs(primal)
+        return rounding + float(np.abs(np.array(values) - primal).max())
+
+    @cached_property
+    def _least_eigenvalue(self) -> float:
+        """A number that is proved to be below all eigenvalues of A, -inf where none could be.
+
+        Cholesky's factorisation goes through only if a matrix is positive definite up to its rounding, entry by entry
+        gamma_k sqrt(a_ii a_jj) (Higham, theorem 10.3), as does that of A itself.
+        """
+        size, n_terms = self.A.diagonal(), len(self._V) + self.k + 24
+        allowance = self.k * gamma(n_terms) * size
+        a, E = self.eigen
+        lowest = float(a.min())
+        step = 1.1 * float(allowance @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
+        for _ in range(16):
+            B = self.A.copy()
+            B[np.diag_indices_from(B)] -= lowest - step + allowance
+            if lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0:
+                return lowest - step
+            step *= 2.0
+        return -math.inf

@@ -204,8 +204,8 @@ def _require(name: str) -> None:
 
 
 def _rank(result: SolveResult) -> tuple[bool, float]:
-    gap = abs(result.certificate.relative_gap)
-    return (not result.status.has_solution, gap if math.isfinite(gap) else math.inf)
+    gap = result.certificate.relative_gap
+    return (not result.status.has_solution, gap if 0 <= gap < math.inf else math.inf)  # negative: nothing is proved
 
 
 def _attempt(
@@ -245,10 +245,7 @@ def _attempt(
         if not all(_is_finite(multipliers) for multipliers in duals.values()):
             return replace(answer, status=Status.FAILED, message=f"failed ({said}, multipliers are not finite)")
         recovered = built.recover(objective)
-        if recovered.certificate.is_optimal(tol):
-            status = Status.OPTIMAL
-        elif status is Status.OPTIMAL:
-            status = Status.OPTIMAL_INACCURATE
+        status = recovered.certificate.status(tol, Status.MAX_ITER if status is Status.MAX_ITER else None)
         raw = {name: np.asarray(variable.value) for name, variable in built.variables.items()}
         answer = replace(
             answer,

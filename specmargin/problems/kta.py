@@ -21,8 +21,8 @@ def kta(obj: Alignment) -> BuiltProblem:
     """Build the projection whose ray has the best alignment.
 
     Variable ``kappa`` (m,), the drops of the spectrum; constraint ``order`` (kappa >= 0, which is delta_2 >= ... >=
-    delta_q >= 0 and delta_1 >= 0). The result adds ``delta`` (q,) of sum one; its certificate is one of the
-    *alignment*, a maximum.
+    delta_q >= 0 and delta_1 >= 0), for eigenvectors of a common scale (`Alignment.unit`). The result adds ``delta``
+    (q,) of sum one; its certificate is one of the *alignment*, a maximum.
 
     Parameters
     ----------
@@ -46,12 +46,12 @@ def kta(obj: Alignment) -> BuiltProblem:
     >>> sm.solve(sm.problems.kta(obj)).certificate.is_optimal(1e-6)
     True
     """
-    cone, scale = obj.cone, float(obj.labels.n_labeled) ** 2
+    cone, scale = obj.cone, obj.unit * float(obj.labels.n_labeled)
     kappa = cp.Variable(cone.m, name="kappa")
     A = cone.matrix()
     # Columns scaled to the trace of their extreme spectrum: all of them are then of one size.
     A = A / cone.c[:, None]
-    H, h = A @ obj.M @ A.T / scale, A @ obj.a / scale
+    H, h = A @ (obj.M / scale**2) @ A.T, A @ (obj.a / scale) / float(obj.labels.n_labeled)
     constraints: dict[str, Any] = {"order": kappa >= 0}
     value = 0.5 * cp.quad_form(kappa, cp.psd_wrap((H + H.T) / 2)) - h @ kappa
 

@@ -16,16 +16,20 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import scipy.linalg as sla
 from scipy.linalg import lapack
 
+from specmargin.rounding import UNIT, extended_product
 from specmargin.solvers._interior_point import MarginData, Point
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["ActiveSet", "Polished", "Solution", "identify", "polish"]
+__all__ = ["ActiveSet", "Polished", "Solution", "identify", "on_spectrum", "polish", "settle"]
 
 _ROUNDS = 8
 _NEWTON_STEPS = 8
 _NEARLY = 1e-2  # violations that two Newton steps may leave on the right set
+_SETTLING = 4  # corrections of decisions on a kink; two or three reach their rounding
+_ALIKE = 1e-13  # share of the diagonal that keeps the decisions of samples that look alike apart
 _SHIFT = 1e-11  # of a singular system, against entries of size one: Newton's method then converges linearly by it
 
 
@@ -47,10 +51,11 @@ class Solution(NamedTuple):
 
 
 class Polished(NamedTuple):
-    """A solution, and by how much it violates the signs that an optimum has."""
+    """A solution, by how much it violates the signs that an optimum has, and who was active."""
 
     solution: Solution
     violation: float
+    active: ActiveSet
 
 
 def identify(data: MarginData, point: Point) -> ActiveSet:
@@ -92,11 +97,75 @@ def _polish(data: MarginData, active: ActiveSet, current: Solution) -> Polished 
                 return best
             signs = _signs(data, active, found)
             if best is None or signs.violation < best.violation:
-                best = Polished(found, signs.violation)
+                best = Polished(found, signs.violation, active)
             if signs.violation <= 1e-13:
                 return best
         current, active = found, _corrected(data, active, signs)
     return best
+
+
+def on_spectrum(
+    data: MarginData, active: ActiveSet, kappa: FloatArray, gamma: FloatArray
+) -> tuple[FloatArray, float] | None:
+    """Return gamma and b that fit an active set at a given spectrum: a linear system, None where it is singular.
+
+    A start for `polish` where multipliers at C have moved with it: those on the kinks grow as well, while their scores
+    cancel.
+    """
+    gamma = np.where(np.isnan(active.kink), data.y * active.fixed, gamma)
+    on = np.flatnonzero(~np.isnan(active.kink))
+    U, delta, f = data.U[on], data.weights(kappa), len(on)
+    J = np.ones((f + 1, f + 1))
+    J[:f, :f], J[f, f] = (U * delta) @ U.T, 0.0
+    step = _solve(J, np.append(U @ (delta * (data.U.T @ gamma)) - (data.y * active.kink)[on], gamma.sum()), f)
+    if step is None or not np.isfinite(step).all():
+        return None
+    gamma[on] -= step[:f]
+    return gamma, -float(step[f])
+
+
+def settle(
+    y: FloatArray, kink: FloatArray, B: float, A: FloatArray, back: FloatArray, v: FloatArray, b: float
+) -> tuple[FloatArray, float] | None:
+    """Move (v, b) as little as possible until no margin on a kink is lost to rounding; None where that fails.
+
+    What follows from gamma inherits its rounding, and the loss shows it times C. Here margins of one are moved above
+    one, and decisions at the bound below it, by more than the rounding of v itself can take back.
+
+    Parameters
+    ----------
+    y, kink : ndarray of shape (l,)
+        Signs; 1, B or -B where the margin is fixed, else nan.
+    B : float
+        Bound on the decisions.
+    A : ndarray of shape (l, k)
+        The decisions are A v + b.
+    back : ndarray of shape (k, f)
+        v moves in the span of these columns, one per fixed margin; A back is positive semidefinite on these rows.
+    v, b : ndarray of shape (k,), float
+        The point.
+    """
+    on = np.flatnonzero(~np.isnan(kink))
+    if not len(on):
+        return None
+    rows, inside, size = A[on], np.where(kink[on] == B, -1.0, 1.0), np.abs(A[on])
+    K = rows @ back
+    unit = K.trace() / len(K)
+    K += unit
+    K[np.diag_indices_from(K)] += _ALIKE * unit
+    try:
+        factor = sla.cho_factor(K, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    for _ in range(_SETTLING):
+        room = 4 * UNIT * (size @ np.abs(v) + abs(b))
+        f, _ = extended_product(rows, v)
+        missing = (y[on] * (kink[on] + inside * room) - f - b).astype(float)
+        step = sla.cho_solve(factor, missing, check_finite=False)
+        v, b = v + back @ step, b + unit * float(step.sum())
+        if np.abs(missing).max() <= 0.5 * room.min():
+            break
+    return v, b
 
 
 class _Signs(NamedTuple):
@@ -184,7 +253,8 @@ def _newton(data: MarginData, active: ActiveSet, at: Solution, most: int) -> Sol
         tau -= float(step[f + 1])
         kappa[rows] -= step[f + 2 :]
         z = data.U.T @ gamma
-    if most > 2 and size > 1e-7:
+    # Large multipliers leave rounding in their scores, which `settle` takes out of the decisions.
+    if most > 2 and size > max(1e-7, 10 * UNIT * float(np.abs(gamma).sum())):
         return None
     return Solution(gamma, kappa, b, tau)
 

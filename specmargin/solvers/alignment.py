@@ -91,18 +91,14 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
         raise ValueError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
     rays, history = _Rays(obj), History()
     kappa, message = _active_set(rays, 3 * obj.cone.m if max_iter is None else max_iter, history)
-    multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled)
+    multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled * obj.unit)
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
     delta = obj.cone.weights(kappa)
     certificate = obj.certificate(delta)
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    else:
-        status = Status.OPTIMAL_INACCURATE if message else Status.MAX_ITER
     return SolveResult(
         problem="KTA",
-        status=status,
+        status=certificate.status(tol, None if message else Status.MAX_ITER),
         variables={"delta": delta, "kappa": kappa, "alignment": np.asarray(certificate.primal_objective)},
         duals={"order": np.maximum(multipliers, 0.0)},
         certificate=certificate,

@@ -123,13 +123,9 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
                 break
             mu = max(0.5 * mu, least)
             value = smoothed(v, b, delta)
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    else:
-        status = Status.MAX_ITER if len(history) >= max_iter else Status.OPTIMAL_INACCURATE
     return SolveResult(
         problem=obj.name,
-        status=status,
+        status=certificate.status(tol, Status.MAX_ITER if len(history) >= max_iter else None),
         variables={
             "delta": point.delta,
             "kappa": point.kappa,

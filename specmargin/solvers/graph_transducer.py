@@ -99,21 +99,17 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     w, lam = E @ x, lowest - mu
     certificate = obj.certificate(w, lam)
     for _ in range(_REFINEMENTS):
-        if certificate.gap <= 0 or not converged:
+        if certificate.gap <= certificate.rounding or not converged:
             break
         better_w, better_lam = _refined(obj, w, lam)
         better = obj.certificate(better_w, better_lam)
         if not better.gap < certificate.gap:
             break
         w, lam, certificate = better_w, better_lam, better
-    if certificate.is_optimal(tol):
-        status = Status.OPTIMAL
-    else:
-        status = Status.OPTIMAL_INACCURATE if converged else Status.MAX_ITER
     h = obj.scores(w)
     return SolveResult(
         problem="SGT",
-        status=status,
+        status=certificate.status(tol, None if converged else Status.MAX_ITER),
         variables={"w": w, "h": h, "f": h - obj.threshold, "lam": np.asarray(lam)},
         duals={"sphere": np.asarray(lam)},
         certificate=certificate,

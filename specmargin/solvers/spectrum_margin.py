@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from specmargin.exceptions import SolverError
-from specmargin.objectives import RMM, FixedSpectrum, SpectrumMargin, SpectrumPoint
+from specmargin.objectives import RMM, FixedSpectrum, RelativeMargin, SpectrumMargin, SpectrumPoint
 from specmargin.results import Certificate, History, SolveResult, Status
-from specmargin.solvers._active_set import ActiveSet, identify, polish
+from specmargin.solvers._active_set import ActiveSet, identify, on_spectrum, polish, settle
 from specmargin.solvers._interior_point import MarginData, Point, interior_step, start
 from specmargin.typing import FloatArray
 
@@ -30,6 +31,10 @@ _SMALL = 1e-5
 """Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
 _CLOSE = 1e-3
 """Estimated gap from which on the margins must not drift from those of the multipliers."""
+_SETTLED = 1e-12
+"""Relative gap above which margins on a kink are looked at one by one."""
+_STEEP, _STEEPER, _STEEPEST = 1e5, 4.0, 1e12
+"""C of the iteration above which smaller ones lead the way: the first, the ratio of the next, where they end."""
 _ON_KINK = 1e-7
 """Distance from a kink of the loss at which a margin of the warm start counts as on it."""
 
@@ -41,7 +46,27 @@ class _Candidate(NamedTuple):
     point: SpectrumPoint
 
 
-_Certify = Callable[[FloatArray, FloatArray, float], _Candidate]
+class _Iterate(NamedTuple):
+    """What the objective needs of an iterate, in the units of the iteration."""
+
+    gamma: FloatArray
+    kappa: FloatArray
+    b: float
+
+
+class _Problem(NamedTuple):
+    """A problem in the units of the iteration, where the mean diagonal of the kernel is next to one.
+
+    Features s U with C / s^2 are the same problem. `scale` is C here over that of the objective, and the multipliers of
+    the objective over those here; `certify` is told, where they are known, which margins are fixed; `at` returns the
+    same problem at another C of the iteration.
+    """
+
+    data: MarginData
+    certify: Callable[[_Iterate, FloatArray | None], _Candidate]
+    at: Callable[[float], _Problem]
+    name: str
+    scale: float
 
 
 def spectrum_margin(
@@ -64,9 +89,9 @@ def spectrum_margin(
     -------
     SolveResult
         ``delta`` (q,), ``kappa`` (m,), ``v`` (q,), ``b``, ``gamma`` (l,), ``f`` (n,); multipliers ``balance`` (b) and
-        ``sums`` (kappa), as those of `specmargin.problems.storm`. OPTIMAL if the gap is at most
-        `tol`, else OPTIMAL_INACCURATE or MAX_ITER with the gap that was reached. The history holds, per step, the
-        estimated gap, the length of the step and the largest residual.
+        ``sums`` (kappa), as those of `specmargin.problems.storm`. OPTIMAL if the gap, rounding
+        included, is at most `tol`, else what `Certificate.status` makes of it. The history holds, per step, the
+        estimated gap, the length of the step and the largest residual; for a large C the steps of smaller ones, too.
 
     Raises
     ------
@@ -90,13 +115,9 @@ def spectrum_margin(
     >>> result.status.name, result.certificate.relative_gap < 1e-12
     ('OPTIMAL', True)
     """
-    data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B, obj.rho, obj.eps)
-
-    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> _Candidate:
-        point = obj.repair(gamma, kappa, b, data.weights(kappa) * (data.U.T @ gamma))
-        return _Candidate(obj.certify(point, gamma, kappa), point)
-
-    found = _solve(data, certify, obj.name, tol, max_iter, warm_start)
+    problem = _over_spectrum(obj)
+    neighbor = None if warm_start is None else _neighbor(problem, warm_start, problem.scale)
+    found = _solve(problem, tol, max_iter, neighbor)
     point = found.candidate.point
     variables = {
         "delta": point.delta,
@@ -140,32 +161,88 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     >>> relative_margin(obj).variables["f"].round(6).tolist()
     [-1.5, -0.9, 0.3, 1.5]
     """
+    problem = _on_kernel(obj)
+    found = _solve(problem, tol, max_iter, None)
+    gamma, b = found.candidate.point.v, found.candidate.point.b
+    variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
+    return found.result(problem.name, "relative_margin", variables, {"balance": np.asarray(b)}, tol)
+
+
+def _over_spectrum(obj: SpectrumMargin) -> _Problem:
+    """Return the problem of an objective."""
+    y, cone = obj.labels.sign, obj.cone
+    diagonal = np.einsum("ij,ij->j", obj.U, obj.U) @ cone.weights(obj.rho / (cone.m * cone.c) + obj.eps) / len(y)
+    # A power of two leaves every digit as it is.
+    unit = 2.0 ** round(0.5 * np.log2(diagonal)) if 0 < diagonal < np.inf else 1.0
+    scale = unit**2
+    data = MarginData(obj.U / unit, y, cone, obj.C * scale, obj.B, obj.rho, obj.eps)
+
+    def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
+        gamma = at.gamma / scale
+        point = obj.repair(gamma, at.kappa, at.b, data.weights(at.kappa) * (obj.U.T @ gamma))
+        found = _Candidate(obj.certify(point, gamma, at.kappa), point)
+        if kink is None or found.certificate.is_optimal(_SETTLED):
+            return found
+        back = point.delta[:, None] * obj.U[~np.isnan(kink)].T
+        settled = settle(y, kink, obj.B, obj.U, back, point.v, point.b)
+        return _better(
+            found, settled, obj.U, obj.loss, y, lambda v, b: obj.certify(point._replace(v=v, b=b), gamma, at.kappa)
+        )
+
+    return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
+
+
+def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> _Problem:
+    """Return the problem on a Gram matrix: its eigenvectors, weighted by its eigenvalues, are a fixed spectrum."""
     y = obj.labels.sign
-    values, vectors = np.linalg.eigh((obj.K + obj.K.T) / 2)
+    values, vectors = eigen = np.linalg.eigh((obj.K + obj.K.T) / 2) if eigen is None else eigen
     kept = values > 1e-15 * len(y) * max(float(values[-1]), 0.0)
     if not kept.any():
         raise ValueError("K is zero or negative definite: no kernel is left to learn with; check the features.")
     # The trace of the kernel is one in the units of the iteration: decisions stay, C and the objective are scaled.
-    trace = float(values[kept].sum())
-    scale = trace / len(y)
-    U, cone = np.sqrt(len(y)) * vectors[:, kept], FixedSpectrum(values[kept])
-    data = MarginData(U, y, cone, obj.C * scale, obj.B)
+    scale = float(values[kept].sum()) / len(y)
+    cone = FixedSpectrum(values[kept])
+    data = MarginData(np.sqrt(len(y)) * vectors[:, kept], y, cone, obj.C * scale, obj.B)
 
-    def certify(gamma: FloatArray, kappa: FloatArray, b: float) -> _Candidate:
-        certificate, expansion, offset = obj.repaired(gamma / scale, b)
-        return _Candidate(certificate, SpectrumPoint(expansion, kappa, cone.delta, expansion, offset))
+    def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
+        gamma = at.gamma / scale
+        # What is left of large multipliers in the span of the kernel may be small, and then has fewer digits to lose.
+        within = vectors[:, kept] @ (vectors[:, kept].T @ gamma)
+        certificate, expansion, offset = obj.repaired(gamma, at.b, within)
+        found = _Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
+        if kink is None or certificate.is_optimal(_SETTLED):
+            return found
+        settled = settle(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
+        dual = obj.loss.repair_multipliers(y, gamma)
+        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.certify(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
-    found = _solve(data, certify, name, tol, max_iter, None)
-    gamma, b = found.candidate.point.gamma, found.candidate.point.b
-    variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
-    return found.result(name, "relative_margin", variables, {"balance": np.asarray(b)}, tol)
+    return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen), name, scale)
+
+
+def _better(
+    found: _Candidate,
+    settled: tuple[FloatArray, float] | None,
+    A: FloatArray,
+    loss: RelativeMargin,
+    y: FloatArray,
+    certify: Callable[[FloatArray, float], Certificate],
+) -> _Candidate:
+    """Return the candidate at settled (v, b) where its gap is the smaller one."""
+    if settled is None or not (np.isfinite(settled[0]).all() and np.isfinite(settled[1])):
+        return found
+    v, b = loss.settle(y, A, *settled, found.certificate.primal_objective)  # samples off the kinks may now exceed B
+    certificate = certify(v, b)
+    if not certificate.gap < found.certificate.gap:
+        return found
+    return _Candidate(certificate, found.point._replace(v=v, b=b))
 
 
 class _Found(NamedTuple):
     """The best candidate, and how it was found."""
 
     candidate: _Candidate
+    iterate: _Iterate
     history: History
     n_iter: int
     seconds: float
@@ -177,13 +254,9 @@ class _Found(NamedTuple):
     ) -> SolveResult:
         """Return what the solver returns; its status is that of the certificate."""
         certificate = self.candidate.certificate
-        if certificate.is_optimal(tol):
-            status = Status.OPTIMAL
-        else:
-            status = Status.MAX_ITER if self.out_of_steps else Status.OPTIMAL_INACCURATE
         return SolveResult(
             problem=problem,
-            status=status,
+            status=certificate.status(tol, Status.MAX_ITER if self.out_of_steps else None),
             variables=variables,
             duals=duals,
             certificate=certificate,
@@ -195,42 +268,75 @@ class _Found(NamedTuple):
         )
 
 
-def _solve(
-    data: MarginData,
-    certify: _Certify,
-    name: str,
-    tol: float,
-    max_iter: int,
-    warm_start: SolveResult | None,
-) -> _Found:
-    """Run the interior point until the active set, or it itself, is proved optimal."""
+class _Best:
+    """The candidate of the smallest gap so far."""
+
+    def __init__(self, problem: _Problem) -> None:
+        self.problem = problem
+        self.candidate: _Candidate | None = None
+        self.iterate: _Iterate | None = None
+        self.gap = np.inf
+
+    def consider(self, iterate: _Iterate, kink: FloatArray | None = None) -> bool:
+        """Certify an iterate; return whether it is the best one."""
+        candidate = self.problem.certify(iterate, kink)
+        gap = candidate.certificate.relative_gap
+        gap = gap if gap >= 0 else np.inf  # a contradiction, or nan: better than nothing at all
+        if not np.isfinite(candidate.certificate.primal_objective) or (self.candidate is not None and gap >= self.gap):
+            return False
+        self.candidate, self.iterate, self.gap = candidate, iterate, gap
+        return True
+
+    def is_optimal(self, tol: float) -> bool:
+        """Whether the best candidate is proved."""
+        return self.candidate is not None and self.candidate.certificate.is_optimal(tol)
+
+
+def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | None) -> _Found:
+    """Solve; for a large C by way of smaller ones.
+
+    Where the labels are separated the answer does not depend on C once it is large, and elsewhere the active set no
+    longer does: what is hard from a cold start, where the multipliers may be of any size up to C, is easy from there.
+    """
     if not tol > 0:
         raise ValueError(f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default.")
     if max_iter < 1:
         raise ValueError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
     begin = time.perf_counter()
-    history = History()
-    best: _Candidate | None = None
+    history, best = History(), _Best(problem)
+    if neighbor is not None:
+        _from_neighbor(problem.data, neighbor, best)
+    C = _STEEP
+    last = min(problem.data.C, _STEEPEST)
+    while last > C and not best.is_optimal(tol):
+        stage = _Best(problem.at(C))
+        if neighbor is not None:
+            _from_neighbor(stage.problem.data, neighbor, stage)
+        if not stage.is_optimal(tol):
+            _interior(stage, tol, max_iter, history)
+        if (neighbor := stage.iterate) is None:
+            break
+        _from_neighbor(problem.data, neighbor, best)
+        C *= _STEEPER
+    message, out_of_steps = "active set of a neighbour", False
+    if not best.is_optimal(tol):
+        message, out_of_steps = _interior(best, tol, max_iter, history)
+    if best.candidate is None or best.iterate is None:
+        raise SolverError(
+            f"{problem.name}: no step led to finite numbers ({message}); check features and graph for NaN."
+        )
+    seconds = time.perf_counter() - begin
+    return _Found(best.candidate, best.iterate, history, len(history), seconds, message, out_of_steps)
+
+
+def _interior(best: _Best, tol: float, max_iter: int, history: History) -> tuple[str, bool]:
+    """Run the interior point until the active set, or it itself, is proved optimal; return how it ended."""
+    data = best.problem.data
     message = ""
-
-    def consider(gamma: FloatArray, kappa: FloatArray, b: float) -> bool:
-        nonlocal best
-        candidate = certify(gamma, kappa, b)
-        gap = abs(candidate.certificate.relative_gap)
-        if np.isfinite(gap) and (best is None or gap < abs(best.certificate.relative_gap)):
-            best = candidate
-            return True
-        return False
-
-    if warm_start is not None:
-        _from_neighbor(data, warm_start, consider)
-        if best is not None and best.certificate.is_optimal(tol):
-            return _Found(best, history, 0, time.perf_counter() - begin, "active set of the warm start", False)
     point = start(data)
     attempt, tried = 1e-2, 0
     least, stalled = np.inf, 0
     gap = residual = np.inf
-    k = 0
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for k in range(1, max_iter + 1):
             try:
@@ -251,23 +357,21 @@ def _solve(
                 attempt, tried = min(attempt, gap) / 10, k
                 polished = polish(data, identify(data, point), point.kappa, point.gamma, point.b)
                 if polished is not None and polished.violation < 1e-6:
-                    consider(*polished.solution[:3])
-                    if best is not None and best.certificate.is_optimal(min(tol, 1e-11)):
+                    best.consider(_Iterate(*polished.solution[:3]), polished.active.kink)
+                    if best.is_optimal(min(tol, 1e-11)):
                         message = f"active set after {k} steps"
                         break
             if gap < 0.1 * tol:
-                better = consider(point.gamma, point.kappa, point.b)
-                if best is not None and best.certificate.is_optimal(tol) and (gap < 1e-4 * tol or not better):
+                better = best.consider(_Iterate(point.gamma, point.kappa, point.b))
+                if best.is_optimal(tol) and (gap < 1e-4 * tol or not better):
                     message = "interior point"
                     break
             if stalled > _PATIENCE and least < _SMALL:
                 message = "the gap shrinks no more"
                 break
-    if best is None or not best.certificate.is_optimal(tol):
-        consider(point.gamma, point.kappa, point.b)
-    if best is None:
-        raise SolverError(f"{name}: no step led to finite numbers ({message}); check features and graph for NaN.")
-    return _Found(best, history, k, time.perf_counter() - begin, message, k == max_iter and not message)
+    if not best.is_optimal(tol):
+        best.consider(_Iterate(point.gamma, point.kappa, point.b))
+    return message, not message
 
 
 def _value(data: MarginData, point: Point) -> float:
@@ -278,24 +382,33 @@ def _value(data: MarginData, point: Point) -> float:
     return abs(value) + point.products()
 
 
-def _from_neighbor(
-    data: MarginData, given: SolveResult, consider: Callable[[FloatArray, FloatArray, float], bool]
-) -> None:
-    """Try the active set of a neighbouring problem; multipliers that were at the old C are put at the new one."""
+def _neighbor(problem: _Problem, given: SolveResult, scale: float) -> _Iterate:
+    """Return a result of another C or B in the units of the iteration."""
+    data = problem.data
     gamma, kappa = np.asarray(given.variables["gamma"], dtype=float), np.asarray(given.variables["kappa"], dtype=float)
     if gamma.shape != data.y.shape or kappa.shape != (data.cone.m,):
         raise ValueError(
             f"warm_start has {gamma.shape[0]} multipliers and {kappa.shape[0]} extreme spectra, this problem "
             f"{len(data.y)} and {data.cone.m}; pass a result of the same labels and spectrum."
         )
-    kappa = np.maximum(kappa - data.eps, 0.0)
-    b = float(given.variables["b"])
-    t = data.y * (data.U @ (data.weights(kappa) * (data.U.T @ gamma)) + b)
+    return _Iterate(gamma * scale, np.maximum(kappa - data.eps, 0.0), float(given.variables["b"]))
+
+
+def _from_neighbor(data: MarginData, given: _Iterate, best: _Best) -> None:
+    """Try the active set of a neighbouring problem; multipliers that were at the old C are put at the new one."""
+    gamma, kappa, b = given
+    delta = data.weights(kappa)
+    t = data.y * (data.U @ (delta * (data.U.T @ gamma)) + b)
     kink = np.full(len(t), np.nan)
     for value in (1.0, data.B, -data.B):
         if np.isfinite(value):
             kink[np.abs(t - value) < _ON_KINK * max(1.0, value)] = value
     active = ActiveSet(kink, np.where(t < 1.0, data.C, 0.0), kappa * data.cone.c > 1e-9 * data.rho)
+    moved = np.isnan(kink) & (np.abs(data.y * gamma - active.fixed) > _ON_KINK * data.C)
+    if moved.any() and (grown := on_spectrum(data, active, kappa, gamma)) is not None:
+        gamma, b = grown
     polished = polish(data, active, kappa, gamma, b)
     if polished is not None and polished.violation < 1e-6:
-        consider(*polished.solution[:3])
+        best.consider(_Iterate(*polished.solution[:3]), polished.active.kink)
+    else:
+        best.consider(_Iterate(gamma, kappa, b), kink)

@@ -77,7 +77,8 @@ def laplacian_eigenpairs(
         (`specmargin.spectra.lanczos`), in float32 where `tol` allows: several times faster than ARPACK, also in
         float64. These two end with a search of the complement for eigenvectors that were passed over, as copies of
         multiple eigenvalues can be; that no search found one is likely, not proven. "auto" takes "dense" for
-        n <= 2000 or q > n/3, else "lanczos".
+        n <= 2000 or q > n/3, else "lanczos". Where "arpack" or "lanczos" fails, the other one is tried, then "dense" on
+        up to 5000 nodes.
     tol : float, optional
         Residual asked for, ``max_j |L u_j - lambda_j u_j| <= tol * bound`` (of L itself also where it has a power);
         the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, held to
@@ -126,22 +127,18 @@ def laplacian_eigenpairs(
     c = basis.shape[1]
     values, vectors, order = np.zeros(q), null, np.arange(n)
     if q > c:
-        solve = {"dense": _dense, "arpack": _arpack, "lanczos": _lanczos}[method]
         if method == "lanczos":
             # Neighbours close to each other in memory: products are two to three times as fast.
             order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(L), symmetric_mode=True)
             L, basis, null = L[order][:, order], basis[order], null[order]
         # One pair more tells whether the last block is cut.
-        found, U = solve(L, basis, min(q - c + 1, n - c), bound, tol, random_state)
-        values, vectors = np.concatenate([np.zeros(c), np.maximum(found, 0.0)]), np.hstack([null, U])
+        found, U = _solved(method, L, basis, q - c, min(q - c + 1, n - c), bound, tol, random_state)
+        values, vectors = np.concatenate([np.zeros(c), found]), np.hstack([null, U])
     residuals = residual_norms(L, vectors, values)
     cuts_tie = q < c or _cut(values, residuals, q)
     values, vectors, residual = values[:q], vectors[:, :q], float(residuals[:q].max())
     if residual > max(tol, _MACHINE) * bound:
-        raise SolverError(
-            f"method={method!r} left the residual {residual / bound:.1e} (relative to the norm of L; {q} eigenpairs of "
-            f"{n} nodes), where tol={max(tol, _MACHINE):.1e} was asked for; {_REMEDIES[method]}."
-        )
+        raise SolverError(_short_of(method, residual, bound, tol, q, n))
     if power > 1:
         image = vectors
         for _ in range(power):
@@ -152,6 +149,43 @@ def laplacian_eigenpairs(
     eigenvectors[order] = vectors
     _sign(eigenvectors[:, c:])
     return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+
+
+def _solved(
+    method: str, L: SparseArray, basis: SparseArray, wanted: int, k: int, bound: float, tol: float, random_state: Any
+) -> tuple[FloatArray, FloatArray]:
+    """Return k eigenpairs, those that are wanted as exact as asked for, by a method or where it fails by another one.
+
+    Few distinct eigenvalues of high multiplicity (complete graphs, rings of cliques) end a Krylov space early.
+    """
+    n = L.shape[0]
+    others = {"arpack": ["lanczos"], "lanczos": ["arpack"]}.get(method, [])
+    last = ["dense"] if others and n <= _EXACT_NODES else []
+    failure: Exception | None = None
+    for name in (method, *others, *last):
+        solve = {"dense": _dense, "arpack": _arpack, "lanczos": _lanczos}[name]
+        try:
+            values, vectors = solve(L, basis, k, bound, tol, random_state)
+        except SolverError as error:
+            failure = failure or error
+            _LOGGER.info("method=%r failed (%s)", name, error)
+            continue
+        values = np.maximum(values, 0.0)
+        residual = float(residual_norms(L, vectors, values)[:wanted].max())
+        if residual <= max(tol, _MACHINE) * bound:
+            return values, vectors
+        failure = failure or SolverError(_short_of(name, residual, bound, tol, wanted, n))
+        _LOGGER.info("method=%r left the residual %.1e", name, residual)
+    assert failure is not None
+    raise failure
+
+
+def _short_of(method: str, residual: float, bound: float, tol: float, q: int, n: int) -> str:
+    """Return what to say of eigenpairs that are worse than asked for."""
+    return (
+        f"method={method!r} left the residual {residual / bound:.1e} (relative to the norm of L; {q} eigenpairs of "
+        f"{n} nodes), where tol={max(tol, _MACHINE):.1e} was asked for; {_REMEDIES[method]}."
+    )
 
 
 def _cut(values: FloatArray, residuals: FloatArray, q: int) -> bool:

@@ -338,3 +338,22 @@ def test_ordinary_data_raise_no_warning():
         warnings.simplefilter("error")
         knn_graph(X, 3, kind="mutual+mst", weight="heat")
         neighbor_weights(X, X, 3, weight="cosine")
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_self_tuning_weights_of_new_samples(k):
+    """w = exp(-d^2 / (s_x s_i)): s_x the distance to the k-th neighbour, s_i that of sample i among the others."""
+    rows, x = np.array([0.0, 1.0, 3.0, 7.0]), 2.0
+    weights = neighbor_weights([[x]], rows[:, None], k, weight="self_tuning").toarray()[0]
+    d = np.abs(rows - x)
+    own = np.sort(d)[k - 1]
+    others = np.sort(np.abs(rows[:, None] - rows[None, :]), axis=1)[:, min(k, 3)]
+    expected = np.where(d <= own, np.exp(-(d**2) / (own * others)), 0.0)
+    np.testing.assert_allclose(weights[weights > 0], expected[weights > 0], rtol=1e-12)
+    assert (weights > 0).sum() == k
+
+
+@pytest.mark.filterwarnings("error")
+def test_self_tuning_where_all_neighbors_are_copies():
+    weights = neighbor_weights([[1.0]], [[1.0], [1.0], [4.0], [9.0]], 2, weight="self_tuning").toarray()
+    assert weights.tolist() == [[1.0, 1.0, 0.0, 0.0]]

@@ -146,7 +146,7 @@ def test_an_added_constraint_is_allowed_and_the_certificate_stays_that_of_the_ob
         svm, problem=cp.Problem(svm.problem.objective, [*svm.problem.constraints, svm.variables["alpha"] <= 0.1])
     )
     held = solve(small)
-    assert held.status is Status.OPTIMAL_INACCURATE
+    assert held.status is Status.UNPROVED
     assert held.certificate.primal_objective > free.certificate.primal_objective
 
 
@@ -250,7 +250,8 @@ def test_all_fail(svm, monkeypatch):
 
 def test_inaccurate_solutions_are_a_status_and_not_a_warning(svm, recwarn):
     result = solve(svm, "SCS", max_iters=5)
-    assert result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER)
+    assert result.status in (Status.OPTIMAL_INACCURATE, Status.UNPROVED, Status.MAX_ITER)
+    assert result.status is not Status.OPTIMAL_INACCURATE or result.certificate.relative_gap <= 1e-2
     assert not [warning for warning in recwarn if "inaccurate" in str(warning.message)]
 
 

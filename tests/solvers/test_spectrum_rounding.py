@@ -1,0 +1,265 @@
+"""Certificates against rational arithmetic at the returned points; any scale of the features; hard margins."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.objectives import RMM, Alignment, SpectrumMargin
+from specmargin.results import Status
+from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path
+from specmargin.solvers._interior_point import _Woodbury
+from specmargin.spectra import Spectrum
+
+pytestmark = pytest.mark.filterwarnings("ignore:B=")
+
+
+_BITS = 1200
+
+
+def wide(x):
+    """Floats as integers over 2^-_BITS, exactly."""
+    return np.array([int(Fraction(float(v)) * 2**_BITS) for v in np.ravel(x)], dtype=object).reshape(np.shape(x))
+
+
+def dot(x, y):
+    """The inner product of two lists of wide numbers, a fraction."""
+    return Fraction(int(sum(a * b for a, b in zip(x, y, strict=True))), 4**_BITS)
+
+
+def decisions(A, v, b):
+    """A v + b as fractions."""
+    A, v, b = wide(A), wide(v), Fraction(float(b))
+    return [dot(row, v) + b for row in A]
+
+
+def loss(obj, f):
+    """The sum of the losses at decisions, which must be within B."""
+    C, B = Fraction(obj.C), np.inf if np.isinf(obj.B) else Fraction(obj.B)
+    assert all(abs(t) <= B for t in f)
+    return C * sum((max(1 - int(y) * t, Fraction(0)) for y, t in zip(obj.labels.sign, f, strict=True)), Fraction(0))
+
+
+def conjugate(obj, gamma):
+    """The sum of `RelativeMargin.dual_value`, by its corners."""
+    C, total = Fraction(obj.C), Fraction(0)
+    for y, value in zip(obj.labels.sign, gamma, strict=True):
+        s = int(y) * Fraction(float(value))
+        if np.isinf(obj.B):
+            assert 0 <= s <= C
+            total += s
+        else:
+            B = Fraction(obj.B)
+            corners = [t for t in (-B, Fraction(1), B) if abs(t) <= B]
+            total += min(C * max(1 - t, Fraction(0)) + s * t for t in corners)
+    return total
+
+
+def spectrum_gap(obj, variables):
+    """The gap of `SpectrumMargin` at returned variables: eps = 0, any cone."""
+    cone, delta = obj.cone, [Fraction(float(d)) for d in variables["delta"]]
+    v, gamma = variables["v"], variables["gamma"]
+    total = sum(delta) if obj.delta is None else Fraction(1)  # floats sum to one up to rounding
+    norm = sum(Fraction(float(a)) ** 2 / d for a, d in zip(v, delta, strict=True) if a != 0) * total / 2
+    primal = norm + loss(obj, decisions(obj.U, v, variables["b"]))
+    rows = [[Fraction(float(a)) for a in row] for row in cone.matrix()]
+    U, g = wide(obj.U), wide(gamma)
+    p = [dot(column, g) ** 2 / 2 for column in U.T]
+    largest = max(
+        sum((a * b for a, b in zip(row, p, strict=True) if a != 0), Fraction(0)) / Fraction(float(c))
+        for row, c in zip(rows, cone.c, strict=True)
+    )
+    unbalanced = abs(sum(Fraction(float(value)) for value in gamma))
+    return primal, conjugate(obj, gamma) - largest - unbalanced * Fraction(obj._largest_intercept(float(primal)))
+
+
+def kernel_gap(obj, expansion, b, gamma):
+    """The gap of `RMM` at an expansion and multipliers."""
+    f = decisions(obj.K, expansion, 0.0)
+    norm = sum((Fraction(float(c)) * t for c, t in zip(expansion, f, strict=True)), Fraction(0)) / 2
+    primal = norm + loss(obj, [t + Fraction(float(b)) for t in f])
+    image = decisions(obj.K, gamma, 0.0)
+    quadratic = sum((Fraction(float(c)) * t for c, t in zip(gamma, image, strict=True)), Fraction(0)) / 2
+    unbalanced = abs(sum(Fraction(float(value)) for value in gamma))
+    largest_b = obj.B if np.isfinite(obj.B) else 1.0
+    largest_b += np.sqrt(2 * float(primal) * obj.K.diagonal().max())
+    return primal, conjugate(obj, gamma) - quadratic - unbalanced * Fraction(largest_b)
+
+
+def moons(seed, n=60, q=12):
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.15, random_state=seed)
+    return sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=q), truth
+
+
+def problem(seed, C, B, l=10, order=True, flipped=0, scale=1.0):
+    spectrum, truth = moons(seed)
+    y = sm.hide_labels(truth, n_labeled=l, random_state=seed)
+    wrong = np.flatnonzero(y != -1)[:flipped]
+    y[wrong] = 1 - y[wrong]
+    spectrum = replace(spectrum, eigenvectors=scale * spectrum.eigenvectors)
+    return SpectrumMargin(spectrum, sm.encode_labels(y), C=C / scale**2, B=B, order=order)
+
+
+def assert_not_short(certificate, primal, dual):
+    assert float(primal - dual) <= certificate.gap
+    assert float(primal) <= certificate.primal_objective + certificate.rounding
+    assert float(dual) >= certificate.dual_objective - certificate.rounding
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4, 1e7, 1e10])
+@pytest.mark.parametrize("B", [np.inf, 1.0001, 1.1, 3.0])
+def test_exact_arithmetic_finds_no_larger_gap(C, B):
+    for seed, (order, flipped, scale) in enumerate([(True, 0, 1.0), (False, 0, 1e-8), (True, 3, 1e8)]):
+        obj = problem(seed, C, B, order=order, flipped=flipped, scale=scale)
+        result = spectrum_margin(obj)
+        primal, dual = spectrum_gap(obj, result.variables)
+        assert_not_short(result.certificate, primal, dual)
+        assert primal >= dual
+        assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("C", [1.0, 1e7])
+def test_points_far_from_the_optimum_are_certified_as_such(C, rng):
+    for B in (np.inf, 1.2):
+        obj = problem(5, C, B, flipped=1)
+        for _ in range(5):
+            gamma, kappa = C * rng.normal(size=10), rng.exponential(size=obj.cone.m)
+            point = obj.repair(gamma, kappa, rng.normal(), rng.normal(size=obj.q))
+            variables = {"delta": point.delta, "v": point.v, "b": point.b, "gamma": point.gamma}
+            assert_not_short(obj.certify(point), *spectrum_gap(obj, variables))
+
+
+@pytest.mark.parametrize("delta", [None, "fixed"])
+def test_the_alternation_and_given_spectra(delta, rng):
+    for C, B in ((1.0, np.inf), (1e6, 1.1)):
+        obj = problem(3, C, B)
+        if delta:
+            obj = replace(obj, delta=rng.exponential(size=obj.q))
+            results = [spectrum_margin(obj)]
+        else:
+            results = [alternation(obj, max_iter=5), sm.solve(sm.problems.storm(obj))]
+        for result in results:
+            assert_not_short(result.certificate, *spectrum_gap(obj, result.variables))
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e5, 1e10])
+@pytest.mark.parametrize("B", [np.inf, 1.05, 2.0])
+def test_relative_margins_on_a_kernel(C, B, rng):
+    X = rng.normal(size=(14, 3))
+    labels = sm.encode_labels((X[:, 0] + 0.3 * rng.normal(size=14) > 0).astype(int))
+    for scale in (1e-6, 1.0, 1e6):
+        for K in (scale * X @ X.T, scale * sm.kernels.gram(X, kernel="rbf", gamma=0.5)):
+            obj = RMM((K + K.T) / 2, labels, C=C / scale, B=B)
+            result = relative_margin(obj)
+            gamma = obj.loss.repair_multipliers(labels.sign, result.variables["gamma"])
+            certificate, expansion, b = obj.repaired(result.variables["gamma"], float(result.variables["b"]))
+            assert_not_short(certificate, *kernel_gap(obj, expansion, b, gamma))
+            if C <= 1e5:  # beyond, rounding has made K indefinite by more than the gap allows
+                assert result.status is Status.OPTIMAL
+            assert result.status is not Status.NUMERICAL
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 30.0, 1e6, 1e8])
+def test_the_scale_of_the_features_is_that_of_C(scale):
+    for order, B in ((True, 1.2), (False, np.inf)):
+        one, other = (spectrum_margin(problem(1, 10.0, B, order=order, flipped=1, scale=s)) for s in (1.0, scale))
+        value = other.certificate.primal_objective * scale**2
+        assert value == pytest.approx(one.certificate.primal_objective, rel=1e-10)
+        assert other.status is Status.OPTIMAL
+        assert other.n_iter <= one.n_iter + 3
+        path = spectrum_path(problem(1, 10.0, B, order=order, scale=scale), np.array([1.0, 2.0]) / scale**2)
+        assert all(result.status is Status.OPTIMAL for result in path)
+
+
+@pytest.mark.parametrize("B", [np.inf, 1.1])
+def test_a_hard_margin_does_not_depend_on_C(B):
+    values = [spectrum_margin(problem(2, C, B, l=8)).certificate for C in (1e4, 1e7, 1e9, 1e12, 1e15)]
+    assert all(certificate.is_optimal(1e-9) for certificate in values)
+    np.testing.assert_allclose([c.primal_objective for c in values], values[0].primal_objective, rtol=1e-9)
+
+
+def test_labels_that_contradict_each_other_at_a_large_C():
+    """What is left is C times the least loss: proved by way of smaller C."""
+    values = []
+    for C in (1e6, 1e8, 1e10):
+        result = spectrum_margin(problem(4, C, 1.5, l=30, flipped=10))
+        assert result.status is Status.OPTIMAL
+        values.append(result.certificate.primal_objective / C)
+    np.testing.assert_allclose(values, values[-1], rtol=1e-4)
+
+
+def test_elimination_corrects_itself_where_samples_of_all_weights_meet(monkeypatch):
+    """Weights from 1e-7 to 1e9: the steps lost their digits, by more or less on every processor."""
+    before, after = [], []
+    solve = _Woodbury.solve
+
+    def watched(self, r):
+        x = solve(self, r)
+        if r.ndim == 1 and self.doubtful:
+            size = np.abs(r).max()
+            before.append(np.abs(r - self._times(self._eliminate(r))).max() / size)
+            after.append(np.abs(r - self._times(x)).max() / size)
+        return x
+
+    monkeypatch.setattr(_Woodbury, "solve", watched)
+    X, truth = sm.datasets.digits_pair(3, 8, n=300)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=20)
+    labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=200, random_state=1))
+    assert spectrum_margin(SpectrumMargin(spectrum, labels, C=1e4, B=1.05, order=False)).status is Status.OPTIMAL
+    assert max(before) > 1e-8
+    assert max(after) < 0.2 * max(before)
+    assert max(after) < 2e-9
+
+
+@pytest.mark.parametrize("B", [np.inf, 2.0])
+def test_what_is_no_kernel_is_refused(B):
+    A = np.random.default_rng(0).standard_normal((12, 12))
+    with pytest.raises(ValueError, match="eigenvalue"):
+        sm.RMM(C=0.1, B=B, kernel="precomputed").fit(A + A.T, [0] * 6 + [1] * 6)
+    with pytest.raises(ValueError, match="symmetric"):
+        RMM(A @ A.T + np.triu(A), sm.encode_labels([0] * 6 + [1] * 6))
+    with pytest.raises(ValueError, match="eigenvalue"):
+        sm.RMM(B=B, kernel=lambda x, y: np.tanh(3 * x @ y - 2)).fit(A, [0] * 6 + [1] * 6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_alignments_are_bounded_with_their_rounding(seed):
+    spectrum, truth = moons(seed)
+    labels = sm.encode_labels(sm.hide_labels(truth, n_labeled=8, random_state=seed))
+    for scale in (1e-6, 1.0, 1e5):
+        obj = Alignment(replace(spectrum, eigenvectors=scale * spectrum.eigenvectors), labels, order=seed % 2 == 0)
+        result = sm.solvers.alignment(obj)
+        assert result.status is Status.OPTIMAL
+        U, y, delta = wide(obj.U), wide(labels.sign), result.variables["delta"]
+        a = [dot(u, y) ** 2 for u in U.T]
+        M = [[dot(u, w) ** 2 for w in U.T] for u in U.T]
+        delta = [Fraction(float(d)) for d in delta]
+        aligned = sum(p * d for p, d in zip(a, delta, strict=True))
+        image = [sum(m * d for m, d in zip(row, delta, strict=True)) for row in M]
+        norm = float(sum(p * d for p, d in zip(image, delta, strict=True))) ** 0.5
+        value = float(aligned) / norm / 8
+        ratios = [
+            sum(x * int(w) for x, w in zip(a, row, strict=True))
+            / sum(x * int(w) for x, w in zip(image, row, strict=True))
+            for row in obj.cone.matrix()
+        ]
+        bound = float(max(ratios)) * norm / 8
+        assert bound - value <= result.certificate.gap
+        built = sm.solve(sm.problems.kta(obj))
+        assert built.certificate.primal_objective == pytest.approx(value, rel=1e-9)
+
+
+def test_the_solvers_own_coefficients_answer_where_the_normal_equations_fail(monkeypatch):
+    spectrum, truth = moons(0)
+    obj = Alignment(spectrum, sm.encode_labels(sm.hide_labels(truth, n_labeled=8, random_state=0)))
+    best = sm.solvers.alignment(obj).certificate.primal_objective
+    honest = np.linalg.lstsq
+    monkeypatch.setattr(np.linalg, "lstsq", lambda a, b, rcond: (0.0 * honest(a, b, rcond=rcond)[0],))
+    assert sm.solve(sm.problems.kta(obj)).certificate.primal_objective == pytest.approx(best, rel=1e-3)
+
+
+def test_spectra_of_every_size_have_a_unit():
+    obj = Alignment(Spectrum(np.arange(3.0), 1e-5 * np.eye(6)[:, :3], 1), sm.encode_labels([0, 1, 1, 0, 1, 0]))
+    assert 0.5 <= float((obj.U**2).mean()) / obj.unit <= 2.0
