@@ -270,6 +270,10 @@ class FixedSpectrum(Cone):
         """Return the ray itself."""
         return self.delta
 
+    def best_for(self, v: FloatArray) -> FloatArray:
+        """Return the ray itself, to the last bit."""
+        return self.delta
+
     def chain(self) -> tuple[SparseArray, SparseArray]:
         """Return 1 and delta'."""
         return sp.csr_array([[1.0]]), sp.csr_array(self.delta[None])

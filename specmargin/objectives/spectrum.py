@@ -242,7 +242,7 @@ class SpectrumMargin(_OverSpectrum):
         gamma = self.loss.repair_multipliers(y, gamma)
         kappa = np.maximum(kappa, 0.0)
         total = float(self.cone.c @ kappa)
-        kappa = kappa * (self.rho / total) if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+        kappa = (kappa / total) * self.rho if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
         delta = self.cone.weights(kappa + self.eps)
         candidates = [(delta, delta * (self.U.T @ gamma))]
         if v is not None:

@@ -308,8 +308,30 @@ class SpectralGraphTransducer:
         lowered = np.maximum(lam - (least - height), 0.0)
         with np.errstate(over="ignore"):
             most = float((0.5 * (length + 1.001 * math.sqrt(self.n) * lowered) ** 2 / height).min(initial=math.inf))
+        if least > lam:
+            most = min(most, self._solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
         rounding = max(most - excess, 0.0) + 2 * float(max(errors)) + 4 * UNIT * abs(primal)
         return rounding + float(np.abs(np.array(values) - primal).max())
+
+    def _solved_bound(self, r: FloatArray, error: FloatArray, lam: float, height: float) -> float:
+        """Return a bound on 1/2 r'(A - lam)^-1 r for A - lam >= height: by a solution d and what it leaves of r.
+
+        With r = (A - lam) d + rest the form is r'd + d'rest + rest'(A - lam)^-1 rest.
+        """
+        a, E = self.eigen
+        d = E @ ((E.T @ r) / (a - lam))
+        rest = r - self.A @ d + lam * d
+        roots = np.sqrt(self.A.diagonal())
+        unit = gamma(len(self._V) + 2 * self.k + 24)
+        left = error + UNIT * np.abs(r) + unit * (roots * float(roots @ np.abs(d)) + abs(lam) * np.abs(d) + np.abs(r))
+        size, missing = float(np.linalg.norm(left)), float(np.linalg.norm(rest))
+        form = (
+            float(r @ d)
+            + abs(float(d @ rest))
+            + 3 * float(np.abs(d) @ left)
+            + gamma(self.k) * float(np.abs(r) @ np.abs(d))
+        )
+        return 0.5 * (form + 1.01 * (missing + size) ** 2 / height)
 
     @cached_property
     def _least_eigenvalue(self) -> float:
