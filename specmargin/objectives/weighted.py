@@ -24,6 +24,7 @@ from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate
+from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product
 from specmargin.typing import FloatArray
 
 __all__ = ["WeightedSVM"]
@@ -182,7 +183,70 @@ class WeightedSVM:
         f = self.features.decisions(w)
         theta_plus = -self._loss.gradient(f) if theta_plus is None else theta_plus
         theta_minus = -self._loss.gradient(-f) if theta_minus is None else theta_minus
-        return Certificate(self.value(w, f), self.dual_bound(theta_plus, theta_minus))
+        return Certificate(
+            self.value(w, f),
+            self.dual_bound(theta_plus, theta_minus),
+            rounding=self._rounding(w, f, theta_plus, theta_minus),
+        )
+
+    def _rounding(self, w: FloatArray, f: FloatArray, theta_plus: FloatArray, theta_minus: FloatArray) -> float:
+        """Return a bound on the rounding of both objectives: by the lengths of the rows, with more digits if needed."""
+        features = self.features
+        free, (n, d) = features.penalty is not None, features.X.shape
+        mu = 0.0 if features.mu is None else float(np.linalg.norm(features.mu))
+        rows = np.sqrt(features.squared_norms) + 2.0 * mu
+        v, b = (w[:-1], float(w[-1])) if free else (w, features.offset)
+        off = gamma(d + 6) * (rows * float(np.linalg.norm(v)) + abs(b))
+        slope = np.asarray(self.minus * theta_minus - self.plus * theta_plus)
+        a = np.abs(slope) + (0.0 if self.tilt is None else np.abs(self.tilt))
+        shift = gamma(n + 12) * float(a @ rows)
+        value = abs(self.value(w, f))
+        cheap = self._summed(w, f, theta_plus, theta_minus, a, off, shift, gamma(n + 12), b)
+        if not cheap > 1e-13 * value:
+            return cheap
+        high, low, missed = split_product(features.X, v)
+        centre = -b if features.mu is None else exact_dot(features.mu, v) - b
+        exact = high + (low - centre)
+        off = missed + 4.0 * UNIT * (np.abs(exact) + np.abs(low) + abs(centre) + abs(b))
+        pull = slope if self.tilt is None else slope + self.tilt
+        high, low, missed = split_product(features.X.T, pull)
+        true = high + low
+        if features.mu is not None:
+            true = true - exact_sum(pull) * features.mu
+        known = features.adjoint(pull)[:d]
+        shift = float(np.linalg.norm(known - true) + np.linalg.norm(missed + 4.0 * UNIT * np.abs(true)))
+        fine = self._summed(w, exact, theta_plus, theta_minus, a, off, shift, 16.0 * UNIT, b)
+        return min(cheap, fine + abs(self.value(w, f) - self._exact_value(w, exact)) + 16.0 * UNIT * value)
+
+    def _summed(
+        self,
+        w: FloatArray,
+        f: FloatArray,
+        theta_plus: FloatArray,
+        theta_minus: FloatArray,
+        a: FloatArray,
+        off: FloatArray,
+        shift: float,
+        unit: float,
+        b: float,
+    ) -> float:
+        """Add up what errors of the decisions, of A'a, and of sums may have done."""
+        loss, size = self._loss, float(w @ w)
+        error = (gamma(len(w) + 4) if unit > 16.0 * UNIT else unit) * size
+        if self.tilt is not None:
+            error += float(np.abs(self.tilt) @ (off + unit * np.abs(f)))
+        for weights, t, theta in ((self.plus, f, theta_plus), (self.minus, -f, theta_minus)):
+            # The loss is convex: it changes by no more in the other direction.
+            most = np.maximum(loss.value(t + off), loss.value(t - off))
+            error += float(weights @ (most - loss.value(t))) + unit * float(weights @ (most + np.abs(theta) + theta**2))
+        pulled = float(np.linalg.norm(self.features.adjoint(self.minus * theta_minus - self.plus * theta_plus)))
+        # What is left of sum(a) = 0 meets the intercept of the optimum; that of w stands for it.
+        return error + shift * pulled + shift**2 + unit * float(a.sum()) * (abs(b) + 1.0)
+
+    def _exact_value(self, w: FloatArray, f: FloatArray) -> float:
+        """Return the objective at w, summed without rounding."""
+        parts = [0.5 * self.features.weights * w**2, self.plus * self._loss.value(f), self.minus * self._loss.value(-f)]
+        return exact_sum(np.concatenate(parts if self.tilt is None else [*parts, self.tilt * f]))
 
 
 def _charged(weights: FloatArray, values: FloatArray) -> float:
