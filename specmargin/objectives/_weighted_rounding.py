@@ -103,13 +103,13 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
 
 def _slacks(features: Features, w: FloatArray, rows: IntArray, y: float) -> tuple[FloatArray, FloatArray]:
     """Return 1 - y f of some samples in extended precision, and a bound on its error."""
-    X = features.X[rows]
-    parts, factors = [X.toarray() if features.is_sparse else X], [w if features.penalty is None else w[:-1]]
+    X, mu = _rows(features)
+    parts, factors = [X[rows]], [w if features.penalty is None else w[:-1]]
     if features.penalty is not None:
         parts.append(np.ones((len(rows), 1)))
         factors.append(w[-1:])
-    if features.mu is not None:
-        parts.append(np.broadcast_to(-features.mu, X.shape))
+    if mu is not None:
+        parts.append(np.broadcast_to(-mu, parts[0].shape))
         factors.append(w)
     parts.append(np.ones((len(rows), 2)))
     factors.append(np.array([features.offset, -y]))
@@ -164,19 +164,29 @@ def _seen(features: Features, pulled: FloatArray) -> FloatArray:
 
 def _accurate_adjoint(features: Features, a: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return A'a in extended precision, and a bound on the error of each entry."""
-    X = features.X.toarray() if features.is_sparse else features.X
+    X, mu = _rows(features)
     if features.penalty is not None:
         return accurate_product(np.vstack([X.T, np.ones(len(a))]), a)
-    if features.mu is None:
+    if mu is None:
         return accurate_product(X.T, a)
     # (X - 1 mu')'a, the centre as further terms of the same sum.
-    return accurate_product(np.hstack([X.T, np.repeat(-features.mu[:, None], len(a), axis=1)]), np.concatenate([a, a]))
+    return accurate_product(np.hstack([X.T, np.repeat(-mu[:, None], len(a), axis=1)]), np.concatenate([a, a]))
+
+
+def _rows(features: Features) -> tuple[FloatArray, FloatArray | None]:
+    """Return the features that products are made of, dense, and what is still to be subtracted from every row.
+
+    Dense features are centred once and for all; these centred numbers are the data.
+    """
+    if features.is_sparse:
+        return features.X.toarray(), features.mu
+    return (features.X, None) if features.mu is None else (features.matrix, None)
 
 
 def _extent(features: Features) -> tuple[int, FloatArray, float]:
     """Return the entries of a row at the most, bounds on the lengths of uncentred rows, that of the centre."""
     terms = int(np.diff(features.X.indptr).max(initial=0)) if features.is_sparse else int(features.X.shape[1])
-    centre = 0.0 if features.mu is None else float(np.linalg.norm(features.mu))
+    centre = float(np.linalg.norm(features.mu)) if features.is_sparse and features.mu is not None else 0.0
     return terms, 1.01 * (np.sqrt(features.squared_norms) + 2.0 * centre), centre
 
 
