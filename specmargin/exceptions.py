@@ -19,6 +19,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "MarkerWarning",
+    "SingleClassWarning",
     "SolverError",
     "SolverNotInstalledError",
     "SpecmarginError",
@@ -33,8 +34,8 @@ class InvalidInputError(SpecmarginError, ValueError):
     """An argument has a value that cannot be used; the text names it and says what to do."""
 
 
-class InvalidTypeError(SpecmarginError, TypeError):
-    """An argument is of a kind that cannot be used; the text names it and says what to do."""
+class InvalidTypeError(InvalidInputError, TypeError):
+    """An argument is of a kind that cannot be used: an `InvalidInputError` that is a TypeError, too."""
 
 
 class SolverError(SpecmarginError):
@@ -71,6 +72,10 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
 
 class DisconnectedGraphWarning(UserWarning):
     """The graph has isolated nodes, several components, or a component without a labelled point."""
+
+
+class SingleClassWarning(UserWarning):
+    """A classifier with labels of several classes predicts one class for all training samples."""
 
 
 class MarkerWarning(UserWarning):

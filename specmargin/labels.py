@@ -12,7 +12,6 @@ for all of them, and under any other marker each of them is refused.
 from __future__ import annotations
 
 import numbers
-import operator
 import warnings
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.checks import seed, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
@@ -65,6 +65,11 @@ class Labels:
     def is_binary(self) -> bool:
         """Whether there is one column of signs."""
         return self.sign.ndim == 1
+
+    @property
+    def sign_codes(self) -> IntArray:
+        """Class of every labelled sample, as an index into `classes`."""
+        return (self.sign > 0).astype(np.intp) if self.is_binary else self.sign.argmax(axis=1)
 
     def one_vs_rest(self) -> Iterator[Labels]:
         """Yield binary labels: themselves when binary, one per class otherwise."""
@@ -348,10 +353,11 @@ def hide_labels(
             f"the marker {unlabeled!r} is itself a label in y, so that hidden and true labels could not be "
             "told apart; pass another marker: unlabeled=0 or unlabeled=np.nan."
         )
+    seed("random_state", random_state)
     rng = np.random.default_rng(random_state)
     classes, codes, counts = _classes(y, np.arange(len(y)), unlabeled)
     if per_class is not None:
-        if not 1 <= _count("per_class", per_class) <= counts.min():
+        if not 1 <= whole("per_class", per_class) <= counts.min():
             raise InvalidInputError(
                 f"per_class={per_class}, but class {classes.tolist()[counts.argmin()]!r} has {counts.min()} "
                 f"samples; take 1 to {counts.min()}."
@@ -361,7 +367,7 @@ def hide_labels(
         )
     else:
         assert n_labeled is not None
-        if not len(classes) <= _count("n_labeled", n_labeled) <= len(y):
+        if not len(classes) <= whole("n_labeled", n_labeled) <= len(y):
             raise InvalidInputError(
                 f"n_labeled={n_labeled} cannot hold one sample of each of {len(classes)} classes among "
                 f"{len(y)} samples; take {len(classes)} to {len(y)}."
@@ -373,13 +379,6 @@ def hide_labels(
     mask = np.ones(len(y), dtype=bool)
     mask[keep] = False
     return _with_marker(y, mask, unlabeled)
-
-
-def _count(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError as error:
-        raise InvalidTypeError(f"{name}={value!r} is a {type(value).__name__}; pass a whole number.") from error
 
 
 def _with_marker(y: AnyArray, mask: BoolArray, unlabeled: Any) -> AnyArray:

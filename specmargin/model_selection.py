@@ -4,7 +4,8 @@ Plain cross-validation goes wrong on partly labelled samples: it puts unlabelled
 and counts their marker as a class, so that every hidden label is an error. `LabeledKFold` tests on labelled
 points only, and lets the unlabelled ones always train. `labeled_accuracy` is the score that ignores the
 marker. Pass both to scikit-learn: ``GridSearchCV(estimator, grid, cv=LabeledKFold(),
-scoring=labeled_accuracy)``.
+scoring=labeled_accuracy)``. The estimators' own ``score`` ignores the marker, too, so that plain folds give a number
+that means something; their test folds may hold few labelled samples.
 
 `precision_recall_breakeven` is the figure of merit of the text experiments.
 """
@@ -19,8 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.checks import flag, foreign, seed, whole
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_array
-from specmargin.typing import IntArray
+from specmargin.typing import AnyArray, IntArray
 
 __all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]
 
@@ -60,11 +63,11 @@ class LabeledKFold:
         random_state: int | np.random.Generator | None = None,
         unlabeled: Any = -1,
     ) -> None:
-        if operator.index(n_splits) < 2:
-            raise ValueError(f"n_splits={n_splits} leaves nothing to train or to test on; take 2 or more.")
+        if whole("n_splits", n_splits) < 2:
+            raise InvalidInputError(f"n_splits={n_splits} leaves nothing to train or to test on; take 2 or more.")
         self.n_splits = operator.index(n_splits)
-        self.shuffle = shuffle
-        self.random_state = random_state
+        self.shuffle = flag("shuffle", shuffle)
+        self.random_state = seed("random_state", random_state)
         self.unlabeled = unlabeled
 
     def __repr__(self) -> str:
@@ -106,10 +109,10 @@ class LabeledKFold:
         UserWarning
             If a class has one labelled sample, which cannot be in the training and the test part at once.
         """
-        y = label_array(y)
+        y = _labels(y)
         labeled = np.flatnonzero(~is_unlabeled(y, self.unlabeled))
         if len(labeled) < self.n_splits:
-            raise ValueError(
+            raise InvalidInputError(
                 f"y has {len(labeled)} labelled samples for n_splits={self.n_splits} folds (those equal to "
                 f"{self.unlabeled!r} are unlabelled); take at most {len(labeled)} folds or label more samples."
             )
@@ -142,7 +145,7 @@ def _marker_of(estimator: Any) -> Any:
     return -1
 
 
-def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike) -> float:
+def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
     """Return the share of the labelled samples that the estimator predicts correctly.
 
     Parameters
@@ -154,6 +157,8 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike) -> float:
         Features.
     y : array-like of shape (n,)
         Labels and markers.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the samples, >= 0.
 
     Returns
     -------
@@ -163,7 +168,7 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If no sample is labelled.
+        If no sample is labelled, or the labelled ones have no weight.
 
     Examples
     --------
@@ -172,16 +177,33 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike) -> float:
     >>> labeled_accuracy(always_one, [[0]] * 4, [1, -1, -1, 0])
     0.5
     """
-    y = label_array(y)
+    y = _labels(y)
     marker = _marker_of(estimator)
     known = ~is_unlabeled(y, marker)
     if not known.any():
-        raise ValueError(
+        raise InvalidInputError(
             f"none of the {len(y)} samples is labelled (all equal the marker {marker!r}), so that there is "
-            "no accuracy; split with LabeledKFold, whose test folds hold labelled samples only."
+            "no accuracy; take the folds of LabeledKFold, whose test folds hold labelled samples only."
         )
     predicted = np.asarray(estimator.predict(X))
-    return float(np.mean(predicted[known] == y[known]))
+    if predicted.shape != y.shape:
+        raise InvalidInputError(f"X has {len(predicted)} rows, but y has {len(y)} labels; pass one label per sample.")
+    weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != y.shape or not (weight >= 0).all() or not 0 < weight[known].sum() < np.inf:
+        raise InvalidInputError(
+            f"sample_weight of shape {weight.shape} does not weigh {len(y)} samples; pass numbers >= 0, one each, not "
+            "all zero."
+        )
+    return float(np.average(predicted[known] == y[known], weights=weight[known]))
+
+
+def _labels(y: npt.ArrayLike) -> AnyArray:
+    y = label_array(y)
+    if y.ndim == 2 and y.shape[1] == 1:
+        y = y[:, 0]
+    if y.ndim != 1:
+        raise InvalidInputError(f"y has the shape {y.shape}; pass one label or marker per sample.")
+    return y
 
 
 def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos_label: Any = 1) -> float:
@@ -218,17 +240,20 @@ def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos
     0.25
     """
     positive = np.asarray(np.asarray(y_true) == pos_label, dtype=bool)
-    scores = np.asarray(scores, dtype=np.float64)
+    with foreign("pass one number per sample"):
+        scores = np.asarray(scores, dtype=np.float64)
     if positive.ndim != 1 or positive.shape != scores.shape:
-        raise ValueError(
+        raise InvalidInputError(
             f"y_true and scores have the shapes {np.shape(y_true)} and {scores.shape}; pass one label and "
             "one score per sample."
         )
     if np.isnan(scores).any():
-        raise ValueError(f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; score every sample.")
+        raise InvalidInputError(
+            f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; give every sample a score."
+        )
     n_positive = int(positive.sum())
     if n_positive == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"no sample of y_true equals pos_label={pos_label!r}, so that recall is not defined; name the "
             "positive class with pos_label=."
         )

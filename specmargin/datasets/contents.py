@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.datasets.registry import LAYOUTS, Entry
-from specmargin.exceptions import SpecmarginError
+from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["read_archive"]
@@ -65,7 +65,7 @@ def _contents(entry: Entry, arrays: dict[str, AnyArray]) -> tuple[Matrix, IntArr
     if entry.layout == "graph":
         extras["W"] = _csr(arrays, "W_")
         if extras["W"].shape != (n, n):
-            raise ValueError(f"W has the shape {extras['W'].shape} for {n} samples")
+            raise InvalidInputError(f"W has the shape {extras['W'].shape} for {n} samples")
     y = _classes_from_zero(arrays.pop("y"), "y", n)
     if "host_shape" in arrays:
         extras["host"] = _csr(arrays, "host_")
@@ -79,18 +79,18 @@ def _contents(entry: Entry, arrays: dict[str, AnyArray]) -> tuple[Matrix, IntArr
         if key == "class_names":
             extras[key] = tuple(str(text) for text in value)
             if len(extras[key]) <= y.max():
-                raise ValueError(f"{len(extras[key])} class_names for classes up to {y.max()}")
+                raise InvalidInputError(f"{len(extras[key])} class_names for classes up to {y.max()}")
         else:
             extras[key] = value.item() if value.ndim == 0 else value
     n_train = extras.get("n_train")
     if n_train is not None and not (isinstance(n_train, int) and 0 < n_train <= n):
-        raise ValueError(f"n_train={n_train!r} for {n} samples")
+        raise InvalidInputError(f"n_train={n_train!r} for {n} samples")
     return X, y, labeled_idx, extras
 
 
 def _features(X: AnyArray, name: str) -> AnyArray:
     if X.ndim != 2 or X.dtype.kind not in "buif" or 0 in X.shape:
-        raise ValueError(f"{name} has the shape {X.shape} and the type {X.dtype}, not rows of numbers")
+        raise InvalidInputError(f"{name} has the shape {X.shape} and the type {X.dtype}, not rows of numbers")
     if X.dtype == np.uint8:
         return X
     _finite(X, name)
@@ -100,7 +100,7 @@ def _features(X: AnyArray, name: str) -> AnyArray:
 def _finite(values: AnyArray, name: str) -> None:
     bad = ~np.isfinite(values)
     if bad.any():
-        raise ValueError(f"{np.count_nonzero(bad)} values of {name} are not finite")
+        raise InvalidInputError(f"{np.count_nonzero(bad)} values of {name} are not finite")
 
 
 def _csr(arrays: dict[str, AnyArray], prefix: str) -> Matrix:
@@ -110,34 +110,34 @@ def _csr(arrays: dict[str, AnyArray], prefix: str) -> Matrix:
     rows, columns = (int(size) for size in arrays.pop(prefix + "shape"))
     if data.dtype.kind not in "buif" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
         types = ", ".join(str(part.dtype) for part in (data, indices, indptr))
-        raise ValueError(f"{prefix}data, indices and indptr have the types {types}")
+        raise InvalidInputError(f"{prefix}data, indices and indptr have the types {types}")
     _finite(data, prefix + "data")
     if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(data):
-        raise ValueError(f"{prefix}indptr does not cut {len(data)} values into {rows} rows")
+        raise InvalidInputError(f"{prefix}indptr does not cut {len(data)} values into {rows} rows")
     if indices.shape != data.shape or (len(indices) and not 0 <= indices.min() <= indices.max() < columns):
-        raise ValueError(f"{prefix}indices do not lie in the range of {columns} columns")
+        raise InvalidInputError(f"{prefix}indices do not lie in the range of {columns} columns")
     return csr_matrix((data.astype(np.float64), indices, indptr), shape=(rows, columns))
 
 
 def _classes_from_zero(y: AnyArray, name: str, n: int) -> IntArray:
     """Classes counted from 0; the archives of two classes have -1 and 1."""
     if y.shape != (n,):
-        raise ValueError(f"{n} samples but {y.size} labels in {name}, of the shape {y.shape}")
+        raise InvalidInputError(f"{n} samples but {y.size} labels in {name}, of the shape {y.shape}")
     if y.dtype.kind not in "iuf" or (y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all()):
-        raise ValueError(f"{name} holds values of the type {y.dtype} that are no whole numbers")
+        raise InvalidInputError(f"{name} holds values of the type {y.dtype} that are no whole numbers")
     y = y.astype(np.intp)
     found = np.unique(y)
     if found.tolist() == [-1, 1]:
         return (y + 1) // 2
     if found[0] < 0:
-        raise ValueError(f"{name} holds the labels {found[:5].tolist()}; they must be -1 and 1, or count from 0")
+        raise InvalidInputError(f"{name} holds the labels {found[:5].tolist()}; they must be -1 and 1, or count from 0")
     return y
 
 
 def _splits(labeled_idx: AnyArray, n: int) -> IntArray:
     if labeled_idx.ndim != 2 or labeled_idx.dtype.kind not in "iu" or labeled_idx.shape[1] == 0:
-        raise ValueError(f"labeled_idx has the shape {labeled_idx.shape} and the type {labeled_idx.dtype}")
+        raise InvalidInputError(f"labeled_idx has the shape {labeled_idx.shape} and the type {labeled_idx.dtype}")
     ordered = np.sort(labeled_idx.astype(np.intp), axis=1)
     if ordered.min() < 0 or ordered.max() >= n or (np.diff(ordered, axis=1) == 0).any():
-        raise ValueError(f"a row of labeled_idx is not one of different samples out of {n}")
+        raise InvalidInputError(f"a row of labeled_idx is not one of different samples out of {n}")
     return labeled_idx.astype(np.intp)

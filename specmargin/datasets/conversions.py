@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray
 
 __all__ = ["count_words", "faces_from_files", "isolet_from_files", "read_idx", "uncompress", "usps_from_files"]
@@ -51,13 +52,15 @@ def read_idx(content: bytes) -> AnyArray:
     if content[:2] == b"\x1f\x8b":
         content = gzip.decompress(content)
     if len(content) < 4 or content[:3] != b"\x00\x00\x08":
-        raise ValueError(f"not an idx file of unsigned bytes: it starts with {content[:4]!r}; download it again.")
+        raise InvalidInputError(
+            f"not an idx file of unsigned bytes: it starts with {content[:4]!r}; download it again."
+        )
     start = 4 + 4 * content[3]
     if len(content) < start:
-        raise ValueError(f"the idx file ends within its header, after {len(content)} bytes; download it again.")
+        raise InvalidInputError(f"the idx file ends within its header, after {len(content)} bytes; download it again.")
     shape = tuple(int(size) for size in np.frombuffer(content[4:start], dtype=">u4"))
     if len(content) - start != math.prod(shape):
-        raise ValueError(
+        raise InvalidInputError(
             f"the idx file announces the shape {shape} but holds {len(content) - start} values; download it again."
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
@@ -91,7 +94,7 @@ def usps_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
         y, n_train = np.concatenate([y_train, y_test]) - 1, len(y_train)
     sizes = (n_train, len(y) - n_train)
     if sizes != USPS_SIZES or X.shape[1] != 256 or not np.isin(y, np.arange(10)).all() or np.abs(X).max() > 1:
-        raise ValueError(
+        raise InvalidInputError(
             f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1]} pixels up "
             f"to {np.abs(X).max():g} and digits {y.min():g} to {y.max():g}; USPS has {USPS_SIZES[0]} and "
             f"{USPS_SIZES[1]} of 256 pixels up to 1 and digits 0 to 9"
@@ -152,7 +155,7 @@ def uncompress(content: bytes) -> bytes:
     b'aaaa'
     """
     if content[:2] != b"\x1f\x9d" or len(content) < 3 or not 10 <= content[2] & 31 <= 16:
-        raise ValueError(f"not a file of compress: it starts with {content[:3]!r}; download it again.")
+        raise InvalidInputError(f"not a file of compress: it starts with {content[:3]!r}; download it again.")
     most, clears = content[2] & 31, bool(content[2] & 128)
     single = [bytes([k]) for k in range(256)] + [b""] * clears
     table, previous, pieces = single.copy(), b"", []
@@ -165,7 +168,9 @@ def uncompress(content: bytes) -> bytes:
             table, previous = single.copy(), b""
         else:
             if code > len(table) or (code == len(table) and not previous):
-                raise ValueError(f"code {code} in a table of {len(table)}: the file is damaged; download it again.")
+                raise InvalidInputError(
+                    f"code {code} in a table of {len(table)}: the file is damaged; download it again."
+                )
             piece = table[code] if code < len(table) else previous + previous[:1]
             if previous and len(table) < 1 << most:
                 table.append(previous + piece[:1])
@@ -203,7 +208,7 @@ def isolet_from_files(first: Path, second: Path) -> dict[str, AnyArray]:
     y = X[:, -1] - 1
     reach = float(np.abs(X[:, :-1]).max())
     if found != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all() or not reach <= 1:
-        raise ValueError(
+        raise InvalidInputError(
             f"{first.name} and {second.name} hold {found[0]} and {found[1]} speakers, {X.shape[1] - 1} features up to "
             f"{reach:g} and letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has {ISOLET_SPEAKERS[0]} and "
             f"{ISOLET_SPEAKERS[1]}, 617 up to 1, and 1 to 26"
@@ -237,12 +242,12 @@ def faces_from_files(train: Path, test: Path) -> dict[str, AnyArray]:
             announced = (int(float(file.readline())), int(float(file.readline())) + 1)
             tables.append(np.loadtxt(file, ndmin=2))
         if tables[-1].shape != announced:
-            raise ValueError(f"{path.name} announces a table of {announced}, but holds {tables[-1].shape}")
+            raise InvalidInputError(f"{path.name} announces a table of {announced}, but holds {tables[-1].shape}")
     X, sizes = np.vstack(tables), tuple(len(table) for table in tables)
     y, pixels = X[:, -1], X[:, :-1]
     in_range = bool(((pixels >= 0) & (pixels <= 1)).all())
     if sizes != FACES_SIZES or X.shape[1] != 362 or not np.isin(y, (-1, 1)).all() or not in_range:
-        raise ValueError(
+        raise InvalidInputError(
             f"{train.name} and {test.name} hold {sizes[0]} and {sizes[1]} images of {X.shape[1] - 1} pixels from "
             f"{pixels.min():g} to {pixels.max():g}, labels {y.min():g} to {y.max():g}; the CBCL faces are "
             f"{FACES_SIZES[0]} and {FACES_SIZES[1]} of 361 from 0 to 1, labels -1 and 1"

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.checks import shown
 from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["DATA_VARIABLE", "Dataset", "available", "cache_folder", "load"]
@@ -103,6 +104,8 @@ def cache_folder() -> Path:
 
 def _folders(data_home: str | os.PathLike[str] | None) -> list[Path]:
     """Folders to look in: the first that was named, then the cache."""
+    if not isinstance(data_home, str | os.PathLike | None):
+        raise InvalidTypeError(f"data_home={shown(data_home)} is no path; pass the name of a folder, or None.")
     named = data_home if data_home is not None else os.environ.get(DATA_VARIABLE) or None
     folders = [] if named is None else [Path(named).expanduser()]
     return [*folders, cache_folder()]
@@ -176,7 +179,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
     """
     entry = REGISTRY.get(name) if isinstance(name, str) else None
     if entry is None:
-        raise ValueError(f"there is no data set {name!r}; the names are {', '.join(REGISTRY)}.")
+        raise InvalidInputError(f"there is no data set {shown(name)}; take one of {', '.join(REGISTRY)}.")
     if entry.source == "bundled":
         return _bundled_digits(entry)
     path = _find(name, data_home)

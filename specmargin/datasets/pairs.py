@@ -8,13 +8,14 @@ transductive.
 
 from __future__ import annotations
 
-import operator
 import os
 from typing import Any
 
 import numpy as np
 
+from specmargin.checks import maybe, seed, shown, whole
 from specmargin.datasets.fetch import Dataset, load
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray, SparseArray
 
 __all__ = ["NEWSGROUPS_PAIRS", "digits_pair", "mnist_pair", "newsgroups_pair"]
@@ -34,26 +35,34 @@ def _draw(
 ) -> tuple[Any, IntArray]:
     """Draw n samples of the classes a and b uniformly; None takes all of them."""
     pool = np.flatnonzero((data.y == a) | (data.y == b))
-    size = len(pool) if n is None else operator.index(n)
+    size = len(pool) if n is None else int(n)
     if not 2 <= size <= len(pool):
-        raise ValueError(f"n={n}, but {data.name} has {len(pool)} samples of the two classes; take 2 to {len(pool)}.")
+        raise InvalidInputError(
+            f"n={n}, but {data.name} has {len(pool)} samples of the two classes; take 2 to {len(pool)}."
+        )
     chosen = np.random.default_rng(random_state).permutation(pool)[:size]
     return data.X[chosen], (data.y[chosen] == b).astype(np.intp)
 
 
+def _check_draw(n: Any, random_state: Any) -> None:
+    maybe(whole)("n", n)
+    seed("random_state", random_state)
+
+
 def _digit(value: int, data: Dataset) -> int:
-    digit = operator.index(value)
+    digit = whole("a digit", value)
     if digit not in data.classes:
-        raise ValueError(f"{value} is no digit of {data.name}; take one of {data.classes.tolist()}.")
+        raise InvalidInputError(f"{value} is no digit of {data.name}; take one of {data.classes.tolist()}.")
     return digit
 
 
 def _image_pair(
     data: Dataset, a: int, b: int, n: int | None, random_state: int | np.random.Generator | None
 ) -> tuple[FloatArray, IntArray]:
+    _check_draw(n, random_state)
     a, b = _digit(a, data), _digit(b, data)
     if a == b:
-        raise ValueError(f"a and b are both {a}; name two different digits.")
+        raise InvalidInputError(f"a and b are both {a}; name two different digits.")
     from sklearn.preprocessing import StandardScaler
 
     X, y = _draw(data, a, b, n, random_state)
@@ -180,8 +189,9 @@ def newsgroups_pair(
     ...     X, y = newsgroups_pair("pc-mac", n=None)
     ...     assert X.shape[0] == 1945
     """
-    if task not in NEWSGROUPS_PAIRS:
-        raise ValueError(f"there is no task {task!r}; the names are {', '.join(NEWSGROUPS_PAIRS)}.")
+    if not isinstance(task, str) or task not in NEWSGROUPS_PAIRS:
+        raise InvalidInputError(f"there is no task {shown(task)}; take one of {', '.join(NEWSGROUPS_PAIRS)}.")
+    _check_draw(n, random_state)
     from sklearn.feature_extraction.text import TfidfTransformer
 
     data = load("20news", data_home=data_home)

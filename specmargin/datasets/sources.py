@@ -30,6 +30,7 @@ from specmargin.datasets.conversions import (
     read_idx,
     usps_from_files,
 )
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray
 
 __all__ = ["SourceError", "fetch", "retrieve"]
@@ -140,13 +141,13 @@ def _download(url: str, target: Any, _: Any) -> None:
         for passed in (*response.history, response):
             parts = urlsplit(passed.url)
             if parts.scheme != "https" and parts.hostname not in _OWN_MACHINE:
-                raise ValueError(f"{url} leads to {passed.url}, which is not https")
+                raise InvalidInputError(f"{url} leads to {passed.url}, which is not https")
         size = 0
         with open(target, "wb") as file:
             for piece in response.iter_content(2**20):
                 size += len(piece)
                 if size > MOST_BYTES:
-                    raise ValueError(f"{url} sends more than {MOST_BYTES} bytes, which none of the files has")
+                    raise InvalidInputError(f"{url} sends more than {MOST_BYTES} bytes, which none of the files has")
                 file.write(piece)
 
 
@@ -187,7 +188,7 @@ def _mnist(scratch: Path) -> dict[str, AnyArray]:
             for file, known_hash in MNIST_FILES.items()
         ]
         if len(parts[0]) != len(parts[1]) or len(parts[2]) != len(parts[3]):
-            raise ValueError(f"{[len(part) for part in parts]} images and labels do not match")
+            raise InvalidInputError(f"{[len(part) for part in parts]} images and labels do not match")
         X = np.concatenate([part.reshape(len(part), -1) for part in parts[0::2]])
         return {
             "X": X,
@@ -262,13 +263,13 @@ def _faces(scratch: Path) -> dict[str, AnyArray]:
                     member = next((member for member in archive if Path(member.name).name == name), None)
                     content = None if member is None or not member.isreg() else archive.extractfile(member)
                     if member is None or content is None:
-                        raise ValueError(f"the archive holds no file {name}")
+                        raise InvalidInputError(f"the archive holds no file {name}")
                     if member.size > MOST_BYTES:
-                        raise ValueError(f"{name} is announced with {member.size} bytes, more than {MOST_BYTES}")
+                        raise InvalidInputError(f"{name} is announced with {member.size} bytes, more than {MOST_BYTES}")
                     with content, (scratch / name).open("wb") as file:
                         shutil.copyfileobj(content, file)
         except tarfile.TarError as error:
-            raise ValueError(f"not an archive of tar: {error}") from error
+            raise InvalidInputError(f"not an archive of tar: {error}") from error
         return faces_from_files(*(scratch / name for name in FACES_FILES))
 
     folder = scratch.parent

@@ -13,10 +13,12 @@ order.
 from __future__ import annotations
 
 import operator
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from specmargin.checks import checked, numeric, real, seed, shown, whole
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = [
@@ -32,17 +34,31 @@ __all__ = [
 RandomState: TypeAlias = int | np.random.Generator | None
 
 
+def _radii(name: str, value: Any) -> Any:
+    radii = value if isinstance(value, list | tuple | np.ndarray) else ()
+    if len(radii) != 2 or not all(isinstance(r, int | float | np.number) and np.isfinite(r) and r > 0 for r in radii):
+        raise InvalidInputError(f"{name}={shown(value)}; pass two positive numbers, of class 0 and of class 1.")
+    return value
+
+
+def _bayes_error(name: str, value: Any) -> float:
+    what = "a number in (0, 0.5), where 0.5 is a coin's"
+    if not 0.0 < real(name, value, what) < 0.5:
+        raise InvalidInputError(f"{name}={value!r} must be {what}.")
+    return float(value)
+
+
 def _sizes(n_samples: int, n_groups: int) -> list[int]:
     """Sizes of `n_groups` groups that differ by one at most, the first ones larger."""
     n = operator.index(n_samples)
     if n < n_groups:
-        raise ValueError(f"n_samples={n} leaves one of {n_groups} groups empty; ask for {n_groups} or more.")
+        raise InvalidInputError(f"n_samples={n} leaves one of {n_groups} groups empty; ask for {n_groups} or more.")
     return [n // n_groups + (k < n % n_groups) for k in range(n_groups)]
 
 
 def _blur(X: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
     if not (np.isfinite(noise) and noise >= 0):
-        raise ValueError(f"noise={noise!r} is no standard deviation; pass a finite number, 0 or larger.")
+        raise InvalidInputError(f"noise={noise!r} is no standard deviation; pass a finite number, 0 or larger.")
     return X + noise * rng.standard_normal(X.shape) if noise else X
 
 
@@ -60,6 +76,7 @@ def _clouds(
     return _shuffled(X, np.repeat(np.asarray(y_of_mean, dtype=np.intp), sizes), rng)
 
 
+@checked(n_samples=whole, noise=numeric, random_state=seed)
 def make_two_moons(
     *, n_samples: int = 200, noise: float = 0.1, random_state: RandomState = None
 ) -> tuple[FloatArray, IntArray]:
@@ -100,6 +117,7 @@ def make_two_moons(
     return _shuffled(_blur(X, noise, rng), np.repeat(np.arange(2), sizes), rng)
 
 
+@checked(n_samples=whole, noise=numeric, radii=_radii, random_state=seed)
 def make_two_circles(
     *,
     n_samples: int = 315,
@@ -132,8 +150,6 @@ def make_two_circles(
     >>> np.unique(np.round(np.hypot(*X[y == 1].T), 12)).tolist()
     [0.25]
     """
-    if len(radii) != 2 or not all(np.isfinite(r) and r > 0 for r in radii):
-        raise ValueError(f"radii={radii!r}; pass two positive numbers, of class 0 and of class 1.")
     rng = np.random.default_rng(random_state)
     sizes = _sizes(n_samples, 2)[::-1]
     angles = np.concatenate([np.arange(size) * (2.0 * np.pi / size) for size in sizes])
@@ -142,6 +158,7 @@ def make_two_circles(
     return _shuffled(_blur(X, noise, rng), y, rng)
 
 
+@checked(n_samples=whole, noise=numeric, random_state=seed)
 def make_two_spirals(
     *, n_samples: int = 194, noise: float = 0.0, random_state: RandomState = None
 ) -> tuple[FloatArray, IntArray]:
@@ -213,6 +230,7 @@ def make_clock() -> tuple[FloatArray, IntArray]:
     return X, np.repeat(np.array([1, 0]), [100, 47])
 
 
+@checked(n_samples=whole, n_features=whole, random_state=seed)
 def make_g2c(
     *, n_samples: int = 500, n_features: int = 500, random_state: RandomState = None
 ) -> tuple[FloatArray, IntArray]:
@@ -245,6 +263,7 @@ def make_g2c(
     return _clouds(means, [0, 1], n_samples, np.random.default_rng(random_state))
 
 
+@checked(n_samples=whole, n_features=whole, random_state=seed)
 def make_g4c(
     *, n_samples: int = 500, n_features: int = 500, random_state: RandomState = None
 ) -> tuple[FloatArray, IntArray]:
@@ -278,6 +297,7 @@ def make_g4c(
     return _clouds(means, [0, 1, 0, 1], n_samples, np.random.default_rng(random_state))
 
 
+@checked(n_samples=whole, n_features=whole, bayes_error=_bayes_error, random_state=seed)
 def make_g50c(
     *,
     n_samples: int = 550,
@@ -315,8 +335,6 @@ def make_g50c(
     >>> bool(0.02 < (best != y).mean() < 0.08)
     True
     """
-    if not 0.0 < bayes_error < 0.5:
-        raise ValueError(f"bayes_error={bayes_error!r} must lie in (0, 0.5); 0.5 is a coin's.")
     from scipy.special import ndtri
 
     d = _dimension(n_features, 1)
@@ -328,5 +346,5 @@ def make_g50c(
 def _dimension(n_features: int, least: int) -> int:
     d = operator.index(n_features)
     if d < least:
-        raise ValueError(f"n_features={d} is too small for this set; ask for {least} or more.")
+        raise InvalidInputError(f"n_features={d} is too small for this set; ask for {least} or more.")
     return d

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chisquare
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.typing import FloatArray, IntArray
 
@@ -106,7 +107,7 @@ def balanced(scores: FloatArray, labels: Labels, rule: str | None) -> FloatArray
 def in_force(rule: str | None, labels: Labels) -> str | None:
     """Return the rule, or None where the label counts speak against it."""
     if rule not in RULES:
-        raise ValueError(f"class_balance={rule!r} is unknown; take 'zscore', 'mass' or None.")
+        raise InvalidInputError(f"class_balance={rule!r} is unknown; take 'zscore', 'mass' or None.")
     rejected = rule == "zscore" and chisquare(_label_counts(labels)).pvalue < _LEVEL
     return None if rejected else rule
 

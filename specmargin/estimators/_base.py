@@ -6,22 +6,34 @@ solvers.
 
 from __future__ import annotations
 
+import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_consistent_length, gen_batches
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
+from specmargin.checks import finite_rows, foreign, refuse_disguised
+from specmargin.estimators._parameters import check_parameters
+from specmargin.exceptions import InvalidTypeError, SingleClassWarning, SolverError
 from specmargin.graphs import check_adjacency, knn_graph, warn_components
-from specmargin.labels import Labels, encode_labels, is_unlabeled
+from specmargin.labels import Labels, encode_labels, label_array, warn_of_marker
+from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
-__all__ = ["SemiSupervisedClassifier"]
+__all__ = ["SemiSupervisedClassifier", "check_features", "numerical_failures", "outside"]
+
+_PACKAGE = str(Path(__file__).parents[1])
 
 _BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
@@ -74,20 +86,43 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         if graph is not None:
             warn_components(graph, labels.labeled, stacklevel=3)
         self.classes_ = labels.classes
-        scores, results = self._fit(X, labels, graph)
+        with numerical_failures(self):
+            scores, results = self._fit(X, labels, graph)
         self.n_iter_ = max(1, *(result.n_iter for result in results))
-        self.transduction_ = self._classes_of(scores)
+        self._transduce(scores)
         self._warn_of_gaps(results)
         return self
 
+    def _transduce(self, scores: FloatArray) -> None:
+        """Set the classes of the training samples; say where the scores are no answer."""
+        self.transduction_ = self._classes_of(self._finite(scores))
+        if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():
+            warnings.warn(
+                f"{type(self).__name__}: all {len(self.transduction_)} training samples are predicted to be of the "
+                f"class {self.transduction_[:1].tolist()[0]!r}, though {len(self.classes_)} classes are labelled: the "
+                "features, the graph or the parameters do not tell them apart. Check these, or label more samples.",
+                SingleClassWarning,
+                stacklevel=outside(),
+            )
+
+    def _finite(self, scores: FloatArray) -> FloatArray:
+        if not np.isfinite(scores).all():
+            raise SolverError(
+                f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
+                "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
+                f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
+            )
+        return scores
+
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
         """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
+        check_parameters(self)
         if y is None:
-            raise ValueError(
+            raise InvalidTypeError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
-                f"the marker unlabeled={self.unlabeled!r}."
+                f"the marker unlabeled={self.unlabeled!r}; pass one label or marker per sample."
             )
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        X = check_features(self, X, ensure_min_samples=2)
         labels = self._labels(X, y)
         if not self._needs_graph():
             graph = None
@@ -98,12 +133,15 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return X, labels, graph
 
     def _labels(self, X: Matrix, y: Any) -> Labels:
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        hidden = is_unlabeled(y, self.unlabeled)
-        if not hidden.all():
-            check_classification_targets(y[~hidden])
-        return encode_labels(y, self.unlabeled)
+        with foreign("pass one label or marker per sample, in the order of the rows of X"):
+            y = column_or_1d(label_array(y), warn=True)
+            check_consistent_length(X, y)
+        labels = encode_labels(y, self.unlabeled)
+        if labels.classes.dtype.kind not in "OUSb":
+            with foreign("pass class values: whole numbers or strings"):
+                check_classification_targets(labels.classes[labels.sign_codes])
+        warn_of_marker(y, self.unlabeled, stacklevel=outside())
+        return labels
 
     def _needs_graph(self) -> bool:
         return True
@@ -148,10 +186,11 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             Positive means ``classes_[1]`` with two classes; with more the largest column wins.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = check_features(self, X, reset=False)
         rows = max(1, _BATCH_ELEMENTS // max(1, len(self.transduction_)))
-        blocks = [self._decision(X[batch]) for batch in gen_batches(X.shape[0], rows)]
-        return np.concatenate(blocks)
+        with numerical_failures(self):
+            blocks = [self._decision(X[batch]) for batch in gen_batches(X.shape[0], rows)]
+        return self._finite(np.concatenate(blocks))
 
     def predict(self, X: Matrix) -> AnyArray:
         """Return the classes of new samples.
@@ -166,6 +205,32 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (m,)
         """
         return self._classes_of(self.decision_function(X))
+
+    def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.
+
+        So scikit-learn's cross-validation and searches can be used with markers in y. Folds that have labelled samples
+        to test on, and train on all unlabelled ones, are those of `specmargin.LabeledKFold`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+        y : array-like of shape (m,)
+            Labels and markers.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If no sample is labelled.
+        """
+        return labeled_accuracy(self, X, y, sample_weight)
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         raise NotImplementedError
@@ -182,3 +247,34 @@ def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...
 def columns(parts: list[FloatArray]) -> FloatArray:
     """Return one array for one binary problem, columns for several."""
     return parts[0] if len(parts) == 1 else np.column_stack(parts)
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool = True, **words: Any) -> Matrix:
+    """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
+    refuse_disguised(X)
+    with foreign("pass an array, a frame or a sparse matrix of numbers, a row per sample, with the columns of fit"):
+        X = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=False, **words
+        )
+    return finite_rows(X, small=reset)
+
+
+@contextmanager
+def numerical_failures(estimator: Any) -> Iterator[None]:
+    """Let a factorisation that fails be the package's error, with what can be done about it."""
+    try:
+        yield
+    except (np.linalg.LinAlgError, ArpackError, ArithmeticError) as error:
+        raise SolverError(
+            f"{type(estimator).__name__}: a factorisation failed ({type(error).__name__}: {error}); scale the "
+            "features, drop duplicates, and take parameters nearer to 1 (they are "
+            f"{estimator.get_params(deep=False)})."
+        ) from error
+
+
+def outside() -> int:
+    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.results import SolveResult
 from specmargin.typing import IntArray
 
@@ -31,7 +32,7 @@ def within_bound(
     """
     if isinstance(B, str):
         if B != "auto":
-            raise ValueError(f"B={B!r} must be a number >= 0, inf, or 'auto'.")
+            raise InvalidInputError(f"B={B!r} must be a number >= 0, inf, or 'auto'.")
         free = solve(np.inf)
         reach = float(np.abs(free.variables["f"][rows]).max())
         if reach <= 1 + _LEAST_EXCESS:

@@ -17,11 +17,14 @@ from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
 from specmargin import objectives
+from specmargin.checks import Rule, count
 from specmargin.estimators._balance import Balance, in_force
-from specmargin.estimators._base import SemiSupervisedClassifier
+from specmargin.estimators._base import SemiSupervisedClassifier, numerical_failures, outside
 from specmargin.estimators._memory import require_memory
+from specmargin.estimators._parameters import candidates
 from specmargin.estimators._span import EigenvectorSpan, KernelSpan, Span
 from specmargin.estimators.manifold import LapSVM
+from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
 from specmargin.kernels import resolve_gamma
 from specmargin.labels import Labels
@@ -85,6 +88,7 @@ class ManifoldCV(SemiSupervisedClassifier):
     unlabeled: Any = -1
 
     _criteria: ClassVar[tuple[str, ...]] = CRITERIA
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": candidates(count(1))}
 
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
         """Choose the parameters by the labelled samples, then learn from all.
@@ -115,6 +119,11 @@ class ManifoldCV(SemiSupervisedClassifier):
             If the labels are too few to choose by: see the notes of the class.
         """
         features, labels, _ = self._validated(X, y, None)
+        with numerical_failures(self):
+            return self._chosen(features, labels, y, graph)
+
+    def _chosen(self, features: Matrix, labels: Labels, y: Any, graph: Any) -> Any:
+        """Choose and refit, on checked data."""
         if graph is not None:
             graph = check_adjacency(graph, labels.n_samples)
         self._check_words()
@@ -126,7 +135,7 @@ class ManifoldCV(SemiSupervisedClassifier):
             warnings.warn(
                 f"{type(self).__name__}: no fold tests a class that it trains on, so that the labelled samples cannot "
                 "choose; the first candidates are taken. Label two samples of a class, or take criterion='gcv'.",
-                stacklevel=2,
+                stacklevel=outside(),
             )
         found: list[dict[str, Any]] = []
         n_factorized = 0
@@ -157,7 +166,9 @@ class ManifoldCV(SemiSupervisedClassifier):
             -self.best_score_,
             self.best_params_,
         )
-        self.estimator_ = self._estimator(self.best_params_).fit(features, y, graph=graph)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MarkerWarning)  # said already
+            self.estimator_ = self._estimator(self.best_params_).fit(features, y, graph=graph)
         for name in ("classes_", "transduction_", "dual_coef_", "intercept_", "result_", "gamma_", "n_iter_"):
             setattr(self, name, getattr(self.estimator_, name))
         return self
@@ -190,26 +201,28 @@ class ManifoldCV(SemiSupervisedClassifier):
 
     def _check_words(self) -> None:
         if self.criterion not in self._criteria:
-            raise ValueError(f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}.")
+            raise InvalidInputError(
+                f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
+            )
         for name in ("gammas", "gamma_As", "gamma_Is", "ratios", "n_neighbors", "powers"):
             value = getattr(self, name)
             if value is None and name in ("gamma_As", "gamma_Is"):
                 continue
             if isinstance(value, str) or np.ndim(value) != 1 or len(value) == 0:
-                raise ValueError(f"{name}={value!r} must be a list of at least one candidate.")
+                raise InvalidInputError(f"{name}={value!r} must be a list of at least one candidate.")
         if self.gamma_Is is not None and self.gamma_As is None:
-            raise ValueError("gamma_Is needs gamma_As beside it; or give ratios gamma_I / gamma_A instead.")
+            raise InvalidInputError("gamma_Is needs gamma_As beside it; or give ratios gamma_I / gamma_A instead.")
         for name, least in (("gamma_As", "> 0"), ("gamma_Is", ">= 0"), ("ratios", ">= 0")):
             given = getattr(self, name)
             for value in () if given is None else given:
                 if not (np.isfinite(value) and (value > 0 or (value == 0 and least == ">= 0"))):
-                    raise ValueError(f"{name} holds {value!r}; its entries must be numbers {least}.")
+                    raise InvalidInputError(f"{name} holds {value!r}; its entries must be numbers {least}.")
 
     def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
         l = labels.n_labeled
         if isinstance(self.cv, str):
             if self.cv != "loo":
-                raise ValueError(f"cv={self.cv!r} must be 'loo', a number of folds, or a splitter.")
+                raise InvalidInputError(f"cv={self.cv!r} must be 'loo', a number of folds, or a splitter.")
             return loo.one_left_out(l)
         codes = (labels.sign > 0).astype(int) if labels.is_binary else labels.sign.argmax(axis=1)
         whole = isinstance(self.cv, int | np.integer)
@@ -218,7 +231,7 @@ class ManifoldCV(SemiSupervisedClassifier):
         for train, test in splitter.split(X[labels.labeled], codes):
             left_out = np.setdiff1d(np.arange(l), train)
             if not np.isin(test, left_out).all():
-                raise ValueError("the splitter of cv tests labelled samples that it trains on.")
+                raise InvalidInputError("the splitter of cv tests labelled samples that it trains on.")
             folds.append(loo.Fold(left_out, np.asarray(test)))
         return folds
 
@@ -243,7 +256,7 @@ class ManifoldCV(SemiSupervisedClassifier):
         if graph is not None:
             return [({}, graph)]
         if self.kernel == "precomputed":
-            raise ValueError(
+            raise InvalidInputError(
                 "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
                 "ratios=[0] for supervised learning."
             )
@@ -338,6 +351,6 @@ def _resolved(X: Matrix, gamma: Any) -> float:
         except ValueError:
             multiple = np.nan
         if not (np.isfinite(multiple) and multiple > 0):
-            raise ValueError(f"gammas holds {gamma!r}; a multiple of the median distance reads '0.5 median'.")
+            raise InvalidInputError(f"gammas holds {gamma!r}; write a multiple of the median distance as '0.5 median'.")
         return resolve_gamma(X, "median") / multiple**2
     return resolve_gamma(X, gamma)

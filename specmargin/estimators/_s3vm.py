@@ -16,7 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from specmargin.checks import Rule, accuracy, maybe
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._parameters import check_parameters
 from specmargin.estimators._s3vm_features import (
     FeatureRoute,
     KernelRoute,
@@ -24,6 +26,8 @@ from specmargin.estimators._s3vm_features import (
     LinearRoute,
     require_scale,
 )
+from specmargin.estimators._span import precomputed
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, laplacian
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.labels import Labels
@@ -31,7 +35,7 @@ from specmargin.losses import SmoothLoss
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.one_flip import one_flip
-from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["S3VMClassifier"]
 
@@ -69,6 +73,7 @@ class S3VMClassifier(SemiSupervisedClassifier):
     random_state: Any = 0
     unlabeled: Any = -1
 
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"tol": maybe(accuracy)}
     _loss: ClassVar[str]
     _unlabeled_loss: ClassVar[str | None] = None
     _solver: ClassVar[Callable[..., SolveResult]]
@@ -85,28 +90,21 @@ class S3VMClassifier(SemiSupervisedClassifier):
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if self.kernel == "precomputed":
-            raise ValueError(
+            raise InvalidInputError(
                 "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or gamma_I=0 "
                 "for the kernel as it is."
             )
         return super()._neighbor_graph(X)
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
-        if self.multi_class not in ("ovr", "ovo"):
-            raise ValueError(f"multi_class={self.multi_class!r} is unknown; take 'ovr' or 'ovo'.")
-        if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):
-            raise ValueError(f"gamma_A={self.gamma_A!r} must be a positive number.")
-        if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
-            raise ValueError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 leaves the graph out.")
-        for name in ("n_landmarks", "rank"):
-            value = getattr(self, name)
-            if value is not None and not (isinstance(value, numbers.Integral) and int(value) >= 1):
-                raise ValueError(f"{name}={value!r} must be a whole number of at least 1, or None.")
+        check_parameters(self)
         if self.n_landmarks is not None:
             if self.rank is not None:
-                raise ValueError("rank= truncates the map of the whole kernel; with n_landmarks= take fewer of those.")
+                raise InvalidInputError(
+                    "rank= truncates the map of the whole kernel; with n_landmarks= take fewer of those."
+                )
             if self.kernel == "precomputed":
-                raise ValueError("n_landmarks= draws samples, and kernel='precomputed' holds none; take rank=.")
+                raise InvalidInputError("n_landmarks= draws samples, and kernel='precomputed' holds none; take rank=.")
         X, labels, graph = super()._validated(X, y, graph)
         require_scale(X)
         self._balances(labels)  # a value out of range is named before the work
@@ -122,18 +120,18 @@ class S3VMClassifier(SemiSupervisedClassifier):
         elif isinstance(given, Mapping):
             unknown = [name for name in given if name not in classes]
             if unknown:
-                raise ValueError(f"balance names the classes {unknown}, but the labels are of {classes}.")
+                raise InvalidInputError(f"balance names the classes {unknown}, but the labels are of {classes}.")
             values = [given.get(name) for name in classes]
         elif np.ndim(given) == 1 and len(given) == len(classes):
             values = list(given)
         else:
-            raise ValueError(
+            raise InvalidInputError(
                 f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
         for value in values:
             if value is not None and not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
-                raise ValueError(
+                raise InvalidInputError(
                     f"balance={value!r} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
                     "where a share p of them is positive."
                 )
@@ -178,7 +176,7 @@ class S3VMClassifier(SemiSupervisedClassifier):
         plain = L is None or (d <= n and not hasattr(X, "toarray"))
         if self.kernel == "linear" and self.rank is None and plain:
             return LinearRoute(X, L, ratio)
-        matrix = _precomputed if self.kernel == "precomputed" else partial(gram, **words)
+        matrix = precomputed if self.kernel == "precomputed" else partial(gram, **words)
         return KernelRoute(X, matrix, self.rank, L, ratio)
 
     def _solved(self, Z: Matrix, labels: Labels, balance: float | None) -> SolveResult:
@@ -261,11 +259,6 @@ class S3VMClassifier(SemiSupervisedClassifier):
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )
-
-
-def _precomputed(X: Matrix, Y: Matrix | None = None) -> FloatArray:
-    dense: AnyArray = X.toarray() if hasattr(X, "toarray") else X
-    return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
 
 
 def _votes(f: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:

@@ -15,6 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.estimators._memory import require_memory
+from specmargin.estimators._span import precomputed
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian
 from specmargin.kernels import landmark_features
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
@@ -33,7 +35,7 @@ def require_scale(X: Matrix) -> None:
     stored = X.data if sp.issparse(X) else X
     largest = float(np.abs(stored).max(initial=0.0))
     if largest > _LARGEST:
-        raise ValueError(
+        raise InvalidInputError(
             f"X holds values up to {largest:.1e}, whose squares overflow; scale the features, e.g. by "
             "sklearn.preprocessing.MaxAbsScaler."
         )
@@ -108,7 +110,8 @@ class KernelRoute(FeatureRoute):
             f"the stored kernel of {n} samples and its features",
             "take n_landmarks=, or kernel='linear'",
         )
-        self._X, self._matrix = X, matrix
+        # Predictions with a precomputed kernel are given their block.
+        self._X, self._matrix = (None if matrix is precomputed else X), matrix
         K = matrix(X)
         deformed = None if L is None else deformed_kernel(K, L, ratio)
         found = kernel_map(K if deformed is None else deformed.matrix, rank=None if rank is None else min(rank, n))
@@ -125,7 +128,8 @@ class KernelRoute(FeatureRoute):
         self.Z = self._W = self._deformed = None
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
-        return np.asarray(self._matrix(X, self._X) @ coefficients.T)
+        reference = X if self._X is None else self._X
+        return np.asarray(self._matrix(X, reference) @ coefficients.T)
 
 
 class LandmarkRoute(FeatureRoute):

@@ -15,11 +15,11 @@ import numpy as np
 
 from specmargin.estimators._memory import require_memory
 from specmargin.graphs import NeighborSearch, neighbor_weights
-from specmargin.kernels import LowRankKernel, landmark_features
+from specmargin.kernels import LowRankKernel, gram, landmark_features
 from specmargin.spectra import Spectrum, extend
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["SPANS", "EigenvectorSpan", "KernelSpan", "LandmarkSpan", "Span"]
+__all__ = ["SPANS", "EigenvectorSpan", "KernelSpan", "LandmarkSpan", "Span", "precomputed"]
 
 SPANS = ("auto", "kernel", "landmarks", "eigenvectors")
 
@@ -38,6 +38,10 @@ class Span(ABC):
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
         """Return f - b at new samples, (m, n_outputs), from coefficients (n_outputs, ...)."""
 
+    def forget(self) -> None:
+        """Drop the kernel of the training samples once all coefficients are known: predictions do not need it."""
+        self.kernel = None
+
 
 class KernelSpan(Span):
     """All samples' kernel functions.
@@ -47,7 +51,8 @@ class KernelSpan(Span):
     X : ndarray or sparse matrix of shape (n, d)
         Training samples.
     matrix : callable
-        ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples.
+        ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples. No method of the estimator:
+        that would be a cycle, which copies and pickles of some libraries do not take.
     """
 
     def __init__(self, X: Matrix, matrix: Callable[..., FloatArray]) -> None:
@@ -57,14 +62,22 @@ class KernelSpan(Span):
             f"the stored kernel of {n} samples and its factorisation",
             "take span='eigenvectors', or span='landmarks'",
         )
-        self._X, self._matrix = X, matrix
+        # Predictions with a precomputed kernel are given their block.
+        self._X, self._matrix = (None if matrix is precomputed else X), matrix
         self.kernel = matrix(X)
 
     def coefficients(self, alpha: FloatArray) -> FloatArray:
         return alpha
 
     def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
-        return self._matrix(X, self._X) @ coefficients.T
+        reference = X if self._X is None else self._X
+        return self._matrix(X, reference) @ coefficients.T
+
+
+def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:
+    """Return a Gram matrix, checked, or the block of new samples, dense."""
+    dense: Any = K.toarray() if hasattr(K, "toarray") else K
+    return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
 
 
 class LandmarkSpan(Span):

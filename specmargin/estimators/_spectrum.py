@@ -14,8 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin import objectives, solvers
-from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._base import SemiSupervisedClassifier, columns, numerical_failures, unpacked
 from specmargin.estimators._bound import within_bound
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, neighbor_weights, warn_components
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
@@ -98,13 +99,14 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         for W in graphs:
             warn_components(W, labels.labeled, stacklevel=3)
         q = min(_DEFAULT_Q, X.shape[0]) if self.q is None else self.q
-        spectra = [laplacian_eigenpairs(W, q=q, normalized=self.normalized) for W in graphs]
-        over = spectra if len(spectra) > 1 else spectra[0]
-        answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
+        with numerical_failures(self):
+            spectra = [laplacian_eigenpairs(W, q=q, normalized=self.normalized) for W in graphs]
+            over = spectra if len(spectra) > 1 else spectra[0]
+            answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
         self.classes_ = labels.classes
         self._X_fit = X
         self._record(spectra, answers)
-        self.transduction_ = self._classes_of(self.scores_)
+        self._transduce(self.scores_)
         results = [result for answer in answers for result in dict.fromkeys(answer[:2])]
         self.n_iter_ = max(1, *(result.n_iter for result in results))
         self._warn_of_gaps(results)
@@ -143,9 +145,15 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
         """Return the parameters of the neighbour graphs, single values repeated."""
         words = {name: getattr(self, name) for name in ("n_neighbors", "kind", "weight", "metric")}
         lists = {name: len(value) for name, value in words.items() if isinstance(value, list | tuple | np.ndarray)}
+        if max(lists.values(), default=1) > 1 and not self._several_graphs:
+            name, several = max(lists.items(), key=lambda item: item[1])
+            raise InvalidInputError(
+                f"{type(self).__name__} works on one graph, got {several}; pass one, or take STORM, STOAM or MKL, "
+                f"which weigh the eigenvectors of several ({name}={words[name]!r} describes as many)."
+            )
         count = max(lists.values(), default=1)
         if 0 in lists.values() or len(set(lists.values())) > 1:
-            raise ValueError(
+            raise InvalidInputError(
                 f"lists of graph parameters must have one length, got {lists}; single values are repeated."
             )
         return [{name: value[g] if name in lists else value for name, value in words.items()} for g in range(count)]
@@ -159,13 +167,13 @@ class GraphSpectrumClassifier(SemiSupervisedClassifier):
             several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(_is_graph, graph))
             graphs = [check_adjacency(W, X.shape[0]) for W in (graph if several else [graph])]
             if len(words) not in (1, len(graphs)):
-                raise ValueError(
+                raise InvalidInputError(
                     f"{len(graphs)} graphs were passed, but the parameters n_neighbors, kind, weight and metric, by "
                     f"which new samples find their neighbours, describe {len(words)}; give single values or "
                     f"{len(graphs)} each."
                 )
         if len(graphs) > 1 and not self._several_graphs:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{type(self).__name__} works on one graph, got {len(graphs)}; pass one, or take STORM, STOAM or MKL, "
                 "which weigh the eigenvectors of several."
             )
@@ -232,7 +240,7 @@ class MarginClassifier(SpectrumClassifier):
 
     def _margin(self, spectrum: Spectrum, labels: Labels, delta: FloatArray) -> tuple[SolveResult, float]:
         if self.margin not in ("absolute", "relative"):
-            raise ValueError(f"margin={self.margin!r} must be 'absolute' (SVM) or 'relative' (RMM).")
+            raise InvalidInputError(f"margin={self.margin!r} must be 'absolute' (SVM) or 'relative' (RMM).")
         return self._machine(spectrum, labels, delta, self.B if self.margin == "relative" else np.inf)
 
 

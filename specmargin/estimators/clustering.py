@@ -10,16 +10,19 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.checks import Rule, count, maybe
+from specmargin.estimators._base import check_features, numerical_failures
+from specmargin.estimators._parameters import check_parameters
+from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import check_adjacency, components, knn_graph, laplacian
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.objectives.clustering import RegularizedClustering
@@ -58,7 +61,9 @@ class _RegularizedEigenfunctions(BaseEstimator):
 
     def _fit_functions(self, X: Matrix, graph: Any, n_functions: int) -> None:
         """Set `result_` and what it implies; called by `fit`, so warnings point at its caller."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        check_parameters(self)
+        X = check_features(self, X, ensure_min_samples=2)
+        self._check_size(X.shape[0])
         W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         parts = components(W)
@@ -72,7 +77,8 @@ class _RegularizedEigenfunctions(BaseEstimator):
             )
         L = laplacian(W, normalized=self.normalized, power=self.power)
         objective = RegularizedClustering(self._gram(X), L, gamma=self.gamma_A)
-        result = eigenmaps(objective, n_functions, tol=self.tol)
+        with numerical_failures(self):
+            result = eigenmaps(objective, n_functions, tol=self.tol)
         if result.status is not Status.OPTIMAL:
             warnings.warn(
                 f"{type(self).__name__}: {result!r}, constraints violated by {result.certificate.primal_residual:.1e}; "
@@ -81,15 +87,18 @@ class _RegularizedEigenfunctions(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._X_fit = X
+        self._X_fit = None if self.kernel == "precomputed" else X  # whose predictions are given their block
         self.result_ = result
         self.dual_coef_ = np.ascontiguousarray(result.variables["alpha"].T)
         self.embedding_ = np.asarray(result.variables["f"])
         self.eigenvalues_ = np.asarray(result.variables["eigenvalues"])
 
+    def _check_size(self, n: int) -> None:
+        """Raise where there are too few samples."""
+
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if self.kernel == "precomputed":
-            raise ValueError(
+            raise InvalidInputError(
                 "kernel='precomputed' leaves no features to build a graph from; pass fit(K, graph=W) with an adjacency."
             )
         return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
@@ -103,10 +112,11 @@ class _RegularizedEigenfunctions(BaseEstimator):
     def _values(self, X: Matrix) -> FloatArray:
         """Return the eigenfunctions (m, n_functions) at new samples."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        X = check_features(self, X, reset=False)
         rows = max(1, _BATCH_ELEMENTS // max(1, len(self.embedding_)))
+        reference = X if self._X_fit is None else self._X_fit
         return np.concatenate(
-            [self._gram(X[batch], self._X_fit) @ self.dual_coef_.T for batch in gen_batches(X.shape[0], rows)]
+            [self._gram(X[batch], reference) @ self.dual_coef_.T for batch in gen_batches(X.shape[0], rows)]
         )
 
 
@@ -152,7 +162,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         The graph norm is that of L^power.
     tol : float, default 1e-6
         Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are not.
-    random_state : int, RandomState or None, default None
+    random_state : int, Generator, RandomState or None, default None
         Starts of k-means.
 
     Attributes
@@ -199,6 +209,8 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     assign: str = "auto"
     random_state: Any = None
 
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_components": maybe(count(1))}
+
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
         """Find the clusters.
 
@@ -225,6 +237,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         DisconnectedGraphWarning
             If the graph is not connected.
         """
+        check_parameters(self)
         by_sign = self._by_sign()
         n_functions = self.n_components
         if n_functions is None:
@@ -233,11 +246,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         if by_sign:
             self._kmeans = None
         else:
-            if len(self.embedding_) < self.n_clusters:
-                raise ValueError(
-                    f"n_clusters={self.n_clusters}, but there are {len(self.embedding_)} samples; ask for fewer."
-                )
-            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit(self.embedding_)
+            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self._seed()).fit(self.embedding_)
             self.cluster_centers_ = self._kmeans.cluster_centers_
         self.labels_ = self._clusters(self.embedding_)
         return self
@@ -245,12 +254,22 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     def _by_sign(self) -> bool:
         k = self.n_clusters
         if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise ValueError(f"n_clusters={k!r}; take an integer >= 1, usually 2 or more.")
+            raise InvalidInputError(f"n_clusters={k!r}; take an integer >= 1, usually 2 or more.")
         if self.assign not in ("auto", "sign", "kmeans"):
-            raise ValueError(f"assign={self.assign!r} is unknown; take 'auto', 'sign' or 'kmeans'.")
+            raise InvalidInputError(f"assign={self.assign!r} is unknown; take 'auto', 'sign' or 'kmeans'.")
         if self.assign == "sign" and k != 2:
-            raise ValueError(f"assign='sign' makes two clusters, not n_clusters={k}; take 'kmeans'.")
+            raise InvalidInputError(f"assign='sign' makes two clusters, not n_clusters={k}; take 'kmeans'.")
         return self.assign == "sign" or (self.assign == "auto" and k == 2)
+
+    def _check_size(self, n: int) -> None:
+        if n < self.n_clusters:
+            raise InvalidInputError(f"n_clusters={self.n_clusters}, but there are {n} samples; ask for fewer.")
+
+    def _seed(self) -> Any:
+        """Return what k-means takes, never the global state of numpy."""
+        if isinstance(self.random_state, np.random.RandomState | int | np.integer):
+            return self.random_state
+        return int(np.random.default_rng(self.random_state).integers(2**31))
 
     def _clusters(self, values: FloatArray) -> IntArray:
         if self._kmeans is None:

@@ -10,15 +10,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from specmargin.checks import Rule, shown
 from specmargin.estimators._docs import documented
 from specmargin.estimators._spectrum import Answer, MarginClassifier, SpectrumClassifier
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import TRANSFORMS, analytic_centre
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectralKernelSVM", "XuSpectralSVM"]
+
+
+def transformation(name: str, value: Any) -> Any:
+    """Check a transform of the spectrum: one of the names, or a function."""
+    if not callable(value) and not (isinstance(value, str) and value in TRANSFORMS):
+        raise InvalidInputError(f"{name}={shown(value)} is unknown; take one of {list(TRANSFORMS)} or a function.")
+    return value
 
 
 @documented
@@ -71,6 +81,8 @@ class SpectralKernelSVM(MarginClassifier):
     ('SVM', True)
     """
 
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"transformation": transformation}
+
     transformation: str | Callable[..., FloatArray] = "diffusion"
     sigma: float | None = None
     exponent: float = 2.0
@@ -78,14 +90,7 @@ class SpectralKernelSVM(MarginClassifier):
     w: float = 1.1
 
     def _weights(self, spectrum: Spectrum) -> FloatArray:
-        if callable(self.transformation):
-            rule = self.transformation
-        elif self.transformation in TRANSFORMS:
-            rule = TRANSFORMS[self.transformation]
-        else:
-            raise ValueError(
-                f"transformation={self.transformation!r} is unknown; take one of {list(TRANSFORMS)} or a function."
-            )
+        rule = self.transformation if callable(self.transformation) else TRANSFORMS[self.transformation]
         named = {"sigma", "exponent", "k", "w"} & set(inspect.signature(rule).parameters)
         return rule(spectrum, **{name: getattr(self, name) for name in named})
 

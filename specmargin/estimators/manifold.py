@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,9 @@ from specmargin import objectives, solvers
 from specmargin.estimators._balance import Balance, in_force
 from specmargin.estimators._base import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._docs import documented
-from specmargin.estimators._span import SPANS, EigenvectorSpan, KernelSpan, LandmarkSpan, Span
+from specmargin.estimators._parameters import check_parameters
+from specmargin.estimators._span import EigenvectorSpan, KernelSpan, LandmarkSpan, Span, precomputed
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import gram, require_semidefinite, resolve_gamma
 from specmargin.labels import Labels
@@ -142,10 +145,7 @@ class LapSVM(SemiSupervisedClassifier):
     unlabeled: Any = -1
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
-        if self.span not in SPANS:
-            raise ValueError(f"span={self.span!r} is unknown; take one of {', '.join(map(repr, SPANS))}.")
-        if self.n_functions is not None and not self.n_functions >= 1:
-            raise ValueError(f"n_functions={self.n_functions!r} must be at least 1, or None for the default.")
+        check_parameters(self)
         self._search: NeighborSearch | None = None
         X, labels, graph = super()._validated(X, y, graph)
         in_force(self.class_balance, labels)  # an unknown rule is named before the work
@@ -160,6 +160,7 @@ class LapSVM(SemiSupervisedClassifier):
         self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([self._span.coefficients(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
+        self._span.forget()
         scores = columns([np.asarray(result.variables["f"]) for result in results])
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), results
@@ -171,14 +172,21 @@ class LapSVM(SemiSupervisedClassifier):
             large = n > _FULL_SAMPLES and self.kernel != "precomputed"
             span = ("eigenvectors" if L is not None else "landmarks") if large else "kernel"
         if span == "kernel":
-            return KernelSpan(X, self._gram)
+            whole = KernelSpan(
+                X, precomputed if self.kernel == "precomputed" else partial(gram, **self._kernel_words())
+            )
+            words = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
+            require_semidefinite(whole.kernel, **words, name="the kernel matrix")
+            return whole
         if span == "landmarks":
             if self.kernel == "precomputed":
-                raise ValueError("span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'.")
+                raise InvalidInputError(
+                    "span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'."
+                )
             m = min(n, _LANDMARKS if self.n_functions is None else self.n_functions)
             return LandmarkSpan(X, m, labels.labeled, self.random_state, **self._kernel_words())
         if L is None:
-            raise ValueError(
+            raise InvalidInputError(
                 "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."
             )
         plain = replace(L, power=1)
@@ -190,16 +198,6 @@ class LapSVM(SemiSupervisedClassifier):
     def _kernel_words(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
 
-    def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
-        if self.kernel == "precomputed":
-            X = X.toarray() if hasattr(X, "toarray") else X
-            if Y is not None:
-                return np.asarray(X)
-        K = gram(X, Y, **self._kernel_words())
-        if Y is None:
-            require_semidefinite(K, kernel=self.kernel, degree=self.degree, coef0=self.coef0, name="the kernel matrix")
-        return K
-
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
 
@@ -209,7 +207,7 @@ class LapSVM(SemiSupervisedClassifier):
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if self.kernel == "precomputed":
-            raise ValueError(
+            raise InvalidInputError(
                 "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
                 "gamma_I=0 for the supervised SVM."
             )
@@ -254,7 +252,9 @@ class LapSVM(SemiSupervisedClassifier):
 
         X, labels, graph = self._validated(X, y, graph)
         if not labels.is_binary:
-            raise ValueError(f"{len(labels.classes)} classes make as many problems; build them one against the rest.")
+            raise InvalidInputError(
+                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
+            )
         self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
         L = laplacian(graph, normalized=self.normalized, power=self.power) if graph is not None else None
         return problems.lapsvm_dual(self._objective(self._functions(X, labels, L).kernel, labels, L))

@@ -21,6 +21,7 @@ from specmargin.estimators._base import columns
 from specmargin.estimators._manifold_cv import Deformed, ManifoldCV
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold import LapSVM
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.margin import hinge_intercept
@@ -195,7 +196,9 @@ class LapSVMCV(ManifoldCV):
     def _check_words(self) -> None:
         super()._check_words()
         if self.loss not in ("hinge", "squared_hinge"):
-            raise ValueError(f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; LapRLSCV takes the squared loss.")
+            raise InvalidInputError(
+                f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; LapRLSCV takes the squared loss."
+            )
 
     def _held_out(
         self,

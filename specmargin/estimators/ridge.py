@@ -8,12 +8,14 @@ spectrum: it is fixed beforehand, delta_j proportional to lambda_j^-power. `STOR
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import chisquare
 
+from specmargin.checks import Rule, choice, count, maybe, number
 from specmargin.estimators._base import SemiSupervisedClassifier
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, knn_graph, neighbor_weights
 from specmargin.labels import Labels
 from specmargin.objectives import ridge
@@ -147,12 +149,18 @@ class SpectralRidge(SemiSupervisedClassifier):
     tol: float = 1e-6
     unlabeled: Any = -1
 
+    _parameter_rules: ClassVar[dict[str, Rule]] = {
+        "class_balance": choice("zscore", None),
+        "n_neighbors": maybe(count(1)),
+        "power": number(least=0),
+    }
+
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
         for name, choices in (("class_balance", ("zscore", None)), ("refine", ("kmeans", None))):
             if getattr(self, name) not in choices:
-                raise ValueError(f"{name}={getattr(self, name)!r} is unknown; take {choices[0]!r} or None.")
+                raise InvalidInputError(f"{name}={getattr(self, name)!r} is unknown; take {choices[0]!r} or None.")
         if isinstance(self.penalty, str) and self.penalty != "loo":
-            raise ValueError(f"penalty={self.penalty!r} must be a positive number or 'loo'.")
+            raise InvalidInputError(f"penalty={self.penalty!r} must be a positive number or 'loo'.")
         self._search: NeighborSearch | None = None
         return super()._validated(X, y, graph)
 

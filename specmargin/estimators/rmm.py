@@ -16,6 +16,7 @@ from specmargin import objectives, solvers
 from specmargin.estimators._base import SemiSupervisedClassifier, unpacked
 from specmargin.estimators._bound import within_bound
 from specmargin.estimators._docs import documented
+from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
@@ -102,7 +103,7 @@ class RMM(SemiSupervisedClassifier):
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
         if graph is not None:
-            raise ValueError(
+            raise InvalidInputError(
                 "RMM learns from the labelled samples alone and has no use for a graph; take LapSVM or STORM."
             )
         return super()._validated(X, y, None)

@@ -18,17 +18,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from specmargin import solvers
 from specmargin.estimators._s3vm import S3VMClassifier
 from specmargin.estimators._s3vm_docs import documented_s3vm
 from specmargin.losses import SmoothLoss, SymmetricRamp
 from specmargin.results import SolveResult
-from specmargin.solvers.annealing import annealing
-from specmargin.solvers.cccp import cccp
-from specmargin.solvers.continuation import continuation
-from specmargin.solvers.gradient import gradient
-from specmargin.solvers.label_switching import label_switching
-from specmargin.solvers.multi_switch import multi_switch
-from specmargin.solvers.quasi_newton import quasi_newton
 
 __all__ = [
     "AnnealedS3VM",
@@ -76,7 +70,7 @@ class ContinuationS3VM(S3VMClassifier):
 
     _loss: ClassVar[str] = "hinge"
     _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(continuation)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.continuation)
 
 
 @documented_s3vm
@@ -114,7 +108,7 @@ class GradientS3VM(S3VMClassifier):
 
     _loss: ClassVar[str] = "squared_hinge"
     _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(gradient)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.gradient)
 
 
 @documented_s3vm
@@ -153,7 +147,7 @@ class QuasiNewtonS3VM(S3VMClassifier):
 
     _loss: ClassVar[str] = "smooth_hinge"
     _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(quasi_newton)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.quasi_newton)
 
 
 @documented_s3vm
@@ -188,7 +182,7 @@ class MultiSwitchTSVM(S3VMClassifier):
     """
 
     _loss: ClassVar[str] = "squared_hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(multi_switch)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.multi_switch)
 
 
 @documented_s3vm
@@ -227,7 +221,7 @@ class AnnealedS3VM(S3VMClassifier):
     """
 
     _loss: ClassVar[str] = "squared_hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(annealing)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.annealing)
 
 
 @documented_s3vm
@@ -269,7 +263,7 @@ class CCCPS3VM(S3VMClassifier):
     s: float = -0.3
 
     _loss: ClassVar[str] = "hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(cccp)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.cccp)
 
     def _losses(self) -> tuple[str | SmoothLoss, str | SmoothLoss | None]:
         return self._loss, SymmetricRamp(s=self.s)
@@ -307,4 +301,4 @@ class LabelSwitchingS3VM(S3VMClassifier):
     """
 
     _loss: ClassVar[str] = "hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(label_switching)
+    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.label_switching)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import finite_rows, foreign, refuse_disguised
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["LARGE", "check_rows", "cosine_similarities", "nonzero_rows", "pair_distances", "row_norms"]
@@ -17,7 +18,7 @@ LARGE = 10_000
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 
 
-def check_rows(X: Matrix, name: str = "X") -> Matrix:
+def check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
     """Return `X` as a finite array or CSR matrix; name the first bad entry otherwise.
 
     In float64, but for more than `LARGE` dense rows of a type that float32 holds exactly (images of uint8).
@@ -26,26 +27,17 @@ def check_rows(X: Matrix, name: str = "X") -> Matrix:
 
     large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
     single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=np.float32 if single else np.float64,
-        order="C" if large else None,  # what scikit-learn's fast search wants
-        ensure_all_finite=False,
-        input_name=name,
-    )
-    values = X.data if sp.issparse(X) else X
-    if np.isfinite(values).all():
-        return X
-    if sp.issparse(X):
-        k = int((~np.isfinite(X.data)).argmax())
-        i, j = int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k])
-    else:
-        i, j = (int(at[0]) for at in np.nonzero(~np.isfinite(X)))
-    raise ValueError(
-        f"{name}[{i}, {j}] is {X[i, j]}, which has no distance to anything; drop such rows or impute them first, "
-        "e.g. with sklearn.impute.SimpleImputer."
-    )
+    refuse_disguised(X, name)
+    with foreign(f"pass {name} as an array or a sparse matrix of numbers, a row per sample"):
+        X = check_array(
+            X,
+            accept_sparse="csr",
+            dtype=np.float32 if single else np.float64,
+            order="C" if large else None,  # what scikit-learn's fast search wants
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    return finite_rows(X, name, small=small)
 
 
 def nonzero_rows(X: Matrix) -> BoolArray:

@@ -8,23 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import cosine_similarities
 from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.rules import WEIGHT
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["TINY", "WEIGHTS", "check_choice", "edge_values", "listed_pairs", "local_scales", "mean_distance", "opened"]
+__all__ = ["TINY", "edge_values", "listed_pairs", "local_scales", "mean_distance", "opened"]
 
-WEIGHTS = ("binary", "heat", "cosine", "self_tuning")
 TINY = float(np.finfo(np.float64).tiny)
 """Weight of an edge whose own underflows."""
 
 _DEFAULTS = {"metric": "euclidean", "reduce": None, "search": "exact"}
-
-
-def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise unless `value` is one of `choices`."""
-    if value not in choices:
-        raise ValueError(f"{name}={value!r} is unknown; take one of {', '.join(choices)}.")
 
 
 def opened(
@@ -34,25 +29,31 @@ def opened(
 
     `options` are those of `NeighborSearch`. To be called by what the user calls: the warning points one further.
     """
-    check_choice("weight", weight, WEIGHTS)
-    if sigma is not None and not (isinstance(sigma, float | int | np.number) and math.isfinite(sigma) and sigma > 0):
-        raise ValueError(f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance.")
+    WEIGHT("weight", weight)
+    if sigma is not None and not (
+        isinstance(sigma, float | int | np.number)
+        and math.isfinite(sigma)
+        and sigma > 0
+        and not isinstance(sigma, bool)
+    ):
+        raise InvalidInputError(f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance.")
     if isinstance(X, NeighborSearch):
         search = X
         for name, value in options.items():
             made = getattr(search, name)
             if value != _DEFAULTS[name] and value != made:
-                raise ValueError(
+                raise InvalidInputError(
                     f"{name}={value!r}, but the NeighborSearch was made with {made!r}; leave {name} to it, or make "
                     "another."
                 )
         if weight == "cosine" and not search.angles:
-            raise ValueError("weight='cosine' takes angles; make the NeighborSearch with angles=True.")
+            raise InvalidInputError("weight='cosine' takes angles; make the NeighborSearch with angles=True.")
     else:
-        angles = weight == "cosine" or options["metric"] == "cosine"
+        metric = options["metric"]
+        angles = weight == "cosine" or (isinstance(metric, str) and metric == "cosine")
         search = NeighborSearch(X, angles=angles, random_state=random_state, **options)
     if search.metric == "precomputed" and weight == "cosine":
-        raise ValueError("weight='cosine' needs the rows, not their distances; take 'binary' or 'heat'.")
+        raise InvalidInputError("weight='cosine' needs the rows, not their distances; take 'binary' or 'heat'.")
     if not search.used.all():
         zero = np.flatnonzero(~search.used)
         warnings.warn(

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from specmargin.exceptions import DisconnectedGraphWarning
+from specmargin.graphs.laplacian import check_adjacency
 from specmargin.typing import BoolArray, IntArray, SparseArray
 
 __all__ = ["Components", "components", "warn_components"]
@@ -48,7 +49,7 @@ def components(W: SparseArray) -> Components:
     Parameters
     ----------
     W : sparse matrix of shape (n_samples, n_samples)
-        As `check_adjacency` returns it.
+        See `check_adjacency`.
 
     Examples
     --------
@@ -57,6 +58,7 @@ def components(W: SparseArray) -> Components:
     >>> c.n, c.index.tolist(), c.sizes.tolist(), c.n_isolated
     (2, [1, 0, 0], [2, 1], 1)
     """
+    W = check_adjacency(W)
     n, raw = csgraph.connected_components(W, directed=False)
     sizes = np.bincount(raw, minlength=n)
     order = np.argsort(-sizes, kind="stable")

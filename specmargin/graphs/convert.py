@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import foreign
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.laplacian import check_adjacency
 from specmargin.typing import SparseArray
 
@@ -57,23 +59,33 @@ def from_networkx(
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise TypeError(f"expected a networkx.Graph, got {type(graph).__name__}; a matrix goes to check_adjacency.")
+        raise InvalidTypeError(
+            f"expected a networkx.Graph, got {type(graph).__name__}; pass a matrix to check_adjacency instead."
+        )
     if graph.is_directed():
-        raise TypeError("the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected().")
+        raise InvalidTypeError(
+            "the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected()."
+        )
     if graph.is_multigraph():
-        raise TypeError(
-            "the graph is a multigraph; merge parallel edges first, e.g. networkx.Graph(graph) keeps one of each."
+        raise InvalidTypeError(
+            "the graph is a multigraph; merge parallel edges first, or pass networkx.Graph(graph), which keeps one of "
+            "each."
         )
     nodes = list(graph.nodes) if nodelist is None else list(nodelist)
     if not nodes:
-        raise ValueError("the graph has no nodes; add one node per sample.")
+        raise InvalidInputError("the graph has no nodes; add one node per sample.")
     unknown = [node for node in nodes if node not in graph]
     if unknown:
-        raise ValueError(f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}.")
+        raise InvalidInputError(
+            f"nodelist names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}; name nodes of it."
+        )
     if len(set(nodes)) < len(nodes):
-        raise ValueError(f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes.")
+        raise InvalidInputError(
+            f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes; name each once."
+        )
     dtype: Any = np.float64  # the stubs ask for an instance
-    return sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=dtype)), nodes
+    with foreign("give every edge a number as its weight"):
+        return sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=dtype)), nodes
 
 
 def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
@@ -110,7 +122,7 @@ def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
         return graph
     names = list(nodes)
     if len(names) != W.shape[0] or len(set(names)) != len(names):
-        raise ValueError(
+        raise InvalidInputError(
             f"nodes holds {len(names)} names ({len(set(names))} different) for {W.shape[0]} rows; name every row once."
         )
     return nx.relabel_nodes(graph, dict(enumerate(names)))

@@ -9,6 +9,7 @@ fills up quickly.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +17,20 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
+from specmargin.checks import flag, foreign, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
-__all__ = ["Laplacian", "check_adjacency", "laplacian"]
+__all__ = ["POWERS", "Laplacian", "check_adjacency", "laplacian"]
 
+POWERS = 100
+"""Largest power: beyond it the products overflow on any graph."""
+
+_ROWS_ONLY = (
+    "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: give each fold "
+    "its own graph by leaving graph= out; or fit on all samples with the labels of the test fold hidden, and compare "
+    "transduction_ with them."
+)
 _ASYMMETRY = 1e-10  # relative to the largest weight: rounding, which is averaged away
 
 
@@ -75,7 +86,7 @@ class Laplacian:
         """Return ``f'L**p f`` for a vector `f` of shape (n,): how much it differs along the edges."""
         f = np.asarray(f, dtype=np.float64)
         if f.shape != self.degrees.shape:
-            raise ValueError(f"f must have the shape {self.degrees.shape}, one value per node, got {f.shape}.")
+            raise InvalidInputError(f"f must have the shape {self.degrees.shape}, one value per node, got {f.shape}.")
         for _ in range(self.power // 2):
             f = self.matrix @ f
         return float(f @ (self.matrix @ f)) if self.power % 2 else float(f @ f)
@@ -96,7 +107,7 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
         ``I - D**-1/2 W D**-1/2`` (eigenvalues in [0, 2]) instead of ``D - W``. A node without edges has a row
         of zeros in both, so that it is not penalised at all.
     power : int, default 1
-        p >= 1 in ``L**p``.
+        p in ``L**p``, 1 to 100.
 
     Returns
     -------
@@ -112,8 +123,12 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
     >>> laplacian([[0, 4, 0], [4, 0, 0], [0, 0, 0]], normalized=True).toarray().tolist()
     [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    if not isinstance(power, int | np.integer) or isinstance(power, bool) or power < 1:
-        raise ValueError(f"power={power!r}, but L is applied a whole number of times; take an integer >= 1.")
+    if not isinstance(power, int | np.integer) or isinstance(power, bool) or not 1 <= power <= POWERS:
+        raise InvalidInputError(
+            f"power={shown(power)}, but L is applied a whole number of times; take an integer >= 1 and at most "
+            f"{POWERS}."
+        )
+    flag("normalized", normalized)
     W = check_adjacency(W)
     degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
@@ -156,19 +171,25 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
     >>> check_adjacency(np.array([[0, 1], [1, 0]]), n_samples=2).nnz
     2
     """
+    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
+        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
     if hasattr(W, "is_directed") and hasattr(W, "adjacency"):
         from specmargin.graphs.convert import from_networkx
 
         W, _ = from_networkx(W)
     W = _as_csr(W)
     n = W.shape[0]
+    if n_samples is not None and W.shape[0] == n_samples < W.shape[1]:
+        raise InvalidInputError(
+            f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}. {_ROWS_ONLY}"
+        )
     if W.shape[0] != W.shape[1]:
-        raise ValueError(
+        raise InvalidInputError(
             f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}; "
             "graphs.knn_graph(X) builds one from data."
         )
     if n_samples is not None and n != n_samples:
-        raise ValueError(
+        raise InvalidInputError(
             f"the graph has {n} nodes but the data has {n_samples} rows; build it on the same rows, labelled and "
             "unlabelled together, in the same order."
         )
@@ -188,14 +209,25 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
 
 def _as_csr(W: Matrix) -> SparseArray:
     """Return a float64 copy in CSR form with sorted indices and no stored zeros."""
-    W = W if sp.issparse(W) else np.asarray(W)
+    if isinstance(W, np.ma.MaskedArray):
+        W = W.filled(0)  # no weight, no edge
+    with foreign("pass a sparse or dense matrix of numbers, or a networkx.Graph"):
+        W = W if sp.issparse(W) else np.asarray(W)
+        if W.dtype.kind == "O":
+            W = W.astype(np.float64)
     if W.dtype.kind not in "buif":
-        raise TypeError(
+        raise InvalidTypeError(
             f"the adjacency holds {W.dtype} where real weights are needed; pass a sparse or dense matrix of numbers, "
             "or a networkx.Graph."
         )
     if W.ndim != 2:
-        raise ValueError(f"the adjacency must have two dimensions, got the shape {W.shape}.")
+        raise InvalidInputError(
+            f"the adjacency must have two dimensions, got the shape {W.shape}; pass a square matrix, a row per sample."
+        )
+    if W.shape[0] == 0:
+        raise InvalidInputError(
+            f"the adjacency is empty, of the shape {W.shape}; pass a square matrix, a row per sample."
+        )
     W = sp.csr_array(W, dtype=np.float64, copy=True)
     W.sum_duplicates()
     W.eliminate_zeros()
@@ -206,14 +238,20 @@ def _check_values(W: SparseArray) -> None:
     bad = ~np.isfinite(W.data)
     if bad.any():
         i, j, value = _entry(W, int(bad.argmax()))
-        raise ValueError(
+        raise InvalidInputError(
             f"the adjacency holds {np.count_nonzero(bad)} weights that are not finite, the first W[{i}, "
             f"{j}] = {value}; leave out edges without a weight."
+        )
+    largest = float(W.data.max(initial=0.0))
+    if not 1e-75 <= largest <= 1e75 and largest > 0:
+        raise InvalidInputError(
+            f"the adjacency holds weights up to {largest:.1e}, whose squares {'over' if largest > 1 else 'under'}flow; "
+            "scale them, e.g. divide by the largest."
         )
     bad = W.data < 0
     if bad.any():
         i, j, value = _entry(W, int(bad.argmax()))
-        raise ValueError(
+        raise InvalidInputError(
             f"the adjacency holds {np.count_nonzero(bad)} negative weights, the first W[{i}, {j}] = {value:.6g}; "
             "weights are similarities >= 0. Clip them at 0; if this is a Laplacian, pass its adjacency instead."
         )
@@ -226,7 +264,7 @@ def _symmetric(W: SparseArray) -> SparseArray:
     k = int(difference.data.argmax())
     if difference.data[k] > _ASYMMETRY * W.data.max():
         i, j = int(difference.row[k]), int(difference.col[k])
-        raise ValueError(
+        raise InvalidInputError(
             f"the adjacency is not symmetric: W[{i}, {j}] = {W[i, j]:.6g} but W[{j}, {i}] = {W[j, i]:.6g}; "
             "pass (W + W.T) / 2, or W.maximum(W.T) to keep every edge at full weight."
         )

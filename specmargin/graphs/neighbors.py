@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import seed
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
 from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent
+from specmargin.graphs.rules import METRIC, REDUCE
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["NeighborSearch"]
@@ -24,6 +27,7 @@ __all__ = ["NeighborSearch"]
 SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
+_FAR = 100.0  # deviations from the origin, beyond which rows are centred
 _ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
 
 
@@ -100,15 +104,21 @@ class NeighborSearch:
     ) -> None:
         from sklearn.decomposition import PCA, TruncatedSVD
 
-        if search not in SEARCHES:
-            raise ValueError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
+        if not isinstance(search, str) or search not in SEARCHES:
+            raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
         if search == "approximate":
+            METRIC("metric", metric)
             if metric not in ANGULAR:
-                raise ValueError(
+                raise InvalidInputError(
                     f"search='approximate' knows the metrics {', '.join(ANGULAR)}, not {metric!r}; take search='exact'."
                 )
             load_pynndescent()
+        METRIC("metric", metric)
+        seed("random_state", random_state)
+        REDUCE("reduce", reduce)
         X = check_rows(X)
+        if metric == "precomputed":
+            _check_distances(X)
         self.metric, self.reduce, self.search, self.random_state = metric, reduce, search, random_state
         self.angles = metric == "cosine" if angles is None else bool(angles)
         self.n_samples, self.n_features = X.shape
@@ -128,6 +138,12 @@ class NeighborSearch:
             self._projection.fit(X)
             unit = _ROUNDING * float(np.finfo(X.dtype).eps)
             self._rounding = unit**2 / 2.0 if metric == "cosine" else unit * float(row_norms(X).max())
+        elif metric in ("euclidean", "l2") and not self.angles and not self._sparse and len(X) > 1:
+            mean = X.mean(axis=0, dtype=np.float64)
+            if mean @ mean > _FAR**2 * X.var(axis=0, dtype=np.float64).sum():
+                # The search squares first, which would lose the distances.
+                self._centre = mean.astype(X.dtype)
+                X = self._centred(X)
         self.rows: Matrix = self._projected(X)
         self.used: BoolArray = nonzero_rows(self.rows) if self.angles else np.ones(self.n_samples, dtype=bool)
         self._index = np.flatnonzero(self.used)
@@ -162,9 +178,9 @@ class NeighborSearch:
 
     def transform(self, X_new: Matrix) -> Matrix:
         """Check new rows (m, d) and project them as the rows of `X` are projected."""
-        X_new = check_rows(X_new, "X_new")
+        X_new = check_rows(X_new, "X_new", small=False)
         if X_new.shape[1] != self.n_features:
-            raise ValueError(
+            raise InvalidInputError(
                 f"X_new has {X_new.shape[1]} columns but {self.n_features} were expected from the training data; "
                 "measure both in the same columns."
             )
@@ -202,12 +218,12 @@ class NeighborSearch:
         n_used = len(self._index)
         largest = n_used - 1 if own else n_used
         if isinstance(n_neighbors, bool) or not isinstance(n_neighbors, int | np.integer):
-            raise ValueError(f"n_neighbors={n_neighbors!r} is no count; take an integer from 1 to {largest}.")
+            raise InvalidInputError(f"n_neighbors={n_neighbors!r} is no count; take an integer from 1 to {largest}.")
         if not 1 <= n_neighbors <= largest:
             n = self.n_samples
             rows = f"{n} rows" if n_used == n else f"{n} rows of which {n_used} are not zero"
             remedy = f"take 1 to {largest}" if largest >= 1 else "add samples"
-            raise ValueError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
+            raise InvalidInputError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
         return int(n_neighbors)
 
     def _find(self, queries: Matrix, k: int, wanted: int) -> IntArray:
@@ -231,6 +247,18 @@ class NeighborSearch:
         return rows
 
 
+def _check_distances(D: Matrix) -> None:
+    """Raise unless a matrix holds distances between its rows."""
+    if D.shape[0] != D.shape[1]:
+        raise InvalidInputError(
+            f"metric='precomputed' needs the square matrix of distances, got the shape {D.shape}; pass "
+            "sklearn.metrics.pairwise_distances(X), or name a metric."
+        )
+    least = D.min()
+    if least < 0:
+        raise InvalidInputError(f"metric='precomputed': a distance is {least:.6g}, below zero; pass distances >= 0.")
+
+
 def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | None:
     """Read the option `reduce` for the rows `X`; None: no projection."""
     if reduce is None:
@@ -238,11 +266,9 @@ def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | Non
     if reduce == "auto":
         wide = X.shape[0] > LARGE and X.shape[1] > _AUTO_FEATURES
         return _AUTO_COMPONENTS if wide and metric in ANGULAR and not sp.issparse(X) else None
-    if isinstance(reduce, bool) or not isinstance(reduce, int | np.integer) or reduce < 1:
-        raise ValueError(f"reduce={reduce!r}; take a number of components >= 1, 'auto', or None for no projection.")
     if metric not in ANGULAR:
-        raise ValueError(
+        raise InvalidInputError(
             f"reduce={reduce} projects the rows, which keeps Euclidean distances and angles but not "
             f"metric={metric!r}; take reduce=None, or one of {', '.join(ANGULAR)}."
         )
-    return int(reduce) if reduce < min(X.shape) else None
+    return int(reduce) if int(reduce) < min(X.shape) else None

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._spanning import spanning_edges
 from specmargin.graphs._values import (
     TINY,
-    check_choice,
     edge_values,
     listed_pairs,
     local_scales,
@@ -28,11 +28,10 @@ from specmargin.graphs._values import (
     opened,
 )
 from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.rules import KIND
 from specmargin.typing import Matrix, SparseArray
 
 __all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma"]
-
-KINDS = ("symmetric", "mutual", "mutual+mst")
 
 
 def knn_graph(
@@ -114,7 +113,7 @@ def knn_graph(
     >>> knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1, weight="self_tuning").data.round(3).tolist()
     [0.368, 0.368, 0.135, 0.135]
     """
-    check_choice("kind", kind, KINDS)
+    KIND("kind", kind)
     found = opened(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
     k = found.count(n_neighbors, own=True)
     rows, cols = listed_pairs(found, k)
@@ -166,10 +165,17 @@ def radius_graph(
     """
     from sklearn.neighbors import NearestNeighbors
 
-    if not (isinstance(radius, float | int | np.number) and math.isfinite(radius) and radius >= 0):
-        raise ValueError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
+    if not (
+        isinstance(radius, float | int | np.number)
+        and not isinstance(radius, bool)
+        and math.isfinite(radius)
+        and radius >= 0
+    ):
+        raise InvalidInputError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
     if weight == "self_tuning":
-        raise ValueError("weight='self_tuning' measures in neighbours, of which a radius names no number; take 'heat'.")
+        raise InvalidInputError(
+            "weight='self_tuning' measures in neighbours, of which a radius names no number; take 'heat'."
+        )
     found = opened(X, weight, sigma, metric=metric)
     index = np.flatnonzero(found.used)
     inside = found.rows if len(index) == found.n_samples else found.rows[index]

@@ -14,8 +14,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.kernels.matrices import Kernel, gram, resolve_gamma
+from specmargin.checks import number, seed, shown, whole
+from specmargin.exceptions import InvalidInputError
+from specmargin.kernels.matrices import Kernel, check_rows, gram, resolve_gamma
 from specmargin.kernels.operators import KernelOperator
+from specmargin.kernels.rules import GAMMA, KERNEL
 from specmargin.kernels.semidefinite import is_semidefinite, refuse_indefinite, require_semidefinite
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
@@ -64,8 +67,13 @@ class BlockKernel(KernelOperator):
     block_elements: int = field(default=_BLOCK_ELEMENTS, kw_only=True)
 
     def __post_init__(self) -> None:
+        KERNEL("kernel", self.kernel)
+        GAMMA("gamma", self.gamma)
+        number(least=0)("degree", self.degree)
+        number()("coef0", self.coef0)
+        object.__setattr__(self, "X", check_rows(self.X, "X"))
         if self.kernel == "precomputed":
-            raise ValueError("kernel='precomputed' is stored already; pass the matrix itself.")
+            raise InvalidInputError("kernel='precomputed' is stored already; pass the matrix itself.")
         if self.kernel in ("rbf", "poly", "polynomial"):
             object.__setattr__(self, "gamma", resolve_gamma(self.X, self.gamma))
         if not is_semidefinite(self.kernel, self.degree, self.coef0):
@@ -154,12 +162,21 @@ class LandmarkFeatures:
 
     def __call__(self, X: Matrix) -> FloatArray:
         """Return the features of samples, (n, r), by blocks of rows."""
+        X = check_rows(X, "X", small=False)
         step = max(1, _BLOCK_ELEMENTS // max(1, self.W.shape[0]))
         words: dict[str, Any] = {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         out = np.empty((X.shape[0], self.W.shape[1]))
         for start in range(0, X.shape[0], step):
             out[start : start + step] = gram(X[start : start + step], self.landmarks, **words) @ self.W
         return out
+
+
+def _row_numbers(include: Any, n: int) -> IntArray:
+    rows = np.asarray(include)
+    rows = rows.astype(np.intp) if rows.size == 0 else rows
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or (rows.size and not 0 <= rows.min() <= rows.max() < n):
+        raise InvalidInputError(f"include={shown(include)} must be a list of row numbers from 0 to {n - 1}.")
+    return rows.astype(np.intp)
 
 
 def landmark_features(
@@ -209,10 +226,19 @@ def landmark_features(
     >>> bool(np.allclose(F @ F.T, gram(X, gamma=0.5)))
     True
     """
+    whole("n_landmarks", n_landmarks)
+    seed("random_state", random_state)
+    KERNEL("kernel", kernel)
+    GAMMA("gamma", gamma)
+    number(least=0)("degree", degree)
+    number()("coef0", coef0)
+    X = check_rows(X, "X")
     n = X.shape[0]
+    if include is not None:
+        include = _row_numbers(include, n)
     kept = np.empty(0, dtype=np.intp) if include is None else np.unique(include)
     if not max(1, len(kept)) <= n_landmarks <= n:
-        raise ValueError(
+        raise InvalidInputError(
             f"n_landmarks={n_landmarks!r} must be between {max(1, len(kept))} (those to include) and n={n}."
         )
     width = resolve_gamma(X, gamma) if kernel in ("rbf", "poly", "polynomial") else 1.0
@@ -223,5 +249,5 @@ def landmark_features(
     used = values > _NULL * max(float(values[-1]), 0.0)
     refuse_indefinite(float(values[0]), float(values[-1]), "the kernel of the landmarks")
     if not used.any():
-        raise ValueError("the kernel vanishes at all landmarks: check features and kernel.")
+        raise InvalidInputError("the kernel vanishes at all landmarks: check features and kernel.")
     return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)

@@ -18,12 +18,23 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
+from specmargin.checks import checked, number, numbers_array, numeric, operator_like
+from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.matrices import _asymmetry
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_semidefinite
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["DeformedKernel", "KernelMap", "deformed_features", "deformed_kernel", "kernel_map"]
+
+
+def _dense(K: Any) -> FloatArray:
+    return np.asarray(K.toarray() if sp.issparse(K) else K, dtype=np.float64)
+
+
+_K = numbers_array("the kernel matrix of the samples, (n, n)", finite=False)
+_L = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +67,11 @@ class KernelMap:
         """Return the features of samples with these rows of the kernel, or features that were deformed."""
         rows = np.asarray(rows, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self.W):
-            raise ValueError(f"rows has the shape {rows.shape}; pass {len(self.W)} columns, as in training.")
+            raise InvalidInputError(f"rows has the shape {rows.shape}; pass {len(self.W)} columns, as in training.")
         return np.asarray(rows @ self.W)
 
 
+@checked(K=_K, tol=numeric)
 def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) -> KernelMap:
     r"""Return features Z of the samples with Z Z' = K, from the eigenvectors of K.
 
@@ -102,10 +114,10 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
     """
     K = _checked(K)
     n = len(K)
-    if rank is not None and not (isinstance(rank, int | np.integer) and 1 <= rank <= n):
-        raise ValueError(f"rank={rank!r} must be a whole number from 1 to n={n}, or None for all components.")
+    if rank is not None and (isinstance(rank, bool) or not (isinstance(rank, int | np.integer) and 1 <= rank <= n)):
+        raise InvalidInputError(f"rank={rank!r} must be a whole number from 1 to n={n}, or None for all components.")
     if not 0 <= tol < 1:
-        raise ValueError(
+        raise InvalidInputError(
             f"tol={tol!r} must be in [0, 1): the share of the largest eigenvalue below which all is noise."
         )
     subset = None if rank is None or rank == n else (n - int(rank), n - 1)
@@ -124,17 +136,17 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
             refuse_indefinite(least, largest)
     kept = values > max(tol, n * np.finfo(float).eps) * largest
     if largest <= 0 or not kept.any():
-        raise ValueError("the kernel vanishes at all samples: check features and kernel.")
+        raise InvalidInputError("the kernel vanishes at all samples: check features and kernel.")
     root, V = np.sqrt(values[kept][::-1]), V[:, kept][:, ::-1]
     return KernelMap(V * root, V / root)
 
 
 def _checked(K: Any) -> FloatArray:
-    K = np.asarray(K, dtype=np.float64)
+    K = _dense(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
-        raise ValueError(f"K has the shape {K.shape}; pass the square kernel matrix of all samples.")
+        raise InvalidInputError(f"K has the shape {K.shape}; pass the square kernel matrix of all samples.")
     if not np.isfinite(K).all():
-        raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+        raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
     _asymmetry(K, "K")
     return K
 
@@ -177,7 +189,9 @@ class DeformedKernel:
         """
         block = np.asarray(block, dtype=np.float64)
         if block.ndim != 2 or block.shape[1] != len(self.K):
-            raise ValueError(f"block has the shape {block.shape}; pass the (m, {len(self.K)}) kernel of new samples.")
+            raise InvalidInputError(
+                f"block has the shape {block.shape}; pass the (m, {len(self.K)}) kernel of new samples."
+            )
         if self._lu is None:
             return block
         return _solved(self._lu, self.K, self.L, self.ratio, block.T).T
@@ -202,6 +216,7 @@ class DeformedKernel:
         return np.asarray(a + sla.lu_solve(self._lu, v - image(a), trans=1, check_finite=False))
 
 
+@checked(K=_K, L=_L, ratio=number(least=0))
 def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKernel:
     r"""Return the kernel of the functions of K under the norm that a graph adds to.
 
@@ -254,13 +269,14 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
         S = ratio * np.asarray(L @ K)
     S[np.diag_indices(n)] += 1.0
     if not np.isfinite(S).all():
-        raise ValueError(f"ratio={ratio!r} times L K is not finite; check L, or take a smaller ratio.")
+        raise InvalidInputError(f"ratio={ratio!r} times L K is not finite; check L, or take a smaller ratio.")
     # K S^-1 is symmetric, so that it solves S'X = K. The transpose is what LAPACK can overwrite without a copy.
     lu = sla.lu_factor(S.T, overwrite_a=True, check_finite=False)
     deformed = _solved(lu, K, L, ratio, K)
     return DeformedKernel((deformed + deformed.T) / 2, K, L, float(ratio), lu)
 
 
+@checked(F=numbers_array("features, (n, m)", finite=False), L=_L, ratio=number(least=0))
 def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     r"""Return features of the deformed kernel of K = F F', from an m x m factorisation.
 
@@ -292,16 +308,18 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     >>> (features.Z @ features.Z.T).round(6).tolist()
     [[0.666667, 0.333333], [0.333333, 0.666667]]
     """
-    F = np.asarray(F, dtype=np.float64)
+    F = _dense(F)
     if F.ndim != 2 or 0 in F.shape or not np.isfinite(F).all():
-        raise ValueError(f"F must be a finite matrix (n, m), got the shape {F.shape}.")
+        raise InvalidInputError(f"F must be a finite matrix (n, m), got the shape {F.shape}.")
     _check_graph(L, ratio, len(F))
     with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a remedy
         M = ratio * (F.T @ np.asarray(L @ F))
         M = (M + M.T) / 2
     M[np.diag_indices(len(M))] += 1.0
     if not np.isfinite(M).all():
-        raise ValueError(f"ratio={ratio!r} times F'L F is not finite; scale the features, or take a smaller ratio.")
+        raise InvalidInputError(
+            f"ratio={ratio!r} times F'L F is not finite; scale the features, or take a smaller ratio."
+        )
     R = sla.cholesky(M, overwrite_a=True, check_finite=False)
     W = sla.solve_triangular(R, np.eye(len(R)), overwrite_b=True, check_finite=False)
     return KernelMap(F @ W, W)
@@ -309,10 +327,12 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
 
 def _check_graph(L: MatrixLike, ratio: float, n: int) -> None:
     if not (np.isfinite(ratio) and ratio >= 0):
-        raise ValueError(f"ratio={ratio!r} must be a number >= 0: gamma_I / gamma_A.")
+        raise InvalidInputError(f"ratio={ratio!r} must be a number >= 0: gamma_I / gamma_A.")
     shape = tuple(getattr(L, "shape", (n, n)))
     if shape != (n, n):
-        raise ValueError(f"L has the shape {shape}, but there are {n} samples; build the graph on the same samples.")
+        raise InvalidInputError(
+            f"L has the shape {shape}, but there are {n} samples; build the graph on the same samples."
+        )
 
 
 def _solved(lu: tuple[FloatArray, Any], K: FloatArray, L: MatrixLike, ratio: float, rhs: FloatArray) -> FloatArray:

@@ -18,14 +18,17 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.checks import finite_rows, foreign, number, refuse_disguised
+from specmargin.exceptions import InvalidInputError
+from specmargin.kernels.rules import GAMMA, KERNEL
 from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["Kernel", "gram", "resolve_gamma"]
+__all__ = ["Kernel", "check_rows", "gram", "resolve_gamma"]
 
 Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 """Name of a kernel, or a function of two data matrices that returns the block between their rows."""
 
-KERNELS = ("rbf", "poly", "polynomial", "linear", "cosine", "precomputed")
+_FAR = 100.0  # deviations from the origin, beyond which squared distances lose four digits
 _MEDIAN_ROWS = 1000  # half a million pairs settle a median
 
 
@@ -87,21 +90,23 @@ def gram(
     [[0.0, 2.0]]
     """
     name = "callable" if callable(kernel) else kernel
-    if name != "callable" and name not in KERNELS:
-        raise ValueError(f"kernel={kernel!r} is unknown; take one of {', '.join(KERNELS)}, or a callable.")
-    X = _check_rows(X, "X")
+    KERNEL("kernel", kernel)
+    GAMMA("gamma", gamma)
+    number(least=0)("degree", degree)
+    number()("coef0", coef0)
+    X = check_rows(X, "X", small=Y is None)
     if Y is not None:
-        Y = _check_rows(Y, "Y")
+        Y = check_rows(Y, "Y")
     if name == "precomputed":
         return _precomputed(X, Y)
     if Y is not None and X.shape[1] != Y.shape[1]:
-        raise ValueError(
+        raise InvalidInputError(
             f"X has {X.shape[1]} features but Y has {Y.shape[1]}; both must be measured in the same columns."
         )
     K = _call(kernel, X, Y) if callable(kernel) else _named(name, X, Y, gamma, degree, coef0)
     # Minimum and maximum carry NaN and inf without a temporary of the size of K.
     if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
-        raise ValueError(
+        raise InvalidInputError(
             f"the {name} kernel has entries that are not finite (gamma={gamma!r}, degree={degree!r}, coef0={coef0!r}): "
             "scale the features, lower the degree, or take an integer degree where the base can be negative."
         )
@@ -140,18 +145,10 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     """
     if isinstance(gamma, str):
         if gamma not in ("scale", "median"):
-            raise ValueError(f"gamma={gamma!r} is unknown; take a positive number, 'scale' or 'median'.")
-        X = _check_rows(X, "X")
+            raise InvalidInputError(f"gamma={gamma!r} is unknown; take a positive number, 'scale' or 'median'.")
+        X = check_rows(X, "X")
         return _scale_gamma(X) if gamma == "scale" else _median_gamma(X)
-    try:
-        value = float(gamma)
-    except (TypeError, ValueError):
-        value = np.nan
-    if isinstance(gamma, bool) or not (np.isfinite(value) and value > 0):
-        raise ValueError(
-            f"gamma={gamma!r} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or 'median'."
-        )
-    return value
+    return float(GAMMA("gamma", gamma))
 
 
 def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float) -> FloatArray:
@@ -164,11 +161,23 @@ def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: f
     else:
         width = resolve_gamma(X if Y is None else Y, gamma)
         if name == "rbf":
-            K = pairwise.rbf_kernel(X, Y, gamma=width)
+            K = pairwise.rbf_kernel(*_near_origin(X, Y), gamma=width)
         else:
             with np.errstate(over="ignore", invalid="ignore"):  # reported by the caller, with a remedy
                 K = pairwise.polynomial_kernel(X, Y, degree=degree, gamma=width, coef0=coef0)
     return np.asarray(K, dtype=np.float64)
+
+
+def _near_origin(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None]:
+    """Move dense rows far from the origin there: |x|^2 - 2 x'y + |y|^2 would lose their distances."""
+    training = X if Y is None else Y
+    if sp.issparse(training) or len(training) < 2:
+        return X, Y
+    mean = training.mean(axis=0)
+    if mean @ mean <= _FAR**2 * training.var(axis=0).sum():
+        return X, Y
+    X = X.toarray() if sp.issparse(X) else X
+    return X - mean, None if Y is None else Y - mean
 
 
 def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix | None) -> FloatArray:
@@ -177,7 +186,7 @@ def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix |
     K = np.array(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
     expected = (X.shape[0], other.shape[0])
     if K.shape != expected:
-        raise ValueError(
+        raise InvalidInputError(
             f"the kernel function returned the shape {K.shape} where {expected} was expected; it must take two data "
             "matrices and return the block between their rows."
         )
@@ -190,13 +199,13 @@ def _precomputed(K: Matrix, Y: Matrix | None) -> FloatArray:
     K = K.toarray() if sp.issparse(K) else K
     if Y is not None:
         if K.shape[1] != Y.shape[0]:
-            raise ValueError(
+            raise InvalidInputError(
                 f"the precomputed block has {K.shape[1]} columns but there are {Y.shape[0]} reference rows; pass the "
                 "kernel between the new points (rows) and all training points (columns)."
             )
         return K
     if K.shape[0] != K.shape[1]:
-        raise ValueError(
+        raise InvalidInputError(
             f"kernel='precomputed' needs a square kernel matrix, got the shape {K.shape}; pass gram(X), or "
             "name a kernel."
         )
@@ -206,10 +215,14 @@ def _precomputed(K: Matrix, Y: Matrix | None) -> FloatArray:
     return K
 
 
-def _check_rows(X: Matrix, name: str) -> Matrix:
+def check_rows(X: Matrix, name: str, *, small: bool = True) -> Matrix:
+    """Return rows of features as a finite float64 array or CSR matrix."""
     from sklearn.utils import check_array
 
-    return check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name)
+    refuse_disguised(X, name)
+    with foreign(f"pass {name} as an array or a sparse matrix of numbers, a row per sample"):
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_all_finite=False)
+    return finite_rows(X, name, small=small)
 
 
 def _asymmetry(K: FloatArray, what: str) -> float:
@@ -224,7 +237,7 @@ def _asymmetry(K: FloatArray, what: str) -> float:
             at = (row + rows.start, col)
     if worst > 1e-8 * max(abs(K.max()), abs(K.min())):
         i, j = at
-        raise ValueError(
+        raise InvalidInputError(
             f"{what} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}; "
             "pass (K + K.T) / 2 if the difference is an accident."
         )
@@ -265,6 +278,7 @@ def _median_gamma(X: Matrix) -> float:
         n = _MEDIAN_ROWS
     if n < 2:
         return 1.0
+    X, _ = _near_origin(X, None)
     distances = euclidean_distances(X)[np.triu_indices(n, 1)]
     # Equal rows come out at about 1e-8 of their norm instead of 0.
     norms = np.sqrt(X.multiply(X).sum(axis=1) if sp.issparse(X) else (X**2).sum(axis=1))

@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
+from specmargin.checks import numbers_array
+from specmargin.exceptions import InvalidInputError
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import AnyArray, FloatArray, IntArray, MatrixLike
 
@@ -106,9 +108,10 @@ class LowRankKernel(KernelOperator):
     factor: FloatArray
 
     def __post_init__(self) -> None:
+        numbers_array("a finite matrix (n, m)", finite=False)("factor", self.factor)
         factor = np.asarray(self.factor, dtype=np.float64)
         if factor.ndim != 2 or not np.isfinite(factor).all():
-            raise ValueError(f"the factor must be a finite matrix (n, m), got the shape {factor.shape}.")
+            raise InvalidInputError(f"the factor must be a finite matrix (n, m), got the shape {factor.shape}.")
         object.__setattr__(self, "factor", factor)
 
     @property
@@ -178,10 +181,13 @@ def as_kernel(K: Any) -> Any:
     """
     if isinstance(K, KernelOperator):
         return K
+    numbers_array("the kernel matrix of the samples; check the features and the kernel's parameters", finite=False)(
+        "K", K
+    )
     K = sp.csr_array(K, dtype=np.float64) if sp.issparse(K) else np.asarray(K, dtype=np.float64)
     stored = K.data if sp.issparse(K) else K
     if not np.isfinite(stored).all():
-        raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+        raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
     return K
 
 

@@ -17,6 +17,8 @@ from typing import ClassVar, Protocol
 import numpy as np
 from scipy.special import entr, expit, xlog1py
 
+from specmargin.checks import numeric, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray
 
 __all__ = [
@@ -181,8 +183,9 @@ class SmoothHinge:
     upper: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
+        numeric("s", self.s)
         if not (np.isfinite(self.s) and self.s > 0):
-            raise ValueError(f"s={self.s!r} must be a positive number: the sharpness of the rounded hinge.")
+            raise InvalidInputError(f"s={self.s!r} must be a positive number: the sharpness of the rounded hinge.")
 
     def value(self, t: FloatArray) -> FloatArray:
         """log(1 + exp(s (1 - t))) / s, without overflow."""
@@ -237,8 +240,9 @@ class Ramp:
     name: ClassVar[str] = "ramp"
 
     def __post_init__(self) -> None:
+        numeric("s", self.s)
         if not (np.isfinite(self.s) and self.s < 1):
-            raise ValueError(f"s={self.s!r} must be a number below 1, where the hinge ends.")
+            raise InvalidInputError(f"s={self.s!r} must be a number below 1, where the hinge ends.")
 
     def value(self, t: FloatArray) -> FloatArray:
         """min(1 - s, max(0, 1 - t))."""
@@ -271,8 +275,12 @@ def get_loss(loss: str | MarginLoss) -> MarginLoss:
     SquaredHinge()
     """
     if not isinstance(loss, str):
+        if not all(hasattr(loss, name) for name in ("value", "gradient")):
+            raise InvalidTypeError(
+                f"loss={shown(loss)} is no loss; take one of {sorted(LOSSES)}, or an object of specmargin.losses."
+            )
         return loss
     try:
         return LOSSES[loss]
     except KeyError:
-        raise ValueError(f"unknown loss {loss!r}; choose one of {sorted(LOSSES)}.") from None
+        raise InvalidInputError(f"unknown loss {loss!r}; choose one of {sorted(LOSSES)}.") from None

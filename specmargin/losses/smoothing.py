@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses.margin import Hinge, Ramp, SmoothHinge, SmoothLoss, SquaredHinge
 from specmargin.losses.unlabeled import ExpSquared, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.typing import FloatArray
@@ -67,13 +68,13 @@ def smoothed(loss: Any, sigma: npt.ArrayLike) -> SmoothLoss:
     """
     sigma = np.asarray(sigma, dtype=float)
     if not (np.isfinite(sigma).all() and (sigma >= 0).all()):
-        raise ValueError("sigma must be finite and nonnegative: it is the standard deviation of a Gaussian.")
+        raise InvalidInputError("sigma must be finite and nonnegative: it is the standard deviation of a Gaussian.")
     return _smoothed(loss, sigma)
 
 
 @singledispatch
 def _smoothed(loss: Any, sigma: FloatArray) -> SmoothLoss:
-    raise TypeError(f"{type(loss).__name__} has no Gaussian smoothing here; take one of specmargin.losses.")
+    raise InvalidTypeError(f"{type(loss).__name__} has no Gaussian smoothing here; take one of specmargin.losses.")
 
 
 @_smoothed.register

@@ -13,6 +13,8 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from specmargin.checks import numeric, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses.margin import SmoothLoss
 from specmargin.typing import FloatArray
 
@@ -106,8 +108,9 @@ class ExpSquared:
     name: ClassVar[str] = "exp"
 
     def __post_init__(self) -> None:
+        numeric("s", self.s)
         if not (np.isfinite(self.s) and self.s > 0):
-            raise ValueError(f"s={self.s!r} must be a positive number: the sharpness of exp(-s f^2).")
+            raise InvalidInputError(f"s={self.s!r} must be a positive number: the sharpness of exp(-s f^2).")
 
     def value(self, f: FloatArray) -> FloatArray:
         """exp(-s f^2)."""
@@ -150,8 +153,9 @@ class SymmetricRamp:
     name: ClassVar[str] = "symmetric_ramp"
 
     def __post_init__(self) -> None:
+        numeric("s", self.s)
         if not -1.0 < self.s <= 0.0:
-            raise ValueError(f"s={self.s!r} must be in (-1, 0]: below -1 the two ramps cancel everywhere.")
+            raise InvalidInputError(f"s={self.s!r} must be in (-1, 0]: below -1 the two ramps cancel everywhere.")
 
     def value(self, f: FloatArray) -> FloatArray:
         """min(1 + s, max(0, 1 - |f|))."""
@@ -192,10 +196,14 @@ def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:
     ExpSquared(s=3.0)
     """
     if not isinstance(loss, str):
+        if not all(hasattr(loss, name) for name in ("value", "gradient")):
+            raise InvalidTypeError(
+                f"loss={shown(loss)} is no loss; take one of {sorted(UNLABELED_LOSSES)}, or one of specmargin.losses."
+            )
         return loss
     try:
         return UNLABELED_LOSSES[loss]
     except KeyError:
-        raise ValueError(
+        raise InvalidInputError(
             f"unknown loss {loss!r} of unlabelled samples; choose one of {sorted(UNLABELED_LOSSES)}."
         ) from None

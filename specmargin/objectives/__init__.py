@@ -4,6 +4,25 @@ An objective knows its value, its dual bound and the certificate of a candidate.
 into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
+from specmargin.checks import (
+    Rule,
+    checked,
+    choice,
+    flag,
+    instance,
+    maybe,
+    numbers_array,
+    numeric,
+    operator_like,
+    shown,
+)
+from specmargin.exceptions import InvalidTypeError
+from specmargin.kernels.operators import KernelOperator
+from specmargin.labels import Labels
+from specmargin.losses import get_loss, get_unlabeled_loss
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.features import Features
@@ -16,6 +35,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
 from specmargin.objectives.transduction import SpectralGraphTransducer
 from specmargin.objectives.weighted import WeightedSVM
+from specmargin.spectra import Spectrum
 
 __all__ = [
     "Alignment",
@@ -38,3 +58,101 @@ __all__ = [
     "SpectrumPoint",
     "WeightedSVM",
 ]
+
+# What goes into an objective is checked here, by kind; whether it fits together is checked by the objective itself.
+
+
+def _kernel(name: str, value: Any) -> Any:
+    return value if isinstance(value, KernelOperator) else _MATRIX(name, value)
+
+
+def _spectra(name: str, value: Any) -> Any:
+    if not isinstance(value, Spectrum):
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        if not (listed and all(isinstance(one, Spectrum) for one in value)):
+            raise InvalidTypeError(f"{name}={shown(value)} is no spectrum, nor a list of them; {_FROM_GRAPH}.")
+    return value
+
+
+def _features(name: str, value: Any) -> Any:
+    return value if isinstance(value, Features) else _ROWS(name, value)
+
+
+def _loss(name: str, value: Any) -> Any:
+    return get_loss(value)
+
+
+def _convex_loss(name: str, value: Any) -> Any:
+    loss = get_loss(value)
+    if not hasattr(loss, "dual_value"):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} has no dual, as a convex loss has; take one of specmargin.losses."
+        )
+    return loss
+
+
+def _unlabeled_loss(name: str, value: Any) -> Any:
+    return get_unlabeled_loss(value)
+
+
+_FROM_GRAPH = "pass specmargin.spectra.laplacian_eigenpairs(W)"
+_MATRIX = numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False)
+_ROWS = numbers_array("finite features, a row per sample", ndim=2, finite=False)
+_LABELS = instance(Labels, "pass specmargin.encode_labels(y)")
+_LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
+_DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
+
+
+def _door(cls: type, **rules: Rule) -> None:
+    cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]
+
+
+_door(
+    LapSVM,
+    K=_kernel,
+    L=maybe(_LAPLACIAN),
+    labels=_LABELS,
+    loss=_convex_loss,
+    gamma_A=numeric,
+    gamma_I=numeric,
+    fit_intercept=flag,
+)
+_door(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
+_door(
+    S3VM,
+    X=_features,
+    labels=_LABELS,
+    loss=_loss,
+    unlabeled_loss=maybe(_unlabeled_loss),
+    C=numeric,
+    C_star=maybe(numeric),
+    balance=maybe(numeric),
+    intercept=choice("balance", "regularized", "free"),
+)
+_door(
+    SpectrumMargin,
+    spectrum=_spectra,
+    labels=_LABELS,
+    C=numeric,
+    B=numeric,
+    order=flag,
+    eps=numeric,
+    ties=flag,
+    delta=maybe(_DELTA),
+)
+_door(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
+_door(
+    SpectralRidge,
+    spectrum=instance(Spectrum, _FROM_GRAPH),
+    labels=_LABELS,
+    delta=_DELTA,
+    penalty=numeric,
+)
+_door(
+    SpectralGraphTransducer,
+    spectrum=instance(Spectrum, _FROM_GRAPH),
+    labels=_LABELS,
+    C=numeric,
+    Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
+)
+_door(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

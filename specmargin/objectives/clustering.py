@@ -154,7 +154,9 @@ class RegularizedClustering:
         if np.abs(K - K.T).max() > 1e-8 * largest:
             raise ValueError("K is not symmetric; pass (K + K.T) / 2 if the difference is an accident.")
         if tuple(getattr(self.L, "shape", K.shape)) != K.shape:
-            raise ValueError(f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}.")
+            raise ValueError(
+                f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
+            )
         object.__setattr__(self, "K", K)
 
     @cached_property

@@ -123,7 +123,9 @@ class LapSVM:
             if self.gamma_I > 0:
                 raise ValueError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
         elif tuple(getattr(self.L, "shape", (n, n))) != (n, n):
-            raise ValueError(f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}.")
+            raise ValueError(
+                f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
+            )
 
     @property
     def _loss(self) -> MarginLoss:

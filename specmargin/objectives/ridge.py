@@ -147,7 +147,10 @@ class SpectralRidge:
         _check_penalty(self.penalty)
         n, q = self.spectrum.n_samples, self.spectrum.q
         if self.labels.n_samples != n:
-            raise ValueError(f"labels speak of {self.labels.n_samples} samples, but the eigenvectors have {n} rows.")
+            raise ValueError(
+                f"labels speak of {self.labels.n_samples} samples, but the eigenvectors have {n} rows; pass the "
+                "labels of the nodes of the graph."
+            )
         delta = np.asarray(self.delta, dtype=np.float64)
         if delta.shape != (q,):
             raise ValueError(f"delta has the shape {delta.shape}, but there are q={q} eigenvectors; pass ({q},).")

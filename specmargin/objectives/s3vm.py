@@ -122,16 +122,17 @@ class S3VM:
         )
         if self.balance is None:
             object.__setattr__(self, "balance", float(labels.sign.mean()))
+        rows = self.X.n_samples if isinstance(self.X, Features) else np.shape(self.X)[0]
+        if rows != labels.n_samples:
+            raise ValueError(
+                f"X has {rows} rows, but there are {labels.n_samples} samples in labels; pass one label per row."
+            )
         if not isinstance(self.X, Features):
             intercept: Intercept = self.intercept
             if intercept == "balance" and labels.n_labeled == labels.n_samples:
                 intercept = "free"
             features = Features.of(self.X, intercept, rows=labels.unlabeled, balance=self._balance)
             object.__setattr__(self, "X", features)
-        if self.features.n_samples != labels.n_samples:
-            raise ValueError(
-                f"X has {self.features.n_samples} rows, but there are {labels.n_samples} samples in labels."
-            )
 
     @property
     def features(self) -> Features:

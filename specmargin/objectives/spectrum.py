@@ -88,7 +88,10 @@ class _OverSpectrum:
                 "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
             )
         if labels.n_samples != n:
-            raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
+            raise ValueError(
+                f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
+                "the nodes of the graph."
+            )
         return np.sqrt(n) * np.hstack([spectrum.eigenvectors[labels.labeled] for spectrum in self.spectra])
 
     @property

@@ -96,7 +96,10 @@ class SpectralGraphTransducer:
         if not labels.is_binary:
             raise ValueError("the transducer takes binary labels; iterate over labels.one_vs_rest() for more classes.")
         if labels.n_samples != n:
-            raise ValueError(f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows.")
+            raise ValueError(
+                f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
+                "the nodes of the graph."
+            )
         if (labels.sign > 0).all() or (labels.sign < 0).all():
             raise ValueError("all labelled samples are of one class; label at least one sample of each of two classes.")
         if k < 1:

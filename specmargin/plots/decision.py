@@ -15,6 +15,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from specmargin.checks import checked, number, whole
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
@@ -241,6 +242,7 @@ class DecisionDisplay:
             return attach_colorbar(surface, ax, "decision function $f(x)$", clipped)
 
 
+@checked(resolution=whole, margin=number(least=0))
 def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.08) -> tuple[FloatArray, FloatArray]:
     """Coordinates of a grid of square cells around points of the plane.
 

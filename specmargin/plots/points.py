@@ -15,6 +15,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from specmargin.checks import numbers_array
 from specmargin.labels import is_unlabeled
 from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
@@ -166,6 +167,7 @@ class LabelDisplay:
 
 def plane(X: npt.ArrayLike) -> FloatArray:
     """Return X as points of the plane, or say how to get there."""
+    numbers_array("finite points of the plane, (n, 2)")("X", X)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise ValueError(

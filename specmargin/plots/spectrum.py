@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from specmargin.checks import foreign
 from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
@@ -201,7 +202,8 @@ class SpectrumDisplay:
 
 def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
     """Return the weights as a vector, or say what is wrong with them."""
-    weights = np.asarray(delta, dtype=np.float64)
+    with foreign("pass weights of the eigenvectors, (q,)"):
+        weights = np.asarray(delta, dtype=np.float64)
     if weights.ndim != 1 or weights.size == 0:
         raise ValueError(
             f"the spectrum of {name!r} has the shape {weights.shape}, not (q,); with several classes show "

@@ -4,6 +4,17 @@ A builder takes an objective and returns a `BuiltProblem` with named variables, 
 constraints; `solve` solves it and has the objective certify the answer.
 """
 
+from typing import Any
+
+from specmargin.checks import checked, flag, instance, number, solver_names
+from specmargin.objectives import (
+    RMM,
+    S3VM,
+    Alignment,
+    LapSVM,
+    S3VMRelaxation,
+    SpectrumMargin,
+)
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
@@ -31,3 +42,29 @@ __all__ = [
     "stoam",
     "storm",
 ]
+
+# What comes in by this door is checked.
+_OBJ = "build one of specmargin.objectives from data and labels"
+
+
+def _names(name: str, value: Any) -> Any:
+    return value if isinstance(value, tuple | list) and not value else solver_names(name, value)
+
+
+_MARGIN = instance(SpectrumMargin, _OBJ)
+
+cccp_subproblem = checked(obj=instance(S3VM, _OBJ))(cccp_subproblem)
+kta = checked(obj=instance(Alignment, _OBJ))(kta)
+lapsvm_dual = checked(obj=instance(LapSVM, _OBJ))(lapsvm_dual)
+lapsvm_primal = checked(obj=instance(LapSVM, _OBJ))(lapsvm_primal)
+mkl = checked(obj=_MARGIN)(mkl)
+rmm = checked(obj=instance(RMM, _OBJ))(rmm)
+s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relaxation)
+stoam = checked(obj=_MARGIN)(stoam)
+storm = checked(obj=_MARGIN)(storm)
+solve = checked(
+    built=instance(BuiltProblem, "build one by a function of specmargin.problems"),
+    solver=_names,
+    tol=number(least=0),
+    check=flag,
+)(solve)

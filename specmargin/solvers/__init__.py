@@ -1,5 +1,24 @@
-"""Plain numpy solvers over the same objectives as the CVXPY problems; they never see CVXPY."""
+"""Plain numpy solvers over the same objectives as the CVXPY problems; they never see CVXPY.
 
+The functions of this package check their arguments; those of its modules, which call each other, do not.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+from specmargin.checks import Rule, accuracy, checked, instance, iterations, maybe
+from specmargin.objectives import (
+    RMM,
+    S3VM,
+    Alignment,
+    LapSVM,
+    RegularizedClustering,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumMargin,
+    WeightedSVM,
+)
 from specmargin.solvers.alignment import alignment
 from specmargin.solvers.alternation import alternation
 from specmargin.solvers.annealing import annealing
@@ -54,3 +73,45 @@ __all__ = [
     "spectrum_path",
     "weighted_svm",
 ]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_OBJ = "build one of specmargin.objectives from data and labels"
+_RULES = {"tol": accuracy, "max_iter": iterations}
+
+
+def _door(function: Callable[P, R], *kinds: type) -> Callable[P, R]:
+    """Check the objective, the accuracy and the limit of iterations of a solver."""
+    parameters = inspect.signature(function).parameters
+    rules: dict[str, Rule] = {next(iter(parameters)): instance(kinds, _OBJ)}
+    return checked(**rules, **{name: maybe(rule) for name, rule in _RULES.items() if name in parameters})(function)
+
+
+alignment = _door(alignment, Alignment)
+alternation = _door(alternation, SpectrumMargin)
+annealing = _door(annealing, S3VM)
+branch_and_bound = _door(branch_and_bound, S3VM)
+cccp = _door(cccp, S3VM)
+certify = _door(certify, S3VM)
+continuation = _door(continuation, S3VM)
+eigenmaps = _door(eigenmaps, RegularizedClustering)
+factorized = _door(factorized, LapSVM)
+finite_newton = _door(finite_newton, WeightedSVM)
+gradient = _door(gradient, S3VM)
+graph_transducer = _door(graph_transducer, SpectralGraphTransducer)
+label_switching = _door(label_switching, S3VM)
+multi_switch = _door(multi_switch, S3VM)
+newton = _door(newton, LapSVM)
+one_flip = _door(one_flip, S3VM)
+pcg = _door(pcg, LapSVM)
+pcg_one_vs_rest = _door(pcg_one_vs_rest, LapSVM)
+polish = _door(polish, S3VM)
+probe = _door(probe, S3VM)
+quasi_newton = _door(quasi_newton, S3VM)
+relative_margin = _door(relative_margin, RMM)
+s3vm_bound = _door(s3vm_bound, S3VM)
+spectral_ridge = _door(spectral_ridge, SpectralRidge)
+spectrum_margin = _door(spectrum_margin, SpectrumMargin)
+spectrum_path = _door(spectrum_path, SpectrumMargin)
+weighted_svm = _door(weighted_svm, WeightedSVM)

@@ -275,7 +275,9 @@ def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None
     """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
     from sklearn.svm import SVC
 
-    machine = SVC(C=1.0, kernel="precomputed", tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
+    machine = SVC(
+        C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a search that is cut short
         machine.fit(G / 2, y)

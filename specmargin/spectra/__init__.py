@@ -12,9 +12,46 @@ of equal eigenvalues the basis is still arbitrary: an answer that depends on it 
 `transforms` holds the spectra that are set by a rule (diffusion, Gaussian field, ...) instead of learned.
 """
 
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.checks import checked, choice, count, flag, instance, maybe, number, numbers_array, seed
+from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
 from specmargin.spectra.spectrum import Spectrum
 
 __all__ = ["laplacian_eigenpairs", "Spectrum", "extend", "nystrom", "transforms"]
+
+# What comes in by this door is checked; the modules behind it call each other unchecked.
+_SPECTRUM = instance(Spectrum, "pass specmargin.spectra.laplacian_eigenpairs(W)")
+_WEIGHTS = numbers_array("the weights of specmargin.graphs.neighbor_weights, (m, n)", ndim=2)
+
+
+def _graph(name: str, W: Any) -> Any:
+    if hasattr(W, "matrix") or hasattr(W, "adjacency"):
+        return W
+    numbers_array("the adjacency of a graph, (n, n), as specmargin.graphs.check_adjacency returns it", ndim=2)(name, W)
+    stored = W.tocoo().data if sp.issparse(W) else np.asarray(W)
+    largest = float(np.abs(stored).max(initial=0.0))
+    if largest > 1e75 or 0 < largest < 1e-75:
+        raise InvalidInputError(
+            f"the adjacency holds weights up to {largest:.1e}, whose squares {'over' if largest > 1 else 'under'}flow; "
+            "scale them, e.g. divide by the largest."
+        )
+    return W
+
+
+laplacian_eigenpairs = checked(
+    W=_graph,
+    q=count(1),
+    normalized=flag,
+    method=choice("auto", "dense", "lanczos", "arpack"),
+    tol=maybe(number(least=0)),
+    random_state=seed,
+)(laplacian_eigenpairs)
+extend = checked(values=numbers_array("values of the training samples, (n,) or (n, k)"), weights=_WEIGHTS)(extend)
+nystrom = checked(spectrum=_SPECTRUM, weights=_WEIGHTS, floor=number(above=0))(nystrom)

@@ -218,7 +218,7 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     elif W.nnz and (asymmetry := abs(W - W.T).max()) > 1e-10 * W.data.max():
         fault = f"is not symmetric (largest difference {asymmetry:.3g})"
     if fault:
-        raise ValueError(f"the adjacency {fault}; graphs.check_adjacency(W) says where, or cleans it.")
+        raise ValueError(f"the adjacency {fault}; pass graphs.check_adjacency(W), which says where, or cleans it.")
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
     # The sum also drops stored zeros, which would count as edges between components.
     return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1

@@ -118,7 +118,7 @@ def _row_sums(weights: Matrix, n: int) -> tuple[SparseArray, FloatArray]:
     if (total <= 0).any():
         raise ValueError(
             f"row {int((total <= 0).argmax())} of weights is empty ({np.count_nonzero(total <= 0)} such "
-            "rows): the point is tied to no training point. graphs.neighbor_weights leaves no row empty."
+            "rows): the point is tied to no training point. Take graphs.neighbor_weights, which leaves no row empty."
         )
     return weights, total
 

@@ -30,10 +30,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from specmargin.checks import checked, maybe, numbers_array, numeric, shown
+from specmargin.exceptions import InvalidTypeError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray
 
@@ -41,12 +43,22 @@ __all__ = ["TRANSFORMS", "analytic_centre", "diffusion", "gaussian_field", "geom
 
 Eigenvalues: TypeAlias = Spectrum | FloatArray
 
+
+def _spectrum(name: str, value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        raise InvalidTypeError(f"{name}={shown(value)} is none; pass a Spectrum, or its eigenvalues.")
+    if not isinstance(value, Spectrum):
+        numbers_array("a Spectrum, or its eigenvalues, (q,), from the lowest", finite=False)(name, value)
+    return value
+
+
 # Eigenvalues that make the default width: the mean of all would grow with their number. Five did well on the unlabelled
 # samples of MNIST 3-8 and pc-mac; elsewhere it is a guess like any other.
 _LOWEST = 5
 _NULL = 1e-12  # of the largest eigenvalue: below, one that was given as a number counts as zero
 
 
+@checked(spectrum=_spectrum, sigma=maybe(numeric))
 def diffusion(spectrum: Eigenvalues, sigma: float | None = None) -> FloatArray:
     r"""Return the weights of the diffusion kernel, :math:`r(\theta) = \exp(-\theta / \sigma^2)`.
 
@@ -87,6 +99,7 @@ def diffusion(spectrum: Eigenvalues, sigma: float | None = None) -> FloatArray:
     return _scaled(spectrum, weights)
 
 
+@checked(spectrum=_spectrum, sigma=maybe(numeric))
 def gaussian_field(spectrum: Eigenvalues, sigma: float | None = None) -> FloatArray:
     r"""Return the weights of the Gaussian field (regularised Laplacian) kernel, :math:`1 / (\sigma^2 + \theta)`.
 
@@ -120,6 +133,7 @@ def gaussian_field(spectrum: Eigenvalues, sigma: float | None = None) -> FloatAr
     return _scaled(spectrum, 1.0 / (_width(theta, sigma) + theta))
 
 
+@checked(spectrum=_spectrum)
 def inverse(spectrum: Eigenvalues) -> FloatArray:
     r"""Return the weights of the resistance kernel pinv(L), :math:`1 / \theta`, and 0 for the first eigenvector.
 
@@ -149,6 +163,7 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     return _scaled(spectrum, weights)
 
 
+@checked(spectrum=_spectrum, exponent=numeric)
 def power(spectrum: Eigenvalues, exponent: float = 2.0) -> FloatArray:
     r"""Return weights by index, :math:`i^{-p}` for eigenvector i + 1: the spectral graph transducer's Q = i^2 inverted.
 
@@ -186,6 +201,7 @@ def power(spectrum: Eigenvalues, exponent: float = 2.0) -> FloatArray:
     return _scaled(spectrum, np.append(0.0, weights))
 
 
+@checked(spectrum=_spectrum)
 def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
     """Return equal weights for the first `k` eigenvectors: kernel PCA with k features.
 
@@ -272,6 +288,7 @@ TRANSFORMS: Mapping[str, Callable[..., FloatArray]] = MappingProxyType(
 """The transforms by name, each called as ``TRANSFORMS[name](spectrum, **params)``."""
 
 
+@checked(spectrum=_spectrum, w=numeric)
 def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     r"""Return the centre of the ordered spectra: no labels, no data but the eigenvalues' ties.
 

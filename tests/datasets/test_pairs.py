@@ -135,8 +135,8 @@ def test_digits_pair_against_the_bundled_images() -> None:
         ({"a": 3, "b": 10}, ValueError, "10 is no digit"),
         ({"a": 3, "b": 8, "n": 1000}, ValueError, "n=1000, but digits has 357 samples"),
         ({"a": 3, "b": 8, "n": 1}, ValueError, "n=1,"),
-        ({"a": 3, "b": 8, "n": 10.5}, TypeError, "float"),
-        ({"a": 3.5, "b": 8}, TypeError, "float"),
+        ({"a": 3, "b": 8, "n": 10.5}, TypeError, "n=10.5 must be a whole number"),
+        ({"a": 3.5, "b": 8}, TypeError, "digit=3.5 must be a whole number"),
     ],
 )
 def test_digits_pair_refuses(arguments: dict[str, Any], error: type[Exception], text: str) -> None:

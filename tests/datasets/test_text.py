@@ -81,5 +81,5 @@ def test_damage_and_values_that_are_not_finite_are_refused(
 
 
 def test_unknown_text_set() -> None:
-    with pytest.raises(ValueError, match=r"no text set 'rcv1'; the names are real_sim"):
+    with pytest.raises(ValueError, match=r"no text set 'rcv1'; take one of real_sim"):
         text.find_text("rcv1")

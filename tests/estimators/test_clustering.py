@@ -262,10 +262,10 @@ def test_an_answer_beyond_float64_warns(three_blobs):
 @pytest.mark.parametrize(
     ("params", "match"),
     [
-        ({"gamma_A": 0.0}, "gamma=0.0 must be a positive number"),
-        ({"gamma_A": -1.0}, "gamma=-1.0 must be a positive number"),
-        ({"n_clusters": 0}, "n_clusters=0; take an integer"),
-        ({"n_clusters": 2.0}, "n_clusters=2.0; take an integer"),
+        ({"gamma_A": 0.0}, "gamma_A=0.0 must be a positive number"),
+        ({"gamma_A": -1.0}, "gamma_A=-1.0 must be a positive number"),
+        ({"n_clusters": 0}, "n_clusters=0 must be a whole number of at least 1"),
+        ({"n_clusters": 2.0}, "n_clusters=2.0 must be a whole number of at least 1"),
         ({"assign": "discretize"}, "assign='discretize' is unknown"),
         ({"assign": "sign", "n_clusters": 3}, "makes two clusters, not n_clusters=3"),
         ({"n_components": 0}, "n_components=0"),

@@ -109,7 +109,7 @@ def test_bad_input_is_named(moons):
         sm.LapSVM(gamma_I=0.0, span="eigenvectors").fit(X, y)
     with pytest.raises(ValueError, match="class_balance='even' is unknown"):
         sm.LapSVM(class_balance="even").fit(X, y)
-    with pytest.raises(ValueError, match="n_functions=0 must be at least 1"):
+    with pytest.raises(ValueError, match="n_functions=0 must be a whole number of at least 1"):
         sm.LapSVM(span="landmarks", n_functions=0).fit(X, y)
 
 

@@ -1,0 +1,381 @@
+"""What an argument must be, said once: numbers, counts, choices, rows of features, and the arguments of a function.
+
+Every check raises `specmargin.exceptions.InvalidInputError` (where the kind is wrong, `InvalidTypeError`, which is one)
+with the name, the value and what to pass instead. Scikit-learn's own checks are called for features; what they raise
+becomes the same class, with their text in it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import numbers
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.typing import Matrix
+
+__all__ = [
+    "Rule",
+    "accuracy",
+    "check_options",
+    "checked",
+    "choice",
+    "count",
+    "finite_rows",
+    "flag",
+    "foreign",
+    "instance",
+    "iterations",
+    "maybe",
+    "number",
+    "numbers_array",
+    "numeric",
+    "operator_like",
+    "real",
+    "refuse_disguised",
+    "seed",
+    "shown",
+    "solver_names",
+    "whole",
+]
+
+Rule: TypeAlias = Callable[[str, Any], Any]
+"""Takes the name and the value of an argument; returns the value, converted, or raises."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_SHOWN = 120  # characters of a value
+_LARGEST, _SMALLEST = 1e75, 1e-75
+"""Fourth powers of features, times their number, stay below the largest double and above the smallest."""
+
+
+def real(name: str, value: Any, what: str) -> float:
+    """Return a number as float; `what` says which numbers are meant, for the message. NaN passes."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise InvalidTypeError(f"{name}={shown(value)} must be {what}, not of the type {type(value).__name__}.")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise InvalidInputError(f"{name}={shown(value)} must be {what} that a double can hold.") from error
+
+
+def number(
+    *, above: float | None = None, least: float | None = None, most: float = math.inf, infinite: bool = False
+) -> Rule:
+    """Return the rule of a number in a range; by default any finite one.
+
+    Examples
+    --------
+    >>> number(above=0)("C", 2)
+    2.0
+    >>> number(above=0)("C", -1.0)
+    Traceback (most recent call last):
+    specmargin.exceptions.InvalidInputError: C=-1.0 must be a positive number.
+    """
+    bounded = most < math.inf
+    if above is not None:
+        what = "a positive number" if above == 0 else f"a number > {above:g}"
+    else:
+        what = "a finite number" if least is None else f"a number >= {least:g}"
+    what += f" and at most {most:g}" if bounded else ""
+    what += ", or inf" if infinite else ""
+
+    def rule(name: str, value: Any) -> float:
+        x = real(name, value, what)
+        low = x > above if above is not None else least is None or x >= least
+        if not (low and x <= most and (infinite or math.isfinite(x))):
+            raise InvalidInputError(f"{name}={shown(value)} must be {what}.")
+        return x
+
+    return rule
+
+
+def count(least: int = 1, most: int | None = None) -> Rule:
+    """Return the rule of a whole number in a range.
+
+    Examples
+    --------
+    >>> count(1)("n_neighbors", np.int64(3))
+    3
+    >>> count(1)("n_neighbors", 1.5)
+    Traceback (most recent call last):
+    specmargin.exceptions.InvalidTypeError: n_neighbors=1.5 must be a whole number of at least 1.
+    """
+    what = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
+
+    def rule(name: str, value: Any) -> int:
+        try:
+            if isinstance(value, bool | np.bool_):
+                raise TypeError
+            whole = operator.index(value)
+        except TypeError as error:
+            raise InvalidTypeError(f"{name}={shown(value)} must be {what}.") from error
+        if whole < least or (most is not None and whole > most):
+            raise InvalidInputError(f"{name}={shown(value)} must be {what}.")
+        return whole
+
+    return rule
+
+
+def flag(name: str, value: Any) -> bool:
+    """Check that a value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidTypeError(f"{name}={shown(value)} must be True or False.")
+    return bool(value)
+
+
+def choice(*choices: Any) -> Rule:
+    """Return the rule of a word out of several; None may be one of them.
+
+    Examples
+    --------
+    >>> choice("ovr", "ovo")("multi_class", "both")
+    Traceback (most recent call last):
+    specmargin.exceptions.InvalidInputError: multi_class='both' is unknown; take one of ovr, ovo.
+    """
+
+    def rule(name: str, value: Any) -> Any:
+        if not (value is None or isinstance(value, str)) or value not in choices:
+            kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
+            raise kind(f"{name}={shown(value)} is unknown; take one of {', '.join(map(str, choices))}.")
+        return value
+
+    return rule
+
+
+def maybe(rule: Rule) -> Rule:
+    """Return a rule that also takes None."""
+
+    def optional(name: str, value: Any) -> Any:
+        return None if value is None else rule(name, value)
+
+    return optional
+
+
+def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
+    """Return the rule of an object of a class; `remedy` says where one comes from."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+
+    def rule(name: str, value: Any) -> Any:
+        if not isinstance(value, kinds):
+            wanted = " or ".join(one.__name__ for one in kinds)
+            raise InvalidTypeError(f"{name} is of the type {type(value).__name__}, not {wanted}; {remedy}.")
+        return value
+
+    return rule
+
+
+def whole(name: str, value: Any) -> int:
+    """Check that a value is a whole number; its range is for whoever asks to check."""
+    try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
+        return operator.index(value)
+    except TypeError as error:
+        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number.") from error
+
+
+def numeric(name: str, value: Any) -> float:
+    """Check that a value is a real number; its range, NaN included, is for whoever asks to check."""
+    return real(name, value, "a number")
+
+
+def seed(name: str, value: Any) -> Any:
+    """Check a seed: a whole number, a generator, or None."""
+    if value is None or isinstance(value, np.random.Generator | np.random.RandomState):
+        return value
+    return count(0)(name, value)
+
+
+def solver_names(name: str, value: Any) -> Any:
+    """Check the name of a solver, or a list of names."""
+    names = [value] if isinstance(value, str) else value
+    if not (isinstance(names, Sequence) and len(names) > 0 and all(isinstance(one, str) for one in names)):
+        raise InvalidTypeError(f"{name}={shown(value)} must be the name of a solver or a list of names, tried in turn.")
+    return value
+
+
+def operator_like(what: str, remedy: str) -> Rule:
+    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says where one is had."""
+
+    def rule(name: str, value: Any) -> Any:
+        shape = getattr(value, "shape", None)
+        if not (isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1] and hasattr(value, "__matmul__")):
+            raise InvalidTypeError(f"{name}={shown(value)} is no {what}; {remedy}.")
+        return value
+
+    return rule
+
+
+def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) -> Rule:
+    """Return the rule of an array of real numbers, dense or sparse; `what` says which, for the message."""
+
+    def rule(name: str, value: Any) -> Any:
+        with foreign(f"pass {name} as {what}"):
+            array: Any = value if sp.issparse(value) else np.asarray(value)
+            if array.dtype.kind == "O":
+                array = array.astype(np.float64)
+        if array.dtype.kind not in "buif":
+            raise InvalidTypeError(f"{name}={shown(value)} holds {array.dtype}; pass {what}.")
+        if ndim is not None and array.ndim != ndim:
+            raise InvalidInputError(f"{name} has the shape {array.shape}; pass {what}.")
+        stored: Any = array.tocoo().data if sp.issparse(array) else array
+        if finite and not np.isfinite(stored).all():
+            bad = stored[~np.isfinite(stored)]
+            raise InvalidInputError(
+                f"{name} holds {len(bad)} values that are not finite, the first {bad[0]}; pass {what}."
+            )
+        return value
+
+    return rule
+
+
+def accuracy(name: str, value: Any) -> float:
+    """Check a relative accuracy."""
+    x = real(name, value, "a positive number")
+    if not (math.isfinite(x) and x > 0):
+        raise InvalidInputError(f"{name}={shown(value)} must be positive and finite; take 1e-6, say.")
+    return x
+
+
+def iterations(name: str, value: Any) -> int:
+    """Check a limit of iterations."""
+    try:
+        whole = operator.index(value) if not isinstance(value, bool) else 0
+    except TypeError as error:
+        raise InvalidTypeError(f"{name}={shown(value)} must be a whole number, at least 1; take 100, say.") from error
+    if whole < 1:
+        raise InvalidInputError(f"{name}={shown(value)} must be at least 1; take 100, say.")
+    return whole
+
+
+def shown(value: Any) -> str:
+    """Return the value as a message shows it: arrays by shape and type, long texts cut."""
+    if isinstance(value, np.ndarray) and value.ndim > 0 and value.size > 6:
+        return f"<array of shape {value.shape} and type {value.dtype}>"
+    if sp.issparse(value):
+        return f"<sparse matrix of shape {value.shape}>"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
+
+
+def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Check the arguments of a function by rules, under their names; say which arguments it has where one is unknown.
+
+    Examples
+    --------
+    >>> @checked(tol=accuracy)
+    ... def solve(obj, tol=1e-6):
+    ...     return obj
+    >>> solve(3, tol=float("nan"))
+    Traceback (most recent call last):
+    specmargin.exceptions.InvalidInputError: tol=nan must be positive and finite; take 1e-6, say.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        signature = inspect.signature(function)
+        called = function.__qualname__.removesuffix(".__init__")
+        if not rules.keys() <= signature.parameters.keys():
+            raise AssertionError(f"{function.__name__} has no arguments {set(rules) - set(signature.parameters)}")
+
+        @wraps(function)
+        def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+            try:
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                raise InvalidTypeError(
+                    f"{called}: {error}; pass what it takes: {', '.join(signature.parameters)}."
+                ) from error
+            for name, rule in rules.items():
+                if name in given:
+                    rule(name, given[name])
+            return function(*args, **kwargs)
+
+        return wrapped
+
+    return decorate
+
+
+@contextmanager
+def foreign(remedy: str) -> Iterator[None]:
+    """Let what scikit-learn, numpy and scipy say of an argument be of the package's class, with a remedy."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
+        raise kind(f"{error}; {remedy}.") from error
+
+
+def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
+    """Return `X`, an array or a sparse matrix of numbers, if it is finite and of a scale that has squares.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        As scikit-learn's ``check_array`` returns it.
+    name : str, default "X"
+        For messages.
+    small : bool, default True
+        Whether values whose squares all underflow are refused: in a sample that is learned from, not in a new one,
+        which may lie at the origin.
+
+    Raises
+    ------
+    InvalidInputError
+        With the first bad entry.
+    """
+    values = X.data if sp.issparse(X) else X
+    bad = ~np.isfinite(values)
+    if bad.any():
+        if sp.issparse(X):
+            entries = X.tocoo()
+            k = int((~np.isfinite(entries.data)).argmax())
+            i, j, value = int(entries.row[k]), int(entries.col[k]), entries.data[k]
+        else:
+            i, j = (int(at[0]) for at in np.nonzero(bad))
+            value = X[i, j]
+        raise InvalidInputError(
+            f"Input {name} contains {'NaN' if np.isnan(value) else 'infinity'}: {name}[{i}, {j}] is {value}, which has "
+            "no distance to anything; drop such rows or impute them first, e.g. with sklearn.impute.SimpleImputer."
+        )
+    largest = float(np.abs(values).max(initial=0.0))
+    if largest > _LARGEST or (small and 0 < largest < _SMALLEST):
+        raise InvalidInputError(
+            f"{name} holds values up to {largest:.1e}, whose squares {'overflow' if largest > 1 else 'underflow'}; "
+            "scale the features, e.g. by sklearn.preprocessing.MaxAbsScaler."
+        )
+    return X
+
+
+def refuse_disguised(X: Any, name: str = "X") -> None:
+    """Raise where scikit-learn would read numbers that are none: what lies under a mask, and dates, as days."""
+    if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":
+        raise InvalidTypeError(
+            f"{name} holds values of the type {X.dtype}, which have no scale; pass numbers, e.g. days since a date."
+        )
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        at = tuple(int(i[0]) for i in np.nonzero(np.ma.getmaskarray(X)))
+        raise InvalidInputError(
+            f"{name} has {int(np.ma.count_masked(X))} masked entries, the first at {at}: they have no distance to "
+            "anything; drop such rows or fill them first, e.g. by X.filled(X.mean())."
+        )
+
+
+def check_options(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Check named values by the rules of their names; names without a rule pass."""
+    for name, value in given.items():
+        if name in rules:
+            rules[name](name, value)

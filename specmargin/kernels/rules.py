@@ -1,0 +1,39 @@
+"""What the arguments of the functions of this package must be; see `specmargin.checks`."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+
+__all__ = ["GAMMA", "KERNEL", "KERNELS"]
+
+KERNELS = ("rbf", "poly", "polynomial", "linear", "cosine", "precomputed")
+
+
+def KERNEL(name: str, value: Any) -> Any:
+    """Check a kernel: one of the names, or a function of two data matrices."""
+    if not callable(value) and not (isinstance(value, str) and value in KERNELS):
+        kind = InvalidInputError if isinstance(value, str) else InvalidTypeError
+        raise kind(f"{name}={shown(value)} is unknown; take one of {', '.join(KERNELS)}, or a callable.")
+    return value
+
+
+def GAMMA(name: str, value: Any) -> Any:
+    """Check an inverse width: a positive number, "scale" or "median"."""
+    if isinstance(value, str):
+        if value not in ("scale", "median"):
+            raise InvalidInputError(f"{name}={value!r} is unknown; take a positive number, 'scale' or 'median'.")
+        return value
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (good and np.isfinite(value) and value > 0):
+        kind = InvalidInputError if good else InvalidTypeError
+        raise kind(
+            f"{name}={shown(value)} is no inverse width; take a positive number (1 / (2 sigma**2)), 'scale' or "
+            "'median'."
+        )
+    return value

@@ -1,0 +1,300 @@
+"""The estimators against every input: fit, prediction, score, and every parameter."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import contract_inputs as given
+import numpy as np
+import scipy.sparse as sp
+from contract_inputs import NEW, N, Promise, W, X, Y, refused
+from sklearn.exceptions import NotFittedError
+
+import specmargin as sm
+from specmargin import estimators
+
+SMALL: dict[str, dict[str, Any]] = {
+    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "RegularizedSpectralClustering": {"random_state": 0},
+}
+"""Parameters that keep a fit short."""
+CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
+CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
+SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
+LAPLACIAN = ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+OF_GRAPHS = (*LAPLACIAN, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
+
+
+class Cell(NamedTuple):
+    """One entry point with one input."""
+
+    entry: str
+    group: str
+    input: str
+    promise: Promise
+    run: Callable[[], Any]
+    reference: Callable[[], Any] | None = None
+
+
+def make(name: str, **parameters: Any) -> Any:
+    """Return a small estimator; "with a graph" makes a hybrid of an S3VM."""
+    name, _, graph = name.partition(" with a ")
+    more = {"gamma_I": 1.0} if graph else {}
+    return getattr(estimators, name)(**{**SMALL.get(name, {}), **more, **parameters})
+
+
+def scores(fitted: Any) -> Any:
+    """Return all that a fit learned of its samples, as numbers."""
+    if hasattr(fitted, "embedding_"):
+        return np.abs(fitted.embedding_)
+    codes = np.searchsorted(fitted.classes_, fitted.transduction_)
+    assert (fitted.classes_[codes] == fitted.transduction_).all()
+    return codes.astype(float)
+
+
+def fit(name: str, X: Any, y: Any, unlabeled: Any = -1, graph: Any = None, **parameters: Any) -> Any:
+    """Fit, and return the scores at the training samples and the fitted estimator."""
+    if name in CLUSTERING:
+        fitted = make(name, **parameters).fit(X, graph=graph)
+        return scores(fitted), fitted
+    words = {} if graph is None else {"graph": graph}
+    fitted = make(name, unlabeled=unlabeled, **parameters).fit(X, y, **words)
+    return scores(fitted), fitted
+
+
+@cache
+def plain(name: str, graph: bool = False) -> Any:
+    """Return the answer to the plain input."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(name, X, Y, graph=W if graph else None)
+
+
+def _labels_for(value: Any) -> Any:
+    n = value.shape[0] if hasattr(value, "shape") and len(value.shape) else N
+    return Y[:n] if n else Y
+
+
+def feature_cells() -> Iterator[Cell]:
+    for name in estimators.__all__:
+        for one in given.features(X):
+            yield Cell(
+                f"{name}.fit",
+                "features",
+                one.name,
+                one.promise,
+                lambda name=name, one=one: fit(name, one.value, _labels_for(one.value)),
+                lambda name=name: plain(name),
+            )
+
+
+def label_cells() -> Iterator[Cell]:
+    for name in CLASSIFIERS:
+        for one in given.labels():
+            yield Cell(
+                f"{name}.fit",
+                "labels",
+                one.name,
+                one.promise,
+                lambda name=name, one=one: fit(name, X, one.value.y, one.value.unlabeled),
+                lambda name=name: plain(name),
+            )
+
+
+def graph_cells() -> Iterator[Cell]:
+    for name in OF_GRAPHS:
+        for one in given.graphs():
+            n = 20 if one.name.endswith("of X are") else N
+            yield Cell(
+                f"{name}.fit",
+                "graphs",
+                one.name,
+                one.promise,
+                lambda name=name, one=one, n=n: fit(name, X[:n], Y[:n], graph=one.value),
+                lambda name=name: plain(name, graph=True),
+            )
+
+
+def _methods(name: str) -> list[str]:
+    cls = getattr(estimators, name)
+    return [method for method in ("predict", "decision_function", "transform", "score") if hasattr(cls, method)]
+
+
+def _call(name: str, method: str, rows: Any) -> Any:
+    fitted = plain(name)[1]
+    if method == "score":
+        return fitted.score(rows, given.TRUTH[20:])
+    return getattr(fitted, method)(rows)
+
+
+def prediction_cells() -> Iterator[Cell]:
+    for name in estimators.__all__:
+        for method in _methods(name):
+            entry = f"{name}.{method}"
+            yield Cell(
+                entry,
+                "new samples",
+                "before fit",
+                Promise("refused", "not fitted yet.*Call 'fit'", None),
+                lambda name=name, method=method: getattr(make(name), method)(*([X, Y] if method == "score" else [X])),
+            )
+            inputs = [
+                *given.not_numbers(NEW),
+                *(given.representations(NEW) if method != "score" else ()),
+                given.Input("of other columns", np.ones((4, 3)), refused("3 features.*expecting 2")),
+                given.Input(
+                    "sparse, of other columns", sp.csr_matrix(np.ones((4, 3))), refused("3 features.*expecting 2")
+                ),
+                given.Input("scaled by 1e-300", 1e-300 * NEW, given.ANSWERED),
+                given.Input("of zeros", 0.0 * NEW, given.ANSWERED),
+                given.Input("of float32", NEW.astype(np.float32), given.ANSWERED),
+                given.Input("far away", NEW + 1e6, given.ANSWERED),
+            ]
+            for one in inputs:
+                yield Cell(
+                    entry,
+                    "new samples",
+                    one.name,
+                    one.promise,
+                    lambda name=name, method=method, one=one: _call(name, method, one.value),
+                    lambda name=name, method=method: _call(name, method, NEW),
+                )
+
+
+def score_cells() -> Iterator[Cell]:
+    for name in CLASSIFIERS:
+        for what, y, weight, promise in (
+            ("None", None, None, refused("shape|None")),
+            ("without a label", np.full(4, -1), None, refused("none of the 4 samples is labelled.*LabeledKFold")),
+            ("one too few", [0, 1, 0], None, refused("X has 4 rows, but y has 3 labels")),
+            ("in two columns", np.zeros((4, 2)), None, refused(r"shape \(4, 2\)")),
+            ("a few labelled", [0, -1, -1, 1], None, given.ANSWERED),
+            ("unseen labels", [0, 7, "moon", 1], None, given.ANSWERED),
+            ("with weights", [0, 1, 0, 1], [1.0, 2.0, 0.0, 1.0], given.ANSWERED),
+            ("with too few weights", [0, 1, 0, 1], [1.0], refused("sample_weight")),
+            ("with negative weights", [0, 1, 0, 1], [1.0, -1, 1, 1], refused("sample_weight")),
+            ("with weights of NaN", [0, 1, 0, 1], [np.nan] * 4, refused("sample_weight")),
+            ("without weight", [0, 1, 0, 1], [0.0] * 4, refused("sample_weight")),
+        ):
+            yield Cell(
+                f"{name}.score",
+                "labels to score",
+                what,
+                promise,
+                lambda name=name, y=y, weight=weight: plain(name)[1].score(NEW, y, weight),
+            )
+
+
+NOTHING = object()
+POSITIVE = (0, -1.0, np.nan, np.inf, -np.inf, "much", [1.0], True, 1j, NOTHING)
+NONNEGATIVE = (-1.0, np.nan, np.inf, "much", [1.0], True, 1j, NOTHING)
+FINITE = (np.nan, np.inf, "much", [1.0], True, 1j, NOTHING)
+COUNT = (0, -1, 1.5, np.nan, np.inf, "many", True, [], NOTHING)
+FLAG = ("no", None, 2, np.nan, [], NOTHING)
+WORD = ("nonsense", 0, np.nan, ["rbf", 1], {}, NOTHING)
+ACCURACY = (0.0, -1e-6, np.nan, np.inf, "tight", [1e-6], True, NOTHING)
+LISTED = ((), [], "", 3, np.nan, {}, [np.nan], ["a lot"], NOTHING)
+
+NONSENSE: dict[str, tuple[Any, ...]] = {
+    "B": (-0.5, np.nan, "wide", None, [1.5], True, 1j, NOTHING),
+    "C": (*POSITIVE, None),
+    "C_star": NONNEGATIVE,
+    "assign": (*WORD, None),
+    "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
+    "class_balance": WORD,
+    "coef0": (*FINITE, None),
+    "criterion": (*WORD, None),
+    "cv": ("nonsense", 1, 0, 1.5, True, None, NOTHING),
+    "degree": (*NONNEGATIVE, None),
+    "eigen_tol": (*ACCURACY[1:], None),
+    "eps": (*NONNEGATIVE, None),
+    "exponent": (*NONNEGATIVE, None),
+    "fit_intercept": FLAG,
+    "gamma": (*POSITIVE, None),
+    "gamma_A": (*POSITIVE, None),
+    "gamma_As": (*LISTED, [0.0], [-1.0]),
+    "gamma_I": (*NONNEGATIVE, None),
+    "gamma_Is": (*LISTED, [-1.0]),
+    "gammas": (*LISTED, None, [0.0], ["-1 median"], ["half median"]),
+    "intercept": (*WORD, None),
+    "k": (*COUNT, None),
+    "kernel": (*WORD, None),
+    "kind": (*WORD, None),
+    "loss": (*WORD, None),
+    "margin": (*WORD, None),
+    "max_iter": COUNT,
+    "metric": (*WORD, None),
+    "multi_class": (*WORD, None),
+    "n_clusters": (*COUNT, None, 100),
+    "n_components": (*COUNT, 100),
+    "n_functions": COUNT,
+    "n_landmarks": COUNT,
+    "n_neighbors": (*COUNT[:-2], NOTHING),
+    "normalized": FLAG,
+    "one_flip": FLAG,
+    "penalty": (*POSITIVE, None),
+    "power": (*COUNT[1:], None),
+    "powers": (*LISTED, None, [0], [1.5], [10**9]),
+    "q": (*COUNT, 100),
+    "random_state": (-1, 1.5, np.nan, "seed", [1.5], NOTHING),
+    "rank": COUNT,
+    "ratios": (*LISTED, None, [-1.0]),
+    "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
+    "refine": WORD,
+    "s": (*FINITE, None),
+    "sigma": POSITIVE,
+    "solver": (0, None, [], {}, ["CLARABEL", 3], NOTHING),
+    "solver_params": ("nonsense", 3, [1], {1: 2}, {"nonsense": 1}, NOTHING),
+    "span": (*WORD, None),
+    "tol": (*ACCURACY,),
+    "transformation": (*WORD, None),
+    "unlabeled": ([-1], (0, 1), {}, np.array([1]), {3}),
+    "w": (0.5, -1.0, np.nan, np.inf, "much", None, [1.0], True, NOTHING),
+    "weight": (*WORD, None),
+}
+ALLOWED = {
+    ("RegularizedSpectralClustering", "n_components"): (),
+    ("SpectralRidge", "power"): (1.5,),
+}
+"""Values that make sense to one class."""
+
+
+def parameter_cells() -> Iterator[Cell]:
+    for name in estimators.__all__:
+        for parameter in make(name).get_params():
+            for value in NONSENSE[parameter]:
+                if any(
+                    value is fine or value == fine
+                    for fine in ALLOWED.get((name, parameter), ())
+                    if not isinstance(value, np.ndarray)
+                ):
+                    continue
+                yield Cell(
+                    f"{name}({parameter}=)",
+                    f"parameters: {parameter}",
+                    repr(value) if value is not NOTHING else "an object",
+                    refused(parameter if parameter != "solver_params" else "solver_params|nonsense"),
+                    lambda name=name, parameter=parameter, value=value: _with(name, parameter, value),
+                )
+
+
+def _with(name: str, parameter: str, value: Any) -> Any:
+    if parameter == "unlabeled":
+        return fit(name, X, Y, unlabeled=value)
+    return fit(name, X, Y, **{parameter: value})
+
+
+def cells() -> Iterator[Cell]:
+    yield from feature_cells()
+    yield from label_cells()
+    yield from graph_cells()
+    yield from prediction_cells()
+    yield from score_cells()
+    yield from parameter_cells()
+
+
+__all__ = ["Cell", "NotFittedError", "cells", "sm"]

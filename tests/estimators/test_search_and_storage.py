@@ -1,0 +1,119 @@
+"""Estimators under scikit-learn's searches, and stored: scores, graphs of folds, pickles, copies, random state."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import pickle
+import types
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+import specmargin as sm
+from specmargin import estimators
+
+CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
+CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
+SMALL = {
+    name: {"gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]} for name in ("LapRLSCV", "LapSVMCV")
+}
+
+
+def make(name: str, **more: Any) -> Any:
+    return getattr(estimators, name)(**SMALL.get(name, {}), **more)
+
+
+def test_score_leaves_unlabelled_samples_out() -> None:
+    X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=20, random_state=0)
+    clf = sm.LapSVM(gamma=4.0).fit(X, y)
+    right = clf.predict(X) == y
+    assert clf.score(X, y) == right[y != -1].mean() > 0.9
+    weight = np.arange(120.0)
+    assert clf.score(X, y, weight) == pytest.approx(np.average(right[y != -1], weights=weight[y != -1]))
+    # Plain folds: the marker was a class before, and nearly every sample of the test folds an error.
+    search = GridSearchCV(sm.LapSVM(gamma=4.0), {"gamma_I": [0.0, 1.0]}, cv=4).fit(X, y)
+    assert search.best_score_ > 0.9
+    by_hand = cross_val_score(sm.LapSVM(gamma=4.0), X, y, cv=4, scoring=sm.labeled_accuracy)
+    np.testing.assert_allclose(cross_val_score(sm.LapSVM(gamma=4.0), X, y, cv=4), by_hand)
+    missing = GridSearchCV(
+        sm.LapSVM(gamma=4.0, unlabeled=None), {"gamma_I": [0.0, 1.0]}, cv=sm.LabeledKFold(4, unlabeled=None)
+    ).fit(X, np.where(y == -1, None, y))
+    assert missing.best_score_ > 0.9
+
+
+def test_a_graph_that_a_search_cut_is_explained() -> None:
+    import networkx as nx
+
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=10, random_state=0)
+    W = sm.graphs.knn_graph(X)
+    for graph in (W, W.toarray(), nx.from_scipy_sparse_array(W)):
+        search = GridSearchCV(sm.LapSVM(), {"gamma_I": [1.0]}, cv=sm.LabeledKFold(2), error_score="raise")
+        with pytest.raises(ValueError, match=r"Cross-validation of scikit-learn cuts the rows.*leaving graph= out"):
+            search.fit(X, y, graph=graph)
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_pickles_are_small_and_copies_predict_alike(name: str) -> None:
+    n = 160
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    words = {"q": 20} if hasattr(make(name), "q") else {}
+    fitted = make(name, **words).fit(X, y)
+    stored = pickle.dumps(fitted)
+    assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
+    method = "predict" if hasattr(fitted, "predict") else "transform"
+    expected = getattr(fitted, method)(X)
+    for other in (pickle.loads(stored), copy.deepcopy(fitted), copy.copy(fitted)):
+        np.testing.assert_array_equal(getattr(other, method)(X), expected)
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_nothing_kept_is_a_method_of_the_estimator(name: str) -> None:
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    fitted = make(name).fit(X, sm.hide_labels(truth, per_class=4, random_state=0))
+    seen, todo = set(), [fitted]
+    while todo:
+        item = todo.pop()
+        if id(item) in seen or isinstance(item, type | types.ModuleType | types.FunctionType):
+            continue
+        seen.add(id(item))
+        assert not (isinstance(item, types.MethodType) and item.__self__ is fitted)
+        if item is not fitted and hasattr(item, "__dict__"):
+            assert not any(value is fitted for value in vars(item).values()), "a cycle"
+        todo += gc.get_referents(item)
+
+
+@pytest.mark.parametrize("name", ["LapSVM", "LapRLS", "RegularizedSpectralClustering", "AnnealedS3VM", "CCCPS3VM"])
+def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
+    n = 160
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    K, W = sm.kernels.gram(X, gamma=4.0), sm.graphs.knn_graph(X)
+    words = {} if "S3VM" in name else {"graph": W}
+    stored, plain = make(name, kernel="precomputed"), make(name, gamma=4.0)
+    fitted, other = stored.fit(K, y, **words), plain.fit(X, y, **words)
+    assert len(pickle.dumps(fitted)) < 8 * n * n / 2
+    new = X[:7] + 0.01
+    np.testing.assert_allclose(
+        fitted.decision_function(sm.kernels.gram(new, X, gamma=4.0)), other.decision_function(new), rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_the_global_random_state_is_left_alone(name: str) -> None:
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    words = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else {}
+    before = np.random.get_state()  # noqa: NPY002
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        make(name, **words).fit(X, y)
+    after = np.random.get_state()  # noqa: NPY002
+    assert (before[1] == after[1]).all()
+    assert before[2] == after[2]
