@@ -35,7 +35,7 @@ _COIL = "unknown; to which scaling of the images sigma = 0.6 belongs is not stat
 REASONS: Mapping[str, str] = {
     "lapsvm_newton_intercept": "the intercept, which is not penalised while constants are",
     "coil20": _COIL,
-    "coil20b": _COIL,
+    "coil20b": f"{_COIL}; D - W explains the print, see the table lapsvm_primal_laplacian",
 }
 """Why numbers differ, by method or task, as far as that was found out."""
 _REPRINTED = "printed with 1e-6, 1e-1, but these numbers are those of 1e-4, 1, the gammas of the validation rule"
