@@ -201,7 +201,7 @@ def split_product(
     --------
     >>> A, x = np.array([[1.0, 1.0, 1.0]]), np.array([1e10, 1e-3, -1e10])
     >>> high, low, error = split_product(A, x)
-    >>> abs(float(high[0] + low[0]) - 1e-3) <= error[0] < 1e-9
+    >>> bool(abs(float(high[0] + low[0]) - 1e-3) <= error[0] < 1e-9)
     True
     """
     m, n = A.shape
