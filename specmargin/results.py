@@ -16,6 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, Literal
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["INACCURATE_GAP", "Certificate", "History", "SolveResult", "Status"]
@@ -168,7 +169,7 @@ class History:
     def record(self, **values: float) -> None:
         """Append one iteration; every call must name the same quantities."""
         if self.columns and self.columns.keys() != values.keys():
-            raise ValueError(
+            raise InvalidInputError(
                 f"History has the columns {sorted(self.columns)}, but {sorted(values)} were recorded; "
                 "record every quantity in every iteration (nan where it is not known)."
             )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
 
 __all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite"]
@@ -103,7 +104,7 @@ def refuse_indefinite(least: float, largest: float, name: str = "K") -> None:
     >>> refuse_indefinite(-1e-12, 1.0)
     """
     if least < -INDEFINITE * max(largest, 0.0):
-        raise ValueError(
+        raise InvalidInputError(
             f"{name} is no kernel: it has the eigenvalue {least:.6g}, with {largest:.6g} as the largest. Take a "
             "positive semidefinite kernel, or add a multiple of the identity."
         )

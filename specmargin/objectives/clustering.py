@@ -32,6 +32,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import refuse_indefinite
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
@@ -139,22 +140,26 @@ class RegularizedClustering:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise ValueError(
+            raise InvalidInputError(
                 f"gamma={self.gamma!r} must be a positive number: without the ambient norm a kernel of full rank may "
                 "follow any function on the graph. Use a small value such as 1e-6 to let the graph rule."
             )
         K = np.asarray(self.K, dtype=float)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
-            raise ValueError(f"K has the shape {K.shape}; pass a square Gram matrix, one row and column per sample.")
+            raise InvalidInputError(
+                f"K has the shape {K.shape}; pass a square Gram matrix, one row and column per sample."
+            )
         if not np.isfinite(K).all():
-            raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+            raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
         largest = np.abs(K).max(initial=0.0)
         if largest == 0:
-            raise ValueError("K is zero: its only function is zero; check the features and the kernel's parameters.")
+            raise InvalidInputError(
+                "K is zero: its only function is zero; check the features and the kernel's parameters."
+            )
         if np.abs(K - K.T).max() > 1e-8 * largest:
-            raise ValueError("K is not symmetric; pass (K + K.T) / 2 if the difference is an accident.")
+            raise InvalidInputError("K is not symmetric; pass (K + K.T) / 2 if the difference is an accident.")
         if tuple(getattr(self.L, "shape", K.shape)) != K.shape:
-            raise ValueError(
+            raise InvalidInputError(
                 f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
             )
         object.__setattr__(self, "K", K)
@@ -260,7 +265,7 @@ class RegularizedClustering:
             length = np.linalg.norm(f, axis=0)
             gram = f.T @ f
             if (length <= 1e-9 * before).any() or np.linalg.eigvalsh(gram / np.outer(length, length))[0] < 1e-13:
-                raise ValueError(
+                raise InvalidInputError(
                     f"the {alpha.shape[1]} columns of K alpha are dependent (or proportional to K1), so that no "
                     "orthonormal functions of mean zero span the same; pass independent columns."
                 )

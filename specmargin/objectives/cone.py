@@ -25,6 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import isotonic_regression
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
 __all__ = ["Cone", "FixedSpectrum", "ProductCone", "SpectrumCone"]
@@ -236,7 +237,9 @@ class FixedSpectrum(Cone):
     def __post_init__(self) -> None:
         delta = np.asarray(self.delta, dtype=float)
         if delta.ndim != 1 or not np.isfinite(delta).all() or (delta < 0).any() or not delta.any():
-            raise ValueError(f"delta={self.delta!r} must be finite weights >= 0, one per eigenvector, not all zero.")
+            raise InvalidInputError(
+                f"delta={self.delta!r} must be finite weights >= 0, one per eigenvector, not all zero."
+            )
         object.__setattr__(self, "delta", delta / delta.sum())
         object.__setattr__(self, "q", len(delta))
 

@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.rounding import UNIT, accurate_dot, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -87,22 +88,24 @@ class Features:
             X = np.asarray(X, dtype=float)
             finite = np.isfinite(X).all()
         if X.ndim != 2 or 0 in X.shape:
-            raise ValueError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
+            raise InvalidInputError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
         if not finite:
-            raise ValueError("X holds NaN or infinite entries; impute or remove them.")
+            raise InvalidInputError("X holds NaN or infinite entries; impute or remove them.")
         if intercept == "balance":
             if not -1.0 <= balance <= 1.0:
-                raise ValueError(
+                raise InvalidInputError(
                     f"balance={balance!r} must be in [-1, 1]: it is the mean of the labels of the unlabelled samples, "
                     "2 p - 1 where a share p of them is positive."
                 )
             if len(rows) == 0:
-                raise ValueError("intercept='balance' needs unlabelled samples to balance; pass 'free' without them.")
+                raise InvalidInputError(
+                    "intercept='balance' needs unlabelled samples to balance; pass 'free' without them."
+                )
             mu = np.asarray(X[rows].mean(axis=0)).ravel()
             return cls(X, mu, float(balance), residue=None if sp.issparse(X) else _residue(X, mu, rows))
         if intercept in ("regularized", "free"):
             return cls(X, penalty=1.0 if intercept == "regularized" else 0.0)
-        raise ValueError(f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free'.")
+        raise InvalidInputError(f"unknown intercept {intercept!r}; choose one of 'balance', 'regularized', 'free'.")
 
     @property
     def n_samples(self) -> int:

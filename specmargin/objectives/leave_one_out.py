@@ -33,6 +33,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import logsumexp, softmax
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -139,11 +140,15 @@ class RidgePath:
         G, sign = np.asarray(self.G, dtype=float), np.asarray(self.sign, dtype=float)
         l = len(sign)
         if G.shape != (l, l):
-            raise ValueError(f"G has the shape {G.shape}, but sign speaks of {l} labelled samples; pass ({l}, {l}).")
+            raise InvalidInputError(
+                f"G has the shape {G.shape}, but sign speaks of {l} labelled samples; pass ({l}, {l})."
+            )
         if not np.isfinite(G).all():
-            raise ValueError("G holds NaN or infinite entries; check the kernel and the weights it was made with.")
+            raise InvalidInputError(
+                "G holds NaN or infinite entries; check the kernel and the weights it was made with."
+            )
         if l < 2:
-            raise ValueError("leaving one of fewer than 2 labelled samples out leaves none; label more.")
+            raise InvalidInputError("leaving one of fewer than 2 labelled samples out leaves none; label more.")
         object.__setattr__(self, "G", (G + G.T) / 2)
         object.__setattr__(self, "sign", sign)
 
@@ -318,10 +323,12 @@ def zero_one(decisions: FloatArray, sign: FloatArray) -> FloatArray:
 
 def _check(gamma_A: float) -> None:
     if not (np.isfinite(gamma_A) and gamma_A > 0):
-        raise ValueError(f"gamma_A={gamma_A!r} must be a positive number: without the ambient norm v is not unique.")
+        raise InvalidInputError(
+            f"gamma_A={gamma_A!r} must be a positive number: without the ambient norm v is not unique."
+        )
 
 
 def check_fold(left_out: IntArray, l: int) -> None:
     """Raise where nothing is left to train on."""
     if len(left_out) >= l:
-        raise ValueError(f"a fold leaves out all {l} labelled samples; leave at least one to train on.")
+        raise InvalidInputError(f"a fold leaves out all {l} labelled samples; leave at least one to train on.")

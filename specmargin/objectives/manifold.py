@@ -35,7 +35,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import LinearOperator, cg
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
 from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
@@ -102,17 +102,19 @@ class LapSVM:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):
-            raise ValueError(
+            raise InvalidInputError(
                 f"gamma_A={self.gamma_A!r} must be a positive number: without the ambient norm the problem has no "
                 "unique solution. Use a small value such as 1e-6 to let the graph rule."
             )
         if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
-            raise ValueError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
+            raise InvalidInputError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
         if not self.labels.is_binary:
-            raise ValueError("LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+            raise InvalidInputError(
+                "LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes."
+            )
         K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
-            raise ValueError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
+            raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
         if not isinstance(K, KernelOperator):
             # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
             some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
@@ -121,9 +123,11 @@ class LapSVM:
         object.__setattr__(self, "loss", get_loss(self.loss))
         if self.L is None:
             if self.gamma_I > 0:
-                raise ValueError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
+                raise InvalidInputError(
+                    f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0."
+                )
         elif tuple(getattr(self.L, "shape", (n, n))) != (n, n):
-            raise ValueError(
+            raise InvalidInputError(
                 f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
             )
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.results import Certificate
@@ -62,9 +63,9 @@ class RelativeMargin:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C={self.C!r} must be a positive number: it weighs the loss against the margin.")
+            raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the loss against the margin.")
         if np.isnan(self.B) or self.B < 0:
-            raise ValueError(
+            raise InvalidInputError(
                 f"B={self.B!r} must be >= 0: it bounds the decisions, |f| <= B. Take a value above 1, or inf (the SVM)."
             )
         if self.B < 1:
@@ -288,20 +289,20 @@ class RMM:
 
     def __post_init__(self) -> None:
         if not self.labels.is_binary:
-            raise ValueError("RMM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+            raise InvalidInputError("RMM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
         K = np.asarray(self.K, dtype=float)
         n, labels = len(K), self.labels
         if K.ndim != 2 or K.shape[0] != K.shape[1] or n not in (labels.n_labeled, labels.n_samples):
-            raise ValueError(
+            raise InvalidInputError(
                 f"K has the shape {K.shape}; pass the Gram matrix of the {labels.n_labeled} labelled or of all "
                 f"{labels.n_samples} samples."
             )
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         if not np.isfinite(K).all():
-            raise ValueError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+            raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
         if np.abs(K - K.T).max(initial=0.0) > 1e-8 * np.abs(K).max(initial=0.0):
-            raise ValueError("K is not symmetric, so that it is no Gram matrix; check how it was computed.")
+            raise InvalidInputError("K is not symmetric, so that it is no Gram matrix; check how it was computed.")
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
         _ = self.loss  # validates C and B

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from scipy.special import lambertw
 
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses import (
     ExpSquared,
     Hinge,
@@ -112,7 +113,7 @@ def dual_derivatives(loss: Any, beta: FloatArray) -> tuple[FloatArray, FloatArra
         t = loss.meets(beta)
         x = loss.s * t**2
         return t, 1.0 / (2.0 * loss.s * np.exp(-x) * (1.0 - 2.0 * x))
-    raise TypeError(f"{type(loss).__name__} has no derivatives of its dual value here.")
+    raise InvalidTypeError(f"{type(loss).__name__} has no derivatives of its dual value here.")
 
 
 class Minorant(Protocol):
@@ -222,7 +223,7 @@ def minorant(loss: Any) -> Minorant:
         return _SquaredHingeMinorant()
     if isinstance(loss, ExpSquared):
         return _ExpMinorant(loss.s)
-    raise ValueError(
+    raise InvalidInputError(
         f"{loss!r} is not convex in f^2, which the global bounds rest on; "
         "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge' or 'exp'."
     )

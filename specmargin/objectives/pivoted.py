@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.objectives.reduction import DAMPING, Reduction, deformed
 from specmargin.typing import FloatArray, IntArray, MatrixLike
@@ -105,7 +105,7 @@ def _factor(K: Any) -> tuple[FloatArray, IntArray]:
         rank = int(np.count_nonzero(sizes > len(order) * np.finfo(float).eps * sizes.max(initial=0.0)))
         factor, order = R[:rank].T, np.asarray(order, dtype=np.intp)
     elif isinstance(K, KernelOperator):
-        raise TypeError(f"a {type(K).__name__} is not stored, so that there is nothing to factorise.")
+        raise InvalidTypeError(f"a {type(K).__name__} is not stored, so that there is nothing to factorise.")
     else:
         n = K.shape[0]
         dense = kernel_rows(K, np.arange(n))

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
@@ -183,7 +183,7 @@ def reduce(
     [[5.0, 1.0], [1.0, 5.0]]
     """
     if isinstance(K, KernelOperator) and not isinstance(K, LowRankKernel):
-        raise TypeError(
+        raise InvalidTypeError(
             f"a {type(K).__name__} is not stored, so that there is nothing to factorise; use solvers.pcg, a "
             "LowRankKernel, or store it: np.asarray(K)."
         )

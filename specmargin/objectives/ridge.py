@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.margin import exactly_balanced
 from specmargin.results import Certificate
@@ -79,9 +80,9 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     [0.0, 4.0, 4.0, 1.0]
     """
     if not (np.isfinite(power) and power >= 0):
-        raise ValueError(f"power={power!r} must be a number >= 0; 2 charges for the square of the Laplacian.")
+        raise InvalidInputError(f"power={power!r} must be a number >= 0; 2 charges for the square of the Laplacian.")
     if spectrum.q < 2:
-        raise ValueError(f"q={spectrum.q} leaves nothing beside the constant eigenvector; take q of 2 or more.")
+        raise InvalidInputError(f"q={spectrum.q} leaves nothing beside the constant eigenvector; take q of 2 or more.")
     rates = spectrum.eigenvalues[1:]
     positive = rates[rates > _NULL * rates.max()]
     floor = float(positive.min()) if len(positive) else 1.0
@@ -147,15 +148,17 @@ class SpectralRidge:
         _check_penalty(self.penalty)
         n, q = self.spectrum.n_samples, self.spectrum.q
         if self.labels.n_samples != n:
-            raise ValueError(
+            raise InvalidInputError(
                 f"labels speak of {self.labels.n_samples} samples, but the eigenvectors have {n} rows; pass the "
                 "labels of the nodes of the graph."
             )
         delta = np.asarray(self.delta, dtype=np.float64)
         if delta.shape != (q,):
-            raise ValueError(f"delta has the shape {delta.shape}, but there are q={q} eigenvectors; pass ({q},).")
+            raise InvalidInputError(
+                f"delta has the shape {delta.shape}, but there are q={q} eigenvectors; pass ({q},)."
+            )
         if not (np.isfinite(delta).all() and (delta >= 0).all() and delta.any()):
-            raise ValueError(
+            raise InvalidInputError(
                 f"delta must be finite, >= 0 and not all zero, got values from {delta.min()!r} to {delta.max()!r}; "
                 "power_spectrum(spectrum) returns such."
             )
@@ -337,7 +340,7 @@ def _columns(A: FloatArray) -> FloatArray:
 
 def _check_penalty(penalty: float) -> None:
     if not (np.isfinite(penalty) and penalty > 0):
-        raise ValueError(
+        raise InvalidInputError(
             f"penalty={penalty!r} must be a positive number: without it the solution need not be unique. It is per "
             "unit mean kernel diagonal; 0.1 is a start."
         )

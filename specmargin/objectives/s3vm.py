@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.losses import (
     ExpSquared,
@@ -105,12 +106,12 @@ class S3VM:
     def __post_init__(self) -> None:
         labels = self.labels
         if not labels.is_binary:
-            raise ValueError("S3VM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+            raise InvalidInputError("S3VM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
         if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
+            raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
         C_star = float(self.C) if self.C_star is None else self.C_star
         if not (np.isfinite(C_star) and C_star >= 0):
-            raise ValueError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
+            raise InvalidInputError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
         object.__setattr__(self, "C_star", C_star)
         loss = get_loss(self.loss) if isinstance(self.loss, str) else self.loss
         unlabeled = self.unlabeled_loss
@@ -124,7 +125,7 @@ class S3VM:
             object.__setattr__(self, "balance", float(labels.sign.mean()))
         rows = self.X.n_samples if isinstance(self.X, Features) else np.shape(self.X)[0]
         if rows != labels.n_samples:
-            raise ValueError(
+            raise InvalidInputError(
                 f"X has {rows} rows, but there are {labels.n_samples} samples in labels; pass one label per row."
             )
         if not isinstance(self.X, Features):
@@ -176,7 +177,7 @@ class S3VM:
         """Return this objective with other weights or losses, on the same features; the balance is part of those."""
         forbidden = {"X", "labels", "balance", "intercept"} & changes.keys()
         if forbidden:
-            raise ValueError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
+            raise InvalidInputError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
         return replace(self, **changes)
 
     @property
@@ -301,7 +302,7 @@ class S3VM:
         """
         w = np.asarray(w, dtype=float)
         if w.shape != (self.size,) or not np.isfinite(w).all():
-            raise ValueError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
+            raise InvalidInputError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
         f = self.decisions(w)
         value, rounding = self.value(w, f), self._rounding(w, f, self.features.decision_errors(w))
         if rounding > _ROUNDING * abs(value):

@@ -28,6 +28,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import Hinge, MarginLoss, SquaredHinge
 from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
@@ -76,17 +77,19 @@ class S3VMRelaxation:
     def __post_init__(self) -> None:
         obj = self.obj
         if obj.features.penalty == 0.0:
-            raise ValueError(
+            raise InvalidInputError(
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."
             )
         if not isinstance(obj._losses[0], Hinge | SquaredHinge):
-            raise ValueError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
+            raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
         object.__setattr__(self, "_minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)
         signs = np.zeros(u) if self.signs is None else np.asarray(self.signs, dtype=float)
         if signs.shape != (u,) or not np.isin(signs, (-1.0, 0.0, 1.0)).all():
-            raise ValueError(f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free.")
+            raise InvalidInputError(
+                f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free."
+            )
         object.__setattr__(self, "signs", signs)
         if self.space is None:
             object.__setattr__(self, "space", RowSpace.of(obj))
@@ -256,7 +259,9 @@ class S3VMRelaxation:
         """
         theta = np.asarray(theta, dtype=float)
         if theta.shape != self.free.shape:
-            raise ValueError(f"theta must hold {len(self.free)} numbers, one per free sample, got {theta.shape}.")
+            raise InvalidInputError(
+                f"theta must hold {len(self.free)} numbers, one per free sample, got {theta.shape}."
+            )
         theta = np.minimum(np.nan_to_num(np.maximum(theta, 0.0), nan=0.0, posinf=0.0), self.largest)
         if not len(theta) or not self.rank:
             return theta

@@ -31,6 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.margin import RelativeMargin
@@ -76,7 +77,7 @@ class _OverSpectrum:
         spectra = (self.spectrum,) if isinstance(self.spectrum, Spectrum) else tuple(self.spectrum)
         if not spectra or len({spectrum.n_samples for spectrum in spectra}) > 1:
             sizes = [spectrum.n_samples for spectrum in spectra]
-            raise ValueError(f"several graphs must be over the same samples, but these have {sizes} nodes.")
+            raise InvalidInputError(f"several graphs must be over the same samples, but these have {sizes} nodes.")
         return spectra
 
     @cached_property
@@ -84,11 +85,11 @@ class _OverSpectrum:
         """Labelled rows of sqrt(n) times the eigenvectors, (l, q); those of several graphs side by side."""
         n, labels = self.spectra[0].n_samples, self.labels
         if not labels.is_binary:
-            raise ValueError(
+            raise InvalidInputError(
                 "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
             )
         if labels.n_samples != n:
-            raise ValueError(
+            raise InvalidInputError(
                 f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
                 "the nodes of the graph."
             )
@@ -164,18 +165,18 @@ class SpectrumMargin(_OverSpectrum):
     def __post_init__(self) -> None:
         _ = self.U, self.loss  # which check spectra, labels, C and B
         if self.delta is not None and np.shape(self.delta) != (self.q,):
-            raise ValueError(
+            raise InvalidInputError(
                 f"delta has the shape {np.shape(self.delta)}; pass one weight per eigenvector, ({self.q},)."
             )
         if self.delta is not None and self.eps != 0:
-            raise ValueError(
+            raise InvalidInputError(
                 f"eps={self.eps!r} keeps learned weights apart; with delta given there is nothing to keep."
             )
         total = float(self.cone.c.sum())
         if not (np.isfinite(self.eps) and self.eps >= 0):
-            raise ValueError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
+            raise InvalidInputError(f"eps={self.eps!r} must be a number >= 0; 0 is exact and the default.")
         if self.eps * total >= 1:
-            raise ValueError(
+            raise InvalidInputError(
                 f"eps={self.eps!r} is too large for q={self.q}: the least drops alone sum to eps * {total:.0f} = "
                 f"{self.eps * total:.3g}, but the spectrum sums to 1. Take eps below {1 / total:.1e}, or 0."
             )
@@ -389,7 +390,7 @@ class Alignment(_OverSpectrum):
     def __post_init__(self) -> None:
         scale = float((self.U**2).sum()) * self.labels.n_labeled
         if not self.a.max() > 1e-24 * scale:
-            raise ValueError(
+            raise InvalidInputError(
                 f"none of the q={self.q} eigenvectors correlates with the {self.labels.n_labeled} labels, so that the "
                 "alignment is undefined; take more eigenvectors, more labels or another graph."
             )

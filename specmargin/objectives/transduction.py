@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
@@ -94,25 +95,33 @@ class SpectralGraphTransducer:
     def __post_init__(self) -> None:
         n, labels, k = self.spectrum.n_samples, self.labels, self.spectrum.q - 1
         if not labels.is_binary:
-            raise ValueError("the transducer takes binary labels; iterate over labels.one_vs_rest() for more classes.")
+            raise InvalidInputError(
+                "the transducer takes binary labels; iterate over labels.one_vs_rest() for more classes."
+            )
         if labels.n_samples != n:
-            raise ValueError(
+            raise InvalidInputError(
                 f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
                 "the nodes of the graph."
             )
         if (labels.sign > 0).all() or (labels.sign < 0).all():
-            raise ValueError("all labelled samples are of one class; label at least one sample of each of two classes.")
+            raise InvalidInputError(
+                "all labelled samples are of one class; label at least one sample of each of two classes."
+            )
         if k < 1:
-            raise ValueError(f"a spectrum of q={k + 1} eigenvectors leaves none after the first; take q >= 2.")
+            raise InvalidInputError(f"a spectrum of q={k + 1} eigenvectors leaves none after the first; take q >= 2.")
         if not 0 < self.C <= _LARGEST:
-            raise ValueError(
+            raise InvalidInputError(
                 f"C={self.C!r} must be a positive number up to {_LARGEST:.0e}: it weighs the loss, often 1e1 to 1e6."
             )
         Q = np.arange(1.0, k + 1.0) ** 2 if self.Q is None else np.array(self.Q, dtype=float)
         if Q.shape != (k,):
-            raise ValueError(f"Q has the shape {Q.shape}, but there are {k} eigenvectors after the first; pass ({k},).")
+            raise InvalidInputError(
+                f"Q has the shape {Q.shape}, but there are {k} eigenvectors after the first; pass ({k},)."
+            )
         if not np.isfinite(Q).all() or Q[0] < 0 or (np.diff(Q) < 0).any():
-            raise ValueError("Q must be finite, nonnegative and not decreasing: it penalises rough eigenvectors.")
+            raise InvalidInputError(
+                "Q must be finite, nonnegative and not decreasing: it penalises rough eigenvectors."
+            )
         object.__setattr__(self, "Q", Q)
 
     @property
@@ -257,12 +266,14 @@ class SpectralGraphTransducer:
         w = np.asarray(w, dtype=float)
         length = float(np.linalg.norm(w)) if w.shape == (self.k,) else math.nan
         if not (math.isfinite(length) and length > 0):
-            raise ValueError(
+            raise InvalidInputError(
                 f"w must be a finite nonzero vector of shape ({self.k},), got the shape {w.shape} and the norm "
                 f"{np.linalg.norm(w)}."
             )
         if not math.isfinite(lam):
-            raise ValueError(f"lam={lam!r} must be finite; any number up to the smallest eigenvalue of A bounds.")
+            raise InvalidInputError(
+                f"lam={lam!r} must be finite; any number up to the smallest eigenvalue of A bounds."
+            )
         stretch = math.sqrt(self.n) / length
         w = w * stretch
         a = self.eigen[0]

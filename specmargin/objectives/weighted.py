@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.objectives.features import Features
@@ -68,7 +69,7 @@ class WeightedSVM:
                 continue
             values = np.asarray(values, dtype=float)
             if values.shape != (n,) or not np.isfinite(values).all() or (name != "tilt" and (values < 0).any()):
-                raise ValueError(
+                raise InvalidInputError(
                     f"{name} must hold {n} finite {'' if name == 'tilt' else 'nonnegative '}numbers, one per sample."
                 )
             object.__setattr__(self, name, values)

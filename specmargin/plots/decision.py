@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from specmargin.checks import checked, number, whole
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
@@ -73,12 +74,14 @@ class DecisionDisplay:
         self.response = np.asarray(response, dtype=np.float64)
         self.points = points
         if self.response.shape != (len(self.xx1), len(self.xx0)):
-            raise ValueError(
+            raise InvalidInputError(
                 f"response has the shape {self.response.shape}; a grid of {len(self.xx0)} columns (xx0) and "
                 f"{len(self.xx1)} rows (xx1) needs {(len(self.xx1), len(self.xx0))}."
             )
         if not np.isfinite(self.response).all():
-            raise ValueError("response holds values that are not finite; the decision function failed on the grid.")
+            raise InvalidInputError(
+                "response holds values that are not finite; the decision function failed on the grid."
+            )
 
     @classmethod
     def from_estimator(
@@ -126,7 +129,7 @@ class DecisionDisplay:
         nodes = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
         response = np.asarray(estimator.decision_function(nodes), dtype=np.float64)
         if response.shape != (len(nodes),):
-            raise ValueError(
+            raise InvalidInputError(
                 f"decision_function gives the shape {response.shape} for {len(nodes)} points: only two "
                 "classes have one surface. Pass one column to DecisionDisplay(xx0, xx1, response)."
             )
@@ -168,7 +171,7 @@ class DecisionDisplay:
         largest = float(np.abs(self.response).max())
         limit = largest or 1.0 if limit is None else limit
         if not limit > 0:
-            raise ValueError(f"limit={limit}; take a positive number, the decision value of the end colours.")
+            raise InvalidInputError(f"limit={limit}; take a positive number, the decision value of the end colours.")
         with style():
             ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
             half = [0.5 * np.diff(part).mean() if len(part) > 1 else 0.5 for part in (self.xx0, self.xx1)]
@@ -268,7 +271,7 @@ def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.
     """
     X = plane(X)
     if resolution < 2:
-        raise ValueError(f"resolution={resolution}; take 2 or more grid points along the longer side.")
+        raise InvalidInputError(f"resolution={resolution}; take 2 or more grid points along the longer side.")
     low, high = X.min(axis=0), X.max(axis=0)
     if (low == high).all():  # one place: show one unit around it
         low, high = low - 0.5, high + 0.5

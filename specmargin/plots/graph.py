@@ -16,6 +16,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import Matrix
@@ -63,15 +64,15 @@ class GraphDisplay:
         self.X = plane(X)
         adjacency = sparse.coo_array(W)
         if adjacency.shape != (len(self.X), len(self.X)):
-            raise ValueError(
+            raise InvalidInputError(
                 f"W has the shape {adjacency.shape}, but X has {len(self.X)} points; pass the adjacency of "
                 f"the same points, of shape {(len(self.X), len(self.X))}."
             )
         if not np.isfinite(adjacency.data).all():
-            raise ValueError("W holds weights that are not finite; an edge needs a finite weight.")
+            raise InvalidInputError("W holds weights that are not finite; an edge needs a finite weight.")
         asymmetry = abs(adjacency - adjacency.T).max() if adjacency.nnz else 0.0
         if asymmetry > 1e-10 * abs(adjacency.data).max(initial=0.0):
-            raise ValueError(
+            raise InvalidInputError(
                 f"W is not symmetric (entries differ by up to {asymmetry:.3g}); draw W + W.T or build the "
                 "graph with kind='symmetric'."
             )
@@ -120,11 +121,13 @@ class GraphDisplay:
             Itself, with its attributes set.
         """
         if y is not None and score is not None:
-            raise ValueError("both y and score are given; nodes have one colour, so pass one of the two.")
+            raise InvalidInputError("both y and score are given; nodes have one colour, so pass one of the two.")
         labels = None if y is None else LabelDisplay(self.X, y, unlabeled=unlabeled)
         values = None if score is None else np.asarray(score, dtype=np.float64)
         if values is not None and values.shape != (len(self.X),):
-            raise ValueError(f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes.")
+            raise InvalidInputError(
+                f"score has the shape {values.shape}; give one value for each of {len(self.X)} nodes."
+            )
         with style():
             ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
             self.edges_ = self._edges()

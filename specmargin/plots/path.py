@@ -19,6 +19,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
 
@@ -72,19 +73,23 @@ class SpectrumPathDisplay:
         self.deltas = np.asarray(deltas, dtype=np.float64)
         self.margins = None if margins is None else np.asarray(margins, dtype=np.float64)
         if self.Cs.ndim != 1 or len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
-            raise ValueError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")
+            raise InvalidInputError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")
         if not np.isfinite(self.Cs).all():
-            raise ValueError("Cs holds inf; a log axis ends before that.")
+            raise InvalidInputError("Cs holds inf; a log axis ends before that.")
         if self.deltas.ndim != 2 or self.deltas.shape[0] != len(self.Cs) or self.deltas.shape[1] < 2:
-            raise ValueError(
+            raise InvalidInputError(
                 f"deltas has the shape {self.deltas.shape}; give one spectrum of two weights or more for each of the "
                 f"{len(self.Cs)} C, ({len(self.Cs)}, q)."
             )
         if not np.isfinite(self.deltas).all() or (self.deltas < 0).any():
             k = int(np.flatnonzero((~np.isfinite(self.deltas) | (self.deltas < 0)).any(axis=1))[0])
-            raise ValueError(f"the spectrum of C={self.Cs[k]:.3g} holds weights that are negative or not finite.")
+            raise InvalidInputError(
+                f"the spectrum of C={self.Cs[k]:.3g} holds weights that are negative or not finite."
+            )
         if self.margins is not None and self.margins.shape != self.Cs.shape:
-            raise ValueError(f"margins has the shape {self.margins.shape}, but there are {len(self.Cs)} values of C.")
+            raise InvalidInputError(
+                f"margins has the shape {self.margins.shape}, but there are {len(self.Cs)} values of C."
+            )
 
     @classmethod
     def from_results(cls, Cs: npt.ArrayLike, results: Sequence[Any], *, tol: float = 1e-6) -> Self:
@@ -111,10 +116,12 @@ class SpectrumPathDisplay:
         """
         weights = np.asarray(Cs, dtype=np.float64)
         if weights.shape != (len(results),):
-            raise ValueError(f"{len(results)} results for Cs of the shape {weights.shape}; give one result per C.")
+            raise InvalidInputError(
+                f"{len(results)} results for Cs of the shape {weights.shape}; give one result per C."
+            )
         for C, result in zip(weights, results, strict=True):
             if not result.certificate.is_optimal(tol):
-                raise ValueError(
+                raise InvalidInputError(
                     f"the answer for C={C:.3g} is not certified to {tol:.0e} ({result}): solve it again, or pass a "
                     "larger tol."
                 )
@@ -208,9 +215,11 @@ class SpectrumPathDisplay:
         q = self.deltas.shape[1]
         last = q if last is None else last
         if not 1 <= first < last <= q:
-            raise ValueError(f"first={first}, last={last}: take 1 <= first < last <= {q}, the number of weights.")
+            raise InvalidInputError(
+                f"first={first}, last={last}: take 1 <= first < last <= {q}, the number of weights."
+            )
         if not 0 < floor < 1:
-            raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
+            raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-4.")
         with style():
             ax = pyplot_axes((3.8, 3.8))[0] if ax is None else ax
             self.figure_ = figure_of(ax)

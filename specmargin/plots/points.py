@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from specmargin.checks import numbers_array
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled
 from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
@@ -72,15 +73,17 @@ class LabelDisplay:
         self.X = plane(X)
         self.y = np.asarray(y)
         if self.y.shape != (len(self.X),):
-            raise ValueError(f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each.")
+            raise InvalidInputError(
+                f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each."
+            )
         self.hidden = is_unlabeled(self.y, unlabeled)
         known = self.y[~self.hidden]
         self.classes = np.unique(known) if classes is None else np.asarray(classes)
         strange = [value for value in np.unique(known) if value not in self.classes]
         if strange:
-            raise ValueError(f"y holds {strange}, which classes={self.classes.tolist()} does not list.")
+            raise InvalidInputError(f"y holds {strange}, which classes={self.classes.tolist()} does not list.")
         if len(self.classes) > len(_MORE_COLORS):
-            raise ValueError(
+            raise InvalidInputError(
                 f"{len(self.classes)} classes, but there are {len(_MORE_COLORS)} colours that can be told "
                 "apart; draw fewer classes at a time."
             )
@@ -118,7 +121,7 @@ class LabelDisplay:
             Itself, with `figure_` and `ax_`.
         """
         if names is not None and len(names) != len(self.classes):
-            raise ValueError(f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}.")
+            raise InvalidInputError(f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}.")
         with style():
             ax = pyplot_axes((3.4, 3.0))[0] if ax is None else ax
             few = (~self.hidden).sum() <= 0.2 * len(self.X)
@@ -170,7 +173,7 @@ def plane(X: npt.ArrayLike) -> FloatArray:
     numbers_array("finite points of the plane, (n, 2)")("X", X)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"X has the shape {points.shape}; a picture in the plane needs (n, 2). Reduce the features "
             "first, e.g. by sklearn.decomposition.PCA(2)."
         )

@@ -18,6 +18,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from specmargin.checks import foreign
+from specmargin.exceptions import InvalidInputError
 from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
@@ -63,14 +64,14 @@ class SpectrumDisplay:
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
         if not spectra:
-            raise ValueError('spectra is empty; give at least one, e.g. {"STORM": storm.delta_}.')
+            raise InvalidInputError('spectra is empty; give at least one, e.g. {"STORM": storm.delta_}.')
         self.spectra = {name: _checked(name, delta) for name, delta in spectra.items()}
         self.eigenvalues: FloatArray | None = None
         if eigenvalues is not None:
             self.eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
             longest = max(map(len, self.spectra.values()))
             if self.eigenvalues.ndim != 1 or len(self.eigenvalues) < longest:
-                raise ValueError(
+                raise InvalidInputError(
                     f"eigenvalues has the shape {self.eigenvalues.shape}, but the longest spectrum has "
                     f"{longest} weights; give one eigenvalue per weight."
                 )
@@ -96,7 +97,7 @@ class SpectrumDisplay:
         """
         for name, estimator in estimators.items():
             if not hasattr(estimator, "delta_"):
-                raise ValueError(
+                raise InvalidInputError(
                     f"{name!r} ({type(estimator).__name__}) has no delta_: fit it first, or pick a method "
                     "that learns a spectrum (KTA, STORM, STOAM, MKL)."
                 )
@@ -144,16 +145,16 @@ class SpectrumDisplay:
             Itself, with `figure_`, `ax_` and `axes_`.
         """
         if scale not in ("linear", "log", "both"):
-            raise ValueError(f"scale={scale!r} is unknown; take 'linear', 'log' or 'both'.")
+            raise InvalidInputError(f"scale={scale!r} is unknown; take 'linear', 'log' or 'both'.")
         if x not in ("index", "eigenvalue"):
-            raise ValueError(f"x={x!r} is unknown; take 'index' or 'eigenvalue'.")
+            raise InvalidInputError(f"x={x!r} is unknown; take 'index' or 'eigenvalue'.")
         if x == "eigenvalue" and self.eigenvalues is None:
-            raise ValueError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
+            raise InvalidInputError("x='eigenvalue' needs the eigenvalues; pass them to SpectrumDisplay(eigenvalues=).")
         shortest = min(map(len, self.spectra.values()))
         if not 1 <= first <= shortest:
-            raise ValueError(f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that.")
+            raise InvalidInputError(f"first={first}, but the shortest spectrum has {shortest} weights; take 1 to that.")
         if not 0 < floor < 1:
-            raise ValueError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
+            raise InvalidInputError(f"floor={floor}; take a number between 0 and 1, e.g. 1e-6.")
         scales = ("linear", "log") if scale == "both" else (scale,)
         with style():
             axes = _axes(ax, len(scales))
@@ -205,17 +206,17 @@ def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
     with foreign("pass weights of the eigenvectors, (q,)"):
         weights = np.asarray(delta, dtype=np.float64)
     if weights.ndim != 1 or weights.size == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"the spectrum of {name!r} has the shape {weights.shape}, not (q,); with several classes show "
             "one row, e.g. delta_[k]."
         )
     if not np.isfinite(weights).all():
         at = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise ValueError(f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve.")
+        raise InvalidInputError(f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve.")
     # Interior-point answers dip below zero by rounding; more than that is not a spectrum.
     if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
         at = int(weights.argmin())
-        raise ValueError(
+        raise InvalidInputError(
             f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); weights of a kernel are >= 0."
         )
     return np.maximum(weights, 0.0)
@@ -239,7 +240,7 @@ def _axes(ax: Axes | Sequence[Axes] | None, n: int) -> AnyArray:
         return pyplot_axes((3.4 * n, 2.5), n)
     axes = np.atleast_1d(np.asarray(ax, dtype=object)).ravel()
     if len(axes) != n:
-        raise ValueError(f"{len(axes)} axes for {n} scale(s); give {n} (two for scale='both', else one).")
+        raise InvalidInputError(f"{len(axes)} axes for {n} scale(s); give {n} (two for scale='both', else one).")
     return axes
 
 

@@ -23,6 +23,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -281,7 +282,7 @@ def subplots(
     """
     if isinstance(width, str):
         if width not in WIDTHS:
-            raise ValueError(f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches.")
+            raise InvalidInputError(f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches.")
         width = WIDTHS[width]
     with style():
         figure = Figure(figsize=(width, width / n_cols * aspect * n_rows), layout="constrained")
@@ -330,7 +331,7 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
     }
     unknown = [suffix for suffix in formats if suffix not in metadata]
     if unknown:
-        raise ValueError(f"formats={tuple(formats)} holds {unknown}, but {sorted(metadata)} are known.")
+        raise InvalidInputError(f"formats={tuple(formats)} holds {unknown}, but {sorted(metadata)} are known.")
     base = Path(path)
     base.parent.mkdir(parents=True, exist_ok=True)
     written = []

@@ -19,7 +19,13 @@ from typing import Any, NamedTuple
 import cvxpy as cp
 import numpy as np
 
-from specmargin.exceptions import InfeasibleError, SolverError, SolverNotInstalledError
+from specmargin.exceptions import (
+    InfeasibleError,
+    InvalidInputError,
+    InvalidTypeError,
+    SolverError,
+    SolverNotInstalledError,
+)
 from specmargin.results import Certificate, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray
 
@@ -76,7 +82,9 @@ class BuiltProblem:
         """Return the objective at the parameters' present values."""
         for name, parameter in self.parameters.items():
             if parameter.value is None:
-                raise ValueError(f"the parameter {name!r} has no value; assign built.parameters[{name!r}].value.")
+                raise InvalidInputError(
+                    f"the parameter {name!r} has no value; assign built.parameters[{name!r}].value."
+                )
         values = {name: float(parameter.value) for name, parameter in self.parameters.items()}
         changed = {name: value for name, value in values.items() if value != getattr(self.objective, name)}
         return self.update(self.objective, changed) if changed else self.objective
@@ -161,7 +169,7 @@ def solve(
     """
     order = [solver] if isinstance(solver, str) else list(solver)
     if not order:
-        raise ValueError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
+        raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
     for name in order:
         _require(name)
     objective = built.current_objective()
@@ -227,7 +235,7 @@ def _attempt(
     except TypeError as error:
         if not solver_params:
             raise
-        raise TypeError(
+        raise InvalidTypeError(
             f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
             "parameters that each of them takes."
         ) from error
@@ -237,7 +245,7 @@ def _attempt(
     answer = replace(answer, status=status, message=said, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
         if built.missing():
-            raise ValueError(
+            raise InvalidInputError(
                 f"{built.name} was solved without its constraints {built.missing()}, from whose multipliers the answer "
                 "is read. Put them back; to relax a bound, assign a large value to its parameter."
             )

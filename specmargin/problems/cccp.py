@@ -14,6 +14,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
 from specmargin.problems.base import BuiltProblem, Recovered
@@ -30,7 +31,7 @@ class _Round(BuiltProblem):
     def current_objective(self) -> Any:
         beta = self.parameters["beta"].value
         if beta is None:
-            raise ValueError("the parameter 'beta' has no value; assign built.parameters['beta'].value.")
+            raise InvalidInputError("the parameter 'beta' has no value; assign built.parameters['beta'].value.")
         return self.update(self.objective, {"beta": beta})
 
 
@@ -69,9 +70,9 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
     beta = np.asarray(beta, dtype=float)
     u = len(obj.unlabeled)
     if u == 0:
-        raise ValueError("there are no unlabelled samples, so that the objective is convex as it is.")
+        raise InvalidInputError("there are no unlabelled samples, so that the objective is convex as it is.")
     if beta.shape != (u,) or not np.isfinite(beta).all():
-        raise ValueError(f"beta must hold {u} finite numbers, one per unlabelled sample.")
+        raise InvalidInputError(f"beta must hold {u} finite numbers, one per unlabelled sample.")
     labeled, unlabeled, y = obj.labels.labeled, obj.unlabeled, obj.labels.sign
     loss: Any = obj._losses[0]
     both = WeightedSVM.guessed(obj, np.zeros(u), 2.0 * obj._C_star)

@@ -11,6 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from specmargin.exceptions import InvalidTypeError
 from specmargin.losses import Hinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.typing import FloatArray
 
@@ -39,7 +40,7 @@ def as_cvxpy(loss: Any, t: cp.Expression) -> cp.Expression:
     >>> as_cvxpy(Hinge(), cp.Constant(np.array([0.0, 2.0]))).value.tolist()
     [1.0, 0.0]
     """
-    raise TypeError(
+    raise InvalidTypeError(
         f"{type(loss).__name__} has no convex CVXPY expression; convex losses are Hinge, SquaredHinge, "
         "SmoothHinge and Squared."
     )
@@ -82,7 +83,7 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
     >>> conjugate_as_cvxpy(SquaredHinge(), cp.Constant(np.array([2.0]))).value.tolist()
     [1.0]
     """
-    raise TypeError(f"{type(loss).__name__} is not convex and has no dual in CVXPY.")
+    raise InvalidTypeError(f"{type(loss).__name__} is not convex and has no dual in CVXPY.")
 
 
 @conjugate_as_cvxpy.register

@@ -27,6 +27,7 @@ from typing import Any, Literal, TypeAlias
 import cvxpy as cp
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import decisions_from_duals, expansion_of
@@ -98,7 +99,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
         "primal": _primal,
     }
     if form not in forms:
-        raise ValueError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
+        raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
     C = cp.Parameter(nonneg=True, value=obj.C, name="C")
     parameters = {"C": C}
     B = None
@@ -148,7 +149,9 @@ def stoam(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     'STOAM compact'
     """
     if not obj.order or np.isfinite(obj.B):
-        raise ValueError(f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl.")
+        raise InvalidInputError(
+            f"this objective is {obj.name}: STOAM needs order=True and B=inf; use problems.storm or mkl."
+        )
     return storm(obj, form)
 
 
@@ -170,7 +173,7 @@ def mkl(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     'MKL-S compact'
     """
     if obj.order:
-        raise ValueError(f"this objective is {obj.name}: multiple kernel learning needs order=False.")
+        raise InvalidInputError(f"this objective is {obj.name}: multiple kernel learning needs order=False.")
     return storm(obj, form)
 
 

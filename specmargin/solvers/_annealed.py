@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._lbfgs import Descent, lbfgs, relative_norm
@@ -39,14 +40,14 @@ def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> Float
     """Return the start: a copy of w, or zeros."""
     require_range(obj, power=1)
     if not tol > 0:
-        raise ValueError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
+        raise InvalidInputError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
     if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     if w is None:
         return np.zeros(obj.size)
     w = np.array(w, dtype=float)
     if w.shape != (obj.size,) or not np.isfinite(w).all():
-        raise ValueError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
+        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
     return w
 
 
@@ -115,7 +116,7 @@ def rising(schedule: npt.ArrayLike) -> FloatArray:
     """Return the factors of C*, (k,), checked."""
     factors = np.atleast_1d(np.asarray(schedule, dtype=float))
     if factors.ndim != 1 or len(factors) == 0 or not (np.isfinite(factors).all() and (factors >= 0).all()):
-        raise ValueError(
+        raise InvalidInputError(
             f"schedule={schedule!r} must be a sequence of numbers >= 0: factors of C*, mostly rising to 1."
         )
     return factors
@@ -136,7 +137,7 @@ def annealed(
     """Follow the objectives with C* times each factor of a schedule by L-BFGS."""
     factors = rising(schedule)
     if memory < 1:
-        raise ValueError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
+        raise InvalidInputError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)

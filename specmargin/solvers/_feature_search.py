@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared, Hinge, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
@@ -48,7 +49,7 @@ class FeatureSearch:
         same = isinstance(loss, SquaredHinge) and isinstance(unlabeled, SymmetricSquaredHinge)
         same |= isinstance(loss, Hinge) and (ramp or isinstance(unlabeled, SymmetricHinge))
         if self.by_labels and not same:
-            raise ValueError(
+            raise InvalidInputError(
                 f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
                 f"not the better label's {loss!r}; take unlabeled_loss=None or 'exp', or intercept='balance'."
             )

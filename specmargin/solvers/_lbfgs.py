@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg.blas import dnrm2, dtrsv
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray
 
 __all__ = ["Descent", "Function", "Progress", "lbfgs", "line_search", "relative_norm"]
@@ -116,7 +117,7 @@ def lbfgs(
     """
     value, gradient = fun(w)
     if not (np.isfinite(value) and np.isfinite(_norm(gradient))):
-        raise ValueError("the objective overflows at the start; divide the features by their largest length.")
+        raise InvalidInputError("the objective overflows at the start; divide the features by their largest length.")
     pairs = _Pairs.empty(min(memory, max_iter), len(w))
     pairs.scale = scale if scale > 0 else 1.0 / max(_norm(gradient), 1e-300)
     progress = Progress()

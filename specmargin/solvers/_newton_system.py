@@ -26,6 +26,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Features
 from specmargin.typing import FloatArray, IntArray
 
@@ -216,7 +217,7 @@ def _factor(M: FloatArray) -> FloatArray:
     The factor is in LAPACK's lower triangle of the transpose, the memory order that it reads without a copy.
     """
     if not np.isfinite(M.ravel()[:: len(M) + 1]).all():
-        raise ValueError("the products of the features overflow; scale them to entries of about one.")
+        raise InvalidInputError("the products of the features overflow; scale them to entries of about one.")
     shift = 0.0
     while True:
         lifted = M if shift == 0.0 else M + shift * np.diag(M.diagonal())
@@ -229,5 +230,5 @@ def _factor(M: FloatArray) -> FloatArray:
 def _solved(factor: FloatArray, right: FloatArray) -> FloatArray:
     """Solve with a factor for one right side, or for several in columns."""
     if not np.isfinite(right).all():
-        raise ValueError("the products of the features overflow; scale them to entries of about one.")
+        raise InvalidInputError("the products of the features overflow; scale them to entries of about one.")
     return np.asarray(lapack.dpotrs(factor, right, lower=1)[0])

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives._weighted_rounding import decision_rounding
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, Status
@@ -39,13 +40,17 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
         largest = float(np.abs(entries).max(initial=0.0))
         most = _LARGEST[power] / (features.n_samples * max(square, 1.0) ** (power / 2))
     if not np.isfinite(square):
-        raise ValueError("squared lengths of the features overflow; divide the features by their largest length.")
+        raise InvalidInputError(
+            "squared lengths of the features overflow; divide the features by their largest length."
+        )
     if largest > 0.0 and largest**2 < _SMALLEST_SQUARE:
-        raise ValueError("squared lengths of the features underflow; divide the features by their largest length.")
+        raise InvalidInputError(
+            "squared lengths of the features underflow; divide the features by their largest length."
+        )
     for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj._C_star, 0.0)):
         if not least <= value <= most:
             remedy = f"Take {name} from {_SMALLEST_C:.0e} to {most:.0e}, or scale" if most > _SMALLEST_C else "Scale"
-            raise ValueError(
+            raise InvalidInputError(
                 f"{name}={value:.6g} with features of length up to {square**0.5:.3g} is beyond double precision: "
                 f"{'squares of gradients underflow' if value < least else 'derivatives overflow'}. {remedy} the "
                 "features to a length of about one; a large C separates the samples, and its size does not matter."

@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared, Hinge, SquaredHinge
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
@@ -39,7 +40,7 @@ def given_weights(obj: S3VM, w: FloatArray) -> FloatArray:
     """Return the caller's weights as an array; refuse what cannot be a start."""
     w = np.asarray(w, dtype=float)
     if w.shape != (obj.size,) or not np.isfinite(w).all():
-        raise ValueError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
+        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
     return w
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -20,17 +21,25 @@ class Watch:
         n, nobody = labels.n_samples, np.array([], dtype=np.intp)
         self.validation = nobody if validation is None else _validation_samples(labels, validation)
         if stopping in ("validation", "mixed") and not len(self.validation):
-            raise ValueError(f"stopping={stopping!r} needs validation samples; name them, or stop by 'safe'.")
+            raise InvalidInputError(f"stopping={stopping!r} needs validation samples; name them, or stop by 'safe'.")
         if len(self.validation) and truth is None:
-            raise ValueError("validation names samples, but not their labels; pass truth, the signs of all samples.")
+            raise InvalidInputError(
+                "validation names samples, but not their labels; pass truth, the signs of all samples."
+            )
         self.truth = np.zeros((n, n_classes)) if truth is None else np.nan_to_num(truth)
         if len(self.truth) != n:
-            raise ValueError(f"truth has {len(self.truth)} entries for {n} samples; pass one each, 0 where unknown.")
+            raise InvalidInputError(
+                f"truth has {len(self.truth)} entries for {n} samples; pass one each, 0 where unknown."
+            )
         if not np.isin(self.truth, (-1.0, 0.0, 1.0)).all():
-            raise ValueError("truth holds values besides -1, 0 and 1: pass signs, with 0 for samples without a label.")
+            raise InvalidInputError(
+                "truth holds values besides -1, 0 and 1: pass signs, with 0 for samples without a label."
+            )
         unknown = self.validation[(self.truth[self.validation] == 0).any(axis=1)]
         if len(unknown):
-            raise ValueError(f"validation holds {len(unknown)} samples that truth has no label for: {_few(unknown)}.")
+            raise InvalidInputError(
+                f"validation holds {len(unknown)} samples that truth has no label for: {_few(unknown)}."
+            )
         others = np.setdiff1d(labels.unlabeled, self.validation)
         self.known = others[(self.truth[others] != 0).all(axis=1)]
         self.watched = next(group for group in (others, labels.unlabeled, np.arange(n)) if len(group))
@@ -51,16 +60,16 @@ def _few(samples: IntArray) -> str:
 def _validation_samples(labels: Labels, validation: npt.ArrayLike) -> IntArray:
     samples = np.asarray(validation)
     if samples.ndim != 1 or not samples.size or samples.dtype.kind not in "iu":
-        raise ValueError(
+        raise InvalidInputError(
             f"validation must be a list of sample numbers, got the shape {samples.shape} of {samples.dtype}; "
             "np.flatnonzero(mask) makes one of a mask."
         )
     outside = samples[(samples < 0) | (samples >= labels.n_samples)]
     if len(outside):
-        raise ValueError(f"validation names {_few(outside)}, but samples are 0 to {labels.n_samples - 1}.")
+        raise InvalidInputError(f"validation names {_few(outside)}, but samples are 0 to {labels.n_samples - 1}.")
     overlap = np.intersect1d(samples, labels.labeled)
     if len(overlap):
-        raise ValueError(
+        raise InvalidInputError(
             f"{len(overlap)} validation samples are labelled training samples, too: {_few(overlap)}. Their error says "
             "nothing about other samples; hide their labels from the training, or take others."
         )

@@ -22,6 +22,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Alignment
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -88,7 +89,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
     """
     start = time.perf_counter()
     if max_iter is not None and max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
     rays, history = _Rays(obj), History()
     kappa, message = _active_set(rays, 3 * obj.cone.m if max_iter is None else max_iter, history)
     multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled * obj.unit)

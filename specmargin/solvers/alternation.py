@@ -29,6 +29,7 @@ import time
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Cone, SpectrumMargin
 from specmargin.objectives.margin import RelativeMargin
 from specmargin.objectives.spectrum import SpectrumPoint
@@ -84,9 +85,11 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
     (<Status.OPTIMAL: 'optimal'>, True)
     """
     if obj.eps != 0:
-        raise ValueError(f"eps={obj.eps!r}: the spectrum has a closed form for eps=0 only, which is exact; use that.")
+        raise InvalidInputError(
+            f"eps={obj.eps!r}: the spectrum has a closed form for eps=0 only, which is exact; use that."
+        )
     if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     start = time.perf_counter()
     cone, loss, y, U = obj.cone, obj.loss, obj.labels.sign, obj.U
     history = History()

@@ -27,6 +27,7 @@ from functools import partial
 import numpy as np
 from scipy.special import entr, expit, logit, rel_entr
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import Hinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
@@ -94,16 +95,16 @@ def annealing(
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0])
     """
     if max_iter < 1 or max_inner < 1:
-        raise ValueError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
+        raise InvalidInputError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
     if not tol >= 0:
-        raise ValueError(f"tol={tol!r} must be a number >= 0.")
+        raise InvalidInputError(f"tol={tol!r} must be a number >= 0.")
     require_range(obj)
     start = time.perf_counter()
     u, share = len(obj.unlabeled), obj.positive_share
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
     if w is not None and np.shape(w) != (obj.size,):
-        raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+        raise InvalidInputError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
     # Where all labels are known to be the same there is one machine, and nothing to anneal.
     exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
     settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)

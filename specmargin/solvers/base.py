@@ -16,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.rounding import gamma
@@ -107,7 +108,7 @@ def require_squared(obj: LapSVM, solver: str) -> bool:
     """Return whether the loss is the squared hinge; refuse what is neither that nor the squared loss."""
     name = obj._loss.name
     if name not in ("squared_hinge", "squared"):
-        raise ValueError(
+        raise InvalidInputError(
             f"solvers.{solver} needs a loss with a continuous slope, squared_hinge or squared, not {name!r}; "
             "solvers.factorized solves the hinge."
         )

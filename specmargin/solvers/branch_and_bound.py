@@ -26,6 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
@@ -128,7 +129,7 @@ def branch_and_bound(
     ('OPTIMAL', [-1.0, 1.0, 1.0], True)
     """
     if not (time_limit > 0 and tol > 0 and max_nodes >= 0):
-        raise ValueError(
+        raise InvalidInputError(
             f"time_limit={time_limit!r} and tol={tol!r} must be positive, max_nodes={max_nodes!r} not negative."
         )
     if w is not None:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
@@ -96,13 +97,13 @@ def cccp(
     """
     loss, unlabeled = obj._losses
     if not (isinstance(loss, Hinge) and isinstance(unlabeled, SymmetricHinge | SymmetricRamp)):
-        raise ValueError(
+        raise InvalidInputError(
             f"solvers.cccp splits the hinge with symmetric_hinge or symmetric_ramp, not {loss!r} with {unlabeled!r}; "
             "solvers.annealing takes any convex loss, solvers.gradient smooth ones."
         )
     s = unlabeled.s if isinstance(unlabeled, SymmetricRamp) else 0.0
     if max_iter < 1 or not tol >= 0:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     require_range(obj)
     start = time.perf_counter()
     if obj.is_supervised:
@@ -112,7 +113,7 @@ def cccp(
     if w is None:
         w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     elif np.shape(w) != (obj.size,):
-        raise ValueError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+        raise InvalidInputError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
     for factor in factors:
         eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)

@@ -23,6 +23,7 @@ from typing import Literal
 import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
@@ -95,9 +96,9 @@ def continuation(
     """
     start = time.perf_counter()
     if n_steps < 0:
-        raise ValueError(f"n_steps={n_steps!r} must not be negative: gamma is lowered so often.")
+        raise InvalidInputError(f"n_steps={n_steps!r} must not be negative: gamma is lowered so often.")
     if minimizer not in ("lbfgs", "newton"):
-        raise ValueError(f"unknown minimizer {minimizer!r}; choose 'lbfgs' or 'newton'.")
+        raise InvalidInputError(f"unknown minimizer {minimizer!r}; choose 'lbfgs' or 'newton'.")
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
@@ -131,10 +132,14 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
     s = unlabeled_loss.s if isinstance(unlabeled_loss, ExpSquared) else 3.0
     longest = float(obj.features.squared_norms.max())
     if not np.isfinite(longest):
-        raise ValueError("squared lengths of the features overflow; divide the features by their largest length.")
+        raise InvalidInputError(
+            "squared lengths of the features overflow; divide the features by their largest length."
+        )
     end = 1.0 / (20.0 * s * longest) if longest > 0 else 0.0
     if not np.isfinite(end):
-        raise ValueError("squared lengths of the features underflow; divide the features by their largest length.")
+        raise InvalidInputError(
+            "squared lengths of the features underflow; divide the features by their largest length."
+        )
     steepest = (obj._C_star * _largest_eigenvalue(obj)) ** (2.0 / 3.0) / (2.0 * s) ** (1.0 / 3.0)
     if not steepest > end:
         return np.array([end])

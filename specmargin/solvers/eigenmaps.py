@@ -15,7 +15,7 @@ import time
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import SolveResult, Status
 
@@ -64,10 +64,10 @@ def eigenmaps(obj: RegularizedClustering, n_components: int = 1, *, tol: float =
     """
     start = time.perf_counter()
     if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
-        raise ValueError(f"n_components={n_components!r} functions; take an integer >= 1.")
+        raise InvalidInputError(f"n_components={n_components!r} functions; take an integer >= 1.")
     basis = obj.basis
     if n_components > basis.dimension:
-        raise ValueError(
+        raise InvalidInputError(
             f"n_components={n_components}, but the kernel of {len(obj.K)} samples has {basis.dimension} functions with "
             "mean zero; take fewer components, more samples, or a richer kernel (rbf, or a larger gamma)."
         )

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives import LapSVM
 from specmargin.objectives.margin import hinge_intercept
 from specmargin.results import History, SolveResult, Status
@@ -82,7 +82,9 @@ def factorized(
     """
     start = time.perf_counter()
     if obj._loss.name not in ("squared", "squared_hinge", "hinge"):
-        raise ValueError(f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared.")
+        raise InvalidInputError(
+            f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared."
+        )
     if dtype is not None and "reduction" not in obj.__dict__:
         obj = obj.reduced(dtype)
     answers: list[SolveResult] = []

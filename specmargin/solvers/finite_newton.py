@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._newton_system import NewtonSystem
@@ -70,7 +71,7 @@ def finite_newton(
     """
     start = time.perf_counter()
     if svm._loss.name not in ("squared_hinge", "squared"):
-        raise ValueError(
+        raise InvalidInputError(
             f"solvers.finite_newton needs squared_hinge or squared, not {svm._loss.name!r}; "
             "solvers.weighted_svm takes any convex loss."
         )
@@ -93,13 +94,13 @@ def started(svm: WeightedSVM, w: FloatArray | None) -> FloatArray:
     """Return the start, zero where there is none; check it, and that the features can be squared."""
     with np.errstate(over="ignore", invalid="ignore"):
         if not np.isfinite(svm.features.squared_norms.sum()):
-            raise ValueError("the squares of the features overflow; scale them to entries of about one.")
+            raise InvalidInputError("the squares of the features overflow; scale them to entries of about one.")
     _require_bounded(svm)
     if w is None:
         return np.zeros(svm.size)
     w = np.array(w, dtype=float)
     if w.shape != (svm.size,) or not np.isfinite(w).all():
-        raise ValueError(f"the start w must be finite and of the shape ({svm.size},), got {w.shape}.")
+        raise InvalidInputError(f"the start w must be finite and of the shape ({svm.size},), got {w.shape}.")
     return w
 
 
@@ -113,7 +114,7 @@ def _require_bounded(svm: WeightedSVM) -> None:
         weight = float((svm.plus + svm.minus).sum())
     steepest = weight * upper if weight > 0 else 0.0
     if abs(lift) > steepest * (1.0 + 1e-12):
-        raise ValueError(
+        raise InvalidInputError(
             f"the tilt sums to {lift:.6g}, but the losses hold only {steepest:.6g} against it: with a free intercept "
             "the objective has no minimum. Take another tilt, or intercept='balance' or 'regularized'."
         )

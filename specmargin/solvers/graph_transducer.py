@@ -20,6 +20,7 @@ import time
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.transduction import SpectralGraphTransducer
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import FloatArray
@@ -81,7 +82,7 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     """
     start = time.perf_counter()
     if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
     history = History()
     a, E = obj.eigen
     lowest = float(a.min())

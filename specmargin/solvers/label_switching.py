@@ -20,6 +20,7 @@ import time
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers._box_qp import hinge_machine
@@ -119,9 +120,9 @@ def switch_labels(
     """Run the loop that `label_switching` and `specmargin.solvers.multi_switch` share; `pairs` are switched at most."""
     began = time.perf_counter()
     if not rate > 1:
-        raise ValueError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
+        raise InvalidInputError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
     if not 0 < start <= 1:
-        raise ValueError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
+        raise InvalidInputError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
     require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
@@ -215,7 +216,7 @@ class _Training:
     def __init__(self, obj: S3VM, tol: float) -> None:
         name = getattr(obj.loss, "name", "")
         if name not in ("hinge", "squared_hinge", "smooth_hinge"):
-            raise ValueError(
+            raise InvalidInputError(
                 f"switching labels needs a loss that never rises with the margin (hinge, squared_hinge, smooth_hinge), "
                 f"not {name or obj.loss!r}: a switch would not have to pay."
             )
@@ -236,7 +237,7 @@ class _Training:
         """Return a given start, checked, and its decisions."""
         w = np.array(w, dtype=float)
         if w.shape != (self.obj.size,) or not np.isfinite(w).all():
-            raise ValueError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
+            raise InvalidInputError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
         return w, self.obj.decisions(w)
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:

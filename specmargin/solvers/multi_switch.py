@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import operator
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.label_switching import switch_labels
@@ -76,12 +77,12 @@ def multi_switch(
     """
     name = getattr(obj.loss, "name", "")
     if name != "squared_hinge":
-        raise ValueError(
+        raise InvalidInputError(
             f"solvers.multi_switch needs the squared hinge, not {name or obj.loss!r}; solvers.label_switching takes "
             "the hinge."
         )
     if operator.index(max_switches) < 1:
-        raise ValueError(f"max_switches={max_switches!r} must be at least 1 pair.")
+        raise InvalidInputError(f"max_switches={max_switches!r} must be at least 1 pair.")
     return switch_labels(
         obj,
         w,

@@ -23,6 +23,7 @@ import time
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.operators import kernel_rows
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
@@ -74,9 +75,11 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     start = time.perf_counter()
     hinge = require_squared(obj, "newton")
     if not tol > 0:
-        raise ValueError(f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default.")
+        raise InvalidInputError(
+            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
+        )
     if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 5 is usual.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 5 is usual.")
     y, labeled = obj.labels.sign, obj.labels.labeled
     S = _system(obj)
     history = History()

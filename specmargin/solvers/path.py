@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum_margin import spectrum_margin
@@ -56,12 +57,12 @@ def spectrum_path(
     """
     weights = np.asarray(Cs, dtype=float)
     if weights.ndim != 1 or weights.size == 0:
-        raise ValueError(
+        raise InvalidInputError(
             f"Cs has the shape {weights.shape}; pass a list of at least one C, e.g. np.logspace(-2, 3, 30)."
         )
     if not (np.isfinite(weights) & (weights > 0)).all():
         wrong = weights[~(np.isfinite(weights) & (weights > 0))][0]
-        raise ValueError(f"Cs holds {wrong}; every C must be a positive number: it weighs the loss.")
+        raise InvalidInputError(f"Cs holds {wrong}; every C must be a positive number: it weighs the loss.")
     path: dict[int, SolveResult] = {}
     previous = None
     for k in np.argsort(weights, kind="stable"):

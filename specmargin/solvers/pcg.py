@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
@@ -197,19 +198,23 @@ class _Options(NamedTuple):
     def check(self) -> None:
         """Raise where a value makes no sense."""
         if self.stopping not in RULES:
-            raise ValueError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
+            raise InvalidInputError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
         if not self.tol >= 0:
-            raise ValueError(f"tol={self.tol!r} must be a number >= 0, relative to the start; 1e-8 is the default.")
+            raise InvalidInputError(
+                f"tol={self.tol!r} must be a number >= 0, relative to the start; 1e-8 is the default."
+            )
         if not self.gap_tol > 0:
-            raise ValueError(f"gap_tol={self.gap_tol!r} must be positive: the relative gap to be proved.")
+            raise InvalidInputError(f"gap_tol={self.gap_tol!r} must be positive: the relative gap to be proved.")
         if self.max_iter < 1:
-            raise ValueError(f"max_iter={self.max_iter!r} must be at least 1; 5000 is the default.")
+            raise InvalidInputError(f"max_iter={self.max_iter!r} must be at least 1; 5000 is the default.")
         if self.check_every is not None and self.check_every < 1:
-            raise ValueError(f"check_every={self.check_every!r} must be at least 1 iteration, or None.")
+            raise InvalidInputError(f"check_every={self.check_every!r} must be at least 1 iteration, or None.")
         if self.preconditioner not in ("scaled", "printed"):
-            raise ValueError(f"preconditioner={self.preconditioner!r} is unknown; take scaled or printed.")
+            raise InvalidInputError(f"preconditioner={self.preconditioner!r} is unknown; take scaled or printed.")
         if self.dtype not in (np.float64, np.float32):
-            raise ValueError(f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32.")
+            raise InvalidInputError(
+                f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32."
+            )
 
 
 class _Run:
@@ -320,7 +325,9 @@ def _seed(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, 
     alpha, b = np.asarray(start[0], dtype=np.float64), float(start[1])
     n = obj.labels.n_samples
     if alpha.shape != (n,) or not np.isfinite(alpha).all() or not np.isfinite(b):
-        raise ValueError(f"start must be (alpha, b), {n} finite coefficients and a number; alpha has {alpha.shape}.")
+        raise InvalidInputError(
+            f"start must be (alpha, b), {n} finite coefficients and a number; alpha has {alpha.shape}."
+        )
     return alpha[:, None].copy(), np.array([b if obj.fit_intercept else 0.0])
 
 

@@ -15,6 +15,7 @@ import time
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._annealed import started
@@ -77,7 +78,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     for loss in obj._losses:
         name = getattr(loss, "name", "")
         if name in _KINKED:
-            raise ValueError(
+            raise InvalidInputError(
                 f"polish needs losses with a curvature, and {name!r} is piecewise linear; "
                 "polish obj.smoothed(gamma), or take squared_hinge, smooth_hinge, exp."
             )
@@ -98,7 +99,7 @@ def newton_descent(obj: S3VM, w: FloatArray, tol: float, max_iter: int, history:
     """Descend from w by Newton's method; the history gets a line per point."""
     value, gradient = obj.value_and_gradient(w)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
-        raise ValueError("the objective overflows at the start; divide the features by their largest length.")
+        raise InvalidInputError("the objective overflows at the start; divide the features by their largest length.")
     dense = obj.size <= _DENSE
     progress = Progress()
     n_iter, n_calls, shift = 0, 1, 0.0
@@ -127,7 +128,7 @@ def newton_descent(obj: S3VM, w: FloatArray, tol: float, max_iter: int, history:
 def _shifted(H: FloatArray, gradient: FloatArray, shift: float) -> tuple[FloatArray, float]:
     """Return -(H + shift)^-1 g with a shift that makes the matrix positive definite, near the last one."""
     if not np.isfinite(H).all():
-        raise ValueError("the Hessian overflows; divide the features by their largest length.")
+        raise InvalidInputError("the Hessian overflows; divide the features by their largest length.")
     least = 1e-3 * float(np.abs(H.diagonal()).max())
     # Fall back to Newton's own step in a few steps.
     shift = shift / 8 if shift > 8 * least else 0.0

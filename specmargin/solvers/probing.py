@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
@@ -71,7 +72,9 @@ def probe(
     [-1.0, 0.0, 1.0]
     """
     if not (time_limit > 0 and tol > 0 and rounds >= 0):
-        raise ValueError(f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative.")
+        raise InvalidInputError(
+            f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative."
+        )
     if w is not None:
         w = given_weights(obj, w)
     start = time.perf_counter()

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.optimize import minimize
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
@@ -153,7 +154,7 @@ def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     ('OPTIMAL', 'global optimum proved')
     """
     if "w" not in result.variables:
-        raise ValueError("the result holds no variable 'w'; certify the answer of an S3VM solver.")
+        raise InvalidInputError("the result holds no variable 'w'; certify the answer of an S3VM solver.")
     w = np.asarray(result.variables["w"], dtype=float)
     bound = s3vm_bound(obj, **options).certificate.dual_objective
     known = result.certificate
@@ -183,7 +184,9 @@ def _evaluated(
     if beta is not None:
         beta = np.asarray(beta, dtype=float)
         if beta.shape != relaxation.y.shape:
-            raise ValueError(f"beta must hold {len(relaxation.y)} numbers, one per labelled sample, got {beta.shape}.")
+            raise InvalidInputError(
+                f"beta must hold {len(relaxation.y)} numbers, one per labelled sample, got {beta.shape}."
+            )
     found = []
     for inside in relaxation.inwards(theta):
         at = _best_multipliers(relaxation, inside) if beta is None else beta

@@ -22,7 +22,7 @@ import scipy.linalg as sla
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives.ridge import SpectralRidge
 from specmargin.results import SolveResult
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -133,7 +133,7 @@ def choose_penalty(
     one_hot: BoolArray = (np.column_stack([-sign, sign]) if sign.ndim == 1 else sign) > 0
     informed = one_hot.sum(axis=0) >= _INFORMED
     if len(penalties) == 0:
-        raise ValueError("penalties is empty; pass at least one.")
+        raise InvalidInputError("penalties is empty; pass at least one.")
     if informed.sum() < 2:
         return float(default)
     rows: BoolArray = np.asarray(one_hot[:, informed].any(axis=1))
@@ -207,7 +207,7 @@ def seeded_kmeans(rows: FloatArray, start: IntArray, seeds: IntArray, *, max_ite
     n_clusters = int(start.max()) + 1
     fixed = start[seeds]
     if len(np.unique(fixed)) < n_clusters:
-        raise ValueError(
+        raise InvalidInputError(
             f"{n_clusters} clusters, but the seeds are of {len(np.unique(fixed))} only; every cluster needs a seed."
         )
     length = np.linalg.norm(rows, axis=1)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives import RMM, FixedSpectrum, RelativeMargin, SpectrumMargin, SpectrumPoint
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers._active_set import ActiveSet, identify, on_spectrum, polish, settle
@@ -198,7 +198,7 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
     values, vectors = eigen = np.linalg.eigh((obj.K + obj.K.T) / 2) if eigen is None else eigen
     kept = values > 1e-15 * len(y) * max(float(values[-1]), 0.0)
     if not kept.any():
-        raise ValueError("K is zero or negative definite: no kernel is left to learn with; check the features.")
+        raise InvalidInputError("K is zero or negative definite: no kernel is left to learn with; check the features.")
     # The trace of the kernel is one in the units of the iteration: decisions stay, C and the objective are scaled.
     scale = float(values[kept].sum()) / len(y)
     cone = FixedSpectrum(values[kept])
@@ -299,9 +299,11 @@ def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | No
     longer does: what is hard from a cold start, where the multipliers may be of any size up to C, is easy from there.
     """
     if not tol > 0:
-        raise ValueError(f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default.")
+        raise InvalidInputError(
+            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
+        )
     if max_iter < 1:
-        raise ValueError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
     begin = time.perf_counter()
     history, best = History(), _Best(problem)
     if neighbor is not None:
@@ -387,7 +389,7 @@ def _neighbor(problem: _Problem, given: SolveResult, scale: float) -> _Iterate:
     data = problem.data
     gamma, kappa = np.asarray(given.variables["gamma"], dtype=float), np.asarray(given.variables["kappa"], dtype=float)
     if gamma.shape != data.y.shape or kappa.shape != (data.cone.m,):
-        raise ValueError(
+        raise InvalidInputError(
             f"warm_start has {gamma.shape[0]} multipliers and {kappa.shape[0]} extreme spectra, this problem "
             f"{len(data.y)} and {data.cone.m}; pass a result of the same labels and spectrum."
         )

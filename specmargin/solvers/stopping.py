@@ -32,6 +32,7 @@ from typing import Protocol
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["DECISIONS", "NORMS", "RULES", "Stagnation", "StoppingRule", "stopping_rule"]
@@ -100,7 +101,7 @@ def stopping_rule(
         return ObjectiveRule(tol)
     if name in DECISIONS:
         return DecisionRule(name, NormRule("mixed_product", tol), check_every, watched, validation, truth)
-    raise ValueError(f"stopping={name!r} is unknown; take one of {', '.join(RULES)}.")
+    raise InvalidInputError(f"stopping={name!r} is unknown; take one of {', '.join(RULES)}.")
 
 
 @dataclass

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from specmargin.exceptions import SolverError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -109,13 +109,15 @@ def laplacian_eigenpairs(
     ([0.0, 0.5858, 2.0], [0.5, 0.5, 0.5, 0.5])
     """
     if method not in ("auto", *_REMEDIES):
-        raise ValueError(f"method={method!r} is unknown; take 'auto', 'dense', 'arpack' or 'lanczos'.")
+        raise InvalidInputError(f"method={method!r} is unknown; take 'auto', 'dense', 'arpack' or 'lanczos'.")
     if tol is not None and not 0 <= tol < 1:
-        raise ValueError(f"tol={tol!r} is relative to the norm of L; take a number from 0 (machine precision) to 1.")
+        raise InvalidInputError(
+            f"tol={tol!r} is relative to the norm of L; take a number from 0 (machine precision) to 1."
+        )
     L, degrees, normalized, power = _read(W, normalized)
     n = len(degrees)
     if isinstance(q, bool) or not isinstance(q, int | np.integer) or not 1 <= q <= n:
-        raise ValueError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
+        raise InvalidInputError(f"q={q!r} eigenpairs, but the graph has {n} nodes; take an integer from 1 to {n}.")
     q = int(q)
     if method == "auto":
         method = "dense" if n <= _DENSE_NODES or q > n / 3 else "lanczos"
@@ -200,13 +202,13 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     if hasattr(W, "matrix") and hasattr(W, "power"):
         given = cast(LaplacianLike, W)
         if normalized and not given.normalized:
-            raise ValueError(
+            raise InvalidInputError(
                 "normalized=True, but the Laplacian passed is combinatorial; "
                 "build it with laplacian(W, normalized=True)."
             )
         return given.matrix, given.degrees, given.normalized, given.power
     if hasattr(W, "adjacency") and hasattr(W, "is_directed"):
-        raise TypeError("W is a networkx graph; pass the matrix of graphs.from_networkx(graph).")
+        raise InvalidTypeError("W is a networkx graph; pass the matrix of graphs.from_networkx(graph).")
     W = sp.csr_array(W if sp.issparse(W) else np.asarray(W), dtype=np.float64)
     fault = ""
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
@@ -218,7 +220,9 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     elif W.nnz and (asymmetry := abs(W - W.T).max()) > 1e-10 * W.data.max():
         fault = f"is not symmetric (largest difference {asymmetry:.3g})"
     if fault:
-        raise ValueError(f"the adjacency {fault}; pass graphs.check_adjacency(W), which says where, or cleans it.")
+        raise InvalidInputError(
+            f"the adjacency {fault}; pass graphs.check_adjacency(W), which says where, or cleans it."
+        )
     L = sp.csr_array(csgraph.laplacian(W, normed=normalized))
     # The sum also drops stored zeros, which would count as edges between components.
     return sp.csr_array((L + L.T) / 2), np.asarray(W.sum(axis=1)).ravel(), bool(normalized), 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -61,7 +62,7 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
     if not spectrum.normalized:
         return (weights @ U) / (total[:, None] * _away_from_zero(1.0 - rates / total[:, None], floor))
     if spectrum.degrees is None:
-        raise ValueError(
+        raise InvalidInputError(
             "the spectrum of a normalized Laplacian extends through the degrees, and spectrum.degrees is "
             "None; use laplacian_eigenpairs, or pass degrees= (the row sums of W) to Spectrum."
         )
@@ -108,15 +109,15 @@ def _row_sums(weights: Matrix, n: int) -> tuple[SparseArray, FloatArray]:
     """Check the weights of new points; return them as CSR with their row sums."""
     weights = sp.csr_array(weights if sp.issparse(weights) else np.asarray(weights), dtype=np.float64)
     if weights.ndim != 2 or weights.shape[1] != n:
-        raise ValueError(
+        raise InvalidInputError(
             f"weights has the shape {weights.shape}, but there are {n} training points; pass one row per new "
             "point and one column per training point."
         )
     if not (np.isfinite(weights.data).all() and (weights.data >= 0).all()):
-        raise ValueError("weights must be finite and >= 0; graphs.neighbor_weights returns such.")
+        raise InvalidInputError("weights must be finite and >= 0; graphs.neighbor_weights returns such.")
     total = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
     if (total <= 0).any():
-        raise ValueError(
+        raise InvalidInputError(
             f"row {int((total <= 0).argmax())} of weights is empty ({np.count_nonzero(total <= 0)} such "
             "rows): the point is tied to no training point. Take graphs.neighbor_weights, which leaves no row empty."
         )

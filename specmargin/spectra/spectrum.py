@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["TIE", "Spectrum", "tied"]
@@ -64,7 +65,7 @@ class Spectrum:
 
     def __post_init__(self) -> None:
         if self.eigenvectors.ndim != 2 or self.eigenvalues.shape != self.eigenvectors.shape[1:]:
-            raise ValueError(
+            raise InvalidInputError(
                 f"eigenvectors must be (n, q) with one eigenvalue per column, got the shapes "
                 f"{self.eigenvectors.shape} and {self.eigenvalues.shape}."
             )
@@ -100,7 +101,7 @@ class Spectrum:
             If `q` is not between 1 and the number of eigenpairs.
         """
         if not 1 <= q <= self.q:
-            raise ValueError(f"q={q}, but this spectrum holds {self.q} eigenpairs; take 1 to {self.q}.")
+            raise InvalidInputError(f"q={q}, but this spectrum holds {self.q} eigenpairs; take 1 to {self.q}.")
         if q == self.q:
             return self
         return replace(

@@ -35,7 +35,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.checks import checked, maybe, numbers_array, numeric, shown
-from specmargin.exceptions import InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray
 
@@ -92,7 +92,7 @@ def diffusion(spectrum: Eigenvalues, sigma: float | None = None) -> FloatArray:
     theta = _eigenvalues(spectrum)
     weights = np.exp(-theta / _width(theta, sigma))
     if weights[theta > 0].sum() == 0 and (theta > 0).any():
-        raise ValueError(
+        raise InvalidInputError(
             f"sigma={sigma!r} is so small that exp(-theta / sigma**2) vanishes at every eigenvalue from "
             f"{theta[theta > 0][0]:.3g} on; take one near {np.sqrt(_width(theta, None)):.3g}, or None."
         )
@@ -196,7 +196,9 @@ def power(spectrum: Eigenvalues, exponent: float = 2.0) -> FloatArray:
     [0.0, 36.0, 9.0, 4.0]
     """
     if not (np.isfinite(exponent) and exponent >= 0):
-        raise ValueError(f"exponent={exponent!r} must be a number >= 0; the transducer's Q = i**2 is exponent=2.")
+        raise InvalidInputError(
+            f"exponent={exponent!r} must be a number >= 0; the transducer's Q = i**2 is exponent=2."
+        )
     weights = np.arange(1.0, len(_eigenvalues(spectrum))) ** -exponent
     return _scaled(spectrum, np.append(0.0, weights))
 
@@ -238,7 +240,9 @@ def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
     """
     theta = _eigenvalues(spectrum)
     if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= len(theta):
-        raise ValueError(f"k={k!r}, but there are {len(theta)} eigenpairs; take an integer from 1 to {len(theta)}.")
+        raise InvalidInputError(
+            f"k={k!r}, but there are {len(theta)} eigenpairs; take an integer from 1 to {len(theta)}."
+        )
     return _scaled(spectrum, (np.arange(len(theta)) < k).astype(float))
 
 
@@ -271,7 +275,7 @@ def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
     [4.0, 2.0, 1.0]
     """
     if not (np.isfinite(w) and w >= 1):
-        raise ValueError(f"w={w!r} must be a number >= 1: it is the ratio of consecutive weights; 1 is flat.")
+        raise InvalidInputError(f"w={w!r} must be a number >= 1: it is the ratio of consecutive weights; 1 is flat.")
     return _scaled(spectrum, float(w) ** -np.arange(len(_eigenvalues(spectrum)), dtype=float))
 
 
@@ -331,7 +335,7 @@ def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     [6.0, 11.0, 5.0, 2.0]
     """
     if not (np.isfinite(w) and w >= 1):
-        raise ValueError(f"w={w!r} must be a number >= 1: it is the least ratio of consecutive weights.")
+        raise InvalidInputError(f"w={w!r} must be a number >= 1: it is the least ratio of consecutive weights.")
     sizes = _block_sizes(spectrum)
     # Block g has the weight sum_{h >= g} w^(h-g) kappa_h; powers of 1/w keep every number below one.
     decay = float(w) ** -np.arange(len(sizes), dtype=float)
@@ -346,10 +350,12 @@ def _eigenvalues(spectrum: Eigenvalues) -> FloatArray:
         return spectrum.eigenvalues
     theta = np.asarray(spectrum, dtype=float)
     if theta.ndim != 1 or len(theta) == 0 or not np.isfinite(theta).all():
-        raise ValueError(f"eigenvalues must be a vector of finite numbers, got the shape {theta.shape}: {theta!r:.60}.")
+        raise InvalidInputError(
+            f"eigenvalues must be a vector of finite numbers, got the shape {theta.shape}: {theta!r:.60}."
+        )
     null = _NULL * float(np.abs(theta).max())
     if theta.min() < -null or (np.diff(theta) < -null).any():
-        raise ValueError(
+        raise InvalidInputError(
             f"eigenvalues must be >= 0 and not decrease (smallest {theta.min():.3g}, largest drop "
             f"{-np.diff(theta).min(initial=0.0):.3g}); those of a Laplacian are, sorted."
         )
@@ -370,7 +376,7 @@ def _width(theta: FloatArray, sigma: float | None) -> float:
         return float(theta[theta > 0][:_LOWEST].mean()) if theta.any() else 1.0
     width = float(sigma) ** 2
     if not (sigma > 0 and np.isfinite(width) and width > 0):
-        raise ValueError(f"sigma={sigma!r} must be a positive number, or None for the scale of the eigenvalues.")
+        raise InvalidInputError(f"sigma={sigma!r} must be a positive number, or None for the scale of the eigenvalues.")
     return width
 
 

@@ -19,17 +19,11 @@ REMEDY = re.compile(
     re.IGNORECASE,
 )
 """What to do: an imperative."""
-BEFORE_THE_MERGE = tuple(
-    f"specmargin.{name}" for name in ("objectives", "solvers", "spectra", "problems", "plots", "results")
-)
-"""Packages that still raise plain ValueError and TypeError, of their own words; empty once all branches are merged."""
 COMMANDS = ("specmargin.experiments", "specmargin.cli")
 """What is called from the command line, whose errors are texts."""
 SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
-KNOWN: dict[tuple[str, str], str] = {}
-"""Cells (entry, input) that do not keep their promise yet, with who mends them; empty once all branches are merged."""
 NO_ENTRY = {
     "SolveResult",
     "Status",
@@ -75,11 +69,6 @@ NO_ENTRY = {
 """Public names that are answers, or are built by the package for itself, or take nothing that could be bad."""
 
 
-def is_known(cell: Cell) -> bool:
-    """Whether a cell is listed as broken."""
-    return (cell.entry, cell.input) in KNOWN
-
-
 def verdict(cell: Cell) -> str | None:
     """Return what is wrong, or None."""
     promise = cell.promise
@@ -91,8 +80,6 @@ def verdict(cell: Cell) -> str | None:
         except SAID as error:
             return _refusal(cell, error)
         except Exception as error:
-            if isinstance(error, ValueError | TypeError) and _raised_by(error).startswith(BEFORE_THE_MERGE):
-                return _refusal(cell, error)
             return f"unpromised {type(error).__module__}.{type(error).__name__}: {str(error)[:300]}"
         if _state() != before:
             return "drew from numpy's global random state"
@@ -105,14 +92,6 @@ def verdict(cell: Cell) -> str | None:
             f"no {promise.warning.__name__} that matches {promise.says!r}: {[str(one.message)[:80] for one in caught]}"
         )
     return _answer(cell, answer, caught)
-
-
-def _raised_by(error: BaseException) -> str:
-    """Return the name of the module whose own statement raised, or "" where a library did."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
 
 
 def _state() -> tuple[bytes, int]:
