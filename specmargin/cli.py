@@ -44,7 +44,7 @@ class _Group(TyperGroup):
             if ctx.params.get("debug"):
                 raise
             typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(1 if isinstance(error, SpecmarginError) else 2) from None
+            raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
         except ModuleNotFoundError as error:
             if ctx.params.get("debug") or (error.name or "").partition(".")[0] == "specmargin":
                 raise

@@ -125,7 +125,7 @@ def test_too_few_folds(n_splits: int) -> None:
 
 
 def test_folds_are_counted_in_whole_numbers() -> None:
-    with pytest.raises(TypeError, match="float"):
+    with pytest.raises(TypeError, match=r"n_splits=2.5 must be a whole number"):
         LabeledKFold(2.5)  # type: ignore[arg-type]
 
 

@@ -267,7 +267,7 @@ class ManifoldCV(SemiSupervisedClassifier):
     def _span(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> Span:
         """Return the functions that the estimator of these words chooses from."""
         template = self._estimator(params)
-        template.gamma_, template._search = params.get("gamma", np.nan), None
+        template.gamma_, template._search = params.get("gamma", 1.0), None  # a kernel without a width takes any
         return template._functions(X, labels, L)
 
     def _deformed_kernels(

@@ -143,7 +143,7 @@ def test_it_can_be_cloned_pickled_and_searched(moons):
 def test_bad_input_is_named(moons):
     X, _, y = moons
     for words, text in (
-        ({"class_balance": "balanced"}, "class_balance='balanced' is unknown; take 'zscore', 'mass' or None"),
+        ({"class_balance": "balanced"}, "class_balance='balanced' is unknown; take one of zscore, mass, None"),
         ({"gamma_A": 0.0}, "gamma_A=0.0 must be a positive number"),
         ({"gamma_I": -1.0}, "gamma_I=-1.0"),
         ({"power": 0}, "power=0"),

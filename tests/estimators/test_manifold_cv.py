@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
 from specmargin.estimators._balance import Balance
+from specmargin.estimators._span import Span
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 
@@ -249,8 +250,9 @@ def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
 
 
 @pytest.mark.parametrize("span", ["landmarks", "eigenvectors"])
-def test_fewer_functions_for_many_samples(moons, span):
+def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     """The criteria are those of the span: each left-out sample refitted in it."""
+    monkeypatch.setattr(Span, "forget", lambda self: None)  # the kernel of the span is asked for below
     X, _, y = moons
     words = {"span": span, "n_functions": 20}
     grid = {**GRID, "gammas": [2.0], "n_neighbors": [6], "ratios": [10.0]}
@@ -357,7 +359,7 @@ def test_bad_input_is_named(moons):
         ({"gammas": []}, r"gammas=\[\] must be a list of at least one"),
         ({"n_neighbors": 5}, "n_neighbors=5 must be a list"),
         ({"gammas": "median"}, "gammas='median' must be a list"),
-        ({"gammas": ["-1 median"]}, "'-1 median'; a multiple of the median distance reads '0.5 median'"),
+        ({"gammas": ["-1 median"]}, "'-1 median'; write a multiple of the median distance as '0.5 median'"),
         ({"gammas": ["wide"]}, "gamma='wide' is unknown"),
         ({"gamma_As": [0.1, 0.0]}, "gamma_As holds 0.0; its entries must be numbers > 0"),
         ({"gamma_As": [0.1], "gamma_Is": [-1.0]}, "gamma_Is holds -1.0; its entries must be numbers >= 0"),
@@ -416,7 +418,7 @@ def test_a_class_of_one_label_may_be_left_out(loss, cv):
     assert np.isfinite(found.best_score_)
 
 
-@pytest.mark.parametrize("X", [np.ones((20, 3)), np.zeros((20, 3)), 1e-300 * np.arange(60.0).reshape(20, 3)])
+@pytest.mark.parametrize("X", [np.ones((20, 3)), np.zeros((20, 3)), 1e-70 * np.arange(60.0).reshape(20, 3)])
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_features_that_say_nothing_give_an_answer(X, kernel):
     y = np.full(20, -1)
@@ -427,6 +429,13 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
         warnings.simplefilter("ignore")
         for estimator in (LapRLSCV(**words), LapSVMCV(**words), LapSVMCV(loss="hinge", **words)):
             assert np.isfinite(estimator.fit(X, y, graph=graph).decision_function(X)).all()
+
+
+def test_features_whose_squares_underflow_are_refused():
+    X, y = 1e-300 * np.arange(60.0).reshape(20, 3), np.array([0, 0, 0, 1, 1, 1] + [-1] * 14)
+    for estimator in (LapRLSCV(), LapSVMCV()):
+        with pytest.raises(ValueError, match=r"up to 5.9e-299, whose squares underflow; scale the features"):
+            estimator.fit(X, y)
 
 
 def test_the_fit_and_what_is_left_out_choose_the_same_intercept():

@@ -134,7 +134,7 @@ def test_other_losses_are_refused_and_overflow_is_named(rng):
     with pytest.raises(ValueError, match=r"needs the squared hinge, not 'hinge'; solvers\.label_switching"):
         multi_switch(hinge)
     huge = S3VM(1e200 * obj.features.X, obj.labels, intercept="free")
-    with pytest.raises(ValueError, match="squares of the features overflow; scale them"):
+    with pytest.raises(ValueError, match="squared lengths of the features overflow; divide"):
         multi_switch(huge)
 
 

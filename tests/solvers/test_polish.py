@@ -151,7 +151,7 @@ def test_features_of_extreme_scale_give_no_nan(scale):
 
 
 def test_features_whose_squares_overflow_are_refused():
-    with pytest.raises(ValueError, match=r"overflows; divide the features by their largest length"):
+    with pytest.raises(ValueError, match=r"overflow; divide the features by their largest length"):
         polish(objective(form=lambda X: 1e160 * X), np.zeros(6))
 
 
