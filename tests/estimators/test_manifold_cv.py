@@ -360,7 +360,7 @@ def test_bad_input_is_named(moons):
         ({"n_neighbors": 5}, "n_neighbors=5 must be a list"),
         ({"gammas": "median"}, "gammas='median' must be a list"),
         ({"gammas": ["-1 median"]}, "'-1 median'; write a multiple of the median distance as '0.5 median'"),
-        ({"gammas": ["wide"]}, "gamma='wide' is unknown"),
+        ({"gammas": ["wide"]}, "gammas='wide' is unknown"),
         ({"gamma_As": [0.1, 0.0]}, "gamma_As holds 0.0; its entries must be numbers > 0"),
         ({"gamma_As": [0.1], "gamma_Is": [-1.0]}, "gamma_Is holds -1.0; its entries must be numbers >= 0"),
         ({"ratios": [np.inf]}, "ratios holds inf"),
