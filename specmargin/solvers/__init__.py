@@ -4,10 +4,10 @@ The functions of this package check their arguments; those of its modules, which
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import ParamSpec, TypeVar
 
-from specmargin.checks import Rule, accuracy, checked, instance, iterations, maybe
+from specmargin.checks import Rule, accuracy, checked, instance, iterations, maybe, number
 from specmargin.objectives import (
     RMM,
     S3VM,
@@ -78,21 +78,23 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _OBJ = "build one of specmargin.objectives from data and labels"
-_RULES = {"tol": accuracy, "max_iter": iterations}
+_RULES: dict[str, Rule] = {"tol": accuracy, "max_iter": iterations}
+_TO_THE_END: dict[str, Rule] = {**_RULES, "tol": number(least=0)}
+"""Where a tolerance of zero means: until nothing changes, or the limit of iterations."""
 
 
-def _door(function: Callable[P, R], *kinds: type) -> Callable[P, R]:
+def _door(function: Callable[P, R], *kinds: type, rules: Mapping[str, Rule] = _RULES) -> Callable[P, R]:
     """Check the objective, the accuracy and the limit of iterations of a solver."""
     parameters = inspect.signature(function).parameters
-    rules: dict[str, Rule] = {next(iter(parameters)): instance(kinds, _OBJ)}
-    return checked(**rules, **{name: maybe(rule) for name, rule in _RULES.items() if name in parameters})(function)
+    first: dict[str, Rule] = {next(iter(parameters)): instance(kinds, _OBJ)}
+    return checked(**first, **{name: maybe(rule) for name, rule in rules.items() if name in parameters})(function)
 
 
 alignment = _door(alignment, Alignment)
 alternation = _door(alternation, SpectrumMargin)
-annealing = _door(annealing, S3VM)
+annealing = _door(annealing, S3VM, rules=_TO_THE_END)
 branch_and_bound = _door(branch_and_bound, S3VM)
-cccp = _door(cccp, S3VM)
+cccp = _door(cccp, S3VM, rules=_TO_THE_END)
 certify = _door(certify, S3VM)
 continuation = _door(continuation, S3VM)
 eigenmaps = _door(eigenmaps, RegularizedClustering)
@@ -104,8 +106,8 @@ label_switching = _door(label_switching, S3VM)
 multi_switch = _door(multi_switch, S3VM)
 newton = _door(newton, LapSVM)
 one_flip = _door(one_flip, S3VM)
-pcg = _door(pcg, LapSVM)
-pcg_one_vs_rest = _door(pcg_one_vs_rest, LapSVM)
+pcg = _door(pcg, LapSVM, rules=_TO_THE_END)
+pcg_one_vs_rest = _door(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END)
 polish = _door(polish, S3VM)
 probe = _door(probe, S3VM)
 quasi_newton = _door(quasi_newton, S3VM)

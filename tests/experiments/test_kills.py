@@ -88,7 +88,7 @@ def results(kind, out):
         assert set(Counter(row["key"] for row in rows).values()) == {1}, "cells were computed twice"
         found = {row["key"]: {k: v for k, v in row.items() if k not in ("seconds", "run")} for row in rows}
         for file in sorted((out / "tables").iterdir()):
-            found[file.name] = re.sub(r"\d+ s of work|, commit .* uncommitted changes", "", file.read_text())
+            found[file.name] = re.sub(r"\d+ s of work|, commit [^;\n]*", "", file.read_text())
         return found
     found = {}
     for file in sorted(out.iterdir()):
