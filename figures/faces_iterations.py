@@ -24,7 +24,7 @@ from specmargin.experiments.records import make_row
 from specmargin.experiments.spectrum_tasks import checksums
 
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}
-SECONDS = {"quick": (3, 3), "standard": (3, 90), "full": (4, 200)}  # of one core: bundled data, real data
+SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one core: bundled data, real data
 
 PARTS = {"U": "unlabeled", "V": "validation", "T": "test"}
 

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -93,6 +94,8 @@ def in_processes(
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     parent = os.getpid()
+    # loky replaces a worker whose memory has grown, and warns that it might have been something worse.
+    warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
     options: dict[str, Any] = {"initializer": die_with, "initargs": (parent,)}
     try:
         configured = parallel_config(backend="loky", inner_max_num_threads=threads, **options)
