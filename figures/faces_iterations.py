@@ -83,6 +83,7 @@ def draw(data: dict[str, Any]) -> Any:
                 above.plot(3, data["printed"][part], ">", color=color, markersize=5.0, markerfacecolor="none")
         below.plot(t, np.maximum(curve[:, 3] - 1.0, 1e-9), color=PALETTE["black"], marker="o", markersize=2.4)
         above.set(ylabel="macro error, %")
-        above.legend(title="dashed: optimum", ncols=3, loc="lower right")
+        title = "dashed: optimum" + ("; triangles: published" if data["printed"] else "")
+        above.legend(title=title, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.02))
         below.set(yscale="log", xlabel="iterations", ylabel="objective over bound - 1")
     return figure
