@@ -341,10 +341,12 @@ def test_interrupt_leaves_a_folder_that_can_be_resumed(tmp_path, sweep, log):
 
 
 def test_death_of_a_worker_is_explained(sweep, log):
+    inner = logging_work(log)  # a closure goes to the workers by value; this module they may not be able to import
+
     def mortal(cell):
         if cell.parameters["k"] == 3:
             os.kill(os.getpid(), signal.SIGKILL)
-        return logging_work(log)(cell)
+        return inner(cell)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # joblib's own word on it
