@@ -25,6 +25,8 @@ __all__ = [
     "UNIT",
     "accurate_dot",
     "accurate_product",
+    "blocked_depth",
+    "blocked_product",
     "bounded_product",
     "dot_error",
     "exact_dot",
@@ -46,6 +48,7 @@ EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
 _BLOCK = 2**22  # entries that are held in extended precision at a time
 _HUGE = 1e280  # sums beyond it may overflow on the way
 _TILE = 2**15  # entries that are split at a time: they stay in the cache
+_COLUMNS, _ROWS = 256, 128  # of a block of `blocked_product`: smaller ones cost time
 
 
 def gamma(n: int) -> float:
@@ -98,6 +101,43 @@ def bounded_product(A: FloatArray, x: FloatArray) -> tuple[FloatArray, FloatArra
     """
     lengths = np.sqrt(np.einsum("ij,ij->i", A, A))
     return A @ x, 1.001 * gamma(A.shape[1] + 1) * float(np.linalg.norm(x)) * lengths
+
+
+def blocked_product(A: FloatArray, x: FloatArray) -> FloatArray:
+    """Return ``A @ x`` of a dense matrix, summed in blocks of columns whose sums are added in pairs.
+
+    No term passes through more than `blocked_depth` roundings, where BLAS promises n only, for a fifth more time.
+
+    Examples
+    --------
+    >>> blocked_product(np.ones((2, 1000)), np.ones(1000)).tolist(), blocked_depth(1000)
+    ([1000.0, 1000.0], 258)
+    """
+    m, n = A.shape
+    count = n // _COLUMNS
+    whole = count * _COLUMNS
+    if count < 2:
+        return np.asarray(A @ x)
+    out, parts = np.empty(m), x[:whole].reshape(count, _COLUMNS, 1)
+    for start in range(0, m, _ROWS):
+        rows = A[start : start + _ROWS]
+        blocks = rows[:, :whole].reshape(len(rows), count, _COLUMNS).transpose(1, 0, 2)
+        sums = np.matmul(blocks, parts)[:, :, 0]
+        if whole < n:
+            sums = np.concatenate([sums, (rows[:, whole:] @ x[whole:])[None]])
+        while len(sums) > 1:
+            half = len(sums) // 2
+            odd = sums[2 * half :]
+            sums = np.concatenate([sums[:half] + sums[half : 2 * half], odd])
+        out[start : start + _ROWS] = sums[0]
+    return out
+
+
+def blocked_depth(n: int) -> int:
+    """Return how many roundings a term of `blocked_product` passes through at most."""
+    if n < 2 * _COLUMNS:
+        return n
+    return _COLUMNS + (-(-n // _COLUMNS) - 1).bit_length()
 
 
 def extended_product(A: FloatArray, x: FloatArray) -> tuple[AnyArray, FloatArray]:
@@ -220,12 +260,14 @@ def split_product(
         tails.append(tails[-1] - heads[-1])
     left = [float(np.abs(tail).sum()) for tail in tails]
     rows = m if sp.issparse(A) else max(1, _TILE // max(1, n))
+    # Two tiles are written again and again: fresh ones would cost more than the arithmetic.
+    room = None if sp.issparse(A) else np.empty((2, rows, n))
     for start in range(0, m, rows):
         at = slice(start, min(m, start + rows))
         block = A[at] if rows < m else A
         h, l, off = np.zeros(at.stop - start), np.zeros(at.stop - start), np.zeros(at.stop - start)
         for i in range(slices):
-            part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits)
+            part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits, room)
             for head in heads[: slices - i]:
                 h, lost = two_sum(h, part @ head)
                 l, again = two_sum(l, lost)
@@ -240,19 +282,21 @@ def split_product(
     return high, low, gamma(n + 2) * 2.0 * largest * bound + 4.0 * UNIT * error
 
 
-def _head(x: FloatArray, largest: float, bits: int) -> FloatArray:
+def _head(x: FloatArray, largest: float, bits: int, out: FloatArray | None = None) -> FloatArray:
     """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that."""
     shift = 1.5 * 2.0 ** (math.frexp(largest)[1] - bits + 52)
-    head: FloatArray = x + shift
+    head: FloatArray = np.add(x, shift, out=out)
     head -= shift
     return head
 
 
-def _sliced(A: Matrix, largest: float, bits: int) -> tuple[Any, Any]:
-    """Return the leading bits of a matrix, and the rest."""
+def _sliced(A: Matrix, largest: float, bits: int, room: FloatArray | None) -> tuple[Any, Any]:
+    """Return the leading bits of a matrix, and the rest; of a dense one both in `room`, where A may lie already."""
     if not sp.issparse(A):
-        head = _head(A, largest, bits)
-        return head, A - head
+        assert room is not None
+        part, rest = room[:, : len(A)]
+        _head(A, largest, bits, out=part)
+        return part, np.subtract(A, part, out=rest)
     part, rest = A.copy(), A.copy()
     part.data = _head(A.data, largest, bits)
     rest.data = A.data - part.data

@@ -12,6 +12,8 @@ from specmargin.rounding import (
     UNIT,
     accurate_dot,
     accurate_product,
+    blocked_depth,
+    blocked_product,
     dot_error,
     exact_dot,
     exact_sum,
@@ -75,6 +77,18 @@ def test_split_products_are_far_better_than_plain_ones(slices: int, sparse: bool
         assert off <= Fraction(bound)
         assert off < plain / 10 ** (3 * slices)
     assert error.max() < 1e-6 / 10 ** (4 * slices) * float(np.abs(x).sum()) * 1e-5
+
+
+@pytest.mark.parametrize("n", [1, 511, 512, 700, 2100])
+def test_blocked_products_pass_through_few_roundings(n: int) -> None:
+    rng = np.random.default_rng(n)
+    A = rng.random((131, n))
+    x = rng.standard_normal(n) * 10.0 ** rng.integers(0, 9, n)
+    depth = blocked_depth(n)
+    assert depth == n if n < 512 else 256 < depth <= 260
+    for row, value in zip(A, blocked_product(A, x), strict=True):
+        off = abs(Fraction(float(value)) - exact(row, x))
+        assert off <= Fraction(gamma(depth)) * exact(row, np.abs(x))
 
 
 def test_exact_sums_products_and_dots() -> None:

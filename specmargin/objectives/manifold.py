@@ -298,21 +298,31 @@ class LapSVM:
         """
         if a is None:
             a, Ka = self.reduction.coefficients(theta / 2), None
-        bounds = [
-            value - error
-            for image in (self.products.image(a, Ka), self.products.image(a, slices=2))
-            if image is not None
-            for value, error in [self._dual(theta, image)]
-        ]
+        bounds = []
+        for image in (self.products.image(a, Ka), self.products.image(a, slices=2)):
+            if image is not None:
+                penalty = self._penalty(theta, image)
+                value, error = self._dual(theta, image, penalty)
+                bounds.append(value - error - self.scale * penalty[1])
         return max(bounds)
 
-    def _penalty(self, image: Image) -> tuple[float, float]:
-        """Return gamma_A a'Ka + gamma_I a'KLKa, and a bound on its error."""
-        ambient, error = image.ambient()
-        value, error = self.gamma_A * ambient, self.gamma_A * error
+    def _penalty(self, theta: FloatArray, image: Image) -> tuple[float, float]:
+        """Return gamma_A a'Ka + gamma_I a'KLKa, and a bound on the error of that less theta'J Ka.
+
+        An error of Ka moves that difference by its inner product with gamma_A a + 2 gamma_I L K a - J'theta, which is
+        small where theta are the multipliers of a, far smaller than its three parts; and by terms of second order.
+        """
+        value, error = (self.gamma_A * part for part in image.ambient())
+        slope = self.gamma_A * image.alpha
+        size = np.abs(slope)
         if self.products.L is not None:
             intrinsic, more = image.intrinsic()
             value, error = value + self.gamma_I * intrinsic, error + self.gamma_I * more
+            part = 2.0 * self.gamma_I * (image.g + image.g_low)
+            slope, size = slope + part, size + np.abs(part)
+        slope[self.labels.labeled] -= theta
+        size[self.labels.labeled] += np.abs(theta)
+        error += (1.0 + 1e-9) * float(image.f_error @ (np.abs(slope) + 8.0 * UNIT * size))
         return value, error + 4.0 * UNIT * abs(value)
 
     def _losses(self, slack: FloatArray) -> FloatArray:
@@ -324,37 +334,48 @@ class LapSVM:
             return (slack if name == "squared" else np.maximum(slack, 0.0)) ** 2
         return self._loss.value(1.0 - slack)
 
-    def _primal(self, image: Image, b: float) -> tuple[float, float]:
-        """Return the objective, and a bound on its error."""
+    def _primal(self, image: Image, b: float, theta: FloatArray, penalty: float) -> tuple[float, float]:
+        """Return the objective, and a bound on its error but for that of `_penalty`; theta are near -y V'(y f)."""
         y, labeled = self.labels.sign, self.labels.labeled
         total, lost = two_sum(np.ones(len(y)), -y * b)
         slack, again = two_sum(total, -y * image.f[labeled])
         low = lost + again - y * image.f_low[labeled]
         slack = slack + low
-        off = image.f_error[labeled] + 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
+        # Of the error of f its product with theta is in `_penalty`; the rest is convex, and largest at an end.
+        off = image.f_error[labeled]
+        known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
         if self._loss.name not in ("hinge", "squared", "squared_hinge"):
-            off = off + 2.0 * UNIT
-        losses = self._losses(slack)
-        # The loss is convex: it changes by no more in the other direction.
-        most = np.maximum(self._losses(slack + off), self._losses(slack - off))
-        penalty, error = self._penalty(image)
-        error += float((most - losses).sum()) + 8.0 * UNIT * float(most.sum())
+            known = known + 2.0 * UNIT
+        losses, beta = self._losses(slack), y * theta
+        up, down = (
+            np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
+        )
+        rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
+        error = float(rest.sum()) + 8.0 * UNIT * float((np.maximum(up, down) + off * np.abs(beta)).sum())
         value = exact_sum(losses) + penalty
         return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
 
-    def _dual(self, theta: FloatArray, image: Image, thorough: bool = True) -> tuple[float, float]:
-        """Return the lower bound of the module's docstring, and a bound on its error."""
-        y, labeled, size = self.labels.sign, self.labels.labeled, np.abs(theta)
+    def _dual(
+        self,
+        theta: FloatArray,
+        image: Image,
+        penalty: tuple[float, float],
+        thorough: bool = True,
+    ) -> tuple[float, float]:
+        """Return the lower bound of the module's docstring, and a bound on its error but for that of `_penalty`.
+
+        What a hundredth of the error outweighs is not made smaller.
+        """
+        y, labeled = self.labels.sign, self.labels.labeled
         beta = y * theta
         gains = self._loss.dual_value(beta)
-        penalty, error = self._penalty(image)
         linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
-        error += float(size @ image.f_error[labeled])
-        error += gamma(len(y) + 2) * float(size @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
+        error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
         error += 8.0 * UNIT * float((np.abs(beta) + beta**2).sum())
-        lagrangian = exact_sum(gains) + penalty - linear
-        error += 4.0 * UNIT * (abs(penalty) + abs(linear) + abs(lagrangian))
-        value = lagrangian - self._residual_bound(theta, image, 1e-13 * abs(lagrangian), thorough)
+        lagrangian = exact_sum(gains) + penalty[0] - linear
+        error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
+        enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
+        value = lagrangian - self._residual_bound(theta, image, enough, thorough)
         return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
 
     def _residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
@@ -386,8 +407,8 @@ class LapSVM:
 
         def ambient(part: FloatArray, error: FloatArray) -> float:
             """Return a bound on the length of part in the kernel's norm, over 2 sqrt(gamma_A)."""
-            inner = float(part @ (self.K @ part))
-            rounding = float(np.abs(part) @ products.kernel_error(part))
+            image, off = products.kernel(part)
+            inner, rounding = float(part @ image), float(np.abs(part) @ off)
             rounding += gamma(len(part) + 2) * products.length(np.abs(part)) ** 2
             if rounding * unit > 0.1 * negligible and (split := products.split_kernel(part, 2)) is not None:
                 inner = exact_dot(part, split[0]) + float(part @ split[1])
@@ -460,7 +481,7 @@ class LapSVM:
         b: float,
         theta: FloatArray | None = None,
         a: FloatArray | None = None,
-        Ka: FloatArray | None = None,
+        Ka: FloatArray | Image | None = None,
         *,
         tol: float = 1e-9,
         thorough: bool = True,
@@ -478,30 +499,38 @@ class LapSVM:
             Its multipliers y beta; derived from the candidate where they are not given.
         a : ndarray of shape (n,), optional
             Passed to `dual_bound`; default alpha.
-        Ka : ndarray of shape (n,), optional
-            K alpha, computed from these very alpha in float64: the proof rests on it.
+        Ka : ndarray of shape (n,) or Image, optional
+            ``K @ alpha`` of these very alpha in float64, or `Products.image` of them: the proof rests on it.
         tol : float, default 1e-9
             Relative gap that is to be proved.
         thorough : bool, default True
             Whether to go on where the cheap bounds do not prove `tol`: by products with more digits, and by up to 100
             products with L for the dual bound.
         """
-        f = self.K @ alpha if Ka is None else Ka
-        given = self.multipliers(alpha, b, f) if theta is None else theta
+        first = Ka if isinstance(Ka, Image) else self.products.image(alpha, Ka)
+        assert first is not None
+        given = self.multipliers(alpha, b, first.f) if theta is None else theta
         feasible = self.repair_multipliers(given)
         best: Certificate | None = None
         for slices in (0, 1, 2) if thorough else (0,):
-            image = self.products.image(alpha, f, slices)
-            other = image if a is None else self.products.image(a, None, slices)
+            image = first if slices == 0 else self.products.image(alpha, slices=slices)
+            other = image if a is None else self.products.image(a, slices=slices)
             if image is None or other is None:
                 break
-            (primal, primal_error), (dual, dual_error) = self._primal(image, b), self._dual(feasible, other, thorough)
+            penalty = self._penalty(feasible, image)
+            primal, error = self._primal(image, b, feasible, penalty[0])
+            error += self.scale * penalty[1]
+            if other is not image:
+                penalty = self._penalty(feasible, other)
+                error += self.scale * penalty[1]
+            # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
+            dual, dual_error = self._dual(feasible, other, penalty, thorough)
             known = Certificate(
                 primal_objective=primal,
                 dual_objective=dual,
                 dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
                 complementarity=self._complementarity(image.f[self.labels.labeled] + b, feasible, primal),
-                rounding=primal_error + dual_error,
+                rounding=error + dual_error,
             )
             settled = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
             if best is None or known.gap < best.gap:

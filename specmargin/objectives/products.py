@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
-from specmargin.rounding import UNIT, exact_dot, gamma, split_product
+from specmargin.rounding import UNIT, blocked_depth, blocked_product, exact_dot, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["Image", "Products"]
@@ -55,19 +55,17 @@ class Image:
     g_shift: FloatArray
 
     def ambient(self) -> tuple[float, float]:
-        """Return alpha'K alpha, and a bound on its error."""
+        """Return alpha'f, and a bound on the rounding of that product alone."""
         value = exact_dot(self.alpha, self.f) + float(self.alpha @ self.f_low)
-        size = np.abs(self.alpha)
-        error = gamma(len(size) + 2) * float(size @ np.abs(self.f_low)) + float(size @ self.f_error)
+        error = gamma(len(self.f) + 2) * float(np.abs(self.alpha) @ np.abs(self.f_low))
         return value, _SAFE * error + 4.0 * UNIT * abs(value)
 
     def intrinsic(self) -> tuple[float, float]:
-        """Return f'L f, and a bound on its error."""
+        """Return f'L f, and a bound on its error but for what `f_error` makes of it to the first order."""
         f, g = np.abs(self.f) + np.abs(self.f_low), np.abs(self.g) + np.abs(self.g_low)
         small = float(self.f_low @ self.g) + float(self.f @ self.g_low)
         value = exact_dot(self.f, self.g) + small
-        # L is symmetric: an error of f counts twice with g, never with |L| |f|.
-        error = 2.0 * float(g @ self.f_error) + float(f @ self.g_error) + 2.0 * float(self.f_error @ self.g_error)
+        error = float(f @ self.g_error) + 2.0 * float(self.f_error @ self.g_error)
         error += float(self.f_error @ self.g_shift) + float(np.abs(self.f_low) @ np.abs(self.g_low))
         error += gamma(len(f) + 2) * (float(np.abs(self.f_low) @ g) + float(f @ np.abs(self.g_low)))
         return value, _SAFE * error + 4.0 * UNIT * abs(value)
@@ -111,9 +109,17 @@ class Products:
         matrix = self._matrix
         return int(np.diff(matrix.indptr).max(initial=0)) if sp.issparse(matrix) else int(matrix.shape[1])
 
+    def kernel(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return K v in float64, and a bound on the rounding of every entry."""
+        if isinstance(self.K, np.ndarray):
+            return blocked_product(self.K, v), self._kernel_error(v, gamma(blocked_depth(len(v)) + 1))
+        return np.asarray(self.K @ v), self.kernel_error(v)
+
     def kernel_error(self, v: FloatArray) -> FloatArray:
-        """Return a bound on the rounding of every entry of K v in float64."""
-        depth = self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1)
+        """Return a bound on the rounding of every entry of ``K @ v`` in float64, in whichever order it is summed."""
+        return self._kernel_error(v, self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1))
+
+    def _kernel_error(self, v: FloatArray, depth: float) -> FloatArray:
         return np.asarray(_SAFE * depth * float(self.roots @ np.abs(v)) * self.roots)
 
     def length(self, error: FloatArray) -> float:
@@ -145,15 +151,14 @@ class Products:
         alpha : ndarray of shape (n,)
             Coefficients.
         Ka : ndarray of shape (n,), optional
-            K alpha in float64, where it is known.
+            K alpha in float64, where it is known: ``K @ alpha`` of these very alpha.
         slices : int, default 0
             0 is plain float64; 1 and 2 as in `specmargin.rounding.split_product`. None comes back where K or L cannot
             be split.
         """
         zero = np.zeros(len(alpha))
         if slices == 0:
-            f = np.asarray(self.K @ alpha if Ka is None else Ka)
-            error = self.kernel_error(alpha)
+            f, error = self.kernel(alpha) if Ka is None else (np.asarray(Ka), self.kernel_error(alpha))
             if self.L is None:
                 return Image(alpha, f, zero, error, zero, zero, zero, zero)
             g, g_error = self.graph(f)

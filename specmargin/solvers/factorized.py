@@ -115,12 +115,14 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
     theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
-    Ka = obj.K @ alpha
-    certificate = obj.certificate(alpha, b, theta, Ka=Ka, tol=tol)
+    image = obj.products.image(alpha)
+    certificate = obj.certificate(alpha, b, theta, Ka=image, tol=tol)
     if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
-        again = obj.certificate(refined, b, theta, tol=tol)
+        other = obj.products.image(refined)
+        again = obj.certificate(refined, b, theta, Ka=other, tol=tol)
         if again.gap < certificate.gap:
-            alpha, certificate, Ka = refined, again, obj.K @ refined
+            alpha, certificate, image = refined, again, other
+    assert image is not None
     stopped = Status.MAX_ITER if name != "squared" and n_iter >= max_iter else None
     return SolveResult(
         problem="LapRLS" if name == "squared" else "LapSVM",
@@ -128,7 +130,7 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
         variables={
             "alpha": alpha,
             "b": np.asarray(b),
-            "f": Ka + b,
+            "f": image.f + b,
             "v": theta / 2,
             "beta": y * theta,
         },

@@ -4,6 +4,7 @@ Floats are rationals. The objective of a returned point, and the dual objective 
 any rounding; the reported gap must cover the difference.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -155,6 +156,70 @@ def test_no_claim_is_more_than_exact_arithmetic_bears_out(seed):
         check(obj, exact, solver(obj), 1e-6 if name == "pcg" else 1e-9)
     if seed % 3 == 0:
         check(obj, exact, problems.solve(problems.lapsvm_dual(obj)), 1e-6)
+
+
+@pytest.mark.parametrize("share", [1e-9, 1e-2])
+@pytest.mark.parametrize("seed", range(6))
+def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
+    """Errors of the very size that the image admits, in the worst directions and in others, at points of any kind."""
+    rng, obj = np.random.default_rng(seed), hard_problem(seed)
+    exact, (n, y) = Exact(obj), (obj.labels.n_samples, obj.labels.sign)
+    best = factorized(obj).variables
+    for alpha, theta in (
+        (rng.normal(size=n), rng.normal(size=len(y))),
+        (best["alpha"], y * best["beta"]),
+        (4.0 * best["alpha"], y),  # margins beyond 1, where the multipliers should be zero
+    ):
+        b, theta = 0.1 * float(rng.normal()), obj.repair_multipliers(theta)
+        primal, dual = exact.primal(alpha, b), exact.dual(y * theta)
+        image = obj.products.image(alpha)
+        push = 2 * obj.gamma_I * image.g + obj.gamma_A * alpha
+        for pull in (0.0, theta, -y * obj._loss.gradient(y * (image.f[obj.labels.labeled] + b))):
+            slope = push.copy()
+            slope[obj.labels.labeled] -= pull
+            for direction in (np.sign(slope), -np.sign(slope)):
+                error = image.f_error + share * np.abs(image.f)
+                f = image.f + (error - image.f_error) * direction
+                g, g_error = obj.products.graph(f)
+                false = replace(image, f=f, f_error=error, g=g, g_error=g_error, g_shift=obj.products.spread(error))
+                certificate = obj.certificate(alpha, b, theta, Ka=false, thorough=False)
+                rounding = Fraction(certificate.rounding)
+                assert abs(primal - Fraction(certificate.primal_objective)) <= rounding
+                assert Fraction(certificate.dual_objective) - rounding <= dual
+                assert primal - dual <= Fraction(certificate.gap) * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_an_error_of_the_products_hardly_matters_at_the_optimum(seed):
+    """All that counts to the first order is its product with gamma_A alpha."""
+    obj = hard_problem(seed)
+    best = factorized(obj, tol=1e-12).variables
+    theta, image = obj.repair_multipliers(obj.labels.sign * best["beta"]), obj.products.image(best["alpha"])
+    error = np.full(len(image.f), 1e-7)
+    moved = replace(image, f_error=error, g_shift=obj.products.spread(error))
+    residual = obj.residual(theta, obj.products.image(best["alpha"], slices=2))
+    least = 1e-7 * np.abs(residual - obj.gamma_A * best["alpha"]).sum()
+    second = obj.gamma_I * float(error @ obj.products.spread(error))
+    assert obj._penalty(theta, moved)[1] <= 1.01 * (least + second + obj._penalty(theta, image)[1])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounding_counts_for_either_point(seed):
+    rng, obj = np.random.default_rng(seed), hard_problem(seed)
+    exact = Exact(obj)
+    theta = obj.repair_multipliers(rng.normal(size=len(exact.y)))
+    other = obj.reduction.coefficients(theta / 2)
+    alpha = np.zeros_like(other)
+    certificate = obj.certificate(alpha, 0.0, theta, other, thorough=False)
+    rounding = Fraction(certificate.rounding)
+    assert abs(exact.primal(alpha, 0.0) - Fraction(certificate.primal_objective)) <= rounding
+    assert Fraction(certificate.dual_objective) - rounding <= exact.dual(obj.labels.sign * theta)
+    first, second = (obj.products.image(point) for point in (alpha, other))
+    penalties = [obj._penalty(theta, image) for image in (first, second)]
+    parts = [obj._primal(first, 0.0, theta, penalties[0][0])[1], obj._dual(theta, second, penalties[1], False)[1]]
+    assert certificate.rounding == pytest.approx(
+        sum(parts) + obj.scale * sum(error for _, error in penalties), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
