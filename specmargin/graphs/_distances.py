@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.checks import finite_rows, foreign, refuse_disguised
+from specmargin.rounding import directions
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["LARGE", "check_rows", "cosine_similarities", "nonzero_rows", "pair_distances", "row_norms"]
@@ -64,6 +65,8 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
     if metric == "precomputed":
         return np.asarray(X[rows, cols], dtype=np.float64).ravel()
     distances = np.empty(len(rows))
+    if metric == "cosine":
+        X, Y = directions(X), directions(Y)
     if metric in ("euclidean", "l2", "cosine"):
         # Not paired_distances, which refuses sparse rows.
         paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances

@@ -21,6 +21,7 @@ import scipy.sparse as sp
 from specmargin.checks import finite_rows, foreign, number, refuse_disguised
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.rules import GAMMA, KERNEL
+from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["Kernel", "check_rows", "gram", "resolve_gamma"]
@@ -157,7 +158,7 @@ def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: f
     if name == "linear":
         K = pairwise.linear_kernel(X, Y, dense_output=True)
     elif name == "cosine":
-        K = pairwise.cosine_similarity(X, Y, dense_output=True)
+        K = pairwise.cosine_similarity(directions(X), None if Y is None else directions(Y), dense_output=True)
     else:
         width = resolve_gamma(X if Y is None else Y, gamma)
         if name == "rbf":
