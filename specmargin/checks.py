@@ -11,7 +11,8 @@ import inspect
 import math
 import numbers
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -20,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.typing import Matrix
+from specmargin.typing import FloatArray, Matrix
 
 __all__ = [
     "Rule",
@@ -29,7 +30,10 @@ __all__ = [
     "checked",
     "choice",
     "count",
+    "feature_rows",
+    "finite_numbers",
     "finite_rows",
+    "first_of",
     "flag",
     "foreign",
     "instance",
@@ -38,12 +42,16 @@ __all__ = [
     "number",
     "numbers_array",
     "numeric",
+    "members",
     "operator_like",
+    "path",
+    "processes",
     "real",
-    "refuse_disguised",
     "seed",
     "shown",
     "solver_names",
+    "texts",
+    "vector",
     "whole",
 ]
 
@@ -54,8 +62,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHOWN = 120  # characters of a value
-_LARGEST, _SMALLEST = 1e75, 1e-75
-"""Fourth powers of features, times their number, stay below the largest double and above the smallest."""
+_LARGEST, _SMALLEST = 1e75, 1e-150
+"""Fourth powers of features, times their number, stay below the largest double; squares stay above the smallest."""
 
 
 def real(name: str, value: Any, what: str) -> float:
@@ -170,7 +178,9 @@ def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
     def rule(name: str, value: Any) -> Any:
         if not isinstance(value, kinds):
             wanted = " or ".join(one.__name__ for one in kinds)
-            raise InvalidTypeError(f"{name} is of the type {type(value).__name__}, not {wanted}; {remedy}.")
+            raise InvalidTypeError(
+                f"{name}={shown(value)} is of the type {type(value).__name__}, not {wanted}; {remedy}."
+            )
         return value
 
     return rule
@@ -222,23 +232,99 @@ def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) ->
     """Return the rule of an array of real numbers, dense or sparse; `what` says which, for the message."""
 
     def rule(name: str, value: Any) -> Any:
-        with foreign(f"pass {name} as {what}"):
+        try:
             array: Any = value if sp.issparse(value) else np.asarray(value)
-            if array.dtype.kind == "O":
+            if array.dtype.kind == "O" and array.ndim:
                 array = array.astype(np.float64)
+        except (TypeError, ValueError, OverflowError, AttributeError) as error:
+            raise InvalidTypeError(f"{name}: {_described(value, name)} ({error}); pass {what}.") from error
+        if array.ndim == 0 and (ndim or array.dtype.kind not in "buif"):
+            raise InvalidTypeError(f"{name}={shown(value)} is no array of numbers; pass {what}.")
         if array.dtype.kind not in "buif":
             raise InvalidTypeError(f"{name}={shown(value)} holds {array.dtype}; pass {what}.")
         if ndim is not None and array.ndim != ndim:
             raise InvalidInputError(f"{name} has the shape {array.shape}; pass {what}.")
-        stored: Any = array.tocoo().data if sp.issparse(array) else array
-        if finite and not np.isfinite(stored).all():
-            bad = stored[~np.isfinite(stored)]
-            raise InvalidInputError(
-                f"{name} holds {len(bad)} values that are not finite, the first {bad[0]}; pass {what}."
+        if finite:
+            finite_numbers(name, array, what)
+        return value
+
+    return rule
+
+
+def vector(name: str, value: Any, what: str, *, least: float = -math.inf) -> FloatArray:
+    """Return a vector of finite numbers, at least so large, as float64; `what` says which, for the message."""
+    numbers_array(what, ndim=1, finite=False)(name, value)
+    array = np.asarray(value, dtype=np.float64)
+    finite_numbers(name, array, what, least=least)
+    return array
+
+
+def finite_numbers(name: str, array: Any, what: str, *, least: float = -math.inf) -> None:
+    """Check that all numbers of an array, dense or sparse, are finite and at least so large; name the first other."""
+    stored: Any = array.tocoo().data if sp.issparse(array) else array
+    if not (np.isfinite(stored).all() and (least == -math.inf or (stored >= least).all())):
+        bad = ~np.isfinite(stored) | (stored < least)
+        wrong = "not finite" if least == -math.inf else f"not finite or below {least:g}"
+        raise InvalidInputError(
+            f"{name} holds {np.count_nonzero(bad)} values that are {wrong}, the first {first_of(name, array, bad)}; "
+            f"pass {what}."
+        )
+
+
+def first_of(name: str, array: Any, bad: Any) -> str:
+    """Return where the first of some entries stands, and what it is; those of a sparse matrix are its stored ones."""
+    k = int(bad.ravel().argmax())
+    at: tuple[Any, ...]
+    if sp.issparse(array):
+        entries = array.tocoo()
+        at, value = (int(entries.row[k]), int(entries.col[k])), entries.data[k]
+    else:
+        at = tuple(int(i) for i in np.unravel_index(k, np.shape(array)))
+        value = np.asarray(array)[at]
+    return f"{name}[{', '.join(map(str, at))}] is {value.item() if hasattr(value, 'item') else repr(value)}"
+
+
+def texts(what: str, *known: str) -> Rule:
+    """Return the rule of several texts, of those that are known where some are named; `what` says which."""
+
+    def rule(name: str, value: Any) -> Any:
+        listed = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        bad = [one for one in value if not isinstance(one, str) or (known and one not in known)] if listed else [value]
+        if bad:
+            held = f", which holds {shown(bad[0])}" if listed else ""
+            raise InvalidTypeError(
+                f"{name}={shown(value)}{held}; pass a list of {what}{': ' if known else ''}{', '.join(known)}."
             )
         return value
 
     return rule
+
+
+def members(name: str, values: Any, kind: type, remedy: str) -> list[Any]:
+    """Return what an iterable holds, if all of it is of a kind; `remedy` says where such are had."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping):
+        raise InvalidTypeError(f"{name}={shown(values)} is no list of {kind.__name__}; {remedy}.")
+    listed = list(values)
+    for k, one in enumerate(listed):
+        if not isinstance(one, kind):
+            raise InvalidTypeError(
+                f"{name}[{k}]={shown(one)} is of the type {type(one).__name__}, not {kind.__name__}; {remedy}."
+            )
+    return listed
+
+
+def processes(name: str, value: Any) -> int:
+    """Check a number of processes."""
+    if whole(name, value) == 0 or value < -1:
+        raise InvalidInputError(f"{name}={value}; take a number of processes, or -1 for one per core.")
+    return int(value)
+
+
+def path(name: str, value: Any) -> Any:
+    """Check the name of a file or a folder."""
+    if not isinstance(value, str | os.PathLike) or value == "":
+        raise InvalidTypeError(f"{name}={shown(value)} is no path; pass the name of a file or a folder.")
+    return value
 
 
 def accuracy(name: str, value: Any) -> float:
@@ -262,10 +348,14 @@ def iterations(name: str, value: Any) -> int:
 
 def shown(value: Any) -> str:
     """Return the value as a message shows it: arrays by shape and type, long texts cut."""
-    if isinstance(value, np.ndarray) and value.ndim > 0 and value.size > 6:
+    if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, np.ndarray) and value.size > 6:
         return f"<array of shape {value.shape} and type {value.dtype}>"
     if sp.issparse(value):
         return f"<sparse matrix of shape {value.shape}>"
+    if len(getattr(value, "shape", ())) and not isinstance(value, np.ndarray):
+        return f"<{type(value).__name__} of shape {tuple(value.shape)}>"
     text = " ".join(repr(value).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -337,30 +427,73 @@ def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
     InvalidInputError
         With the first bad entry.
     """
-    values = X.data if sp.issparse(X) else X
+    values = X.tocoo().data if sp.issparse(X) else X
     bad = ~np.isfinite(values)
     if bad.any():
-        if sp.issparse(X):
-            entries = X.tocoo()
-            k = int((~np.isfinite(entries.data)).argmax())
-            i, j, value = int(entries.row[k]), int(entries.col[k]), entries.data[k]
-        else:
-            i, j = (int(at[0]) for at in np.nonzero(bad))
-            value = X[i, j]
+        kind = "NaN" if np.isnan(values[bad][0]) else "infinity"
         raise InvalidInputError(
-            f"Input {name} contains {'NaN' if np.isnan(value) else 'infinity'}: {name}[{i}, {j}] is {value}, which has "
-            "no distance to anything; drop such rows or impute them first, e.g. with sklearn.impute.SimpleImputer."
+            f"Input {name} contains {kind}: {first_of(name, X, bad)}, which has no distance to anything; drop such "
+            "rows or impute them first, e.g. with sklearn.impute.SimpleImputer."
         )
     largest = float(np.abs(values).max(initial=0.0))
     if largest > _LARGEST or (small and 0 < largest < _SMALLEST):
+        powers = "fourth powers overflow" if largest > 1 else "squares underflow"
         raise InvalidInputError(
-            f"{name} holds values up to {largest:.1e}, whose squares {'overflow' if largest > 1 else 'underflow'}; "
+            f"{name} holds values up to {largest:.1e}, whose {powers}; "
             "scale the features, e.g. by sklearn.preprocessing.MaxAbsScaler."
         )
     return X
 
 
-def refuse_disguised(X: Any, name: str = "X") -> None:
+def feature_rows(X: Any, name: str, validate: Callable[[Any], Matrix], *, small: bool = True) -> Matrix:
+    """Return rows of features as `validate`, a check of scikit-learn's, returns them; refuse them in our words.
+
+    Raises
+    ------
+    InvalidInputError
+        With what scikit-learn says, without the array that it prints, and with the first bad entry or the shape.
+    """
+    _refuse_disguised(X, name)
+    try:
+        checked = validate(X)
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        said, _, rest = str(error).partition(":\narray=")
+        said = said.partition("not supported\n")[0] + "not supported" * ("not supported\n" in said)
+        advice = rest[rest.find("Reshape") :].rstrip(".") + ", or " if "Reshape" in rest else ""
+        kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
+        raise kind(
+            f"{said.rstrip('.')}: {_described(X, name)}. {advice or 'Please '}pass an array, a frame or a sparse "
+            "matrix of numbers, a row per sample."
+        ) from error
+    return finite_rows(checked, name, small=small)
+
+
+def _described(X: Any, name: str) -> str:
+    """Return what X is: its first entry that is no number, its shape and type, or itself where it has none."""
+    try:
+        array: Any = X if hasattr(X, "dtype") and hasattr(X, "shape") else np.asarray(X)
+    except (TypeError, ValueError):
+        return f"{name}={shown(X)} is of the type {type(X).__name__}"
+    if len(array.shape) == 0:
+        return f"{name}={shown(X)} is of the type {type(X).__name__}"
+    if isinstance(array, np.ndarray) and array.dtype.kind in "OUS":
+        bad = np.array([not _is_number(value) for value in array.ravel()])
+        if bad.any():
+            return first_of(name, array.astype(object), bad)
+    return f"{name} has the shape {tuple(array.shape)} and the type {array.dtype}"
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _refuse_disguised(X: Any, name: str = "X") -> None:
     """Raise where scikit-learn would read numbers that are none: what lies under a mask, and dates, as days."""
     if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":
         raise InvalidTypeError(

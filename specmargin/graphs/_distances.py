@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_rows, foreign, refuse_disguised
+from specmargin.checks import feature_rows
 from specmargin.rounding import directions
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
@@ -28,17 +28,10 @@ def check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
 
     large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
     single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
-    refuse_disguised(X, name)
-    with foreign(f"pass {name} as an array or a sparse matrix of numbers, a row per sample"):
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=np.float32 if single else np.float64,
-            order="C" if large else None,  # what scikit-learn's fast search wants
-            ensure_all_finite=False,
-            input_name=name,
-        )
-    return finite_rows(X, name, small=small)
+    order = "C" if large else None  # what scikit-learn's fast search wants
+    words = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
+    dtype = np.float32 if single else np.float64
+    return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **words), small=small)
 
 
 def nonzero_rows(X: Matrix) -> BoolArray:

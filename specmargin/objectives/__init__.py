@@ -11,6 +11,7 @@ from specmargin.checks import (
     Rule,
     checked,
     choice,
+    count,
     flag,
     instance,
     maybe,
@@ -155,4 +156,17 @@ _door(
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
+_door(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
+_WEIGHTS = numbers_array("one weight per sample, (n,)", finite=False)
+_door(
+    WeightedSVM,
+    features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
+    plus=_WEIGHTS,
+    minus=_WEIGHTS,
+    loss=_loss,
+    tilt=maybe(_WEIGHTS),
+)
+_door(RelativeMargin, C=numeric, B=numeric)
+_door(FixedSpectrum, delta=_DELTA)
+_door(SpectrumCone, q=count(1), order=flag)
 _door(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

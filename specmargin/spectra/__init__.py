@@ -39,8 +39,8 @@ def _graph(name: str, W: Any) -> Any:
     largest = float(np.abs(stored).max(initial=0.0))
     if largest > 1e75 or 0 < largest < 1e-75:
         raise InvalidInputError(
-            f"the adjacency holds weights up to {largest:.1e}, whose squares {'over' if largest > 1 else 'under'}flow; "
-            "scale them, e.g. divide by the largest."
+            f"the adjacency holds weights up to {largest:.1e}, whose fourth powers {'over' if largest > 1 else 'under'}"
+            "flow; scale them, e.g. divide by the largest."
         )
     return W
 

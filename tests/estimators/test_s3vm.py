@@ -608,9 +608,9 @@ def test_one_class(cls, moons):
 def test_data_of_the_scale_of_overflow(cls, kernel, moons):
     X, _, y = moons
     for scale in (1e300, 1e100):
-        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose squares overflow; scale"):
+        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose fourth powers overflow; scale"):
             cls(kernel=kernel).fit(scale * X, y)
-        with pytest.raises(ValueError, match="whose squares overflow"):
+        with pytest.raises(ValueError, match="whose fourth powers overflow"):
             cls(kernel=kernel).fit(sp.csr_array(scale * X), y)
 
 
