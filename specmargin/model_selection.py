@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import finite_numbers, first_of, flag, numbers_array, seed, shown, whole
+from specmargin.arrays import finite_numbers, first_of, numbers_array
+from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_array, label_vector
 from specmargin.typing import AnyArray, IntArray

@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from specmargin.checks import feature_rows
+from specmargin.arrays import feature_rows
 from specmargin.estimators._parameters import check_parameters
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SingleClassWarning, SolverError
 from specmargin.graphs import check_adjacency, knn_graph, warn_components

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import checked, count, flag, numbers_array, shown
+from specmargin.arrays import numbers_array
+from specmargin.checks import checked, count, flag, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import hide_labels, label_vector
 from specmargin.typing import IntArray

@@ -341,8 +341,9 @@ def run_table(
         raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {', '.join(sorted(TABLES))}.")
     foreign = sorted(set(choices or {}) - set(TABLES[name].axes))
     if foreign:
-        axes = ", ".join(TABLES[name].axes) or "none"
-        raise InvalidInputError(f"the table {name!r} has no axis {foreign[0]!r}; name one of its own: {axes}.")
+        axes = ", ".join(TABLES[name].axes)
+        remedy = f"take one of {axes}" if axes else "it has none, so leave that out"
+        raise InvalidInputError(f"the table {name!r} has no axis {foreign[0]!r}; {remedy}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
     out, home = require_folder(Path(out)), None if data is None else Path(data)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import feature_rows
+from specmargin.arrays import feature_rows
 from specmargin.rounding import directions
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 

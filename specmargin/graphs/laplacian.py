@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from specmargin.checks import flag, numbers_array, shown
+from specmargin.arrays import numbers_array
+from specmargin.checks import flag, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, Matrix, SparseArray
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_numbers, seed
+from specmargin.arrays import finite_numbers
+from specmargin.checks import seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
 from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent

@@ -18,7 +18,8 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import feature_rows, number
+from specmargin.arrays import feature_rows
+from specmargin.checks import number
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.rules import GAMMA, KERNEL
 from specmargin.kernels.semidefinite import blocks, require_symmetric

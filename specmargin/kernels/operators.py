@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from specmargin.checks import finite_numbers, numbers_array
+from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import AnyArray, FloatArray, IntArray, MatrixLike
 

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
-from specmargin.checks import finite_numbers, numbers_array, shown
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.losses.margin import Hinge, Ramp, SmoothHinge, SmoothLoss, SquaredHinge
 from specmargin.losses.unlabeled import ExpSquared, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge

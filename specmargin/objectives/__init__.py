@@ -7,19 +7,8 @@ into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their 
 from collections.abc import Sequence
 from typing import Any
 
-from specmargin.checks import (
-    Rule,
-    checked,
-    choice,
-    count,
-    flag,
-    instance,
-    maybe,
-    numbers_array,
-    numeric,
-    operator_like,
-    shown,
-)
+from specmargin.arrays import numbers_array
+from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, operator_like, shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels

@@ -32,7 +32,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.checks import finite_numbers
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import refuse_indefinite, require_symmetric
 from specmargin.results import Certificate

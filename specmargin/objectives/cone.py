@@ -25,7 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import isotonic_regression
 
-from specmargin.checks import finite_numbers, shown
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 

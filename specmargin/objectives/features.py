@@ -26,7 +26,8 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_numbers, numbers_array, numeric
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.rounding import UNIT, accurate_dot, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix

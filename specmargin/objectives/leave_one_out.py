@@ -33,7 +33,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import logsumexp, softmax
 
-from specmargin.checks import finite_numbers
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 

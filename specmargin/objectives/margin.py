@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import finite_numbers
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
 from specmargin.labels import Labels, several

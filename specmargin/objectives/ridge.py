@@ -35,7 +35,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
-from specmargin.checks import finite_numbers, shown
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.margin import exactly_balanced

@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from specmargin.checks import finite_numbers
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
 from specmargin.results import Certificate

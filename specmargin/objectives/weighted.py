@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import finite_numbers, shown
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding

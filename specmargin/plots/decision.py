@@ -15,7 +15,8 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from specmargin.checks import checked, instance, maybe, number, numbers_array, vector, whole
+from specmargin.arrays import numbers_array, vector
+from specmargin.checks import checked, instance, maybe, number, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style

@@ -16,7 +16,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
-from specmargin.checks import numbers_array
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style

@@ -19,7 +19,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from specmargin.checks import finite_numbers, numbers_array, vector
+from specmargin.arrays import finite_numbers, numbers_array, vector
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray

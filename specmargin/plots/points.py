@@ -15,7 +15,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from specmargin.checks import numbers_array
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style

@@ -17,7 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from specmargin.checks import numbers_array, shown
+from specmargin.arrays import numbers_array
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray

@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import checked, choice, count, flag, instance, maybe, number, numbers_array, seed
+from specmargin.arrays import numbers_array
+from specmargin.checks import checked, choice, count, flag, instance, maybe, number, seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
-from specmargin.checks import first_of
+from specmargin.arrays import first_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied

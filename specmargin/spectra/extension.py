@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_numbers
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, Matrix, SparseArray

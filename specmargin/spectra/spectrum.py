@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from specmargin.checks import numbers_array
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 

@@ -34,7 +34,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.checks import checked, finite_numbers, maybe, numbers_array, numeric, shown
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import checked, maybe, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray

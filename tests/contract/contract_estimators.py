@@ -15,6 +15,9 @@ from contract_inputs import ANSWERED, NEW, TRUTH, Bad, N, Promise, W, X, Y, bad,
 from specmargin import estimators
 
 SMALL: dict[str, dict[str, Any]] = {
+    "AnnealedS3VM": {"max_iter": 5},
+    "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
+    "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
