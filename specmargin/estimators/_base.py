@@ -147,7 +147,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                     f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
                     f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
                 )
-        warn_of_marker(y, self.unlabeled, stacklevel=outside())
+        warn_of_marker(y, self.unlabeled, stacklevel=outside() + 1)
         return labels
 
     def _needs_graph(self) -> bool:
