@@ -83,7 +83,7 @@ def text(report: harness.Report, folder: Any, quick: bool) -> None:
     found = [(multi_switch(a), multi_switch(a.supervised())) for a, _ in (objectives(one, 1e-3) for one in splits)]
     pairs = list(zip(found, splits, strict=True))
     report.add("mac_windows: error of multi_switch", mean([error(r, truth, s) for (r, _), s in pairs]), "%")
-    report.add("mac_windows: error of the supervised machine", mean([error(r, truth, s) for (_, r), s in pairs]), "%")
+    report.add("mac_windows: error of the supervised SVM", mean([error(r, truth, s) for (_, r), s in pairs]), "%")
 
 
 def mean(values: list[float]) -> float:
@@ -114,7 +114,7 @@ def images(report: harness.Report, folder: Any, quick: bool) -> None:
     report.add("USPST pairs: label_switching", mean(seconds), "s", at_most=1.0, note=note)
     report.add("USPST pairs: error of label_switching, from 13.0", abs(mean(errors) - 13.0), "points",
                at_most=None if quick else 0.7, note=f"{mean(errors):.2f} %")  # fmt: skip
-    report.add("USPST pairs: error of the supervised machine", mean(supervised), "%")
+    report.add("USPST pairs: error of the supervised SVM", mean(supervised), "%")
 
 
 def compare_cvxpy(report: harness.Report, quick: bool) -> None:

@@ -5,7 +5,7 @@
 
 The machine is LapSVM with the squared hinge in the span of 200 eigenvectors of the neighbour graph. The power of the
 Laplacian and gamma_A are chosen by leave-one-out on the labelled samples (least squares, at next to no cost), and so is
-gamma_A of the supervised machine (2,000 landmarks of a radial kernel). No error of an unlabelled sample chooses
+gamma_A of the supervised SVM (2,000 landmarks of a radial kernel). No error of an unlabelled sample chooses
 anything. Without the real data there is nothing to run on.
 """
 
@@ -74,7 +74,7 @@ def main() -> None:
         print(f"  draw {seed}: power {chosen[0]}, gamma_A {chosen[1]:.1e}", flush=True)
     report.add("error on unlabelled samples", float(np.mean(errors)), "%", note=f"({np.std(errors):.1f})")
     report.add("error on new samples", float(np.mean(new_errors)), "%", note=f"({np.std(new_errors):.1f})")
-    report.add("error of the supervised machine", float(np.mean(supervised)), "%", note=f"({np.std(supervised):.1f})")
+    report.add("error of the supervised SVM", float(np.mean(supervised)), "%", note=f"({np.std(supervised):.1f})")
     report.add("error over the supervised one", float(np.mean(errors) / np.mean(supervised)), at_most=0.5)
     report.add("largest certified gap", max(gaps), at_most=1e-6)
     print(f"written to {report.write()}")

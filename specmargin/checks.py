@@ -1,8 +1,7 @@
-"""What an argument must be, said once: numbers, counts, choices, rows of features, and the arguments of a function.
+"""What an argument must be, said once: numbers, counts, choices, texts, and the arguments of a function.
 
 Every check raises `specmargin.exceptions.InvalidInputError` (where the kind is wrong, `InvalidTypeError`, which is one)
-with the name, the value and what to pass instead. Scikit-learn's own checks are called for features; what they raise
-becomes the same class, with their text in it.
+with the name, the value and what to pass instead. What an array must be is said in `specmargin.arrays`.
 """
 
 from __future__ import annotations
@@ -11,7 +10,8 @@ import inspect
 import math
 import numbers
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeAlias, TypeVar
@@ -20,7 +20,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.typing import Matrix
 
 __all__ = [
     "Rule",
@@ -29,21 +28,22 @@ __all__ = [
     "checked",
     "choice",
     "count",
-    "finite_rows",
     "flag",
     "foreign",
     "instance",
     "iterations",
     "maybe",
     "number",
-    "numbers_array",
     "numeric",
+    "members",
     "operator_like",
+    "path",
+    "processes",
     "real",
-    "refuse_disguised",
     "seed",
     "shown",
     "solver_names",
+    "texts",
     "whole",
 ]
 
@@ -54,8 +54,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _SHOWN = 120  # characters of a value
-_LARGEST, _SMALLEST = 1e75, 1e-75
-"""Fourth powers of features, times their number, stay below the largest double and above the smallest."""
 
 
 def real(name: str, value: Any, what: str) -> float:
@@ -170,7 +168,9 @@ def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
     def rule(name: str, value: Any) -> Any:
         if not isinstance(value, kinds):
             wanted = " or ".join(one.__name__ for one in kinds)
-            raise InvalidTypeError(f"{name} is of the type {type(value).__name__}, not {wanted}; {remedy}.")
+            raise InvalidTypeError(
+                f"{name}={shown(value)} is of the type {type(value).__name__}, not {wanted}; {remedy}."
+            )
         return value
 
     return rule
@@ -218,27 +218,47 @@ def operator_like(what: str, remedy: str) -> Rule:
     return rule
 
 
-def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) -> Rule:
-    """Return the rule of an array of real numbers, dense or sparse; `what` says which, for the message."""
+def texts(what: str, *known: str) -> Rule:
+    """Return the rule of several texts, of those that are known where some are named; `what` says which."""
 
     def rule(name: str, value: Any) -> Any:
-        with foreign(f"pass {name} as {what}"):
-            array: Any = value if sp.issparse(value) else np.asarray(value)
-            if array.dtype.kind == "O":
-                array = array.astype(np.float64)
-        if array.dtype.kind not in "buif":
-            raise InvalidTypeError(f"{name}={shown(value)} holds {array.dtype}; pass {what}.")
-        if ndim is not None and array.ndim != ndim:
-            raise InvalidInputError(f"{name} has the shape {array.shape}; pass {what}.")
-        stored: Any = array.tocoo().data if sp.issparse(array) else array
-        if finite and not np.isfinite(stored).all():
-            bad = stored[~np.isfinite(stored)]
-            raise InvalidInputError(
-                f"{name} holds {len(bad)} values that are not finite, the first {bad[0]}; pass {what}."
+        listed = isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        bad = [one for one in value if not isinstance(one, str) or (known and one not in known)] if listed else [value]
+        if bad:
+            held = f", which holds {shown(bad[0])}" if listed else ""
+            raise InvalidTypeError(
+                f"{name}={shown(value)}{held}; pass a list of {what}{': ' if known else ''}{', '.join(known)}."
             )
         return value
 
     return rule
+
+
+def members(name: str, values: Any, kind: type, remedy: str) -> list[Any]:
+    """Return what an iterable holds, if all of it is of a kind; `remedy` says where such are had."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping):
+        raise InvalidTypeError(f"{name}={shown(values)} is no list of {kind.__name__}; {remedy}.")
+    listed = list(values)
+    for k, one in enumerate(listed):
+        if not isinstance(one, kind):
+            raise InvalidTypeError(
+                f"{name}[{k}]={shown(one)} is of the type {type(one).__name__}, not {kind.__name__}; {remedy}."
+            )
+    return listed
+
+
+def processes(name: str, value: Any) -> int:
+    """Check a number of processes."""
+    if whole(name, value) == 0 or value < -1:
+        raise InvalidInputError(f"{name}={value}; take a number of processes, or -1 for one per core.")
+    return int(value)
+
+
+def path(name: str, value: Any) -> Any:
+    """Check the name of a file or a folder."""
+    if not isinstance(value, str | os.PathLike) or value == "":
+        raise InvalidTypeError(f"{name}={shown(value)} is no path; pass the name of a file or a folder.")
+    return value
 
 
 def accuracy(name: str, value: Any) -> float:
@@ -262,10 +282,14 @@ def iterations(name: str, value: Any) -> int:
 
 def shown(value: Any) -> str:
     """Return the value as a message shows it: arrays by shape and type, long texts cut."""
-    if isinstance(value, np.ndarray) and value.ndim > 0 and value.size > 6:
+    if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, np.ndarray) and value.size > 6:
         return f"<array of shape {value.shape} and type {value.dtype}>"
     if sp.issparse(value):
         return f"<sparse matrix of shape {value.shape}>"
+    if len(getattr(value, "shape", ())) and not isinstance(value, np.ndarray):
+        return f"<{type(value).__name__} of shape {tuple(value.shape)}>"
     text = " ".join(repr(value).split())
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -317,61 +341,6 @@ def foreign(remedy: str) -> Iterator[None]:
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
         raise kind(f"{error}; {remedy}.") from error
-
-
-def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
-    """Return `X`, an array or a sparse matrix of numbers, if it is finite and of a scale that has squares.
-
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        As scikit-learn's ``check_array`` returns it.
-    name : str, default "X"
-        For messages.
-    small : bool, default True
-        Whether values whose squares all underflow are refused: in a sample that is learned from, not in a new one,
-        which may lie at the origin.
-
-    Raises
-    ------
-    InvalidInputError
-        With the first bad entry.
-    """
-    values = X.data if sp.issparse(X) else X
-    bad = ~np.isfinite(values)
-    if bad.any():
-        if sp.issparse(X):
-            entries = X.tocoo()
-            k = int((~np.isfinite(entries.data)).argmax())
-            i, j, value = int(entries.row[k]), int(entries.col[k]), entries.data[k]
-        else:
-            i, j = (int(at[0]) for at in np.nonzero(bad))
-            value = X[i, j]
-        raise InvalidInputError(
-            f"Input {name} contains {'NaN' if np.isnan(value) else 'infinity'}: {name}[{i}, {j}] is {value}, which has "
-            "no distance to anything; drop such rows or impute them first, e.g. with sklearn.impute.SimpleImputer."
-        )
-    largest = float(np.abs(values).max(initial=0.0))
-    if largest > _LARGEST or (small and 0 < largest < _SMALLEST):
-        raise InvalidInputError(
-            f"{name} holds values up to {largest:.1e}, whose squares {'overflow' if largest > 1 else 'underflow'}; "
-            "scale the features, e.g. by sklearn.preprocessing.MaxAbsScaler."
-        )
-    return X
-
-
-def refuse_disguised(X: Any, name: str = "X") -> None:
-    """Raise where scikit-learn would read numbers that are none: what lies under a mask, and dates, as days."""
-    if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":
-        raise InvalidTypeError(
-            f"{name} holds values of the type {X.dtype}, which have no scale; pass numbers, e.g. days since a date."
-        )
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        at = tuple(int(i[0]) for i in np.nonzero(np.ma.getmaskarray(X)))
-        raise InvalidInputError(
-            f"{name} has {int(np.ma.count_masked(X))} masked entries, the first at {at}: they have no distance to "
-            "anything; drop such rows or fill them first, e.g. by X.filled(X.mean())."
-        )
 
 
 def check_options(given: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:

@@ -19,6 +19,8 @@ try:
 except ImportError as error:
     raise ImportError("the command line needs typer: pip install 'specmargin[cli]'") from error
 
+from specmargin.exceptions import InvalidInputError, SpecmarginError
+
 __all__ = ["app", "main"]
 
 
@@ -34,7 +36,6 @@ class _Group(TyperGroup):
     """Commands whose foreseen errors become messages."""
 
     def invoke(self, ctx: Any) -> Any:
-        from specmargin.exceptions import SpecmarginError
         from specmargin.experiments.processes import in_order
 
         try:
@@ -82,7 +83,18 @@ Data = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="Where everything is written.")]
 Quick = Annotated[bool, typer.Option("--quick", help="A small version that takes seconds.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for another run that writes into the same place.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for one per core.")]
+
+
+def _processes(text: str | int) -> int:
+    if not str(text).removeprefix("-").isdecimal():
+        raise typer.BadParameter(f"{text!r} is no number of processes; take one, or -1 for one per core.")
+    return int(text)
+
+
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", parser=_processes, metavar="INTEGER", help="Processes; -1 for one per core."),
+]
 
 
 @app.callback()
@@ -97,7 +109,7 @@ def _use_data(data: Path | None) -> None:
     if data is None:
         return
     if not data.is_dir():
-        raise ValueError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
+        raise InvalidInputError(f"--data {str(data)!r} is not a folder; name the one that holds the .npz archives.")
     os.environ["SPECMARGIN_DATA"] = str(data.resolve())
 
 
@@ -161,7 +173,7 @@ def tables(
         return
     unknown = [name for name in names or () if name not in TABLES]
     if unknown:
-        raise ValueError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(TABLES))}.")
+        raise InvalidInputError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(TABLES))}.")
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
@@ -176,7 +188,7 @@ def tables(
 def _assignment(text: str) -> tuple[str, str]:
     axis, equals, value = text.partition("=")
     if not (axis and equals and value):
-        raise ValueError(f"--set {text!r} is not of the form AXIS=VALUE; for example --set graph=mutual+mst.")
+        raise InvalidInputError(f"--set {text!r} is not of the form AXIS=VALUE; for example --set graph=mutual+mst.")
     return axis, value
 
 

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import seed, whole
+from specmargin.checks import seed, shown, whole
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled", "label_array", "warn_of_marker"]
+__all__ = ["Labels", "encode_labels", "hide_labels", "is_unlabeled", "label_array", "label_vector", "warn_of_marker"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +80,11 @@ class Labels:
             yield Labels(self.sign[:, k], self.labeled, np.array([False, True]), self.n_samples)
 
 
+def several(labels: Labels) -> str:
+    """Return what a message says of more classes than two, with the remedy."""
+    return f"those of {len(labels.classes)} classes; iterate over labels.one_vs_rest()"
+
+
 def label_array(y: npt.ArrayLike) -> AnyArray:
     """Return `y` as an array in which no value has changed its type.
 
@@ -103,7 +108,7 @@ def label_array(y: npt.ArrayLike) -> AnyArray:
     try:
         array = np.asarray(y)
     except ValueError as error:
-        raise InvalidInputError(f"y is no array of labels ({error}); pass one label per sample.") from error
+        raise InvalidInputError(f"y={shown(y)} is no array of labels ({error}); pass one label per sample.") from error
     if isinstance(y, np.ma.MaskedArray) and np.ma.is_masked(y):
         array = array.astype(object)
         array[np.ma.getmaskarray(y)] = None
@@ -112,6 +117,26 @@ def label_array(y: npt.ArrayLike) -> AnyArray:
         if not all(isinstance(value, str if array.dtype.kind == "U" else bytes) for value in values):
             array = np.empty(len(values), dtype=object)
             array[:] = values
+    return array
+
+
+def label_vector(y: npt.ArrayLike) -> AnyArray:
+    """Return `y` as `label_array` does, if it has one dimension.
+
+    Raises
+    ------
+    InvalidInputError
+        With the value or the shape of what has none or several.
+
+    Examples
+    --------
+    >>> label_vector(["cat", "dog"]).shape
+    (2,)
+    """
+    array = label_array(y)
+    if array.ndim != 1:
+        what = f"y={shown(y)} is no array" if array.ndim == 0 else f"y has the shape {array.shape}"
+        raise InvalidInputError(f"{what}; pass a 1d array: one label or marker per sample.")
     return array
 
 
@@ -278,9 +303,7 @@ def encode_labels(y: npt.ArrayLike, unlabeled: Any = -1) -> Labels:
     >>> labels.sign.tolist(), labels.labeled.tolist(), labels.classes.tolist()
     ([-1.0, 1.0, -1.0], [0, 1, 3], ['cat', 'dog'])
     """
-    y = label_array(y)
-    if y.ndim != 1:
-        raise InvalidInputError(f"y must have one dimension, got the shape {y.shape}; pass one label per sample.")
+    y = label_vector(y)
     hidden = is_unlabeled(y, unlabeled)
     if hidden.all():
         raise InvalidInputError(
@@ -343,15 +366,15 @@ def hide_labels(
     >>> hide_labels([0, 0, 1, 1], per_class=1, random_state=0).tolist().count(-1)
     2
     """
-    y = label_array(y)
+    y = label_vector(y)
     if (n_labeled is None) == (per_class is None):
         raise InvalidInputError(f"give n_labeled or per_class, one of the two; got {n_labeled!r} and {per_class!r}.")
-    if y.ndim != 1 or y.size == 0:
+    if y.size == 0:
         raise InvalidInputError(f"y has the shape {y.shape}; pass one label per sample, of at least one.")
     if is_unlabeled(y, unlabeled).any():
         raise InvalidInputError(
             f"the marker {unlabeled!r} is itself a label in y, so that hidden and true labels could not be "
-            "told apart; pass another marker: unlabeled=0 or unlabeled=np.nan."
+            "told apart; pass a marker that y does not hold, e.g. unlabeled=np.nan."
         )
     seed("random_state", random_state)
     rng = np.random.default_rng(random_state)

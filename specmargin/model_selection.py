@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.checks import flag, foreign, seed, whole
+from specmargin.arrays import finite_numbers, first_of, numbers_array
+from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import is_unlabeled, label_array
+from specmargin.labels import is_unlabeled, label_array, label_vector
 from specmargin.typing import AnyArray, IntArray
 
 __all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]
@@ -188,22 +189,21 @@ def labeled_accuracy(estimator: Any, X: Any, y: npt.ArrayLike, sample_weight: np
     predicted = np.asarray(estimator.predict(X))
     if predicted.shape != y.shape:
         raise InvalidInputError(f"X has {len(predicted)} rows, but y has {len(y)} labels; pass one label per sample.")
+    if sample_weight is not None:
+        numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
     weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if weight.shape != y.shape or not (weight >= 0).all() or not 0 < weight[known].sum() < np.inf:
+    finite_numbers("sample_weight", weight, "numbers >= 0, one per sample", least=0.0)
+    if weight.shape != y.shape or not 0 < weight[known].sum() < np.inf:
         raise InvalidInputError(
-            f"sample_weight of shape {weight.shape} does not weigh {len(y)} samples; pass numbers >= 0, one each, not "
-            "all zero."
+            f"sample_weight={shown(weight)} of shape {weight.shape} does not weigh {len(y)} samples (its sum is "
+            f"{weight.sum():g}); pass numbers >= 0, one each, not all zero."
         )
     return float(np.average(predicted[known] == y[known], weights=weight[known]))
 
 
 def _labels(y: npt.ArrayLike) -> AnyArray:
     y = label_array(y)
-    if y.ndim == 2 and y.shape[1] == 1:
-        y = y[:, 0]
-    if y.ndim != 1:
-        raise InvalidInputError(f"y has the shape {y.shape}; pass one label or marker per sample.")
-    return y
+    return label_vector(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y)
 
 
 def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos_label: Any = 1) -> float:
@@ -240,16 +240,16 @@ def precision_recall_breakeven(y_true: npt.ArrayLike, scores: npt.ArrayLike, pos
     0.25
     """
     positive = np.asarray(np.asarray(y_true) == pos_label, dtype=bool)
-    with foreign("pass one number per sample"):
-        scores = np.asarray(scores, dtype=np.float64)
+    numbers_array("one number per sample", ndim=1, finite=False)("scores", scores)
+    given, scores = scores, np.asarray(scores, dtype=np.float64)
     if positive.ndim != 1 or positive.shape != scores.shape:
         raise InvalidInputError(
-            f"y_true and scores have the shapes {np.shape(y_true)} and {scores.shape}; pass one label and "
-            "one score per sample."
+            f"y_true={shown(y_true)} and scores={shown(given)} have the shapes {np.shape(y_true)} and {scores.shape}; "
+            "pass one label and one score per sample."
         )
     if np.isnan(scores).any():
         raise InvalidInputError(
-            f"scores[{int(np.isnan(scores).argmax())}] is NaN and has no rank; give every sample a score."
+            f"{first_of('scores', scores, np.isnan(scores))} and has no rank; give every sample one."
         )
     n_positive = int(positive.sum())
     if n_positive == 0:

@@ -31,6 +31,7 @@ __all__ = [
     "dot_error",
     "exact_dot",
     "exact_sum",
+    "directions",
     "extended_product",
     "gamma",
     "split_product",
@@ -45,6 +46,7 @@ UNIT = 2.0**-53
 EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
 """Unit roundoff of long double: 2^-64 on x86, that of float64 where the platform has nothing better."""
 
+_TINY = 1e-5  # largest entry of a row below which a norm may be taken for zero; scikit-learn's limit is 10 eps
 _BLOCK = 2**22  # entries that are held in extended precision at a time
 _HUGE = 1e280  # sums beyond it may overflow on the way
 _TILE = 2**15  # entries that are split at a time: they stay in the cache
@@ -54,6 +56,27 @@ _COLUMNS, _ROWS = 256, 128  # of a block of `blocked_product`: smaller ones cost
 def gamma(n: int) -> float:
     """Return gamma_n = n u / (1 - n u), the relative cost of n operations in a row."""
     return n * UNIT / (1.0 - n * UNIT) if n * UNIT < 1 else math.inf
+
+
+def directions(X: Matrix) -> Matrix:
+    """Return the rows of a matrix, tiny ones times a power of two that brings their largest entry to [1/2, 1).
+
+    Exact, and no direction changes: cosines of rows whose squares underflow, or whose norm scikit-learn takes for zero,
+    become those of rows of length about one. Without tiny rows the matrix itself comes back.
+
+    Examples
+    --------
+    >>> directions(np.array([[3.0, 4.0], [1e-300, 0.0]])).round(3).tolist()
+    [[3.0, 4.0], [0.67, 0.0]]
+    """
+    largest = abs(X).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest, dtype=np.float64)
+    tiny = (largest > 0) & (largest < _TINY)
+    if not tiny.any():
+        return X
+    exponents = np.where(tiny, np.minimum(-np.frexp(largest)[1], 1000), 0)
+    factors = np.ldexp(1.0, exponents)
+    return sp.csr_array(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
 
 
 def sum_error(terms: FloatArray) -> float:

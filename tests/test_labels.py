@@ -280,7 +280,7 @@ def test_labels_are_values_that_can_be_kept() -> None:
         ([(0, 1), 1, 0], -1, "is no array of labels.*pass one label per sample"),
         (["a", 1, "b", -1], -1, r"types \['int', 'str'\]"),
         ([[0, 1], [1, 0]], -1, r"shape \(2, 2\)"),
-        (3, -1, r"shape \(\)"),
+        (3, -1, "y=3 is no array"),
     ],
 )
 def test_encode_refuses(y: Any, marker: Any, text: str) -> None:
@@ -363,7 +363,7 @@ def test_hiding_is_uniform() -> None:
     [
         ([0, 1], {}, ValueError, "one of the two; got None and None"),
         ([0, 1], {"n_labeled": 2, "per_class": 1}, ValueError, "one of the two; got 2 and 1"),
-        ([-1, 1], {"per_class": 1}, ValueError, r"marker -1 is itself a label.*unlabeled=0"),
+        ([-1, 1], {"per_class": 1}, ValueError, r"marker -1 is itself a label.*unlabeled=np.nan"),
         ([0, 1], {"per_class": 1, "unlabeled": 0}, ValueError, "marker 0 is itself a label"),
         ([0, 1, 1], {"per_class": 2}, ValueError, "class 0 has 1 samples; take 1 to 1"),
         (["a", "b", "b"], {"per_class": 2}, ValueError, "class 'a' has 1 samples"),

@@ -251,9 +251,9 @@ def test_breakeven_of_other_labels_and_infinite_scores() -> None:
 @pytest.mark.parametrize(
     ("y", "scores", "text"),
     [
-        ([0, 1], [0.1, NAN], r"scores\[1\] is NaN"),
+        ([0, 1], [0.1, NAN], r"scores\[1\] is nan"),
         ([0, 1], [0.1], r"shapes \(2,\) and \(1,\)"),
-        ([[0, 1]], [[0.1, 0.2]], r"shapes \(1, 2\)"),
+        ([[0, 1]], [[0.1, 0.2]], r"shape \(1, 2\)"),
         ([], [], "no sample of y_true equals"),
         ([0, -1], [1, 2], "pos_label=1"),
     ],

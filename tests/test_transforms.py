@@ -181,7 +181,7 @@ def test_other_parameters_out_of_range(whole):
 @NAMES
 def test_eigenvalues_that_are_none(name):
     for bad, text in (
-        ([0.0, np.nan], "finite numbers"),
+        ([0.0, np.nan], r"eigenvalues\[1\] is nan"),
         ([], "finite numbers"),
         ([[0.0, 1.0]], r"shape \(1, 2\)"),
         ([0.0, -1.0], "smallest -1"),

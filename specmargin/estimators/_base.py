@@ -18,15 +18,14 @@ import numpy.typing as npt
 from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_consistent_length, gen_batches
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from specmargin.checks import finite_rows, foreign, refuse_disguised
+from specmargin.arrays import feature_rows
 from specmargin.estimators._parameters import check_parameters
-from specmargin.exceptions import InvalidTypeError, SingleClassWarning, SolverError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SingleClassWarning, SolverError
 from specmargin.graphs import check_adjacency, knn_graph, warn_components
-from specmargin.labels import Labels, encode_labels, label_array, warn_of_marker
+from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
@@ -133,14 +132,22 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return X, labels, graph
 
     def _labels(self, X: Matrix, y: Any) -> Labels:
-        with foreign("pass one label or marker per sample, in the order of the rows of X"):
-            y = column_or_1d(label_array(y), warn=True)
-            check_consistent_length(X, y)
+        y = label_array(y)
+        y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
+        if len(y) != X.shape[0]:
+            raise InvalidInputError(
+                f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples; pass one label "
+                "or marker per row, in the order of the rows."
+            )
         labels = encode_labels(y, self.unlabeled)
-        if labels.classes.dtype.kind not in "OUSb":
-            with foreign("pass class values: whole numbers or strings"):
-                check_classification_targets(labels.classes[labels.sign_codes])
-        warn_of_marker(y, self.unlabeled, stacklevel=outside())
+        if labels.classes.dtype.kind == "f":
+            fractions = labels.classes[labels.sign_codes] % 1 != 0
+            if fractions.any():
+                raise InvalidInputError(
+                    f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
+                    f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
+                )
+        warn_of_marker(y, self.unlabeled, stacklevel=outside() + 1)
         return labels
 
     def _needs_graph(self) -> bool:
@@ -251,12 +258,8 @@ def columns(parts: list[FloatArray]) -> FloatArray:
 
 def check_features(estimator: Any, X: Any, *, reset: bool = True, **words: Any) -> Matrix:
     """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
-    refuse_disguised(X)
-    with foreign("pass an array, a frame or a sparse matrix of numbers, a row per sample, with the columns of fit"):
-        X = validate_data(
-            estimator, X, accept_sparse="csr", dtype=np.float64, reset=reset, ensure_all_finite=False, **words
-        )
-    return finite_rows(X, small=reset)
+    words |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
+    return feature_rows(X, "X", lambda X: validate_data(estimator, X, **words), small=reset)
 
 
 @contextmanager

@@ -245,8 +245,8 @@ class S3VMClassifier(SemiSupervisedClassifier):
         if cut:
             worst = max(result.certificate.dual_residual for result in cut)
             warnings.warn(
-                f"{type(self).__name__}: {len(cut)} of {len(results)} machines were stopped at their limit of "
-                f"iterations, at a relative gradient of up to {worst:.1e}. Raise max_iter, or tol.",
+                f"{type(self).__name__}: {len(cut)} of {len(results)} binary classifiers were stopped at their limit "
+                f"of iterations, at a relative gradient of up to {worst:.1e}. Raise max_iter, or tol.",
                 ConvergenceWarning,
                 stacklevel=stacklevel,
             )

@@ -11,7 +11,7 @@ __all__ = ["documented_s3vm"]
 _PARAMETERS = f"""C : float, default 1.0
         Weight of the labelled losses, > 0: of their sum, beside 1/2 |w|^2, as in `sklearn.svm.SVC`.
     C_star : float, optional
-        Weight of the unlabelled losses, >= 0; default C. 0 is the supervised machine.
+        Weight of the unlabelled losses, >= 0; default C. 0 is the supervised SVM.
     balance : float, mapping or sequence, optional
         r, the mean label of the unlabelled samples: in [-1, 1], 2 p - 1 where a share p of them is of ``classes_[1]``.
         By default the mean of the known labels; give it where it is known, for the estimate from few labels is often
@@ -70,12 +70,12 @@ _ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
     feature_names_in_ : ndarray of str"""
 
 _NOTES = """The objective is not convex: another solver finds another answer, and none claims more than a stationary
-    point. Without unlabelled samples it is convex, the supervised machine with a free intercept.
+    point. Without unlabelled samples it is convex, the supervised SVM with a free intercept.
 
     **Several classes.** "ovr" sets each class against the rest. That the rest is no cluster costs more here than in
     supervised learning: the gap between two classes of the rest may be the widest of all. "ovo" sets each class against
     each other, where published results are far better; but a pair must not see unlabelled samples of other classes,
-    whose classes are not known. Here supervised machines of all pairs guess them first; a pair then learns from those
+    whose classes are not known. Here supervised SVMs of all pairs guess them first; a pair then learns from those
     that were guessed to be of its two classes, and all is done once more with the better guesses that follow. Votes
     decide, and the decisions where they are even. ``result_`` and the coefficients are those of the pairs (0, 1),
     (0, 2), ..., (1, 2), ..., and a positive decision is for the second class.

@@ -36,7 +36,7 @@ def require_scale(X: Matrix) -> None:
     largest = float(np.abs(stored).max(initial=0.0))
     if largest > _LARGEST:
         raise InvalidInputError(
-            f"X holds values up to {largest:.1e}, whose squares overflow; scale the features, e.g. by "
+            f"X holds values up to {largest:.1e}, whose fourth powers overflow; scale the features, e.g. by "
             "sklearn.preprocessing.MaxAbsScaler."
         )
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from specmargin.exceptions import SpecmarginError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -80,7 +80,7 @@ def _pack(value: Any, arrays: dict[str, AnyArray], where: str) -> Any:
         return {key: _pack(item, arrays, f"{where}.{key}") for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_pack(item, arrays, f"{where}.{k}") for k, item in enumerate(value)]
-    raise TypeError(
+    raise InvalidTypeError(
         f"{where} is of type {type(value).__name__}, which cannot be stored; compute must return arrays, "
         "numbers, strings, None, and lists and dicts (with string keys) of them."
     )
@@ -140,7 +140,7 @@ def require_folder(path: Path) -> Path:
     """Return the path, unless it or what it lies in is a file."""
     for place in (path, *path.parents):
         if place.exists() and not place.is_dir():
-            raise ValueError(f"{str(place)!r} is a file; name a folder to write into.")
+            raise InvalidInputError(f"{str(place)!r} is a file; name a folder to write into.")
     return path
 
 

@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.checks import checked, flag, instance, maybe, members, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, MarkerWarning
 from specmargin.experiments.protocol import LabeledFolds, Tuning, ValidationSet, labeled_folds
 from specmargin.experiments.splits import Split
+from specmargin.labels import label_vector
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["evaluate"]
 
 
+def _estimator(name: str, value: Any) -> Any:
+    if isinstance(value, type) or not hasattr(value, "get_params"):
+        raise InvalidTypeError(
+            f"{name}={shown(value)} is no classifier; pass one of scikit-learn's kind, e.g. LapSVM()."
+        )
+    return value
+
+
+def _matrix(name: str, value: Any) -> Any:
+    if len(getattr(value, "shape", ())) != 2:
+        raise InvalidTypeError(f"{name}={shown(value)} is no matrix; pass an array or a sparse matrix.")
+    return value
+
+
+@checked(
+    estimator=_estimator,
+    X=_matrix,
+    split=instance(Split, "take one of random_splits or published_splits"),
+    graph=maybe(_matrix),
+    labeled_only=flag,
+)
 def evaluate(
     estimator: Any,
     X: Matrix,
@@ -66,16 +91,25 @@ def evaluate(
     >>> evaluate(SVC(), X, list("aabbab"), split, tunings=[LabeledFolds(2)], labeled_only=True)
     {'error_unlabeled': 0.0, 'error_2fold_seed0': 0.0}
     """
-    codes = np.unique(np.asarray(y), return_inverse=True)[1]
-    tunings = list(tunings)
+    codes = np.unique(label_vector(y), return_inverse=True)[1]
+    tunings = members("tunings", tunings, Tuning, "pass LabeledFolds(), ValidationSet(), ...")
+    if X.shape[0] != len(codes):
+        raise InvalidInputError(
+            f"X has {X.shape[0]} rows, but y has {len(codes)} labels; pass the features and labels of all samples."
+        )
+    last = max(part.max(initial=-1) for part in (split.train, split.validation, split.test))
+    if last >= len(codes):
+        raise InvalidInputError(
+            f"{shown(split)} names sample {last}, but there are {len(codes)} samples; draw the split for these."
+        )
     for tuning in tunings:
         if isinstance(tuning, ValidationSet) and split.validation.size == 0:
-            raise ValueError(
+            raise InvalidInputError(
                 f"the split {split.name!r} has no validation samples; draw it with n_validation=, "
                 "or tune by LabeledFolds."
             )
     if graph is not None and graph.shape[0] != len(split.train):
-        raise ValueError(
+        raise InvalidInputError(
             f"the graph has {graph.shape[0]} nodes, but the split {split.name!r} trains on {len(split.train)} samples; "
             "build it on X[split.train], so that it does not see the others."
         )
@@ -130,7 +164,10 @@ class _Fitter:
             estimator.set_params(unlabeled=-1)
         train = labeled if self.labeled_only else self.split.train
         labels = np.where(np.isin(train, labeled), self.codes[train], -1)
-        estimator.fit(self._rows(train, train), labels, **({} if self.graph is None else {"graph": self.graph}))
+        with warnings.catch_warnings():
+            # The labels were hidden here: where none is, as for a supervised learner, that is meant.
+            warnings.simplefilter("ignore", MarkerWarning)
+            estimator.fit(self._rows(train, train), labels, **({} if self.graph is None else {"graph": self.graph}))
         self._remember(estimator)
         transduction = getattr(estimator, "transduction_", None)
         predictions = []

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
+from specmargin.exceptions import InvalidInputError
+
 __all__ = ["SIZES", "Size", "duration", "expected_seconds", "longest_first", "makespan", "size_of"]
 
 Size: TypeAlias = Literal["quick", "standard", "full"]
@@ -31,7 +33,7 @@ def size_of(quick: bool, full: bool) -> Size:
         If both are set.
     """
     if quick and full:
-        raise ValueError("quick and full exclude each other; take one, or neither for the standard size.")
+        raise InvalidInputError("quick and full exclude each other; take one, or neither for the standard size.")
     return "quick" if quick else "full" if full else "standard"
 
 

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import specmargin
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.syntax import bound, hash_of, texts, walk
 
 __all__ = ["Fingerprint", "changes", "digest", "fingerprint"]
@@ -80,7 +81,7 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
         else:
             found = _reached([("definition", module, name)], module, file)
     except (OSError, TypeError, KeyError, SyntaxError) as error:
-        raise ValueError(
+        raise InvalidInputError(
             f"the source of {work!r} cannot be read, so that changes of it could not be noticed; pass version=."
         ) from error
     return found | ({"arguments": _hash(json.dumps(arguments, sort_keys=True))} if arguments else {})
@@ -116,7 +117,9 @@ def _hash(text: str) -> str:
 def _text(value: Any) -> str:
     text = repr(value)
     if _ADDRESS.search(text):
-        raise ValueError(f"the bound argument {text} has no text of its own, so that changes could not be noticed.")
+        raise InvalidInputError(
+            f"the bound argument {text} has no text of its own, so that changes could not be noticed."
+        )
     return text
 
 

@@ -38,7 +38,7 @@ from types import ModuleType
 from typing import Any
 
 import specmargin
-from specmargin.exceptions import DataNotFoundError, SpecmarginError
+from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.artifacts import (
     NotWrittenError,
     explained,
@@ -217,11 +217,11 @@ def run_figures(
     scripts = _scripts(folder)
     unknown = [name for name in names if name not in scripts]
     if unknown:
-        raise ValueError(f"there is no figure {', '.join(unknown)}; the names are {', '.join(scripts)}.")
+        raise InvalidInputError(f"there is no figure {', '.join(unknown)}; take some of {', '.join(scripts)}.")
     if data is not None and not Path(data).expanduser().is_dir():
         raise DataNotFoundError(f"there is no data folder {os.fspath(data)!r}; name one with NAME.npz files.")
     if jobs == 0:
-        raise ValueError("jobs=0; take a number of processes, or -1 for one per core.")
+        raise InvalidInputError("jobs=0; take a number of processes, or -1 for one per core.")
     chosen = list(dict.fromkeys(names)) or list(scripts)
     settings = _Settings(
         size=size_of(quick, full),
@@ -367,7 +367,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
         computed = module.compute(settings.size, seed=settings.seed)
         seconds = time.perf_counter() - start
         if not isinstance(computed, Mapping):
-            raise TypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
+            raise InvalidTypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
         meta = _meta(depends, computed, settings, seconds)
         with explained(settings.out, lambda: f"The figure {name} is as it was."):
             write_data(target.with_suffix(".npz"), computed, meta)
@@ -378,7 +378,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     start = time.perf_counter()
     figure = module.draw(data)
     if not hasattr(figure, "savefig"):
-        raise TypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
+        raise InvalidTypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
     with explained(settings.out, lambda: f"What {name} computed is kept."):
         paths = _save(figure, target, settings.formats)
     seconds_draw = time.perf_counter() - start

@@ -375,7 +375,7 @@ def nearest_of_two(task: str, n_draws: int, data: Path | None = None) -> list[li
 
 
 def _supervised(shared: Problem, loss: str, gamma_A: float) -> tuple[Point, float]:
-    """Return a supervised machine's point, on the labelled samples alone, and its relative gap."""
+    """Return a supervised classifier's point, on the labelled samples alone, and its relative gap."""
     labeled = shared.labels.labeled
     few = encode_labels(np.where(shared.labels.sign > 0, 1, 0))
     result = factorized(LapSVM(shared.K.rows(labeled)[:, labeled], None, few, loss, gamma_A, fit_intercept=False))

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 from specmargin.datasets import available, load
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.splits import Split
 from specmargin.graphs import Laplacian, knn_graph, laplacian
 from specmargin.kernels import gram
@@ -121,7 +122,7 @@ def _task(name: str) -> Task:
     try:
         return {**TASKS, **BUNDLED}[name]
     except KeyError:
-        raise ValueError(f"there is no task {name!r}; take one of {', '.join({**TASKS, **BUNDLED})}.") from None
+        raise InvalidInputError(f"there is no task {name!r}; take one of {', '.join({**TASKS, **BUNDLED})}.") from None
 
 
 @lru_cache(maxsize=2)
@@ -221,7 +222,7 @@ def _draw(y: IntArray, pool: IntArray, size: int, rng: np.random.Generator) -> I
         drawn = rng.choice(pool, min(size, len(pool)), replace=False)
         if len(np.unique(y[drawn])) == n_classes and len(drawn) == size:
             return drawn
-    raise ValueError(
+    raise InvalidInputError(
         f"{_MOST_DRAWS} draws of {size} from {len(pool)} samples did not meet all of {n_classes} classes; draw more."
     )
 
@@ -331,7 +332,7 @@ def problem(name: str, split: str, data: Path | None = None, weight: str = "heat
     task = _task(name)
     drawn = splits(name, data)
     if split not in drawn:
-        raise ValueError(f"there is no split {split!r} of {name}; take one of {', '.join(drawn)}.")
+        raise InvalidInputError(f"there is no split {split!r} of {name}; take one of {', '.join(drawn)}.")
     parts = drawn[split]
     X, y, _ = samples(name, data)
     K, train, outside = _kernel(name, data), parts.train, np.concatenate([parts.validation, parts.test])

@@ -1,9 +1,9 @@
 """SVM and LapSVM on g50c and uspst: the errors of the primal-LapSVM paper and of the 2008 survey, made again.
 
-Both methods are `LapSVM`; the supervised machine is gamma_I = 0. With gamma_I > 0 each cell solves the same problem on
-the deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised machine of l unknowns: one
+Both methods are `LapSVM`; the supervised one is gamma_I = 0. With gamma_I > 0 each cell solves the same problem on the
+deformed kernel K (I + gamma_I / gamma_A L K)^-1, on which LapSVM *is* a supervised classifier of l unknowns: one
 factorisation then serves every split, fold and loss, where ``LapSVM.fit`` would make one each. The certificates are
-those of that machine.
+those of that classifier.
 
 Kernel width, neighbours and power of the normalised Laplacian are the published ones (`published_parameters`); gamma_A
 and gamma_I run over part of the published grid, and labelled folds choose. The line that chooses by the unlabelled

@@ -29,7 +29,7 @@ the SVM at two (8.3 against 9.9 %). LapRLS and LapSVM err less than published at
 at two) and slightly more at many (0.8 against 0.7 % at 128). But figure 4, with the same two labels, draws other means
 than figure 5: 8.3 for RLS and SVM, as ours, and 2.2 and 2.1 for LapRLS and LapSVM. A graph that is weaker beside the
 kernel raises the first error and lowers the second; the plain kernel is so large that gamma_I hardly matters. Our
-errors on T are above those on U also for the supervised machines; the paper's are not.
+errors on T are above those on U also for the supervised classifiers; the paper's are not.
 
 **A lead, not proved.** The experiments that the paper cites for C are remembered to have had the kernel (x'z / 256)^3,
 "scaled" here (256 pixels). With it and D - W, on three draws, LapRLS and LapSVM err 1.8 and 1.8 % on U with two labels,

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specmargin.datasets import available, load
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.records import Cell
 from specmargin.experiments.splits import Split, random_splits
 from specmargin.experiments.tsvm import span
@@ -270,7 +271,7 @@ def kernels_of(task: str, n: int, kernel: str, data: Path | None) -> _Kernels:
         width: dict[str, Any] = {"kernel": "rbf", "gamma": 1.0 / (2.0 * 10.0**2)}
         return _Kernels(gram(train, **width), gram(test, train, **width))
     if kernel not in KERNELS:
-        raise ValueError(f"kernel={kernel!r} is unknown; take one of {', '.join(KERNELS)}, or 'rbf' for isolet.")
+        raise InvalidInputError(f"kernel={kernel!r} is unknown; take one of {', '.join(KERNELS)}, or 'rbf' for isolet.")
     scale, shift = (1.0 / 256.0, 0.0) if kernel == "scaled" else (1.0, 1.0)
     poly: dict[str, Any] = {"kernel": "poly", "gamma": scale, "degree": 3, "coef0": shift}
     K, K_test = gram(train, **poly), gram(test, train, **poly)

@@ -17,6 +17,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.checks import count, instance, members, shown
+from specmargin.exceptions import InvalidInputError
 from specmargin.model_selection import LabeledKFold
 from specmargin.typing import IntArray
 
@@ -29,6 +31,9 @@ __all__ = [
     "labeled_folds",
     "select",
 ]
+
+
+_NEEDED = ("experiment", "method", "dataset", "split", "parameters", "status")
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         if self.per not in ("split", "dataset"):
-            raise ValueError(f"per={self.per!r}; choose 'split' or 'dataset'.")
+            raise InvalidInputError(f"per={self.per!r}; choose 'split' or 'dataset'.")
 
     @property
     def criterion(self) -> str:
@@ -101,8 +106,8 @@ class LabeledFolds(Tuning):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.n_splits < 2:
-            raise ValueError(f"n_splits={self.n_splits}; cross-validation needs two folds or more.")
+        count(2)("n_splits", self.n_splits)
+        count(0)("seed", self.seed)
 
     @property
     def criterion(self) -> str:  # noqa: D102
@@ -207,6 +212,12 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
     >>> [row["parameters"] for row in select(rows, UnlabeledPoints())]
     ['b']
     """
+    instance(Tuning, "pass LabeledFolds(), ValidationSet(), ...")("tuning", tuning)
+    rows = members("rows", rows, Mapping, "pass those of run_sweep")
+    for k, row in enumerate(rows):
+        lacking = [name for name in _NEEDED if name not in row]
+        if lacking:
+            raise InvalidInputError(f"rows[{k}]={shown(dict(row))} has no {lacking[0]!r}; pass those of run_sweep.")
     groups: dict[tuple[Any, ...], dict[str, dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
         group = groups.setdefault((row["experiment"], row["method"], row["dataset"]), {})
@@ -217,14 +228,14 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
         good = {s: {p: row for p, row in settings.items() if row["status"] == "ok"} for s, settings in group.items()}
         good = {s: settings for s, settings in good.items() if settings}
         if any(tuning.criterion and tuning.criterion not in row for s in good.values() for row in s.values()):
-            raise ValueError(
+            raise InvalidInputError(
                 f"rows of {name} have no criterion {tuning.criterion!r}; evaluate the cells with "
                 f"tunings=[{tuning!r}] (in a new folder or with fresh=True), or choose another protocol."
             )
         declared = dict.fromkeys(p for settings in group.values() for p in settings)
         if isinstance(tuning, FixedSetting):
             if len(declared) > 1:
-                raise ValueError(
+                raise InvalidInputError(
                     f"FixedSetting found {len(declared)} settings of {name}: {sorted(declared)[:3]} ...; "
                     "pass the rows of one setting, or choose a protocol that tunes."
                 )

@@ -10,6 +10,8 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
+from specmargin.exceptions import InvalidInputError
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -124,8 +126,9 @@ def _filtered(kind: str, **wanted: str | None) -> pd.DataFrame:
             continue
         match = table[column] == str(value)
         if not match.any():
-            raise ValueError(
-                f"nothing is published here for {column}={value!r}; known are: {', '.join(sorted(set(table[column])))}."
+            raise InvalidInputError(
+                f"nothing is published here for {column}={value!r}; take one of: "
+                f"{', '.join(sorted(set(table[column])))}."
             )
         keep &= match
     return table[keep].reset_index(drop=True)

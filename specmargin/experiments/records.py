@@ -21,6 +21,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from specmargin.checks import members, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.experiments.artifacts import replace_file
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ def _plain(value: Any) -> Any:
     """Numpy scalars as Python's own, for json."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         return value.item()
-    raise TypeError(
-        f"{value!r} of type {type(value).__name__} does not fit into JSON; pass None, bool, int, float, str, "
+    raise InvalidTypeError(
+        f"{shown(value)} of type {type(value).__name__} does not fit into JSON; pass None, bool, int, float, str, "
         "or lists and dicts of them (arrays are made inside the cell, from a name)."
     )
 
@@ -78,6 +80,12 @@ class Cell:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name in ("experiment", "method", "dataset", "split"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidTypeError(f"{name}={shown(getattr(self, name))} is no text; pass a name.")
+        named = isinstance(self.parameters, Mapping) and all(isinstance(name, str) for name in self.parameters)
+        if not named:
+            raise InvalidTypeError(f"parameters={shown(self.parameters)}; pass a dict from names to JSON values.")
         # Through JSON and back: tuples become lists now rather than after a resume.
         object.__setattr__(self, "parameters", MappingProxyType(json.loads(canonical_json(dict(self.parameters)))))
 
@@ -118,10 +126,10 @@ def make_row(cell: Cell, outcome: Mapping[str, Any]) -> Row:
         row[f"param_{name}"] = canonical_json(value) if isinstance(value, dict | list) else value
     taken = sorted(row.keys() & outcome.keys())
     if taken:
-        raise ValueError(f"the work returned {taken}, which are columns of the cell itself; rename them.")
+        raise InvalidInputError(f"the work returned {taken}, which are columns of the cell itself; rename them.")
     for name, value in outcome.items():
         if isinstance(value, float) and math.isnan(value):
-            raise ValueError(f"the work returned {name} = nan; leave out what is not known, or raise an error.")
+            raise InvalidInputError(f"the work returned {name} = nan; leave out what is not known, or raise an error.")
     return row | dict(outcome)
 
 
@@ -212,10 +220,11 @@ class Store:
             content = file.read_bytes()
             try:
                 record = json.loads(content)
-                if not isinstance(record, dict):
-                    raise ValueError("no record")
-                runs[file.stem] = record
             except ValueError:
+                record = None
+            if isinstance(record, dict):
+                runs[file.stem] = record
+            else:
                 damaged += 1
                 if set_aside:
                     self._put_away(file.name, content)
@@ -253,7 +262,7 @@ def to_frame(rows: Iterable[Row]) -> pd.DataFrame:
     """
     import pandas as pd
 
-    frame = pd.DataFrame(list(rows), dtype=object)
+    frame = pd.DataFrame(members("rows", rows, dict, "pass those of run_sweep"), dtype=object)
     for name in frame.columns:
         values = frame[name].dropna()
         kinds = {type(value) for value in values}
@@ -266,6 +275,8 @@ def to_frame(rows: Iterable[Row]) -> pd.DataFrame:
 
 def from_frame(frame: pd.DataFrame) -> list[Row]:
     """Return the rows of a table made by `to_frame`; empty values are left out, parameters come from their JSON."""
+    if "parameters" not in getattr(frame, "columns", ()):
+        raise InvalidTypeError(f"frame={shown(frame)} is no table of to_frame; pass one.")
     rows = []
     for record in frame.to_dict("records"):
         parameters = json.loads(record["parameters"])

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.records import Row
 from specmargin.experiments.significance import paired_p_value
 from specmargin.experiments.table_report import Line
@@ -53,7 +54,9 @@ def paired(rows: Iterable[Row], first: str, second: str) -> Pairing:
         if row["status"] == "ok" and row["method"] in (first, second):
             run = found.setdefault((row["dataset"], row["split"]), {})
             if row["method"] in run:
-                raise ValueError(f"{row['method']} occurs twice on {row['dataset']} {row['split']}; pass one setting.")
+                raise InvalidInputError(
+                    f"{row['method']} occurs twice on {row['dataset']} {row['split']}; pass one setting."
+                )
             run[row["method"]] = row
     both = [run for run in found.values() if len(run) == 2]
     columns = [[run[name][key] for run in both] for key in ("error_unlabeled", "objective") for name in (first, second)]

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.losses import ExpSquared, SmoothLoss, SymmetricRamp
 from specmargin.objectives.features import Features, Intercept
@@ -151,7 +152,7 @@ def fit(name: str, X: Any, labels: Labels, setting: Setting) -> Fit:
     columns = list(labels.one_vs_rest())
     balance = setting.balance
     if balance is not None and len(balance) != len(columns):
-        raise ValueError(f"balance has {len(balance)} numbers, but there are {len(columns)} binary problems.")
+        raise InvalidInputError(f"balance has {len(balance)} numbers, but there are {len(columns)} binary problems.")
     results, values = [], []
     for k, column in enumerate(columns):
         r = None if balance is None else balance[k]

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.datasets import load
-from specmargin.exceptions import DataNotFoundError
+from specmargin.exceptions import DataNotFoundError, InvalidInputError
 from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives import S3VM
@@ -46,7 +46,7 @@ SOLVERS: Mapping[str, Mapping[str, str]] = {
     "continuation": {"loss": "hinge", "unlabeled_loss": "exp"},
 }
 """The solvers and the losses that they run on, where those are not J's. "supervised" settles the labels that the
-supervised machine predicts."""
+supervised classifier predicts."""
 
 HIT = 1e-5
 """Relative excess of J over the optimum that counts as having found it."""
@@ -93,7 +93,7 @@ def _alternating(
     """Return images of two digits in turns."""
     chosen = [rng.permutation(np.flatnonzero(digits == digit)) for digit in pair]
     if n > 2 * min(len(chosen[0]), len(chosen[1])):
-        raise ValueError(f"{n} samples are more than there are of the digits {pair}.")
+        raise InvalidInputError(f"{n} samples are more than there are of the digits {pair}.")
     rows = np.empty(n, dtype=int)
     rows[0::2], rows[1::2] = chosen[0][: len(rows[0::2])], chosen[1][: len(rows[1::2])]
     return images[rows]

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from specmargin.datasets import available, digits_pair, load, make_g2c, make_g4c
 from specmargin.datasets.text import TEXT_SETS, find_text, load_text
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.splits import Split, random_splits
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import kernel_map
@@ -118,7 +119,7 @@ def checksum(name: str, data: Path | None = None) -> str | None:
 
 def _source(name: str) -> Source:
     if name not in SETS:
-        raise ValueError(f"there is no set {name!r}; take one of {', '.join(SETS)}.")
+        raise InvalidInputError(f"there is no set {name!r}; take one of {', '.join(SETS)}.")
     return SETS[name]
 
 
@@ -147,7 +148,7 @@ def samples(name: str, n: int | None = None, data: Path | None = None, sample: i
     if name in ("g2c", "g4c"):
         return (make_g2c if name == "g2c" else make_g4c)(n_samples=size or 500, random_state=sample)
     if sample:
-        raise ValueError(f"sample={sample}, but {name} is not generated: there is one sample of it.")
+        raise InvalidInputError(f"sample={sample}, but {name} is not generated: there is one sample of it.")
     if name == "digits_3_8":
         return digits_pair(3, 8, n=size)
     dataset = (
@@ -159,7 +160,7 @@ def samples(name: str, n: int | None = None, data: Path | None = None, sample: i
     rows = np.arange(len(y)) if source.pair is None else np.flatnonzero(np.isin(y, source.pair))
     if size is not None:
         if size > len(rows):
-            raise ValueError(f"n={size}, but {name} has {len(rows)} samples; take fewer.")
+            raise InvalidInputError(f"n={size}, but {name} has {len(rows)} samples; take fewer.")
         rows = np.sort(np.random.default_rng(0).permutation(rows)[:size])
     X, y = dataset.X[rows], y[rows]
     if source.pair is not None:
@@ -177,7 +178,7 @@ def partition(name: str, how: Partition, data: Path | None = None) -> dict[str, 
         unlabeled = split.unlabeled
         if how.n_unlabeled is not None:
             if how.n_unlabeled > len(unlabeled):
-                raise ValueError(f"n_unlabeled={how.n_unlabeled}, but {len(unlabeled)} are left of {name}.")
+                raise InvalidInputError(f"n_unlabeled={how.n_unlabeled}, but {len(unlabeled)} are left of {name}.")
             seed = [int(split.name.rpartition("-")[2]), how.n_unlabeled]
             unlabeled = np.random.default_rng(seed).permutation(unlabeled)[: how.n_unlabeled]
         found[split.name] = Split(split.labeled, unlabeled, test=split.test, name=split.name)
@@ -212,7 +213,7 @@ def problem(name: str, split: str, how: Partition, data: Path | None = None) -> 
     A, B = X[train], X[test if len(test) else train[:1]]
     if how.sigma is None:
         if how.landmarks is not None:
-            raise ValueError("landmarks need a kernel; give sigma.")
+            raise InvalidInputError("landmarks need a kernel; give sigma.")
         if not sp.issparse(A) and A.shape[1] > A.shape[0]:
             found = kernel_map(gram(A, kernel="linear"))
             A, B = found.Z, found(gram(B, A, kernel="linear"))

@@ -4,7 +4,7 @@ g50c, mac_windows (the survey's Text) and uspst on their published splits, one a
 in pairs (14), by all seven local searches of this package and the supervised SVM.
 
 **Protocol**, the survey's. Gaussian kernels; sigma and C are those that cross-validation with *all true labels* chose
-for a supervised machine (`published_parameters`), C* = C, in table 11 C / 100; exp(-5 f^2) for unlabelled samples where
+for a supervised SVM (`published_parameters`), C* = C, in table 11 C / 100; exp(-5 f^2) for unlabelled samples where
 that is the loss. The class ratio is that of the hidden labels in tables 8, 11 and 14: twice *optimistic*, and named so.
 Table 13 estimates it from the labelled samples.
 

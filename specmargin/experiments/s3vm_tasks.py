@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.datasets import available, load
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.splits import Split, published_splits
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram, landmark_features
@@ -71,8 +72,8 @@ class Representation:
     Parameters
     ----------
     sigma : float, optional
-        Width of the Gaussian kernel exp(-|x - z|^2 / (2 sigma^2)), in the units of `UNITS`; None is the linear machine
-        on the features as they are.
+        Width of the Gaussian kernel exp(-|x - z|^2 / (2 sigma^2)), in the units of `UNITS`; None is the linear
+        classifier on the features as they are.
     rank : int, optional
         Keep the leading so many kernel principal components.
     landmarks : int, optional
@@ -143,7 +144,7 @@ def _kept(task: str, y: IntArray) -> tuple[IntArray, IntArray]:
         return everything, (y >= n_classes / 2).astype(np.intp)
     digits = which.split("-")
     if len(digits) != 2 or not all(d.isdigit() and int(d) < n_classes for d in digits) or digits[0] == digits[1]:
-        raise ValueError(
+        raise InvalidInputError(
             f"there is no task {task!r}; write a set ('uspst'), two of its classes ('uspst 3-8'), or 'uspst halves'."
         )
     a, b = map(int, digits)
@@ -159,7 +160,7 @@ def _parsed(task: str) -> tuple[str, int | None]:
     if not size:
         return which, None
     if not size.startswith("n=") or not size[2:].isdigit():
-        raise ValueError(f"there is no task {task!r}; a number of samples is written 'mnist 5-8 n=5020'.")
+        raise InvalidInputError(f"there is no task {task!r}; a number of samples is written 'mnist 5-8 n=5020'.")
     return which, int(size[2:])
 
 
@@ -209,19 +210,19 @@ def features(task: str, representation: Representation, data: Path | None = None
     Raises
     ------
     ValueError
-        If a graph is asked for where the papers name none, a rank, landmarks or a graph for a linear machine, or
+        If a graph is asked for where the papers name none, a rank, landmarks or a graph for a linear classifier, or
         landmarks together with one of the others.
     """
     X, _ = samples(task, data)
     source, rank, landmarks = source_of(task), representation.rank, representation.landmarks
     if representation.sigma is None:
         if rank is not None or landmarks is not None or representation.graph:
-            raise ValueError(f"{representation!r}: rank, landmarks and graph need a kernel; give sigma.")
+            raise InvalidInputError(f"{representation!r}: rank, landmarks and graph need a kernel; give sigma.")
         return X
     gamma = 1.0 / (2.0 * representation.sigma**2)
     if landmarks is not None:
         if rank is not None or representation.graph:
-            raise ValueError(f"{representation!r}: landmarks go with neither a rank nor a graph.")
+            raise InvalidInputError(f"{representation!r}: landmarks go with neither a rank nor a graph.")
         return landmark_features(X, min(landmarks, X.shape[0]), kernel="rbf", gamma=gamma)(X)
     K = gram(X, kernel="rbf", gamma=gamma)
     if representation.graph:
@@ -232,6 +233,6 @@ def features(task: str, representation: Representation, data: Path | None = None
 def _deformed(task: str, source: str, X: Any, K: FloatArray, ratio: float) -> FloatArray:
     graph = GRAPHS.get(source)
     if graph is None:
-        raise ValueError(f"no graph is known for {task!r}; take one of {', '.join(GRAPHS)}.")
+        raise InvalidInputError(f"no graph is known for {task!r}; take one of {', '.join(GRAPHS)}.")
     W = knn_graph(X, n_neighbors=graph["n_neighbors"], weight="heat")
     return deformed_kernel(K, laplacian(W, normalized=True, power=graph["power"]), ratio).matrix

@@ -20,6 +20,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.exceptions import InvalidInputError
+
 __all__ = ["Duel", "Entry", "Errors", "Shade", "duel", "paired_p_value", "shades", "tally"]
 
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
@@ -86,7 +88,7 @@ def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike, test_to_train: float = 0.
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape or a.ndim != 1 or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError(
+        raise InvalidInputError(
             f"a paired test needs one finite error per split of both methods, got the shapes {a.shape} and {b.shape}; "
             "leave out the splits that one of them lacks."
         )
@@ -129,7 +131,7 @@ def shades(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
     {'a': 'best', 'b': 'light', 'c': ''}
     """
     if not 0 < level < 1:
-        raise ValueError(f"level={level!r} must lie between 0 and 1; the papers test at 0.05.")
+        raise InvalidInputError(f"level={level!r} must lie between 0 and 1; the papers test at 0.05.")
     means = {method: statistics.fmean(splits.values()) for method, splits in errors.items() if splits}
     if not means:
         return {}

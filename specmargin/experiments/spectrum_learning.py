@@ -33,6 +33,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from specmargin.datasets import load
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.protocol import UnlabeledPoints, select
 from specmargin.experiments.provenance import collect
 from specmargin.experiments.records import Cell, Row, canonical_json
@@ -123,12 +124,12 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.graph not in KINDS:
-            raise ValueError(f"graph={self.graph!r} is unknown; take one of {', '.join(KINDS)}.")
+            raise InvalidInputError(f"graph={self.graph!r} is unknown; take one of {', '.join(KINDS)}.")
         if not 0 <= self.eps < 1:
-            raise ValueError(f"eps={self.eps!r} must be a number >= 0; 0 is exact, 1e-6 the paper's.")
+            raise InvalidInputError(f"eps={self.eps!r} must be a number >= 0; 0 is exact, 1e-6 the paper's.")
         for phase, most in N_SPLITS.items():
             if not 1 <= self._n_splits(phase) <= most:
-                raise ValueError(f"n_{phase}={self._n_splits(phase)}; take 1 to {most} splits.")
+                raise InvalidInputError(f"n_{phase}={self._n_splits(phase)}; take 1 to {most} splits.")
 
     def _n_splits(self, phase: Phase) -> int:
         return self.n_tuning if phase == "tuning" else self.n_fresh
@@ -317,7 +318,7 @@ def _choices(given: Mapping[str, str]) -> dict[str, Any]:
         try:
             chosen["eps"] = float(given["eps"])
         except ValueError:
-            raise ValueError(f"eps={given['eps']!r} is not a number; 0 is exact, 1e-6 the paper's.") from None
+            raise InvalidInputError(f"eps={given['eps']!r} is not a number; 0 is exact, 1e-6 the paper's.") from None
     return chosen
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from specmargin.datasets import available, digits_pair, load, mnist_pair, newsgroups_pair
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.splits import Split, random_splits
 from specmargin.graphs import knn_graph
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
@@ -91,7 +92,7 @@ def samples(task: str, n: int, data: Path | None = None) -> tuple[Any, IntArray]
         return newsgroups_pair(pair, n=n, data_home=data)
     digits = pair.split("-")
     if source not in ("mnist", "digits") or len(digits) != 2 or not all(digit.isdigit() for digit in digits):
-        raise ValueError(f"there is no task {task!r}; write '20news pc-mac', 'mnist 3-8' or 'digits 3-8'.")
+        raise InvalidInputError(f"there is no task {task!r}; write '20news pc-mac', 'mnist 3-8' or 'digits 3-8'.")
     a, b = int(digits[0]), int(digits[1])
     if source == "mnist":
         return mnist_pair(a, b, n=n, data_home=data)

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from specmargin.labels import hide_labels
+from specmargin.arrays import numbers_array
+from specmargin.checks import checked, count, flag, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.labels import hide_labels, label_vector
 from specmargin.typing import IntArray
 
 __all__ = ["Split", "published_splits", "random_splits"]
@@ -53,19 +56,28 @@ class Split:
 
     def __post_init__(self) -> None:
         for part in _PARTS:
-            index = np.sort(np.asarray(getattr(self, part)).astype(np.intp, casting="same_kind", copy=True))
+            given = getattr(self, part)
+            numbers_array("whole numbers: rows of X, counted from 0", ndim=1)(part, given)
+            index = np.asarray(given)
+            if index.size and index.dtype.kind not in "iu":
+                raise InvalidTypeError(
+                    f"{part}={shown(given)} of the split {self.name!r}; pass whole numbers: rows of X."
+                )
+            index = np.sort(index.astype(np.intp))
             index.flags.writeable = False
             object.__setattr__(self, part, index)
         everything = np.concatenate([getattr(self, part) for part in _PARTS])
         if self.labeled.size == 0:
-            raise ValueError(f"the split {self.name!r} has no labelled sample; give at least one per class.")
+            raise InvalidInputError(f"the split {self.name!r} has no labelled sample; give at least one per class.")
         if everything.min() < 0:
-            raise ValueError(f"the split {self.name!r} holds the index {everything.min()}; count samples from 0.")
+            raise InvalidInputError(
+                f"the split {self.name!r} holds the index {everything.min()}; count samples from 0."
+            )
         values, counts = np.unique(everything, return_counts=True)
         if counts.max() > 1:
-            raise ValueError(
+            raise InvalidInputError(
                 f"the split {self.name!r} holds sample {values[counts.argmax()]} {counts.max()} times; "
-                "each sample belongs to one of labeled, unlabeled, validation and test."
+                "put each sample into one of labeled, unlabeled, validation and test."
             )
 
     @property
@@ -99,9 +111,11 @@ def published_splits(dataset: Any) -> list[Split]:
     >>> [(split.name, split.unlabeled.tolist()) for split in published_splits(dataset)]
     [('published-00', [1, 2]), ('published-01', [0, 3])]
     """
+    if not hasattr(dataset, "labeled_idx") or not hasattr(dataset, "y"):
+        raise InvalidTypeError(f"dataset={shown(dataset)} is none; pass one of specmargin.datasets.load.")
     rows = dataset.labeled_idx
     if rows is None:
-        raise ValueError(
+        raise InvalidInputError(
             f"the data set {getattr(dataset, 'name', '')!r} has no published splits; draw some: "
             "random_splits(dataset.y, n_labeled, n_splits, seed)."
         )
@@ -109,6 +123,7 @@ def published_splits(dataset: Any) -> list[Split]:
     return [Split(row, np.setdiff1d(samples, row), name=f"published-{i:02d}") for i, row in enumerate(np.asarray(rows))]
 
 
+@checked(n_labeled=count(1), n_splits=count(1), seed=count(0), stratify=flag, n_validation=count(0), n_test=count(0))
 def random_splits(
     y: npt.ArrayLike,
     n_labeled: int,
@@ -150,11 +165,9 @@ def random_splits(
     >>> len(first.labeled), len(first.unlabeled), len(first.test), first.name
     (4, 86, 10, 'random4-seed0-00')
     """
-    classes, codes = np.unique(np.asarray(y), return_inverse=True)
-    if n_splits < 1:
-        raise ValueError(f"n_splits={n_splits}; ask for one split or more.")
-    if min(n_validation, n_test) < 0 or n_labeled + n_validation + n_test > len(codes):
-        raise ValueError(
+    classes, codes = np.unique(label_vector(y), return_inverse=True)
+    if n_labeled + n_validation + n_test > len(codes):
+        raise InvalidInputError(
             f"n_labeled={n_labeled}, n_validation={n_validation} and n_test={n_test} do not fit into "
             f"{len(codes)} samples; lower one of them."
         )
@@ -177,7 +190,7 @@ def random_splits(
 def _quota(counts: IntArray, n_labeled: int) -> IntArray:
     """Largest remainders, one per class at least, never more than a class has."""
     if not len(counts) <= n_labeled <= counts.sum():
-        raise ValueError(
+        raise InvalidInputError(
             f"n_labeled={n_labeled} cannot hold one sample of each of {len(counts)} classes among "
             f"{counts.sum()} samples; take {len(counts)} to {counts.sum()}."
         )

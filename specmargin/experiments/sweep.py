@@ -27,7 +27,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from specmargin.exceptions import SpecmarginError
+from specmargin.checks import checked, count, members, path, processes, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.artifacts import explained, remove_leftovers, replace_file
 from specmargin.experiments.fingerprint import Fingerprint, changes, digest, fingerprint
 from specmargin.experiments.locking import locked
@@ -66,6 +67,13 @@ _logger = logging.getLogger(__name__)
 _FORMAT = 2
 
 
+def _work(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise InvalidTypeError(f"{name}={shown(value)} is no function; pass one that takes a Cell and returns columns.")
+    return value
+
+
+@checked(work=_work, folder=path, jobs=processes, threads=count(1))
 def run_sweep(
     cells: Iterable[Cell],
     work: Work,
@@ -145,10 +153,10 @@ def run_sweep(
     >>> [row["error_test"] for row in rows], rows == again
     ([10.0, 20.0], True)
     """
-    unique = dict.fromkeys(cells)
+    unique = dict.fromkeys(members("cells", cells, Cell, "pass those of the experiment"))
     experiments = sorted({cell.experiment for cell in unique})
     if len(experiments) != 1:
-        raise ValueError(
+        raise InvalidInputError(
             f"a sweep needs cells of one experiment, got {experiments or 'no cell'}; use a folder for each."
         )
     provenance = collect() if provenance is None else provenance
@@ -180,6 +188,7 @@ def run_sweep(
     return [rows[cell.key] for cell in unique]
 
 
+@checked(folder=path)
 def read_sweep(folder: str | Path) -> list[Row]:
     """Return every row of a folder, in no particular order, without computing anything."""
     return list(Store(folder).read().values())

@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from specmargin.checks import checked, maybe, members, path, processes, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.experiments.artifacts import explained, remove_leftovers, require_folder
 from specmargin.experiments.locking import locked
 from specmargin.experiments.protocol import Tuning, select
@@ -75,7 +77,7 @@ TABLES: dict[str, TableEntry] = {
         "specmargin.experiments.continuation_s3vm:continuation_s3vm",
     ),
     "qn_s3vm": TableEntry(
-        "Table 2 and figures 4 to 7 of the QN-S3VM paper: linear machines tuned on the labelled part alone",
+        "Table 2 and figures 4 to 7 of the QN-S3VM paper: linear classifiers tuned on the labelled part alone",
         "specmargin.experiments.qn_s3vm:qn_s3vm",
     ),
     "s3vm_survey": TableEntry(
@@ -179,7 +181,7 @@ class Reference:
         for column, value in self.where.items():
             rows = rows[(rows[column] == value).fillna(False)]
         if len(rows) > 1:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{len(rows)} published rows match {self!r} on {dataset!r}; tell them apart with where=: "
                 f"n_labeled {rows['n_labeled'].tolist()}, note {rows['note'].tolist()}."
             )
@@ -219,11 +221,13 @@ def compare(
     ValueError
         If a protocol that chooses by `column` does not call itself optimistic.
     """
-    rows = list(rows)
-    tunings = list(tunings)
+    rows = members("rows", rows, dict, "pass those of run_sweep")
+    tunings = members("tunings", tunings, Tuning, "pass LabeledFolds(), ValidationSet(), ...")
+    if not isinstance(references, Mapping):
+        raise InvalidTypeError(f"references={shown(references)}; pass a dict from methods to lists of Reference.")
     for tuning in tunings:
         if tuning.criterion == column and not tuning.optimistic:
-            raise ValueError(
+            raise InvalidInputError(
                 f"{tuning!r} chooses by {column!r}, which is what the table reports, but is not marked optimistic; "
                 "report another column or set optimistic = True."
             )
@@ -289,6 +293,13 @@ def _versions(provenance: Mapping[str, Any]) -> str:
     return f"versions: {versions}{commit}; {provenance['platform']}"
 
 
+def _choices(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise InvalidTypeError(f"{name}={shown(value)}; pass a dict from axes of the table to values.")
+    return value
+
+
+@checked(out=path, data=maybe(path), jobs=processes, choices=maybe(_choices))
 def run_table(
     name: str,
     *,
@@ -326,12 +337,13 @@ def run_table(
     ValueError
         If there is no such table, or it has no such axis.
     """
-    if name not in TABLES:
-        raise ValueError(f"there is no table {name!r}; choose one of: {', '.join(sorted(TABLES))}.")
+    if not isinstance(name, str) or name not in TABLES:
+        raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {', '.join(sorted(TABLES))}.")
     foreign = sorted(set(choices or {}) - set(TABLES[name].axes))
     if foreign:
-        axes = ", ".join(TABLES[name].axes) or "none"
-        raise ValueError(f"the table {name!r} has no axis {foreign[0]!r}; it has {axes}.")
+        axes = ", ".join(TABLES[name].axes)
+        remedy = f"take one of {axes}" if axes else "it has none, so leave that out"
+        raise InvalidInputError(f"the table {name!r} has no axis {foreign[0]!r}; {remedy}.")
     module, _, function = TABLES[name].target.partition(":")
     build: Callable[[TableOptions], TableReport] = getattr(import_module(module), function)
     out, home = require_folder(Path(out)), None if data is None else Path(data)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_rows, foreign, refuse_disguised
+from specmargin.arrays import feature_rows
+from specmargin.rounding import directions
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["LARGE", "check_rows", "cosine_similarities", "nonzero_rows", "pair_distances", "row_norms"]
@@ -27,17 +28,10 @@ def check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
 
     large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
     single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
-    refuse_disguised(X, name)
-    with foreign(f"pass {name} as an array or a sparse matrix of numbers, a row per sample"):
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=np.float32 if single else np.float64,
-            order="C" if large else None,  # what scikit-learn's fast search wants
-            ensure_all_finite=False,
-            input_name=name,
-        )
-    return finite_rows(X, name, small=small)
+    order = "C" if large else None  # what scikit-learn's fast search wants
+    words = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
+    dtype = np.float32 if single else np.float64
+    return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **words), small=small)
 
 
 def nonzero_rows(X: Matrix) -> BoolArray:
@@ -64,6 +58,8 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
     if metric == "precomputed":
         return np.asarray(X[rows, cols], dtype=np.float64).ravel()
     distances = np.empty(len(rows))
+    if metric == "cosine":
+        X, Y = directions(X), directions(Y)
     if metric in ("euclidean", "l2", "cosine"):
         # Not paired_distances, which refuses sparse rows.
         paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.graphs._distances import LARGE, pair_distances, row_norms
+from specmargin.rounding import directions
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
 __all__ = ["ANGULAR", "Descent", "exact", "load_pynndescent"]
@@ -27,6 +28,8 @@ def exact(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:
     from sklearn.neighbors import NearestNeighbors
     from sklearn.preprocessing import normalize
 
+    if metric == "cosine":
+        X, queries = (directions(X),) * 2 if queries is X else (directions(X), directions(queries))
     if sp.issparse(X) and metric in ANGULAR:
         return _sparse(X, queries, k, metric)
     if metric == "cosine" and X.shape[0] > LARGE:

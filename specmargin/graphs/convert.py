@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import foreign
+from specmargin.checks import foreign, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.laplacian import check_adjacency
 from specmargin.typing import SparseArray
@@ -59,9 +59,7 @@ def from_networkx(
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
-        raise InvalidTypeError(
-            f"expected a networkx.Graph, got {type(graph).__name__}; pass a matrix to check_adjacency instead."
-        )
+        raise InvalidTypeError(f"graph={shown(graph)} is no networkx.Graph; pass a matrix to check_adjacency instead.")
     if graph.is_directed():
         raise InvalidTypeError(
             "the graph is directed, but a Laplacian needs symmetric weights; pass graph.to_undirected()."

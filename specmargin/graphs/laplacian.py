@@ -17,7 +17,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from specmargin.checks import flag, foreign, shown
+from specmargin.arrays import numbers_array
+from specmargin.checks import flag, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -211,18 +212,14 @@ def _as_csr(W: Matrix) -> SparseArray:
     """Return a float64 copy in CSR form with sorted indices and no stored zeros."""
     if isinstance(W, np.ma.MaskedArray):
         W = W.filled(0)  # no weight, no edge
-    with foreign("pass a sparse or dense matrix of numbers, or a networkx.Graph"):
-        W = W if sp.issparse(W) else np.asarray(W)
-        if W.dtype.kind == "O":
-            W = W.astype(np.float64)
-    if W.dtype.kind not in "buif":
-        raise InvalidTypeError(
-            f"the adjacency holds {W.dtype} where real weights are needed; pass a sparse or dense matrix of numbers, "
-            "or a networkx.Graph."
-        )
+    numbers_array("the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph", finite=False)("W", W)
+    given, W = W, W if sp.issparse(W) else np.asarray(W)
+    if W.dtype.kind == "O":
+        W = W.astype(np.float64)
     if W.ndim != 2:
         raise InvalidInputError(
-            f"the adjacency must have two dimensions, got the shape {W.shape}; pass a square matrix, a row per sample."
+            f"the adjacency W={shown(given)} must have two dimensions, got the shape {W.shape}; pass a square matrix, "
+            "a row per sample."
         )
     if W.shape[0] == 0:
         raise InvalidInputError(
@@ -245,8 +242,8 @@ def _check_values(W: SparseArray) -> None:
     largest = float(W.data.max(initial=0.0))
     if not 1e-75 <= largest <= 1e75 and largest > 0:
         raise InvalidInputError(
-            f"the adjacency holds weights up to {largest:.1e}, whose squares {'over' if largest > 1 else 'under'}flow; "
-            "scale them, e.g. divide by the largest."
+            f"the adjacency holds weights up to {largest:.1e}, whose fourth powers {'over' if largest > 1 else 'under'}"
+            "flow; scale them, e.g. divide by the largest."
         )
     bad = W.data < 0
     if bad.any():

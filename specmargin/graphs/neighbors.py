@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.arrays import finite_numbers
 from specmargin.checks import seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
@@ -254,9 +255,7 @@ def _check_distances(D: Matrix) -> None:
             f"metric='precomputed' needs the square matrix of distances, got the shape {D.shape}; pass "
             "sklearn.metrics.pairwise_distances(X), or name a metric."
         )
-    least = D.min()
-    if least < 0:
-        raise InvalidInputError(f"metric='precomputed': a distance is {least:.6g}, below zero; pass distances >= 0.")
+    finite_numbers("X", D, "with metric='precomputed' distances >= 0", least=0.0)
 
 
 def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | None:

@@ -29,6 +29,7 @@ from specmargin.graphs._values import (
 )
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.rules import KIND
+from specmargin.rounding import directions
 from specmargin.typing import Matrix, SparseArray
 
 __all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma"]
@@ -179,6 +180,8 @@ def radius_graph(
     found = opened(X, weight, sigma, metric=metric)
     index = np.flatnonzero(found.used)
     inside = found.rows if len(index) == found.n_samples else found.rows[index]
+    if found.metric == "cosine":
+        inside = directions(inside)
     near = NearestNeighbors(radius=radius, metric=found.metric).fit(inside)
     edges = sp.csr_array(near.radius_neighbors_graph(inside, mode="connectivity"))
     edges = edges.maximum(edges.T)

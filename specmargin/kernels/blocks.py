@@ -249,5 +249,5 @@ def landmark_features(
     used = values > _NULL * max(float(values[-1]), 0.0)
     refuse_indefinite(float(values[0]), float(values[-1]), "the kernel of the landmarks")
     if not used.any():
-        raise InvalidInputError("the kernel vanishes at all landmarks: check features and kernel.")
+        raise InvalidInputError(f"the kernel vanishes at all {len(Z)} landmarks: check features and kernel.")
     return LandmarkFeatures(Z, vectors[:, used] / np.sqrt(values[used]), kernel, width, degree, coef0)

@@ -20,10 +20,10 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.checks import checked, number, numbers_array, numeric, operator_like
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import checked, number, numeric, operator_like
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.matrices import _asymmetry
-from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_semidefinite
+from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_semidefinite, require_symmetric
 from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["DeformedKernel", "KernelMap", "deformed_features", "deformed_kernel", "kernel_map"]
@@ -136,7 +136,7 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
             refuse_indefinite(least, largest)
     kept = values > max(tol, n * np.finfo(float).eps) * largest
     if largest <= 0 or not kept.any():
-        raise InvalidInputError("the kernel vanishes at all samples: check features and kernel.")
+        raise InvalidInputError(f"the kernel K vanishes at all {n} samples: check features and kernel.")
     root, V = np.sqrt(values[kept][::-1]), V[:, kept][:, ::-1]
     return KernelMap(V * root, V / root)
 
@@ -145,9 +145,8 @@ def _checked(K: Any) -> FloatArray:
     K = _dense(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
         raise InvalidInputError(f"K has the shape {K.shape}; pass the square kernel matrix of all samples.")
-    if not np.isfinite(K).all():
-        raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
-    _asymmetry(K, "K")
+    finite_numbers("K", K, "the kernel of finite features, and check its parameters")
+    require_symmetric(K, "K")
     return K
 
 
@@ -199,7 +198,7 @@ class DeformedKernel:
     def coefficients(self, v: FloatArray) -> FloatArray:
         r"""Return the expansion over the kernel that was deformed, (I + ratio L K)^-1 v.
 
-        A function :math:`f(x) = \tilde k_x^\top v` is :math:`k_x^\top` times these: all that a fitted machine keeps.
+        A function :math:`f(x) = \tilde k_x^\top v` is :math:`k_x^\top` times these: all that a fitted classifier keeps.
 
         Parameters
         ----------
@@ -224,7 +223,7 @@ def deformed_kernel(K: FloatArray, L: MatrixLike, ratio: float) -> DeformedKerne
 
     A function :math:`f = \tilde K a` has :math:`a^\top \tilde K a = \alpha^\top K \alpha + \rho\, \alpha^\top K L K
     \alpha` with :math:`\alpha` of `DeformedKernel.coefficients`. LapSVM with gamma_A and gamma_I is therefore the
-    supervised machine on :math:`\tilde K`, :math:`\rho` = gamma_I / gamma_A, and an S3VM on it is the hybrid.
+    supervised SVM on :math:`\tilde K`, :math:`\rho` = gamma_I / gamma_A, and an S3VM on it is the hybrid.
 
     One LU factorisation, and one step of iterative refinement: with a large ratio I + ratio L K is ill-conditioned.
 
@@ -309,9 +308,10 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     [[0.666667, 0.333333], [0.333333, 0.666667]]
     """
     F = _dense(F)
-    if F.ndim != 2 or 0 in F.shape or not np.isfinite(F).all():
+    if F.ndim != 2 or 0 in F.shape:
         raise InvalidInputError(f"F must be a finite matrix (n, m), got the shape {F.shape}.")
-    _check_graph(L, ratio, len(F))
+    finite_numbers("F", F, "finite features")
+    _check_graph(L, ratio, len(F), "F")
     with np.errstate(over="ignore", invalid="ignore"):  # reported below, with a remedy
         M = ratio * (F.T @ np.asarray(L @ F))
         M = (M + M.T) / 2
@@ -325,13 +325,13 @@ def deformed_features(F: FloatArray, L: MatrixLike, ratio: float) -> KernelMap:
     return KernelMap(F @ W, W)
 
 
-def _check_graph(L: MatrixLike, ratio: float, n: int) -> None:
+def _check_graph(L: MatrixLike, ratio: float, n: int, name: str = "K") -> None:
     if not (np.isfinite(ratio) and ratio >= 0):
         raise InvalidInputError(f"ratio={ratio!r} must be a number >= 0: gamma_I / gamma_A.")
     shape = tuple(getattr(L, "shape", (n, n)))
     if shape != (n, n):
         raise InvalidInputError(
-            f"L has the shape {shape}, but there are {n} samples; build the graph on the same samples."
+            f"L has the shape {shape}, but {name} has {n} rows; build the graph on the same samples."
         )
 
 

@@ -18,9 +18,12 @@ from typing import TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import finite_rows, foreign, number, refuse_disguised
+from specmargin.arrays import feature_rows
+from specmargin.checks import number
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.rules import GAMMA, KERNEL
+from specmargin.kernels.semidefinite import blocks, require_symmetric
+from specmargin.rounding import directions
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["Kernel", "check_rows", "gram", "resolve_gamma"]
@@ -157,7 +160,7 @@ def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: f
     if name == "linear":
         K = pairwise.linear_kernel(X, Y, dense_output=True)
     elif name == "cosine":
-        K = pairwise.cosine_similarity(X, Y, dense_output=True)
+        K = pairwise.cosine_similarity(directions(X), None if Y is None else directions(Y), dense_output=True)
     else:
         width = resolve_gamma(X if Y is None else Y, gamma)
         if name == "rbf":
@@ -191,7 +194,7 @@ def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix |
             "matrices and return the block between their rows."
         )
     if Y is None:
-        _asymmetry(K, "the kernel function's matrix")
+        require_symmetric(K, "the kernel function's matrix")
     return K
 
 
@@ -209,7 +212,7 @@ def _precomputed(K: Matrix, Y: Matrix | None) -> FloatArray:
             f"kernel='precomputed' needs a square kernel matrix, got the shape {K.shape}; pass gram(X), or "
             "name a kernel."
         )
-    if _asymmetry(K, "the precomputed kernel matrix") > 0:
+    if require_symmetric(K, "the precomputed kernel matrix") > 0:
         K = K.copy()  # the caller's matrix stays as it is
         _copy_upper_to_lower(K)
     return K
@@ -219,41 +222,16 @@ def check_rows(X: Matrix, name: str, *, small: bool = True) -> Matrix:
     """Return rows of features as a finite float64 array or CSR matrix."""
     from sklearn.utils import check_array
 
-    refuse_disguised(X, name)
-    with foreign(f"pass {name} as an array or a sparse matrix of numbers, a row per sample"):
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, input_name=name, ensure_all_finite=False)
-    return finite_rows(X, name, small=small)
-
-
-def _asymmetry(K: FloatArray, what: str) -> float:
-    """Return the largest ``|K[i, j] - K[j, i]|``; raise where it is more than rounding."""
-    worst = 0.0
-    at = (0, 0)
-    for rows in _blocks(len(K)):
-        difference = np.abs(K[rows] - K[:, rows].T)
-        if difference.max() > worst:
-            worst = float(difference.max())
-            row, col = divmod(int(difference.argmax()), len(K))
-            at = (row + rows.start, col)
-    if worst > 1e-8 * max(abs(K.max()), abs(K.min())):
-        i, j = at
-        raise InvalidInputError(
-            f"{what} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}; "
-            "pass (K + K.T) / 2 if the difference is an accident."
-        )
-    return worst
+    words = {"accept_sparse": "csr", "dtype": np.float64, "input_name": name, "ensure_all_finite": False}
+    return feature_rows(X, name, lambda X: check_array(X, **words), small=small)
 
 
 def _copy_upper_to_lower(K: FloatArray) -> None:
     """Make `K` exactly symmetric in place: BLAS rounds the two triangles differently."""
-    for rows in _blocks(len(K)):
+    for rows in blocks(len(K)):
         K[rows.stop :, rows] = K[rows, rows.stop :].T
         block = K[rows, rows]
         block[:] = np.triu(block) + np.triu(block, 1).T
-
-
-def _blocks(n: int, size: int = 512) -> list[slice]:
-    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def _scale_gamma(X: Matrix) -> float:

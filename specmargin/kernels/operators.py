@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from specmargin.checks import numbers_array
-from specmargin.exceptions import InvalidInputError
+from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import AnyArray, FloatArray, IntArray, MatrixLike
 
@@ -108,10 +107,8 @@ class LowRankKernel(KernelOperator):
     factor: FloatArray
 
     def __post_init__(self) -> None:
-        numbers_array("a finite matrix (n, m)", finite=False)("factor", self.factor)
+        numbers_array("a finite matrix (n, m)", ndim=2)("factor", self.factor)
         factor = np.asarray(self.factor, dtype=np.float64)
-        if factor.ndim != 2 or not np.isfinite(factor).all():
-            raise InvalidInputError(f"the factor must be a finite matrix (n, m), got the shape {factor.shape}.")
         object.__setattr__(self, "factor", factor)
 
     @property
@@ -181,13 +178,9 @@ def as_kernel(K: Any) -> Any:
     """
     if isinstance(K, KernelOperator):
         return K
-    numbers_array("the kernel matrix of the samples; check the features and the kernel's parameters", finite=False)(
-        "K", K
-    )
+    numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)("K", K)
     K = sp.csr_array(K, dtype=np.float64) if sp.issparse(K) else np.asarray(K, dtype=np.float64)
-    stored = K.data if sp.issparse(K) else K
-    if not np.isfinite(stored).all():
-        raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+    finite_numbers("K", K, "the kernel of finite features, and check its parameters")
     return K
 
 

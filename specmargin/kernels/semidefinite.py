@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.checks import checked, number
 from specmargin.exceptions import InvalidInputError
+from specmargin.kernels.rules import KERNEL
 from specmargin.typing import FloatArray
 
 __all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite"]
@@ -24,6 +26,7 @@ INDEFINITE = 1e-6
 _POWER_STEPS = 3
 
 
+@checked(kernel=KERNEL, degree=number(least=0), coef0=number())
 def is_semidefinite(kernel: Any, degree: float = 3, coef0: float = 1.0) -> bool:
     """Return whether a kernel of `specmargin.kernels.gram` is positive semidefinite by construction.
 
@@ -108,3 +111,26 @@ def refuse_indefinite(least: float, largest: float, name: str = "K") -> None:
             f"{name} is no kernel: it has the eigenvalue {least:.6g}, with {largest:.6g} as the largest. Take a "
             "positive semidefinite kernel, or add a multiple of the identity."
         )
+
+
+def require_symmetric(K: FloatArray, what: str = "K") -> float:
+    """Return the largest ``|K[i, j] - K[j, i]|``; raise where it is more than rounding."""
+    worst = 0.0
+    at = (0, 0)
+    for rows in blocks(len(K)):
+        difference = np.abs(K[rows] - K[:, rows].T)
+        if difference.max() > worst:
+            worst = float(difference.max())
+            row, col = divmod(int(difference.argmax()), len(K))
+            at = (row + rows.start, col)
+    if worst > 1e-8 * max(abs(K.max()), abs(K.min())):
+        i, j = at
+        raise InvalidInputError(
+            f"{what} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}; "
+            "pass (K + K.T) / 2 if the difference is an accident."
+        )
+    return worst
+
+
+def blocks(n: int, size: int = 512) -> list[slice]:
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]

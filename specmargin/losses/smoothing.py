@@ -23,7 +23,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import erfcx, ndtr
 
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidTypeError
 from specmargin.losses.margin import Hinge, Ramp, SmoothHinge, SmoothLoss, SquaredHinge
 from specmargin.losses.unlabeled import ExpSquared, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.typing import FloatArray
@@ -66,15 +68,15 @@ def smoothed(loss: Any, sigma: npt.ArrayLike) -> SmoothLoss:
     >>> smoothed(Hinge(), 2.0).value(np.array([1.0])).round(6).tolist()
     [0.797885]
     """
-    sigma = np.asarray(sigma, dtype=float)
-    if not (np.isfinite(sigma).all() and (sigma >= 0).all()):
-        raise InvalidInputError("sigma must be finite and nonnegative: it is the standard deviation of a Gaussian.")
-    return _smoothed(loss, sigma)
+    what = "the standard deviations of a Gaussian, >= 0"
+    numbers_array(what, finite=False)("sigma", sigma)
+    finite_numbers(f"sigma={shown(sigma)}", np.asarray(sigma, dtype=float), what, least=0.0)
+    return _smoothed(loss, np.asarray(sigma, dtype=float))
 
 
 @singledispatch
 def _smoothed(loss: Any, sigma: FloatArray) -> SmoothLoss:
-    raise InvalidTypeError(f"{type(loss).__name__} has no Gaussian smoothing here; take one of specmargin.losses.")
+    raise InvalidTypeError(f"loss={shown(loss)} has no Gaussian smoothing here; take one of specmargin.losses.")
 
 
 @_smoothed.register

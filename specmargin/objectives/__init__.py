@@ -7,18 +7,8 @@ into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their 
 from collections.abc import Sequence
 from typing import Any
 
-from specmargin.checks import (
-    Rule,
-    checked,
-    choice,
-    flag,
-    instance,
-    maybe,
-    numbers_array,
-    numeric,
-    operator_like,
-    shown,
-)
+from specmargin.arrays import numbers_array
+from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, operator_like, shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
@@ -155,4 +145,17 @@ _door(
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
+_door(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
+_WEIGHTS = numbers_array("one weight per sample, (n,)", finite=False)
+_door(
+    WeightedSVM,
+    features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
+    plus=_WEIGHTS,
+    minus=_WEIGHTS,
+    loss=_loss,
+    tilt=maybe(_WEIGHTS),
+)
+_door(RelativeMargin, C=numeric, B=numeric)
+_door(FixedSpectrum, delta=_DELTA)
+_door(SpectrumCone, q=count(1), order=flag)
 _door(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

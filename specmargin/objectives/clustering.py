@@ -32,8 +32,9 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.semidefinite import refuse_indefinite
+from specmargin.kernels.semidefinite import refuse_indefinite, require_symmetric
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike
@@ -149,15 +150,13 @@ class RegularizedClustering:
             raise InvalidInputError(
                 f"K has the shape {K.shape}; pass a square Gram matrix, one row and column per sample."
             )
-        if not np.isfinite(K).all():
-            raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
+        finite_numbers("K", K, "the kernel of finite features, and check its parameters")
         largest = np.abs(K).max(initial=0.0)
         if largest == 0:
             raise InvalidInputError(
-                "K is zero: its only function is zero; check the features and the kernel's parameters."
+                f"K is zero on all {len(K)} samples: its only function is zero; check features and kernel."
             )
-        if np.abs(K - K.T).max() > 1e-8 * largest:
-            raise InvalidInputError("K is not symmetric; pass (K + K.T) / 2 if the difference is an accident.")
+        require_symmetric(K)
         if tuple(getattr(self.L, "shape", K.shape)) != K.shape:
             raise InvalidInputError(
                 f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."

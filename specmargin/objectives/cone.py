@@ -25,6 +25,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import isotonic_regression
 
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray, FloatArray, IntArray, SparseArray
 
@@ -236,9 +238,10 @@ class FixedSpectrum(Cone):
 
     def __post_init__(self) -> None:
         delta = np.asarray(self.delta, dtype=float)
-        if delta.ndim != 1 or not np.isfinite(delta).all() or (delta < 0).any() or not delta.any():
+        finite_numbers("delta", delta, "finite weights >= 0, one per eigenvector", least=0.0)
+        if delta.ndim != 1 or not delta.any():
             raise InvalidInputError(
-                f"delta={self.delta!r} must be finite weights >= 0, one per eigenvector, not all zero."
+                f"delta={shown(self.delta)} must be finite weights >= 0, one per eigenvector, not all zero."
             )
         object.__setattr__(self, "delta", delta / delta.sum())
         object.__setattr__(self, "q", len(delta))

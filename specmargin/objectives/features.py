@@ -26,6 +26,8 @@ from typing import Literal
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.rounding import UNIT, accurate_dot, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
@@ -81,16 +83,12 @@ class Features:
         balance : float, default 0
             r, in [-1, 1].
         """
-        if sp.issparse(X):
-            X = _compact(sp.csr_array(X, dtype=float))
-            finite = np.isfinite(X.data).all()
-        else:
-            X = np.asarray(X, dtype=float)
-            finite = np.isfinite(X).all()
-        if X.ndim != 2 or 0 in X.shape:
+        numbers_array("finite features, a row per sample", ndim=2, finite=False)("X", X)
+        balance = numeric("balance", balance)
+        X = _compact(sp.csr_array(X, dtype=float)) if sp.issparse(X) else np.asarray(X, dtype=float)
+        if 0 in X.shape:
             raise InvalidInputError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
-        if not finite:
-            raise InvalidInputError("X holds NaN or infinite entries; impute or remove them.")
+        finite_numbers("X", X, "finite features: impute or remove these")
         if intercept == "balance":
             if not -1.0 <= balance <= 1.0:
                 raise InvalidInputError(

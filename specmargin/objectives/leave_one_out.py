@@ -33,6 +33,7 @@ import numpy as np
 import scipy.linalg as sla
 from scipy.special import logsumexp, softmax
 
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -143,10 +144,7 @@ class RidgePath:
             raise InvalidInputError(
                 f"G has the shape {G.shape}, but sign speaks of {l} labelled samples; pass ({l}, {l})."
             )
-        if not np.isfinite(G).all():
-            raise InvalidInputError(
-                "G holds NaN or infinite entries; check the kernel and the weights it was made with."
-            )
+        finite_numbers("G", G, "what a finite kernel and finite weights make")
         if l < 2:
             raise InvalidInputError("leaving one of fewer than 2 labelled samples out leaves none; label more.")
         object.__setattr__(self, "G", (G + G.T) / 2)

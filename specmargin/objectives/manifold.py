@@ -37,8 +37,8 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
-from specmargin.kernels.semidefinite import require_semidefinite
-from specmargin.labels import Labels
+from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
+from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercept
 from specmargin.objectives.pivoted import reduce_pivoted
@@ -109,16 +109,16 @@ class LapSVM:
         if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
             raise InvalidInputError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
         if not self.labels.is_binary:
-            raise InvalidInputError(
-                "LapSVM takes binary labels; iterate over labels.one_vs_rest() for several classes."
-            )
+            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
         K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
             raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
         if not isinstance(K, KernelOperator):
             # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
             some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
-            require_semidefinite(kernel_rows(K, some)[:, some], name="K" if len(some) == n else "a block of K")
+            block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
+            require_symmetric(block, name)
+            require_semidefinite(block, name=name)
         object.__setattr__(self, "K", K)
         object.__setattr__(self, "loss", get_loss(self.loss))
         if self.L is None:

@@ -21,9 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.semidefinite import require_semidefinite
-from specmargin.labels import Labels
+from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
+from specmargin.labels import Labels, several
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
 from specmargin.typing import AnyArray, FloatArray
@@ -289,7 +290,7 @@ class RMM:
 
     def __post_init__(self) -> None:
         if not self.labels.is_binary:
-            raise InvalidInputError("RMM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+            raise InvalidInputError(f"RMM takes binary labels, not {several(self.labels)}.")
         K = np.asarray(self.K, dtype=float)
         n, labels = len(K), self.labels
         if K.ndim != 2 or K.shape[0] != K.shape[1] or n not in (labels.n_labeled, labels.n_samples):
@@ -297,12 +298,10 @@ class RMM:
                 f"K has the shape {K.shape}; pass the Gram matrix of the {labels.n_labeled} labelled or of all "
                 f"{labels.n_samples} samples."
             )
+        finite_numbers("K", K, "the kernel of finite features, and check its parameters")
+        require_symmetric(K)
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
-        if not np.isfinite(K).all():
-            raise InvalidInputError("K holds NaN or infinite entries; check the features and the kernel's parameters.")
-        if np.abs(K - K.T).max(initial=0.0) > 1e-8 * np.abs(K).max(initial=0.0):
-            raise InvalidInputError("K is not symmetric, so that it is no Gram matrix; check how it was computed.")
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
         _ = self.loss  # validates C and B

@@ -35,6 +35,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.margin import exactly_balanced
@@ -155,13 +157,11 @@ class SpectralRidge:
         delta = np.asarray(self.delta, dtype=np.float64)
         if delta.shape != (q,):
             raise InvalidInputError(
-                f"delta has the shape {delta.shape}, but there are q={q} eigenvectors; pass ({q},)."
+                f"delta={shown(self.delta)} has the shape {delta.shape}, but there are q={q} eigenvectors; pass ({q},)."
             )
-        if not (np.isfinite(delta).all() and (delta >= 0).all() and delta.any()):
-            raise InvalidInputError(
-                f"delta must be finite, >= 0 and not all zero, got values from {delta.min()!r} to {delta.max()!r}; "
-                "power_spectrum(spectrum) returns such."
-            )
+        finite_numbers("delta", delta, "such weights as power_spectrum(spectrum) returns", least=0.0)
+        if not delta.any():
+            raise InvalidInputError(f"delta holds {q} zeros; pass such weights as power_spectrum(spectrum) returns.")
         object.__setattr__(self, "delta", delta)
 
     @cached_property

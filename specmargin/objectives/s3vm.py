@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, several
 from specmargin.losses import (
     ExpSquared,
     Hinge,
@@ -57,7 +57,7 @@ class S3VM:
     Parameters
     ----------
     X : ndarray or sparse matrix of shape (n, d), or Features
-        Features of all samples: raw ones for a linear machine, a kernel's map (`specmargin.kernels.kernel_map`,
+        Features of all samples: raw ones for a linear classifier, a kernel's map (`specmargin.kernels.kernel_map`,
         `specmargin.kernels.landmark_features`) otherwise.
     labels : Labels
         Binary labels, from `specmargin.encode_labels`.
@@ -73,7 +73,7 @@ class S3VM:
         where it is known: the estimate from few labels is often the largest error.
     intercept : {"balance", "regularized", "free"}, default "balance"
         How the intercept is found, see `specmargin.objectives.Features`. Without unlabelled samples "balance" becomes
-        "free": the supervised machine.
+        "free": the supervised SVM.
 
     Raises
     ------
@@ -106,7 +106,7 @@ class S3VM:
     def __post_init__(self) -> None:
         labels = self.labels
         if not labels.is_binary:
-            raise InvalidInputError("S3VM takes binary labels; iterate over labels.one_vs_rest() for several classes.")
+            raise InvalidInputError(f"S3VM takes binary labels, not {several(labels)}.")
         if not (np.isfinite(self.C) and self.C > 0):
             raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
         C_star = float(self.C) if self.C_star is None else self.C_star

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, several
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.margin import RelativeMargin
 from specmargin.results import Certificate
@@ -85,9 +85,7 @@ class _OverSpectrum:
         """Labelled rows of sqrt(n) times the eigenvectors, (l, q); those of several graphs side by side."""
         n, labels = self.spectra[0].n_samples, self.labels
         if not labels.is_binary:
-            raise InvalidInputError(
-                "spectra are learned for binary labels; iterate over labels.one_vs_rest() for more classes."
-            )
+            raise InvalidInputError(f"spectra are learned for binary labels, not {several(labels)}.")
         if labels.n_samples != n:
             raise InvalidInputError(
                 f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "

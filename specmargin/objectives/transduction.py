@@ -32,8 +32,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, several
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
 from specmargin.spectra import Spectrum
@@ -95,9 +96,7 @@ class SpectralGraphTransducer:
     def __post_init__(self) -> None:
         n, labels, k = self.spectrum.n_samples, self.labels, self.spectrum.q - 1
         if not labels.is_binary:
-            raise InvalidInputError(
-                "the transducer takes binary labels; iterate over labels.one_vs_rest() for more classes."
-            )
+            raise InvalidInputError(f"the transducer takes binary labels, not {several(labels)}.")
         if labels.n_samples != n:
             raise InvalidInputError(
                 f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
@@ -118,9 +117,11 @@ class SpectralGraphTransducer:
             raise InvalidInputError(
                 f"Q has the shape {Q.shape}, but there are {k} eigenvectors after the first; pass ({k},)."
             )
-        if not np.isfinite(Q).all() or Q[0] < 0 or (np.diff(Q) < 0).any():
+        finite_numbers("Q", Q, "penalties >= 0 that do not decrease: they are on rough eigenvectors", least=0.0)
+        if (np.diff(Q) < 0).any():
+            k = int((np.diff(Q) < 0).argmax())
             raise InvalidInputError(
-                "Q must be finite, nonnegative and not decreasing: it penalises rough eigenvectors."
+                f"Q[{k}] is {Q[k]}, but Q[{k + 1}] is {Q[k + 1]}: of rough eigenvectors, it must not decrease."
             )
         object.__setattr__(self, "Q", Q)
 

@@ -1,4 +1,4 @@
-r"""The convex machine inside every label-guessing S3VM solver: a weight for each label of each sample.
+r"""The convex SVM inside every label-guessing S3VM solver: a weight for each label of each sample.
 
     min_w  1/2 w'Pw + sum_i [ p_i V(f_i) + m_i V(-f_i) + t_i f_i ],   f = A w + offset.
 
@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding
@@ -68,10 +70,11 @@ class WeightedSVM:
             if name == "tilt" and values is None:
                 continue
             values = np.asarray(values, dtype=float)
-            if values.shape != (n,) or not np.isfinite(values).all() or (name != "tilt" and (values < 0).any()):
+            if values.shape != (n,):
                 raise InvalidInputError(
-                    f"{name} must hold {n} finite {'' if name == 'tilt' else 'nonnegative '}numbers, one per sample."
+                    f"{name}={shown(values)}, but there are {n} samples; pass one weight per sample."
                 )
+            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "tilt" else 0.0)
             object.__setattr__(self, name, values)
 
     @classmethod
@@ -96,7 +99,7 @@ class WeightedSVM:
         return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj._losses[0], **changes)  # type: ignore[arg-type]
 
     def with_(self, **changes: Any) -> WeightedSVM:
-        """Return this machine with other weights, loss or tilt."""
+        """Return this SVM with other weights, loss or tilt."""
         return replace(self, **changes)
 
     @property

@@ -15,7 +15,8 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
-from specmargin.checks import checked, number, whole
+from specmargin.arrays import numbers_array, vector
+from specmargin.checks import checked, instance, maybe, number, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
@@ -69,18 +70,17 @@ class DecisionDisplay:
         *,
         points: LabelDisplay | None = None,
     ) -> None:
-        self.xx0 = np.asarray(xx0, dtype=np.float64)
-        self.xx1 = np.asarray(xx1, dtype=np.float64)
+        self.xx0, self.xx1 = (
+            vector(name, one, "coordinates of the grid") for name, one in (("xx0", xx0), ("xx1", xx1))
+        )
+        numbers_array("decisions on the grid, (rows, columns), of a fit that worked", ndim=2)("response", response)
         self.response = np.asarray(response, dtype=np.float64)
+        maybe(instance(LabelDisplay, "pass specmargin.plots.LabelDisplay(X, y), or None"))("points", points)
         self.points = points
         if self.response.shape != (len(self.xx1), len(self.xx0)):
             raise InvalidInputError(
-                f"response has the shape {self.response.shape}; a grid of {len(self.xx0)} columns (xx0) and "
-                f"{len(self.xx1)} rows (xx1) needs {(len(self.xx1), len(self.xx0))}."
-            )
-        if not np.isfinite(self.response).all():
-            raise InvalidInputError(
-                "response holds values that are not finite; the decision function failed on the grid."
+                f"response has the shape {self.response.shape}; for xx0 of the shape {self.xx0.shape} and xx1 of "
+                f"the shape {self.xx1.shape} pass {(len(self.xx1), len(self.xx0))}."
             )
 
     @classmethod

@@ -16,6 +16,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
 
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
 from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
@@ -62,19 +63,20 @@ class GraphDisplay:
         from scipy import sparse
 
         self.X = plane(X)
+        numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
         adjacency = sparse.coo_array(W)
         if adjacency.shape != (len(self.X), len(self.X)):
             raise InvalidInputError(
                 f"W has the shape {adjacency.shape}, but X has {len(self.X)} points; pass the adjacency of "
                 f"the same points, of shape {(len(self.X), len(self.X))}."
             )
-        if not np.isfinite(adjacency.data).all():
-            raise InvalidInputError("W holds weights that are not finite; an edge needs a finite weight.")
-        asymmetry = abs(adjacency - adjacency.T).max() if adjacency.nnz else 0.0
-        if asymmetry > 1e-10 * abs(adjacency.data).max(initial=0.0):
+        apart = abs(adjacency - adjacency.T).tocoo()
+        if apart.data.max(initial=0.0) > 1e-10 * abs(adjacency.data).max(initial=0.0):
+            i, j = (int(at[apart.data.argmax()]) for at in (apart.row, apart.col))
+            both = adjacency.tocsr()
             raise InvalidInputError(
-                f"W is not symmetric (entries differ by up to {asymmetry:.3g}); draw W + W.T or build the "
-                "graph with kind='symmetric'."
+                f"W is not symmetric: W[{i}, {j}] = {both[i, j]:.6g} but W[{j}, {i}] = {both[j, i]:.6g}; draw W + W.T "
+                "or build the graph with kind='symmetric'."
             )
         upper = sparse.triu(adjacency.tocsr(), k=1).tocoo()
         present = upper.data != 0

@@ -19,6 +19,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from specmargin.arrays import finite_numbers, numbers_array, vector
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
@@ -69,26 +70,23 @@ class SpectrumPathDisplay:
     colorbar_: Colorbar | None
 
     def __init__(self, Cs: npt.ArrayLike, deltas: npt.ArrayLike, *, margins: npt.ArrayLike | None = None) -> None:
-        self.Cs = np.asarray(Cs, dtype=np.float64)
+        self.Cs = vector("Cs", Cs, "two or more finite positive numbers, increasing")
+        numbers_array("a spectrum for each C, (n, q)", ndim=2, finite=False)("deltas", deltas)
         self.deltas = np.asarray(deltas, dtype=np.float64)
+        if margins is not None:
+            numbers_array("a margin for each C", ndim=1, finite=False)("margins", margins)
         self.margins = None if margins is None else np.asarray(margins, dtype=np.float64)
-        if self.Cs.ndim != 1 or len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
+        if len(self.Cs) < 2 or not (self.Cs[0] > 0 and (np.diff(self.Cs) > 0).all()):
             raise InvalidInputError(f"Cs must be two or more positive numbers, increasing; got {self.Cs!r}.")
-        if not np.isfinite(self.Cs).all():
-            raise InvalidInputError("Cs holds inf; a log axis ends before that.")
         if self.deltas.ndim != 2 or self.deltas.shape[0] != len(self.Cs) or self.deltas.shape[1] < 2:
             raise InvalidInputError(
                 f"deltas has the shape {self.deltas.shape}; give one spectrum of two weights or more for each of the "
                 f"{len(self.Cs)} C, ({len(self.Cs)}, q)."
             )
-        if not np.isfinite(self.deltas).all() or (self.deltas < 0).any():
-            k = int(np.flatnonzero((~np.isfinite(self.deltas) | (self.deltas < 0)).any(axis=1))[0])
-            raise InvalidInputError(
-                f"the spectrum of C={self.Cs[k]:.3g} holds weights that are negative or not finite."
-            )
+        finite_numbers("deltas", self.deltas, "finite weights >= 0", least=0.0)
         if self.margins is not None and self.margins.shape != self.Cs.shape:
             raise InvalidInputError(
-                f"margins has the shape {self.margins.shape}, but there are {len(self.Cs)} values of C."
+                f"margins has the shape {self.margins.shape}, but there are {len(self.Cs)} values of C; pass one each."
             )
 
     @classmethod

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from specmargin.checks import numbers_array
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import is_unlabeled
+from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
@@ -71,7 +71,7 @@ class LabelDisplay:
         classes: Sequence[Any] | AnyArray | None = None,
     ) -> None:
         self.X = plane(X)
-        self.y = np.asarray(y)
+        self.y = label_vector(y)
         if self.y.shape != (len(self.X),):
             raise InvalidInputError(
                 f"y has the shape {self.y.shape}, but X has {len(self.X)} points; give one label each."
@@ -81,7 +81,9 @@ class LabelDisplay:
         self.classes = np.unique(known) if classes is None else np.asarray(classes)
         strange = [value for value in np.unique(known) if value not in self.classes]
         if strange:
-            raise InvalidInputError(f"y holds {strange}, which classes={self.classes.tolist()} does not list.")
+            raise InvalidInputError(
+                f"y holds {strange}, which classes={self.classes.tolist()} does not list; name all."
+            )
         if len(self.classes) > len(_MORE_COLORS):
             raise InvalidInputError(
                 f"{len(self.classes)} classes, but there are {len(_MORE_COLORS)} colours that can be told "
@@ -121,7 +123,9 @@ class LabelDisplay:
             Itself, with `figure_` and `ax_`.
         """
         if names is not None and len(names) != len(self.classes):
-            raise InvalidInputError(f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}.")
+            raise InvalidInputError(
+                f"names={list(names)} for the {len(self.classes)} classes {self.classes.tolist()}; pass one each."
+            )
         with style():
             ax = pyplot_axes((3.4, 3.0))[0] if ax is None else ax
             few = (~self.hidden).sum() <= 0.2 * len(self.X)
@@ -170,7 +174,7 @@ class LabelDisplay:
 
 def plane(X: npt.ArrayLike) -> FloatArray:
     """Return X as points of the plane, or say how to get there."""
-    numbers_array("finite points of the plane, (n, 2)")("X", X)
+    numbers_array("finite points of the plane, (n, 2)", ndim=2)("X", X)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:
         raise InvalidInputError(

@@ -17,8 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
-from specmargin.checks import foreign
-from specmargin.exceptions import InvalidInputError
+from specmargin.arrays import numbers_array
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
@@ -63,8 +64,10 @@ class SpectrumDisplay:
     axes_: AnyArray
 
     def __init__(self, spectra: Mapping[str, npt.ArrayLike], *, eigenvalues: npt.ArrayLike | None = None) -> None:
-        if not spectra:
-            raise InvalidInputError('spectra is empty; give at least one, e.g. {"STORM": storm.delta_}.')
+        if not isinstance(spectra, Mapping) or not spectra:
+            raise InvalidTypeError(
+                f'spectra={shown(spectra)} names none; give at least one, e.g. {{"STORM": storm.delta_}}.'
+            )
         self.spectra = {name: _checked(name, delta) for name, delta in spectra.items()}
         self.eigenvalues: FloatArray | None = None
         if eigenvalues is not None:
@@ -203,12 +206,12 @@ class SpectrumDisplay:
 
 def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
     """Return the weights as a vector, or say what is wrong with them."""
-    with foreign("pass weights of the eigenvectors, (q,)"):
-        weights = np.asarray(delta, dtype=np.float64)
+    numbers_array("weights of the eigenvectors, (q,)", finite=False)(f"the spectrum of {name!r}", delta)
+    weights = np.asarray(delta, dtype=np.float64)
     if weights.ndim != 1 or weights.size == 0:
         raise InvalidInputError(
-            f"the spectrum of {name!r} has the shape {weights.shape}, not (q,); with several classes show "
-            "one row, e.g. delta_[k]."
+            f"the spectrum of {name!r}, {shown(delta)}, has the shape {weights.shape}, not (q,); with several classes "
+            "show one row, e.g. delta_[k]."
         )
     if not np.isfinite(weights).all():
         at = int(np.flatnonzero(~np.isfinite(weights))[0])
@@ -217,7 +220,7 @@ def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
     if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
         at = int(weights.argmin())
         raise InvalidInputError(
-            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); weights of a kernel are >= 0."
+            f"the spectrum of {name!r} is negative at index {at} ({weights[at]:.3g}); pass weights >= 0."
         )
     return np.maximum(weights, 0.0)
 

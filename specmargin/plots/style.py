@@ -23,6 +23,7 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 
+from specmargin.checks import checked, count, instance, number, path, texts
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import AnyArray
 
@@ -189,6 +190,17 @@ def style() -> Iterator[None]:
         yield
 
 
+_NAMES = texts("names of methods")
+
+# What each backend would otherwise fill with the time or its own version.
+_METADATA: dict[str, dict[str, Any]] = {
+    "pdf": {"CreationDate": None, "Creator": "specmargin", "Producer": None},
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": "specmargin"},
+}
+
+
+@checked(names=_NAMES)
 def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
     """Colour, marker and line of each method.
 
@@ -247,6 +259,7 @@ def decision_colormap() -> LinearSegmentedColormap:
     return LinearSegmentedColormap.from_list("specmargin_decision", stops, N=257)
 
 
+@checked(n_rows=count(1), n_cols=count(1), aspect=number(above=0))
 def subplots(
     n_rows: int = 1,
     n_cols: int = 1,
@@ -284,12 +297,18 @@ def subplots(
         if width not in WIDTHS:
             raise InvalidInputError(f"width={width!r} is unknown; take one of {sorted(WIDTHS)} or a number of inches.")
         width = WIDTHS[width]
+    number(above=0)("width", width)
     with style():
         figure = Figure(figsize=(width, width / n_cols * aspect * n_rows), layout="constrained")
         axes = figure.subplots(n_rows, n_cols, squeeze=False, **options)
     return figure, axes
 
 
+@checked(
+    figure=instance(Figure, "pass one, e.g. of specmargin.plots.subplots"),
+    path=path,
+    formats=texts("formats", *_METADATA),
+)
 def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png", "svg")) -> list[Path]:
     """Write a figure in several formats; the same figure gives the same bytes.
 
@@ -323,15 +342,6 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
     >>> [path.name for path in paths]
     ['empty.png', 'empty.svg']
     """
-    # What each backend would otherwise fill with the time or its own version.
-    metadata: dict[str, dict[str, Any]] = {
-        "pdf": {"CreationDate": None, "Creator": "specmargin", "Producer": None},
-        "png": {"Software": None},
-        "svg": {"Date": None, "Creator": "specmargin"},
-    }
-    unknown = [suffix for suffix in formats if suffix not in metadata]
-    if unknown:
-        raise InvalidInputError(f"formats={tuple(formats)} holds {unknown}, but {sorted(metadata)} are known.")
     base = Path(path)
     base.parent.mkdir(parents=True, exist_ok=True)
     written = []
@@ -339,7 +349,7 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
         for suffix in formats:
             target = base.with_name(f"{base.name}.{suffix}")
             # The style's dpi, not the figure's: a figure made for the screen prints like any other.
-            figure.savefig(target, format=suffix, metadata=metadata[suffix], dpi=mpl.rcParams["savefig.dpi"])
+            figure.savefig(target, format=suffix, metadata=_METADATA[suffix], dpi=mpl.rcParams["savefig.dpi"])
             written.append(target)
     return written
 

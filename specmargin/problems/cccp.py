@@ -36,7 +36,7 @@ class _Round(BuiltProblem):
 
 
 def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
-    """Build the convex machine of one round.
+    """Build the convex SVM of one round.
 
     Variables ``w`` (size,) and ``t`` (l + 2u,), the margins of the labelled samples, then of the unlabelled ones as
     positive, then as negative; constraint ``margin`` says what they are, its multipliers over the weights are those of

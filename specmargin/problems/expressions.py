@@ -11,6 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.losses import Hinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.typing import FloatArray
@@ -41,8 +42,7 @@ def as_cvxpy(loss: Any, t: cp.Expression) -> cp.Expression:
     [1.0, 0.0]
     """
     raise InvalidTypeError(
-        f"{type(loss).__name__} has no convex CVXPY expression; convex losses are Hinge, SquaredHinge, "
-        "SmoothHinge and Squared."
+        f"loss={shown(loss)} has no convex CVXPY expression; take Hinge, SquaredHinge, SmoothHinge or Squared."
     )
 
 
@@ -83,7 +83,9 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
     >>> conjugate_as_cvxpy(SquaredHinge(), cp.Constant(np.array([2.0]))).value.tolist()
     [1.0]
     """
-    raise InvalidTypeError(f"{type(loss).__name__} is not convex and has no dual in CVXPY.")
+    raise InvalidTypeError(
+        f"loss={shown(loss)} is not convex and has no dual in CVXPY; take Hinge, SquaredHinge, SmoothHinge or Squared."
+    )
 
 
 @conjugate_as_cvxpy.register

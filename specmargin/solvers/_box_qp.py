@@ -77,7 +77,7 @@ def hinge_machine(
     Parameters
     ----------
     svm : WeightedSVM
-        The machine.
+        The SVM.
     w, f : ndarray of shape (size,), (n,)
         Start and its decisions.
     warm : bool, default True

@@ -1,4 +1,4 @@
-r"""The convex machine of an S3VM with given labels, solved exactly: an active-set method for its dual.
+r"""The convex SVM of an S3VM with given labels, solved exactly: an active-set method for its dual.
 
 With labels y of some samples, hinge or squared hinge each, and the row space Z of the features,
 
@@ -134,7 +134,7 @@ class LabelQP:
         return _Pivoting(self, y, warm).run()
 
     def value(self, y: FloatArray, w: FloatArray) -> float:
-        """Return the objective of the machine with labels y at w, all margins off by their error to the worse."""
+        """Return the objective of the SVM with labels y at w, all margins off by their error to the worse."""
         error = self.error * float(np.linalg.norm(w)) + 2.0 * _EPS
         slack = np.maximum(self.need - y * (self.Z @ w + self.b) + error, 0.0)
         losses = np.where(self.hinge, slack, slack**2)

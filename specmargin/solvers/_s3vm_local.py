@@ -79,7 +79,7 @@ class LocalSearch:
 
     @cached_property
     def supervised(self) -> LabelPoint | None:
-        """The machine of the known labels alone, solved; None where they are too many for `qp`."""
+        """The SVM of the known labels alone, solved; None where they are too many for `qp`."""
         qp = self.qp
         return qp.solve(qp.known) if self.obj.labels.n_labeled <= PIVOTED else None
 
@@ -120,7 +120,7 @@ class LocalSearch:
         return value, w
 
     def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return J and w at the minimum of the convex machine with those labels of the unlabelled samples."""
+        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
         key = np.packbits(labels > 0).tobytes()
         if key not in self._seen:
             if self._pivoted:
@@ -159,7 +159,7 @@ class LocalSearch:
 
 
 def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
-    """Return the descent from the supervised machine: the usual start of local solvers."""
+    """Return the descent from the supervised SVM: the usual start of local solvers."""
     if search.supervised is not None:
         return search.descend(search.supervised.w)
     supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)

@@ -38,7 +38,7 @@ class Node:
     theta: FloatArray
     w: FloatArray
     point: LabelPoint | None = None
-    """The machine of the labelled and decided samples alone, once it is solved: where its children start."""
+    """The SVM of the labelled and decided samples alone, once it is solved: where its children start."""
 
     def child(self, j: int, sign: float) -> Node:
         """Return the node in which the unlabelled sample j has that label as well, with the bound of this one."""
@@ -62,7 +62,7 @@ class Incumbent:
             self.value, self.w, self._upper = value, w, np.nan
 
     def start(self, w: FloatArray | None, root: Node, tol: float, deadline: float) -> None:
-        """Find the first one: by descents from w, from the supervised machine and from the root's w, and by flips."""
+        """Find the first one: by descents from w, from the supervised SVM and from the root's w, and by flips."""
         search = self.search
         self.offer(*cold_descent(search))
         self.offer(*search.descend(root.w))

@@ -6,11 +6,11 @@ what the wrong label would cost,
 
 .. math:: p_j = \frac{1}{1 + \exp((g_j - \nu) / T)}, \qquad g_j = C^* [V(f_j) - V(-f_j)],
 
-with nu such that the mean of p is R, the share of positive labels. With p fixed w is the optimum of a convex machine,
+with nu such that the mean of p is R, the share of positive labels. With p fixed w is the optimum of a convex SVM,
 `specmargin.objectives.WeightedSVM` with the weights C* p and C* (1 - p).
 
 The paper alternates between the two until p stays; then T falls. Here p is eliminated: with the best p for every w the
-cost is a function of w alone, the *free energy*, whose derivative is that of the machine at this p (p is optimal, so
+cost is a function of w alone, the *free energy*, whose derivative is that of the SVM at this p (p is optimal, so
 that what it changes with w does not count). L-BFGS minimises it, at a small part of the price, and further down: where
 the alternation creeps it seems to have settled long before it has. A loss with a kink, the hinge, is left to the
 alternation. At T = 0 all probabilities are 0 or 1, and the cost is that of a transductive SVM.
@@ -45,7 +45,7 @@ _COOLING = 1.5
 _SETTLED = 1e-4
 """Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
 _MACHINE_TOL = 1e-8
-"""Relative gap to which every convex machine is solved: far below what one step of p moves."""
+"""Relative gap to which every convex SVM is solved: far below what one step of p moves."""
 
 
 def annealing(
@@ -67,7 +67,7 @@ def annealing(
     max_iter : int, default 30
         Temperatures, from 10 C* down by a factor 1.5 each.
     max_inner : int, default 100
-        Steps of L-BFGS per temperature; with the hinge, convex machines.
+        Steps of L-BFGS per temperature; with the hinge, convex SVMs.
 
     Returns
     -------
@@ -104,7 +104,9 @@ def annealing(
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
     if w is not None and np.shape(w) != (obj.size,):
-        raise InvalidInputError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+        raise InvalidInputError(
+            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
+        )
     # Where all labels are known to be the same there is one machine, and nothing to anneal.
     exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
     settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
@@ -137,7 +139,7 @@ class _Path:
         self.obj, self.history = obj, History()
         self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
         self.settled = False
-        """Whether w is said to be the optimum of the machine of p, with multipliers that are the slopes at w."""
+        """Whether w is said to be the optimum of the SVM of p, with multipliers that are the slopes at w."""
 
     def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, settled: bool = False) -> None:
         """Note weights, their decisions, and the probabilities that belong to them."""
@@ -178,7 +180,7 @@ class _Descent:
 
 
 class _Alternation:
-    """Alternate between the machine of p and the p of the machine."""
+    """Alternate between the SVM of p and the p of the SVM."""
 
     def __init__(self, obj: S3VM, tol: float, max_machines: int) -> None:
         self.obj, self.tol, self.max_machines = obj, tol, max_machines

@@ -4,7 +4,7 @@ At a node some labels are decided: those samples are labelled samples of weight 
 (`specmargin.objectives.S3VMRelaxation.assigned`). A node whose proved bound exceeds the best known J is done; the
 others branch on the sample whose loss is furthest above its parabola.
 
-**The machine of the decided samples alone** (`specmargin.solvers._label_qp`) is a second bound, and at a leaf the exact
+**The SVM of the decided samples alone** (`specmargin.solvers._label_qp`) is a second bound, and at a leaf the exact
 one, solved by an active set to rounding at any weights. Where few samples are free, their labelings are enumerated
 depth first by it: every machine is a warm start for its children, and a node is done as well where all free samples are
 beyond the margin.

@@ -10,7 +10,7 @@ tangent at the present decisions: it charges beta f with
 
     beta = C* if f < s,    -C* if f > -s,    0 between (those are left alone),
 
-on top of both hinges. What remains is a convex machine, `specmargin.objectives.WeightedSVM` with the weight C* on both
+on top of both hinges. What remains is a convex SVM, `specmargin.objectives.WeightedSVM` with the weight C* on both
 labels and the tilt beta. The tangent lies above the concave half and touches it: the objective never rises, and with
 finitely many beta the rounds end when beta stays.
 
@@ -39,7 +39,7 @@ from specmargin.typing import FloatArray
 __all__ = ["cccp"]
 
 _MACHINE_TOL = 1e-10
-"""Relative gap to which every convex machine is solved."""
+"""Relative gap to which every convex SVM is solved."""
 
 
 def cccp(
@@ -58,7 +58,7 @@ def cccp(
     obj : S3VM
         With the hinge, and `SymmetricHinge` or `SymmetricRamp`.
     w : ndarray of shape (size,), optional
-        Where beta comes from first; by default the supervised machine.
+        Where beta comes from first; by default the supervised SVM.
     schedule : array-like of float, default (1.0,)
         Factors of C*, >= 0; the last should be 1. UniverSVM has that one alone; (1e-4, 1e-3, 0.01, 0.1, 1) anneals.
     tol : float, default 1e-9
@@ -113,7 +113,9 @@ def cccp(
     if w is None:
         w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     elif np.shape(w) != (obj.size,):
-        raise InvalidInputError(f"w has the shape {np.shape(w)}, the machine ({obj.size},) weights.")
+        raise InvalidInputError(
+            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
+        )
     for factor in factors:
         eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)

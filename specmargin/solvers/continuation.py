@@ -69,7 +69,7 @@ def continuation(
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex machine, proved
+        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex SVM, proved
         OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
         holds, per step, ``gamma``, the ``objective`` smoothed by it at its end, the relative norm of the ``gradient``
         of that, and ``n_iter`` and ``n_calls``.

@@ -38,7 +38,7 @@ def finite_newton(
     Parameters
     ----------
     svm : WeightedSVM
-        The machine, with any intercept and any weights of both labels.
+        The SVM, with any intercept and any weights of both labels.
     w : ndarray of shape (size,), optional
         Where to start; default zero.
     tol : float, default 1e-10

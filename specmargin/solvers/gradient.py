@@ -3,7 +3,7 @@ r"""Gradient descent with an annealed weight of the unlabelled samples: grad-S3V
     J_i(w) = 1/2 |w|^2 + C sum_labelled max(0, 1 - y f)^2 + C*_i sum_unlabelled exp(-3 f^2),
     C*_i = 2^(i - 10) C*,   i = 0 ... 10.
 
-The supervised machine is all but convexly dented at first; the unlabelled samples press harder from step to step, and
+The supervised SVM is all but convexly dented at first; the unlabelled samples press harder from step to step, and
 each minimum starts the next descent. Build the objective as ``S3VM(..., loss="squared_hinge", unlabeled_loss="exp")``.
 The paper descends by conjugate gradients; L-BFGS takes fewer calls.
 """
@@ -54,7 +54,7 @@ def gradient(
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex machine, proved
+        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex SVM, proved
         OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
         holds, per step, the ``factor`` of C*, the ``objective`` with it at its end, the relative norm of the
         ``gradient``, and ``n_iter`` and ``n_calls``.

@@ -1,6 +1,6 @@
 r"""Transductive SVMs by switching labels: Joachims' SVM-light, one pair of samples at a time.
 
-The unlabelled samples get labels, the convex machine of those labels is trained, and a pair of them changes labels
+The unlabelled samples get labels, the convex SVM of those labels is trained, and a pair of them changes labels
 when that pays; repeat until none does. What is held at a weight c of the unlabelled losses is
 
     J(w, y) = 1/2 w'Pw + C sum_labelled V(y_i f_i) + c sum_unlabelled V(y_j f_j),
@@ -55,7 +55,7 @@ def label_switching(
     obj : S3VM
         With the hinge, the squared hinge or the smooth hinge as V, and any intercept.
     w : ndarray of shape (size,), optional
-        Its decisions give the first labels; by default those of the supervised machine.
+        Its decisions give the first labels; by default those of the supervised SVM.
     rate : float, default 1.5
         Factor by which the weight of the unlabelled losses grows, > 1; SVM-light has 2.
     start : float, default 1e-5
@@ -211,7 +211,7 @@ def _schedule(labels: FloatArray, start: float, rate: float, skewed: bool, C_sta
 
 
 class _Training:
-    """The convex machine of given labels, trained from wherever the last one ended."""
+    """The convex SVM of given labels, trained from wherever the last one ended."""
 
     def __init__(self, obj: S3VM, tol: float) -> None:
         name = getattr(obj.loss, "name", "")

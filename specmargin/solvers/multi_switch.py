@@ -40,7 +40,7 @@ def multi_switch(
     obj : S3VM
         With the squared hinge as V, and any intercept.
     w : ndarray of shape (size,), optional
-        Its decisions give the first labels; by default those of the supervised machine.
+        Its decisions give the first labels; by default those of the supervised SVM.
     max_switches : int, default 10000
         Most pairs between two trainings; 1 is the one-pair version.
     rate : float, default 1.5

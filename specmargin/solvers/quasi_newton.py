@@ -2,7 +2,7 @@ r"""QN-S3VM of Gieseke et al. (2014), searched in w: L-BFGS on a smooth objectiv
 
     J(w) = 1/2 |w|^2 + C sum_labelled log(1 + exp(20 (1 - y f))) / 20 + C* sum_unlabelled exp(-3 f^2),
 
-with C* raised through {0, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1} times itself; the first 0 is the supervised machine. Build the
+with C* raised through {0, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1} times itself; the first 0 is the supervised SVM. Build the
 objective as ``S3VM(..., loss="smooth_hinge", unlabeled_loss="exp")``; the paper's lam and lam' are
 C = 1 / (2 lam l), C* = lam' / (2 lam u).
 
@@ -55,7 +55,7 @@ def quasi_newton(
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex machine, proved
+        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex SVM, proved
         OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
         holds, per step, the ``factor`` of C*, the ``objective`` with it at its end, the relative norm of the
         ``gradient``, and ``n_iter`` and ``n_calls``.

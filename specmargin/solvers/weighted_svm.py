@@ -1,4 +1,4 @@
-r"""The convex machine with a weight for each label of each sample, solved by what its loss asks for.
+r"""The convex SVM with a weight for each label of each sample, solved by what its loss asks for.
 
 - squared hinge, squared loss: the modified finite Newton method (`specmargin.solvers.finite_newton`);
 - hinge: the box-constrained dual (`specmargin.solvers._box_qp`);
@@ -43,7 +43,7 @@ def weighted_svm(
     Parameters
     ----------
     svm : WeightedSVM
-        The machine.
+        The SVM.
     w : ndarray of shape (size,), optional
         Where to start; default zero.
     tol : float, default 1e-10
@@ -101,7 +101,7 @@ def weighted_svm(
 def supervised_svm(
     obj: S3VM, w: FloatArray | None, *, solver: str, start: float, max_iter: int = 500, **variables: Any
 ) -> SolveResult:
-    """Answer an S3VM that `is_supervised`, as every one of its solvers does: by the convex machine, with its proof.
+    """Answer an S3VM that `is_supervised`, as every one of its solvers does: by the convex SVM, with its proof.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def supervised_svm(
         history=machine.history,
         n_iter=machine.n_iter,
         seconds=time.perf_counter() - start,
-        message=f"no unlabelled losses: the convex machine, {machine.message}",
+        message=f"no unlabelled losses: the convex SVM, {machine.message}",
         **variables,
     )
     return replace(result, status=machine.certificate.status(_PROVED, stopped), certificate=machine.certificate)

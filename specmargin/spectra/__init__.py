@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import checked, choice, count, flag, instance, maybe, number, numbers_array, seed
+from specmargin.arrays import numbers_array
+from specmargin.checks import checked, choice, count, flag, instance, maybe, number, seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
@@ -39,8 +40,8 @@ def _graph(name: str, W: Any) -> Any:
     largest = float(np.abs(stored).max(initial=0.0))
     if largest > 1e75 or 0 < largest < 1e-75:
         raise InvalidInputError(
-            f"the adjacency holds weights up to {largest:.1e}, whose squares {'over' if largest > 1 else 'under'}flow; "
-            "scale them, e.g. divide by the largest."
+            f"the adjacency holds weights up to {largest:.1e}, whose fourth powers {'over' if largest > 1 else 'under'}"
+            "flow; scale them, e.g. divide by the largest."
         )
     return W
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import ArpackError, ArpackNoConvergence, LinearOperator, eigsh
 
+from specmargin.arrays import first_of
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.spectra.lanczos import lowest_eigenpairs, pieces, residual_norms
 from specmargin.spectra.spectrum import Spectrum, tied
@@ -208,17 +209,20 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
             )
         return given.matrix, given.degrees, given.normalized, given.power
     if hasattr(W, "adjacency") and hasattr(W, "is_directed"):
-        raise InvalidTypeError("W is a networkx graph; pass the matrix of graphs.from_networkx(graph).")
+        raise InvalidTypeError(
+            f"W is a {type(W).__name__} of networkx; pass the matrix of graphs.from_networkx(graph)."
+        )
     W = sp.csr_array(W if sp.issparse(W) else np.asarray(W), dtype=np.float64)
     fault = ""
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         fault = f"is not square (shape {W.shape})"
     elif not np.isfinite(W.data).all() or (W.data < 0).any():
-        fault = f"holds weights that are negative or not finite (smallest {W.data.min():.3g})"
+        fault = f"holds weights that are negative or not finite, the first {first_of('W', W, ~(W.data >= 0))}"
     elif W.diagonal().any():
         fault = f"has {np.count_nonzero(W.diagonal())} self loops"
-    elif W.nnz and (asymmetry := abs(W - W.T).max()) > 1e-10 * W.data.max():
-        fault = f"is not symmetric (largest difference {asymmetry:.3g})"
+    elif W.nnz and (apart := abs(W - W.T).tocoo()).nnz and apart.data.max() > 1e-10 * W.data.max():
+        i, j = (int(at[apart.data.argmax()]) for at in (apart.row, apart.col))
+        fault = f"is not symmetric: W[{i}, {j}] = {W[i, j]:.6g} but W[{j}, {i}] = {W[j, i]:.6g}"
     if fault:
         raise InvalidInputError(
             f"the adjacency {fault}; pass graphs.check_adjacency(W), which says where, or cleans it."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -110,11 +111,10 @@ def _row_sums(weights: Matrix, n: int) -> tuple[SparseArray, FloatArray]:
     weights = sp.csr_array(weights if sp.issparse(weights) else np.asarray(weights), dtype=np.float64)
     if weights.ndim != 2 or weights.shape[1] != n:
         raise InvalidInputError(
-            f"weights has the shape {weights.shape}, but there are {n} training points; pass one row per new "
+            f"weights has the shape {weights.shape}, but values are of {n} training points; pass one row per new "
             "point and one column per training point."
         )
-    if not (np.isfinite(weights.data).all() and (weights.data >= 0).all()):
-        raise InvalidInputError("weights must be finite and >= 0; graphs.neighbor_weights returns such.")
+    finite_numbers("weights", weights, "such as graphs.neighbor_weights returns", least=0.0)
     total = np.asarray(weights.sum(axis=1), dtype=np.float64).ravel()
     if (total <= 0).any():
         raise InvalidInputError(

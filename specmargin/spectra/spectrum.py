@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray
 
@@ -64,9 +65,11 @@ class Spectrum:
     power: int = 1
 
     def __post_init__(self) -> None:
+        for name in ("eigenvalues", "eigenvectors"):
+            numbers_array("eigenpairs of a Laplacian, one eigenvalue per column of (n, q)")(name, getattr(self, name))
         if self.eigenvectors.ndim != 2 or self.eigenvalues.shape != self.eigenvectors.shape[1:]:
             raise InvalidInputError(
-                f"eigenvectors must be (n, q) with one eigenvalue per column, got the shapes "
+                f"eigenvectors must be (n, q) with one of the eigenvalues per column, got the shapes "
                 f"{self.eigenvectors.shape} and {self.eigenvalues.shape}."
             )
 

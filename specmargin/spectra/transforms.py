@@ -34,7 +34,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.checks import checked, maybe, numbers_array, numeric, shown
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import checked, maybe, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.spectra.spectrum import Spectrum
 from specmargin.typing import FloatArray, IntArray
@@ -246,6 +247,7 @@ def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
     return _scaled(spectrum, (np.arange(len(theta)) < k).astype(float))
 
 
+@checked(spectrum=_spectrum, w=numeric)
 def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
     r"""Return weights that fall by one ratio, :math:`\delta_i = w\, \delta_{i+1}`.
 
@@ -349,10 +351,9 @@ def _eigenvalues(spectrum: Eigenvalues) -> FloatArray:
     if isinstance(spectrum, Spectrum):
         return spectrum.eigenvalues
     theta = np.asarray(spectrum, dtype=float)
-    if theta.ndim != 1 or len(theta) == 0 or not np.isfinite(theta).all():
-        raise InvalidInputError(
-            f"eigenvalues must be a vector of finite numbers, got the shape {theta.shape}: {theta!r:.60}."
-        )
+    finite_numbers("eigenvalues", theta, "those of a Laplacian, sorted")
+    if theta.ndim != 1 or len(theta) == 0:
+        raise InvalidInputError(f"eigenvalues must be a vector of finite numbers, got the shape {theta.shape}.")
     null = _NULL * float(np.abs(theta).max())
     if theta.min() < -null or (np.diff(theta) < -null).any():
         raise InvalidInputError(

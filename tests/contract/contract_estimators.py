@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 import contract_inputs as given
 import numpy as np
 import scipy.sparse as sp
-from contract_inputs import NEW, N, Promise, W, X, Y, refused
-from sklearn.exceptions import NotFittedError
+from contract_inputs import ANSWERED, NEW, TRUTH, Bad, N, Promise, W, X, Y, bad, refused, told
 
-import specmargin as sm
 from specmargin import estimators
 
 SMALL: dict[str, dict[str, Any]] = {
+    "AnnealedS3VM": {"max_iter": 5},
+    "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
+    "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
@@ -47,31 +48,33 @@ def make(name: str, **parameters: Any) -> Any:
     return getattr(estimators, name)(**{**SMALL.get(name, {}), **more, **parameters})
 
 
-def scores(fitted: Any) -> Any:
-    """Return all that a fit learned of its samples, as numbers."""
+def learned(fitted: Any, at: Any = None) -> Any:
+    """Return what a fit learned, as numbers: classes, or coordinates, and the decisions `at` some rows."""
     if hasattr(fitted, "embedding_"):
         return np.abs(fitted.embedding_)
     codes = np.searchsorted(fitted.classes_, fitted.transduction_)
     assert (fitted.classes_[codes] == fitted.transduction_).all()
-    return codes.astype(float)
+    decisions = [] if at is None else fitted.decision_function(at).ravel()
+    return np.concatenate([codes.astype(float), decisions])
 
 
-def fit(name: str, X: Any, y: Any, unlabeled: Any = -1, graph: Any = None, **parameters: Any) -> Any:
-    """Fit, and return the scores at the training samples and the fitted estimator."""
+def fit(name: str, X: Any, y: Any, unlabeled: Any = -1, graph: Any = None, at: Any = None, **parameters: Any) -> Any:
+    """Fit, and return what was learned and the fitted estimator."""
     if name in CLUSTERING:
         fitted = make(name, **parameters).fit(X, graph=graph)
-        return scores(fitted), fitted
-    words = {} if graph is None else {"graph": graph}
-    fitted = make(name, unlabeled=unlabeled, **parameters).fit(X, y, **words)
-    return scores(fitted), fitted
+    else:
+        words = {} if graph is None else {"graph": graph}
+        fitted = make(name, unlabeled=unlabeled, **parameters).fit(X, y, **words)
+    return learned(fitted, at), fitted
 
 
 @cache
-def plain(name: str, graph: bool = False) -> Any:
-    """Return the answer to the plain input."""
+def plain(name: str, graph: bool = False, rows: bytes = X.tobytes()) -> Any:
+    """Return the answer to plain numbers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return fit(name, X, Y, graph=W if graph else None)
+        at = np.frombuffer(rows).reshape(N, -1).copy()
+        return fit(name, at, Y, graph=W if graph else None, at=at)
 
 
 def _labels_for(value: Any) -> Any:
@@ -82,13 +85,14 @@ def _labels_for(value: Any) -> Any:
 def feature_cells() -> Iterator[Cell]:
     for name in estimators.__all__:
         for one in given.features(X):
+            at = None if one.promise.outcome != "same" else X if one.plain is None else one.plain
             yield Cell(
                 f"{name}.fit",
                 "features",
                 one.name,
                 one.promise,
-                lambda name=name, one=one: fit(name, one.value, _labels_for(one.value)),
-                lambda name=name: plain(name),
+                lambda name=name, one=one, at=at: fit(name, one.value, _labels_for(one.value), at=at),
+                lambda name=name, at=at: plain(name, rows=at.tobytes()),
             )
 
 
@@ -100,7 +104,7 @@ def label_cells() -> Iterator[Cell]:
                 "labels",
                 one.name,
                 one.promise,
-                lambda name=name, one=one: fit(name, X, one.value.y, one.value.unlabeled),
+                lambda name=name, one=one: fit(name, X, one.value.y, one.value.unlabeled, at=X),
                 lambda name=name: plain(name),
             )
 
@@ -114,7 +118,7 @@ def graph_cells() -> Iterator[Cell]:
                 "graphs",
                 one.name,
                 one.promise,
-                lambda name=name, one=one, n=n: fit(name, X[:n], Y[:n], graph=one.value),
+                lambda name=name, one=one, n=n: fit(name, X[:n], Y[:n], graph=one.value, at=X),
                 lambda name=name: plain(name, graph=True),
             )
 
@@ -126,12 +130,25 @@ def _methods(name: str) -> list[str]:
 
 def _call(name: str, method: str, rows: Any) -> Any:
     fitted = plain(name)[1]
-    if method == "score":
-        return fitted.score(rows, given.TRUTH[20:])
-    return getattr(fitted, method)(rows)
+    answer = fitted.score(rows, TRUTH[20:]) if method == "score" else getattr(fitted, method)(rows)
+    if method == "predict":
+        assert answer.dtype.kind == "i", f"predictions of the type {answer.dtype}"
+        assert not hasattr(fitted, "classes_") or np.isin(answer, fitted.classes_).all()
+    return answer
 
 
 def prediction_cells() -> Iterator[Cell]:
+    columns = rf"\b3 features.*expecting {X.shape[1]}"
+    inputs = [
+        *given.not_numbers(NEW),
+        *given.representations(NEW),
+        *given.types(NEW),
+        bad("of other columns", Bad(np.ones((4, 3)), columns)),
+        bad("sparse, of other columns", Bad(sp.csr_matrix(np.ones((4, 3))), columns)),
+        given.Input("scaled by 1e-300", 1e-300 * NEW, ANSWERED),
+        given.Input("of zeros", 0.0 * NEW, ANSWERED),
+        given.Input("far away", NEW + 1e6, ANSWERED),
+    ]
     for name in estimators.__all__:
         for method in _methods(name):
             entry = f"{name}.{method}"
@@ -139,21 +156,9 @@ def prediction_cells() -> Iterator[Cell]:
                 entry,
                 "new samples",
                 "before fit",
-                Promise("refused", "not fitted yet.*Call 'fit'", None),
+                refused(name, "not fitted yet.*Call 'fit'"),
                 lambda name=name, method=method: getattr(make(name), method)(*([X, Y] if method == "score" else [X])),
             )
-            inputs = [
-                *given.not_numbers(NEW),
-                *(given.representations(NEW) if method != "score" else ()),
-                given.Input("of other columns", np.ones((4, 3)), refused("3 features.*expecting 2")),
-                given.Input(
-                    "sparse, of other columns", sp.csr_matrix(np.ones((4, 3))), refused("3 features.*expecting 2")
-                ),
-                given.Input("scaled by 1e-300", 1e-300 * NEW, given.ANSWERED),
-                given.Input("of zeros", 0.0 * NEW, given.ANSWERED),
-                given.Input("of float32", NEW.astype(np.float32), given.ANSWERED),
-                given.Input("far away", NEW + 1e6, given.ANSWERED),
-            ]
             for one in inputs:
                 yield Cell(
                     entry,
@@ -161,24 +166,27 @@ def prediction_cells() -> Iterator[Cell]:
                     one.name,
                     one.promise,
                     lambda name=name, method=method, one=one: _call(name, method, one.value),
-                    lambda name=name, method=method: _call(name, method, NEW),
+                    lambda name=name, method=method, one=one: _call(
+                        name, method, NEW if one.plain is None else one.plain
+                    ),
                 )
 
 
 def score_cells() -> Iterator[Cell]:
+    weights = r"sample_weight"
     for name in CLASSIFIERS:
         for what, y, weight, promise in (
-            ("None", None, None, refused("shape|None")),
-            ("without a label", np.full(4, -1), None, refused("none of the 4 samples is labelled.*LabeledKFold")),
+            ("None", None, None, refused("y=None")),
+            ("without a label", np.full(4, -1), None, refused("none of the 4 samples is labelled", "LabeledKFold")),
             ("one too few", [0, 1, 0], None, refused("X has 4 rows, but y has 3 labels")),
             ("in two columns", np.zeros((4, 2)), None, refused(r"shape \(4, 2\)")),
-            ("a few labelled", [0, -1, -1, 1], None, given.ANSWERED),
-            ("unseen labels", [0, 7, "moon", 1], None, given.ANSWERED),
-            ("with weights", [0, 1, 0, 1], [1.0, 2.0, 0.0, 1.0], given.ANSWERED),
-            ("with too few weights", [0, 1, 0, 1], [1.0], refused("sample_weight")),
-            ("with negative weights", [0, 1, 0, 1], [1.0, -1, 1, 1], refused("sample_weight")),
-            ("with weights of NaN", [0, 1, 0, 1], [np.nan] * 4, refused("sample_weight")),
-            ("without weight", [0, 1, 0, 1], [0.0] * 4, refused("sample_weight")),
+            ("a few labelled", [0, -1, -1, 1], None, ANSWERED),
+            ("unseen labels", [0, 7, "moon", 1], None, ANSWERED),
+            ("with weights", [0, 1, 0, 1], [1.0, 2.0, 0.0, 1.0], ANSWERED),
+            ("with too few weights", [0, 1, 0, 1], [1.0], refused(r"shape \(1,\)", weights)),
+            ("with negative weights", [0, 1, 0, 1], [1.0, -1, 1, 1], refused(r"\[1\] is -1", weights)),
+            ("with weights of NaN", [0, 1, 0, 1], [np.nan] * 4, refused(r"\[0\] is nan", weights)),
+            ("without weight", [0, 1, 0, 1], [0.0] * 4, refused(r"sum.* 0", weights)),
         ):
             yield Cell(
                 f"{name}.score",
@@ -277,7 +285,7 @@ def parameter_cells() -> Iterator[Cell]:
                     f"{name}({parameter}=)",
                     f"parameters: {parameter}",
                     repr(value) if value is not NOTHING else "an object",
-                    refused(parameter if parameter != "solver_params" else "solver_params|nonsense"),
+                    refused(told(value), parameter if parameter != "solver_params" else "solver_params|nonsense"),
                     lambda name=name, parameter=parameter, value=value: _with(name, parameter, value),
                 )
 
@@ -297,4 +305,4 @@ def cells() -> Iterator[Cell]:
     yield from parameter_cells()
 
 
-__all__ = ["Cell", "NotFittedError", "cells", "sm"]
+__all__ = ["Cell", "cells"]

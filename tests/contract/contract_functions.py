@@ -1,10 +1,12 @@
-"""The functions and the data classes against bad input."""
+"""The functions, the data classes and the command line against bad input."""
 
 from __future__ import annotations
 
+import inspect
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import contract_inputs as given
@@ -12,69 +14,85 @@ import networkx as nx
 import numpy as np
 import scipy.sparse as sp
 from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POSITIVE, WORD, Cell
-from contract_inputs import ANSWERED, NEW, TRUTH, Promise, W, X, Y, changed, refused
+from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, changed, refused, told
 
 import specmargin as sm
-from specmargin import graphs, kernels, losses, objectives, plots, problems, solvers, spectra
+from specmargin import experiments, graphs, kernels, losses, objectives, plots, problems, solvers, spectra
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
 L = graphs.laplacian(W)
 SPECTRUM = spectra.laplacian_eigenpairs(W, q=8)
 EITHER = Promise("either")
+SEED = ("seed", -1, 1.5, NOTHING)
+NO_LAPLACIAN = (None, "graph", np.eye(3), NOTHING)
+MATRICES = (None, "kernel", K[:20], K[0], changed(K, (0, 1), np.nan), changed(K, (2, 3), np.inf))
+MATRICES += (np.full(K.shape, "a"), K + 1j, Bad(changed(K, (0, 1), 5.0), r"\[0, 1\] = 5", "asymmetric"))
 
 Call = Callable[..., Any]
 
 
 def _name(value: Any) -> str:
-    return "an object" if value is NOTHING else " ".join(repr(value).split())[:60]
+    if isinstance(value, Bad):
+        return value.name or _name(value.value)
+    if value is NOTHING:
+        return "an object"
+    if hasattr(value, "shape") and len(value.shape):
+        finite = value.dtype.kind not in "fc" or np.isfinite(value.data if sp.issparse(value) else value).all()
+        return f"{value.dtype} {value.shape}" + ("" if finite else " with NaN or inf")
+    if value is None or isinstance(value, type | bool | int | float | complex | str | list | tuple | dict | set):
+        return getattr(value, "__name__", " ".join(repr(value).split())[:60])
+    return type(value).__name__
 
 
-def nonsense(entry: str, function: Call, **values: tuple[Any, ...]) -> Iterator[Cell]:
-    """Yield a cell for every bad value of every argument."""
+def nonsense(entry: str, function: Call, *, called: str = "", **values: tuple[Any, ...]) -> Iterator[Cell]:
+    """Yield a cell for every bad value of every argument of a function; `called`: how else messages call them."""
     for name, bad in values.items():
+        names = rf"(?i){name}|{name.replace('_', ' ')}|marker|seed{'|' + called if called else ''}"
         for value in bad:
+            plain = value.value if isinstance(value, Bad) else value
             yield Cell(
                 entry,
                 f"arguments: {name}",
                 f"{name}={_name(value)}",
-                refused(".")
-                if value is NOTHING or isinstance(value, np.ndarray)
-                else refused(rf"(?i){name}|{name.replace('_', ' ')}|marker|seed"),
-                lambda function=function, name=name, value=value: function(**{name: value}),
+                refused(told(value), names),
+                lambda name=name, plain=plain: function(**{name: plain}),
             )
 
 
-def rows(entry: str, function: Call, *, good: np.ndarray = X, same: bool = True, least: int = 1) -> Iterator[Cell]:
+def with_defaults(function: Call, **defaults: Any) -> Call:
+    """Return a function of names alone that has good values for what is not given."""
+    return lambda **more: function(**{**defaults, **more})
+
+
+def rows(entry: str, function: Call, *, good: np.ndarray = X) -> Iterator[Cell]:
     """Yield cells of a function of rows of features."""
-    for one in given.not_numbers(good):
+    for one in (*given.not_numbers(good), *given.representations(good), *given.types(good)):
         if one.value is None and entry == "graphs.NeighborSearch.kneighbors":
             continue  # the rows themselves
-        yield Cell(entry, "rows", one.name, one.promise, lambda one=one: function(one.value))
-    for one in given.representations(good):
-        promise = one.promise if same else ANSWERED
-        yield Cell(entry, "rows", one.name, promise, lambda one=one: function(one.value), lambda: function(good))
-    for one in given.types(good):
-        yield Cell(entry, "rows", one.name, ANSWERED, lambda one=one: function(one.value))
+        plain = good if one.plain is None else one.plain
+        yield Cell(
+            entry,
+            "rows",
+            one.name,
+            one.promise,
+            lambda one=one: function(one.value),
+            lambda plain=plain: function(plain),
+        )
     for name, value in (("alike", np.ones_like(good)), ("zero", np.zeros_like(good)), ("1e60", 1e60 * good)):
         yield Cell(entry, "rows", f"of {name}", EITHER, lambda value=value: function(value))
 
 
 def adjacencies(entry: str, function: Call, *, strict: bool = False) -> Iterator[Cell]:
-    """Yield cells of a function of a graph."""
+    """Yield cells of a function of a graph; a strict one takes the matrix that check_adjacency returns, alone."""
     for one in given.graphs():
         if "of other nodes" in one.name or "those of X" in one.name:
             continue
         promise = one.promise
         if promise.warning is not None and "loops" not in one.name:
             promise = EITHER
-        if "cut out" in one.name:
-            promise = refused("square")
-        if strict:  # of the matrix that check_adjacency returns
-            if promise.outcome == "refused" or "networkx" in one.name or "loops" in one.name:
-                promise = refused(r"adjacency|graph|W")
-            elif "list of lists" in one.name or "frame" in one.name:
-                promise = EITHER
+        if strict and ("graph" in one.name or "loops" in one.name or "list of n" in one.name):
+            promise = refused("Graph of networkx|24 self loops|W=\\[AtlasView")
         yield Cell(entry, "graphs", one.name, promise, lambda one=one: function(one.value), lambda: function(W))
 
 
@@ -87,113 +105,82 @@ def graph_functions() -> Iterator[Cell]:
         "reduce": (0, -1, 1.5, "nonsense", True, [], NOTHING),
         "search": (*WORD, None),
         "n_neighbors": (*COUNT, None, 24, 100),
-        "random_state": ("seed", 1.5, -1, NOTHING),
+        "random_state": SEED,
     }
-    for entry, function, names in (
-        ("graphs.knn_graph", graphs.knn_graph, words),
-        ("graphs.resolve_sigma", graphs.resolve_sigma, ("metric", "reduce", "search", "n_neighbors", "random_state")),
-        (
-            "graphs.radius_graph",
-            lambda X, **more: graphs.radius_graph(X, **{"radius": 0.5, **more}),
-            ("weight", "metric", "sigma"),
-        ),
-        (
-            "graphs.neighbor_weights",
-            lambda X, **more: graphs.neighbor_weights(NEW, X, **more),
-            [n for n in words if n != "kind"],
-        ),
-        (
-            "graphs.NeighborSearch",
-            lambda X, **more: graphs.NeighborSearch(X, **more).kneighbors(n_neighbors=5)[0],
-            ("metric", "reduce", "search", "random_state"),
-        ),
+    search = ("metric", "reduce", "search", "random_state")
+    for name, function, names in (
+        ("knn_graph", graphs.knn_graph, words),
+        ("resolve_sigma", graphs.resolve_sigma, (*search, "n_neighbors")),
+        ("radius_graph", lambda X, radius=0.5, **more: graphs.radius_graph(X, radius, **more), ("weight", "metric")),
+        ("neighbor_weights", lambda X, **more: graphs.neighbor_weights(NEW, X, **more), (*search, "weight", "sigma")),
+        ("NeighborSearch", lambda X, **more: graphs.NeighborSearch(X, **more).kneighbors(n_neighbors=5)[0], search),
     ):
-        yield from rows(entry, function)
+        yield from rows(f"graphs.{name}", function)
         bad = {name: words[name] for name in names}
-        if entry == "graphs.neighbor_weights":
-            bad["n_neighbors"] = (*COUNT, None, 25, 100)
-        yield from nonsense(entry, lambda function=function, **more: function(X, **more), **bad)
+        yield from nonsense(f"graphs.{name}", lambda function=function, **more: function(X, **more), **bad)
+    yield from nonsense("graphs.radius_graph", with_defaults(graphs.radius_graph, X=X), radius=NONNEGATIVE)
+    new = with_defaults(lambda **more: graphs.neighbor_weights(NEW, X, **more))
+    yield from nonsense("graphs.neighbor_weights", new, n_neighbors=(*COUNT, None, 25, 100))
     yield from rows("graphs.neighbor_weights (new rows)", lambda new: graphs.neighbor_weights(new, X), good=NEW)
     yield from rows(
         "graphs.NeighborSearch.kneighbors", lambda new: graphs.NeighborSearch(X).kneighbors(new)[0], good=NEW
     )
-    yield from nonsense("graphs.radius_graph", lambda **more: graphs.radius_graph(X, **more), radius=NONNEGATIVE)
-    for name, D in (
-        ("distances that are not square", np.ones((24, 3))),
-        ("negative distances", -np.ones((24, 24))),
-        ("distances of NaN", np.full((24, 24), np.nan)),
-    ):
-        yield Cell(
-            "graphs.knn_graph",
-            "rows",
-            name,
-            refused("square|distance"),
-            lambda D=D: graphs.knn_graph(D, metric="precomputed"),
-        )
-    for entry, function in (
-        ("graphs.check_adjacency", graphs.check_adjacency),
-        ("graphs.laplacian", lambda W: graphs.laplacian(W).toarray()),
-        ("graphs.to_networkx", lambda W: nx.to_numpy_array(graphs.to_networkx(W))),
-        ("graphs.components", lambda W: graphs.components(W).sizes),
-        ("graphs.warn_components", lambda W: graphs.warn_components(W, np.array([0])).sizes),
-    ):
-        yield from adjacencies(entry, function)
-    yield from adjacencies(
-        "spectra.laplacian_eigenpairs", lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues, strict=True
-    )
-    for n in (23, 25):
-        yield Cell(
-            "graphs.check_adjacency",
-            "arguments: n_samples",
-            f"n_samples={n}",
-            refused(f"24 nodes but the data has {n} rows"),
-            lambda n=n: graphs.check_adjacency(W, n),
-        )
+    distances = np.sqrt(((X[:, None] - X) ** 2).sum(axis=2))
     yield from nonsense(
-        "graphs.laplacian", lambda **more: graphs.laplacian(W, **more), normalized=FLAG, power=(*COUNT, None, 10**9)
+        "graphs.knn_graph (metric='precomputed')",
+        lambda X: graphs.knn_graph(X, metric="precomputed"),
+        called="distance",
+        X=(np.ones((24, 3)), Bad(-distances, r"\[0, 1\] is -", "negative"), changed(distances, (0, 1), np.nan)),
     )
-    for name, graph in (
-        ("a matrix", W),
-        ("a string", "graph"),
-        ("None", None),
-        ("a directed graph", nx.DiGraph(nx.from_numpy_array(W))),
-        ("a multigraph", nx.MultiGraph()),
-        ("an empty graph", nx.Graph()),
+    for name, function in (
+        ("check_adjacency", graphs.check_adjacency),
+        ("laplacian", lambda W: graphs.laplacian(W).toarray()),
+        ("to_networkx", lambda W: nx.to_numpy_array(graphs.to_networkx(W))),
+        ("components", lambda W: graphs.components(W).sizes),
+        ("warn_components", lambda W: graphs.warn_components(W, np.array([0])).sizes),
     ):
-        yield Cell(
-            "graphs.from_networkx",
-            "graphs",
-            name,
-            refused("networkx|directed|multigraph|nodes"),
-            lambda graph=graph: graphs.from_networkx(graph),
-        )
-    path = nx.path_graph(4)
-    for name, nodes in (("unknown nodes", [0, 9]), ("a node twice", [0, 0]), ("no nodes", [])):
-        yield Cell(
-            "graphs.from_networkx",
-            "arguments: nodelist",
-            name,
-            refused("nodelist|nodes"),
-            lambda nodes=nodes: graphs.from_networkx(path, nodelist=nodes),
-        )
-    for name, nodes in (("too few names", ["a"]), ("a name twice", ["a"] * 24)):
-        yield Cell(
-            "graphs.to_networkx",
-            "arguments: nodes",
-            name,
-            refused("names"),
-            lambda nodes=nodes: graphs.to_networkx(W, nodes),
-        )
-    for name, weight in (("NaN", np.nan), ("a string", "a")):
-        bad = nx.path_graph(3)
-        bad[0][1]["weight"] = weight
-        yield Cell(
-            "graphs.laplacian",
-            "graphs",
-            f"networkx with a weight of {name}",
-            refused("finite|convert|numbers"),
-            lambda bad=bad: graphs.laplacian(bad),
-        )
+        yield from adjacencies(f"graphs.{name}", function)
+    eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues  # noqa: E731
+    yield from adjacencies("spectra.laplacian_eigenpairs", eigenvalues, strict=True)
+    yield from nonsense(
+        "graphs.check_adjacency",
+        with_defaults(graphs.check_adjacency, W=W),
+        called="the data has",
+        n_samples=tuple(Bad(n, f"24 nodes but the data has {n} rows") for n in (23, 25)),
+    )
+    yield from nonsense(
+        "graphs.laplacian",
+        with_defaults(graphs.laplacian, W=W),
+        normalized=FLAG,
+        power=(*COUNT, None, 10**9),
+        W=tuple(
+            Bad(nx.Graph([(0, 1, {"weight": weight})]), says, f"networkx with a weight of {weight!r}")
+            for weight, says in ((np.nan, r"\[0, 1\] = nan"), ("a", "'a'"))
+        ),
+        called="weight",
+    )
+    yield from nonsense(
+        "graphs.from_networkx",
+        graphs.from_networkx,
+        called="graph",
+        graph=(
+            *(W, "graph", None),
+            Bad(nx.DiGraph([(0, 1)]), "directed", "a directed graph"),
+            Bad(nx.MultiGraph([(0, 1)]), "multigraph", "a multigraph"),
+            Bad(nx.Graph(), "no nodes", "a graph without nodes"),
+        ),
+    )
+    yield from nonsense(
+        "graphs.from_networkx",
+        with_defaults(graphs.from_networkx, graph=nx.path_graph(4)),
+        nodelist=(Bad([0, 9], "first 9"), Bad([0, 0], "2 entries but only 1 different"), Bad([], "no nodes")),
+        called="nodes",
+    )
+    yield from nonsense(
+        "graphs.to_networkx",
+        with_defaults(graphs.to_networkx, W=W),
+        nodes=(Bad(["a"], "holds 1 names"), Bad(["a"] * 24, "24 names .1 different")),
+    )
 
 
 def kernel_functions() -> Iterator[Cell]:
@@ -209,176 +196,149 @@ def kernel_functions() -> Iterator[Cell]:
     yield from rows("kernels.resolve_gamma", lambda X: kernels.resolve_gamma(X, "median"))
     yield from rows("kernels.landmark_features", lambda X: np.abs(kernels.landmark_features(X, 6)(X)))
     yield from rows("kernels.BlockKernel", lambda X: kernels.BlockKernel(X, gamma=2.0) @ np.ones(24))
-    yield from nonsense("kernels.gram", lambda **more: kernels.gram(X, **more), **words)
-    yield from nonsense(
-        "kernels.resolve_gamma", lambda **more: kernels.resolve_gamma(X, **more), gamma=(*POSITIVE, None)
-    )
-    yield from nonsense("kernels.BlockKernel", lambda **more: kernels.BlockKernel(X, **more), **words)
-    more = {
-        "n_landmarks": (*COUNT, None, 25),
-        "include": ([], [24], [-1], [0.5], "rows", [[0]]),
-        "random_state": ("seed", -1, 1.5),
-    }
+    landmarks = with_defaults(kernels.landmark_features, X=X, n_landmarks=6)
+    yield from nonsense("kernels.gram", with_defaults(kernels.gram, X=X), **words)
+    yield from nonsense("kernels.resolve_gamma", with_defaults(kernels.resolve_gamma, X=X), gamma=words["gamma"])
+    yield from nonsense("kernels.BlockKernel", with_defaults(kernels.BlockKernel, X=X), **words)
     yield from nonsense(
         "kernels.landmark_features",
-        lambda **more: kernels.landmark_features(X, **{"n_landmarks": 6, **more}),
+        landmarks,
         **words,
-        **{**more, "include": more["include"][1:]},
+        n_landmarks=(*COUNT, None, 25),
+        include=([24], [-1], [0.5], "rows", [[0]]),
+        random_state=SEED[:-1],
     )
     yield Cell(
-        "kernels.landmark_features",
-        "arguments: include",
-        "include=[]",
-        ANSWERED,
-        lambda: kernels.landmark_features(X, 6, include=[])(X),
+        "kernels.landmark_features", "arguments: include", "include=[]", ANSWERED, lambda: landmarks(include=[])(X)
     )
-    squares = {
-        "None": (None, "(?i)None|NaN|matrix"),
-        "a string": ("kernel", "(?i)kernel|matrix|string|convert"),
-        "one-dimensional": (K[0], "(?i)shape|dimension|2D"),
-        "not square": (K[:20], "(?i)shape|square"),
-        "with NaN": (changed(K, (0, 1), np.nan), "(?i)nan|finite"),
-        "with inf": (changed(K, (0, 1), np.inf), "(?i)inf|finite"),
-        "asymmetric": (changed(K, (0, 1), 5.0), r"symmetric: K\[0, 1\]"),
-        "of strings": (np.full(K.shape, "a"), "(?i)string|convert|<U"),
-        "complex": (K + 1j, "(?i)complex"),
-    }
-    indefinite = (K - 2 * np.eye(24), "(?i)eigenvalue|definite")
-    for entry, function, extra in (
-        ("kernels.gram (kernel='precomputed')", lambda K: kernels.gram(K, kernel="precomputed"), {}),
+    indefinite = Bad(K - 2 * np.eye(24), r"eigenvalue -\d", "indefinite")
+    for entry, function, bad in (
+        ("kernels.gram (kernel='precomputed')", lambda K: kernels.gram(K, kernel="precomputed"), MATRICES),
         (
             "kernels.kernel_map",
             lambda K: kernels.kernel_map(K).Z,
-            {"indefinite": indefinite, "zero": (0 * K, "zero|vanish")},
+            (*MATRICES, indefinite, Bad(0 * K, "24 samples", "zero")),
         ),
-        ("kernels.deformed_kernel", lambda K: kernels.deformed_kernel(K, L, 1.0).matrix, {}),
+        ("kernels.deformed_kernel", lambda K: kernels.deformed_kernel(K, L, 1.0).matrix, MATRICES),
     ):
-        for name, (bad, says) in {**squares, **extra}.items():
-            yield Cell(entry, "kernels", name, refused(says), lambda function=function, bad=bad: function(bad))
+        yield from nonsense(entry, function, called="kernel|X", K=bad)
         for one in given.representations(K):
-            if "frame" in one.name or "list" in one.name or "matrix" in one.name or "array" in one.name:
-                yield Cell(entry, "kernels", one.name, EITHER, lambda function=function, one=one: function(one.value))
+            promise = EITHER if "gram" not in entry and ("matrix" in one.name or "array" in one.name) else SAME
+            yield Cell(
+                entry,
+                "kernels",
+                one.name,
+                promise,
+                lambda function=function, one=one: function(one.value),
+                lambda function=function: function(K),
+            )
     yield from nonsense(
         "kernels.kernel_map",
-        lambda **more: kernels.kernel_map(K, **more),
+        with_defaults(kernels.kernel_map, K=K),
         rank=(*COUNT, 25),
         tol=(-1.0, 1.0, np.nan, "tight", None),
     )
     yield from nonsense(
         "kernels.deformed_kernel",
-        lambda **more: kernels.deformed_kernel(K, **{"L": L, "ratio": 1.0, **more}),
+        with_defaults(kernels.deformed_kernel, K=K, L=L, ratio=1.0),
         ratio=(*NONNEGATIVE, None),
-        L=(None, "graph", np.eye(3), NOTHING),
+        L=NO_LAPLACIAN,
     )
     yield from nonsense(
         "kernels.deformed_features",
-        lambda **more: kernels.deformed_features(**{"F": X, "L": L, "ratio": 1.0, **more}),
+        with_defaults(kernels.deformed_features, F=X, L=L, ratio=1.0),
         ratio=(*NONNEGATIVE, None),
-        L=(None, "graph", np.eye(3)),
-        F=(None, "features", X[:, 0], X[:5], X * np.nan),
+        L=NO_LAPLACIAN,
+        F=(None, "features", X[:, 0], Bad(X[:5], "F has 5 rows"), X * np.nan, X + 1j),
+        called="factor",
     )
-    for name in ("one-dimensional", "with NaN", "with inf", "of strings", "complex", "None", "a string"):
-        bad, says = squares[name]
-        yield Cell(
-            "kernels.LowRankKernel",
-            "kernels",
-            name,
-            refused(f"{says}|factor"),
-            lambda bad=bad: kernels.LowRankKernel(bad),
-        )
-        if name not in ("one-dimensional",):
-            yield Cell(
-                "kernels.as_kernel", "kernels", name, refused(f"{says}|K "), lambda bad=bad: kernels.as_kernel(bad)
-            )
+    numbers = tuple(bad for bad in MATRICES[:-1] if bad is not MATRICES[2])
+    yield from nonsense("kernels.LowRankKernel", kernels.LowRankKernel, factor=numbers)
+    yield from nonsense("kernels.as_kernel", kernels.as_kernel, K=numbers, called="kernel")
+    yield from nonsense(
+        "kernels.is_semidefinite",
+        with_defaults(kernels.is_semidefinite, kernel="poly"),
+        degree=words["degree"],
+        coef0=words["coef0"],
+        kernel=words["kernel"][:1],
+    )
 
 
 def spectral_functions() -> Iterator[Cell]:
     yield from nonsense(
         "spectra.laplacian_eigenpairs",
-        lambda **more: spectra.laplacian_eigenpairs(W, **{"q": 5, **more}),
+        with_defaults(spectra.laplacian_eigenpairs, W=W, q=5),
         q=(*COUNT, None, 25),
         normalized=FLAG,
         method=(*WORD, None),
         tol=(-1.0, np.nan, np.inf, "tight", NOTHING),
-        random_state=("seed", -1, 1.5, NOTHING),
+        random_state=SEED,
     )
     weights = graphs.neighbor_weights(NEW, X)
-    for name, values, w in (
-        ("None", None, weights),
-        ("too few values", np.ones(3), weights),
-        ("values of NaN", np.full(24, np.nan), weights),
-        ("strings", np.full(24, "a"), weights),
-        ("weights of None", np.ones(24), None),
-        ("weights of strings", np.ones(24), "weights"),
-        ("negative weights", np.ones(24), -weights),
-        ("weights of zero", np.ones(24), 0 * weights),
-        ("weights of NaN", np.ones(24), np.nan * weights),
-    ):
-        yield Cell(
-            "spectra.extend", "arguments", name, refused("."), lambda values=values, w=w: spectra.extend(values, w)
-        )
-    for name, spectrum, w in (
-        ("no spectrum", None, weights),
-        ("weights of None", SPECTRUM, None),
-        ("other weights", SPECTRUM, weights[:, :5]),
-    ):
-        yield Cell(
-            "spectra.nystrom",
-            "arguments",
-            name,
-            refused("."),
-            lambda spectrum=spectrum, w=w: spectra.nystrom(spectrum, w),
-        )
+    tied = (None, "weights", Bad(-weights, r"\[0, \d+\] is -", "negative"), weights * np.nan)
+    tied += (Bad(weights[:, :5], r"\(4, 5\)"),)
+    yield from nonsense(
+        "spectra.extend",
+        with_defaults(spectra.extend, values=np.ones(24), weights=weights),
+        values=(None, Bad(np.ones(3), "3 training"), np.full(24, np.nan), np.full(24, "a")),
+        weights=(*tied, Bad(0 * weights, "row 0", "zero")),
+    )
     yield from nonsense(
         "spectra.nystrom",
-        lambda **more: spectra.nystrom(SPECTRUM, weights, **more),
+        with_defaults(spectra.nystrom, spectrum=SPECTRUM, weights=weights),
+        spectrum=(None, "spectrum", np.ones((2, 2))),
+        weights=tied,
         floor=(-1.0, 0.0, np.nan, "low", None),
     )
-    T = spectra.transforms
-    for name, bad in (
-        ("diffusion", {"sigma": POSITIVE}),
-        ("gaussian_field", {"sigma": POSITIVE}),
-        ("power", {"exponent": (*NONNEGATIVE, None)}),
-        ("step", {"k": (*COUNT, None, 9)}),
-        ("analytic_centre", {"w": (0.5, -1.0, np.nan, np.inf, "much", None, [1.0])}),
-    ):
-        function = getattr(T, name)
-        yield from nonsense(
-            f"spectra.transforms.{name}", lambda function=function, **more: function(SPECTRUM, **more), **bad
-        )
+    bad = {
+        "spectrum": (None, "spectrum", np.ones((2, 2)), np.array([0.0, np.nan])),
+        "sigma": POSITIVE,
+        "exponent": (*NONNEGATIVE, None),
+        "k": (*COUNT, None, 9),
+        "w": (0.5, -1.0, np.nan, np.inf, "much", None, [1.0]),
+    }
+    good = {"spectrum": SPECTRUM, "sigma": 1.0, "exponent": 1.0, "k": 2}
+    for name in (*spectra.transforms.TRANSFORMS, "analytic_centre"):
+        function = getattr(spectra.transforms, name)
+        known = inspect.signature(function).parameters
         yield from nonsense(
             f"spectra.transforms.{name}",
-            lambda function=function, **more: function(**more),
-            spectrum=(None, "spectrum", np.ones((2, 2))),
+            with_defaults(function, **{name: value for name, value in good.items() if name in known}),
+            called="eigenvalue",
+            **{name: values for name, values in bad.items() if name in known},
         )
+    yield from nonsense(
+        "spectra.Spectrum",
+        with_defaults(spectra.Spectrum, eigenvalues=np.ones(8), eigenvectors=SPECTRUM.eigenvectors, n_components=1),
+        eigenvalues=(None, "values", np.ones(3), np.full(8, np.nan)),
+        eigenvectors=(None, "vectors", np.ones(8), SPECTRUM.eigenvectors * np.nan),
+    )
 
 
 def objective_cells() -> Iterator[Cell]:
     many = sm.encode_labels(np.where(Y == -1, -1, np.arange(24) % 3))
     other = sm.encode_labels(Y[:20])
     labels = (None, Y, "labels", other, many)
-    matrices = (None, "kernel", K[:20], K[0], K * np.nan, np.full(K.shape, "a"))
-    cases: dict[str, tuple[Call, dict[str, tuple[Any, ...]]]] = {
+    of_spectrum = {"spectrum": (None, "spectrum", W), "labels": labels, "C": (*POSITIVE, None)}
+    bound = (-1.0, np.nan, "wide", None, [1.5])
+    deltas = ("weights", np.ones(3), Bad(-np.ones(8), r"\[0\] is -1", "negative"), np.full(8, np.nan))
+    order = {"order": FLAG, "ties": FLAG}
+    spectral = {"spectrum": SPECTRUM, "labels": LABELS}
+    laplacians = NO_LAPLACIAN[:-1]
+    penalties = {"gamma_A": (*POSITIVE, None), "gamma_I": (*NONNEGATIVE, None), "fit_intercept": FLAG}
+    cases: dict[str, tuple[dict[str, Any], dict[str, tuple[Any, ...]]]] = {
         "LapSVM": (
-            lambda **more: objectives.LapSVM(**{"K": K, "L": L, "labels": LABELS, "gamma_I": 1.0, **more}),
-            {
-                "K": matrices,
-                "labels": labels,
-                "L": (None, "graph", np.eye(3)),
-                "loss": (*WORD, None),
-                "gamma_A": (*POSITIVE, None),
-                "gamma_I": (*NONNEGATIVE, None),
-                "fit_intercept": FLAG,
-            },
+            {"K": K, "L": L, "labels": LABELS, "gamma_I": 1.0},
+            {"K": MATRICES, "labels": labels, "L": laplacians, "loss": (*WORD, None), **penalties},
         ),
         "RMM": (
-            lambda **more: objectives.RMM(**{"K": K[:6, :6], "labels": LABELS, **more}),
-            {"K": matrices, "labels": labels, "C": (*POSITIVE, None), "B": (-1.0, np.nan, "wide", None, [1.5])},
+            {"K": K[:6, :6], "labels": LABELS},
+            {"K": MATRICES, "labels": labels, "C": (*POSITIVE, None), "B": bound},
         ),
         "S3VM": (
-            lambda **more: objectives.S3VM(**{"X": X, "labels": LABELS, **more}),
+            {"X": X, "labels": LABELS},
             {
-                "X": (None, "features", X[:20], X[0], X * np.nan, np.full(X.shape, "a")),
+                "X": (None, "features", Bad(X[:20], "20 rows"), X[0], X * np.nan, np.full(X.shape, "a"), X + 1j),
                 "labels": labels,
                 "loss": WORD,
                 "unlabeled_loss": WORD,
@@ -389,83 +349,72 @@ def objective_cells() -> Iterator[Cell]:
             },
         ),
         "SpectrumMargin": (
-            lambda **more: objectives.SpectrumMargin(**{"spectrum": SPECTRUM, "labels": LABELS, **more}),
-            {
-                "spectrum": (None, "spectrum", W, []),
-                "labels": labels,
-                "C": (*POSITIVE, None),
-                "B": (-1.0, np.nan, "wide", None, [1.5]),
-                "eps": (*NONNEGATIVE, None),
-                "order": FLAG,
-                "ties": FLAG,
-                "delta": ("weights", np.ones(3), -np.ones(8), np.full(8, np.nan)),
-            },
+            spectral,
+            {**of_spectrum, **order, "B": bound, "eps": (*NONNEGATIVE, None), "delta": deltas},
         ),
-        "Alignment": (
-            lambda **more: objectives.Alignment(**{"spectrum": SPECTRUM, "labels": LABELS, **more}),
-            {"spectrum": (None, "spectrum", W, []), "labels": labels, "order": FLAG, "ties": FLAG},
-        ),
+        "Alignment": (spectral, {"spectrum": of_spectrum["spectrum"], "labels": labels, **order}),
         "SpectralRidge": (
-            lambda **more: objectives.SpectralRidge(
-                **{"spectrum": SPECTRUM, "labels": LABELS, "delta": np.ones(8) / 8, **more}
-            ),
+            {**spectral, "delta": np.ones(8) / 8},
             {
-                "spectrum": (None, "spectrum", W),
+                "spectrum": of_spectrum["spectrum"],
                 "labels": labels[:-1],
                 "penalty": (*POSITIVE, None),
-                "delta": (None, "weights", np.ones(3), -np.ones(8), np.full(8, np.nan)),
+                "delta": (None, *deltas),
             },
         ),
         "SpectralGraphTransducer": (
-            lambda **more: objectives.SpectralGraphTransducer(
-                **{"spectrum": SPECTRUM, "labels": LABELS, "C": 1.0, **more}
-            ),
-            {
-                "spectrum": (None, "spectrum", W),
-                "labels": labels,
-                "C": (*POSITIVE, None),
-                "Q": ("weights", np.ones(3), -np.ones(7), np.full(7, np.nan)),
-            },
+            {**spectral, "C": 1.0},
+            {**of_spectrum, "Q": ("weights", np.ones(3), Bad(-np.ones(7), "is -1", "negative"), np.full(7, np.nan))},
         ),
         "RegularizedClustering": (
-            lambda **more: objectives.RegularizedClustering(**{"K": K, "L": L, "gamma": 1.0, **more}),
-            {"K": matrices, "L": (None, "graph", np.eye(3)), "gamma": (*POSITIVE, None)},
+            {"K": K, "L": L, "gamma": 1.0},
+            {"K": MATRICES, "L": laplacians, "gamma": (*POSITIVE, None)},
         ),
+        "RelativeMargin": ({"C": 1.0}, {"C": (*POSITIVE, None), "B": bound}),
+        "FixedSpectrum": ({"delta": np.ones(8)}, {"delta": (None, *deltas[:1], *deltas[2:])}),
+        "SpectrumCone": ({"q": 8}, {"q": (*COUNT, None), "order": FLAG}),
+        "WeightedSVM": (
+            {"features": objectives.Features(X), "plus": np.ones(24), "minus": np.ones(24)},
+            {
+                "features": (None, "features", X),
+                "plus": (None, "weights", np.ones(3), np.full(24, np.nan), Bad(-np.ones(24), r"\[0\] is -1")),
+                "minus": (np.ones(3), np.full(24, np.nan)),
+                "loss": WORD,
+            },
+        ),
+        "S3VMRelaxation": ({}, {"obj": (None, "objective", X)}),
     }
-    for name, (function, bad) in cases.items():
-        for argument, values in bad.items():
-            for value in values:
-                yield Cell(
-                    f"objectives.{name}",
-                    f"arguments: {argument}",
-                    f"{argument}={_name(value)}",
-                    refused("."),
-                    lambda function=function, argument=argument, value=value: function(**{argument: value}),
-                )
+    for name, (good, bad) in cases.items():
+        function = with_defaults(getattr(objectives, name), **good)
+        called = "samples|eigen|loss|spectr|transducer|kernel|bound|weight|binary"
+        yield from nonsense(f"objectives.{name}", function, called=called, **bad)
+    yield from nonsense(
+        "objectives.Features.of",
+        with_defaults(objectives.Features.of, X=X, intercept="balance", rows=LABELS.unlabeled),
+        X=(None, "features", X[0], X * np.nan, np.full(X.shape, "a"), X[:, :0]),
+        intercept=(*WORD, None),
+        balance=(-2.0, np.nan, "even", [0.1]),
+    )
     for name in losses.__all__:
         if name.startswith("get_"):
-            for value in (*WORD, None):
-                yield Cell(
-                    f"losses.{name}",
-                    "arguments",
-                    _name(value),
-                    refused("loss"),
-                    lambda name=name, value=value: getattr(losses, name)(value),
-                )
+            yield from nonsense(
+                f"losses.{name}",
+                lambda value, name=name: getattr(losses, name)(value),
+                called="loss",
+                value=(*WORD, None),
+            )
     for name, bad in (
         ("Ramp", (np.nan, np.inf, 1.0, "s", None)),
         ("SmoothHinge", POSITIVE),
         ("ExpSquared", POSITIVE),
         ("SymmetricRamp", (np.nan, 2.0, "s", None)),
     ):
-        for value in bad:
-            yield Cell(
-                f"losses.{name}",
-                "arguments",
-                _name(value),
-                refused("."),
-                lambda name=name, value=value: getattr(losses, name)(value),
-            )
+        yield from nonsense(f"losses.{name}", getattr(losses, name), s=bad)
+    smoothed = with_defaults(losses.smoothed, loss=losses.Hinge(), sigma=1.0)
+    yield from nonsense("losses.smoothed", smoothed, loss=WORD, sigma=(-1.0, np.nan, "wide", None))
+    for name in ("as_cvxpy", "conjugate_as_cvxpy"):
+        function = lambda loss, name=name: getattr(problems, name)(loss, np.ones(2))  # noqa: E731
+        yield from nonsense(f"problems.{name}", function, loss=("hinge", None, Bad(losses.Ramp(-0.3), "Ramp")))
 
 
 MORE: dict[str, tuple[Any, ...]] = {
@@ -473,13 +422,13 @@ MORE: dict[str, tuple[Any, ...]] = {
     "pcg_one_vs_rest": (LABELS,),
     "polish": (np.ones(2),),
     "spectrum_path": ([1.0],),
+    "cccp_subproblem": (np.ones(2),),
 }
-"""Arguments that a solver needs besides the objective."""
+"""Arguments that a solver or a problem needs besides the objective."""
+PROBLEMS = ("cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "mkl", "rmm", "s3vm_relaxation", "stoam", "storm")
 
 
 def solver_cells() -> Iterator[Cell]:
-    import inspect
-
     obj: dict[str, Any] = {
         "S3VM": objectives.S3VM(X, LABELS, "squared_hinge"),
         "LapSVM": objectives.LapSVM(K, L, LABELS, loss="squared_hinge", gamma_I=1.0),
@@ -490,339 +439,375 @@ def solver_cells() -> Iterator[Cell]:
         "SpectralRidge": objectives.SpectralRidge(SPECTRUM, LABELS, np.ones(8) / 8),
         "RegularizedClustering": objectives.RegularizedClustering(K, L, gamma=1.0),
     }
-    for name in solvers.__all__:
-        function = getattr(solvers, name)
-        parameters = list(inspect.signature(function).parameters.values())
-        kind, more = str(parameters[0].annotation), MORE.get(name, ())
-        for what, value in (
-            ("None", None),
-            ("a string", "objective"),
-            ("a matrix", X),
-            ("a class", objectives.LapSVM),
-            ("an object", NOTHING),
-        ):
-            yield Cell(
-                f"solvers.{name}",
-                "arguments: the objective",
-                what,
-                refused("not"),
-                lambda function=function, value=value, more=more: function(value, *more),
+    strangers = (*(Bad(bad, type(bad).__name__) for bad in (None, "objective", X)), objectives.LapSVM, NOTHING)
+    for module, names in ((solvers, solvers.__all__), (problems, PROBLEMS)):
+        for name in names:
+            function, more = getattr(module, name), MORE.get(name, ())
+            first, *_ = inspect.signature(function).parameters.values()
+            entry = f"{module.__name__.removeprefix('specmargin.')}.{name}"
+            of_obj = lambda obj, function=function, more=more: function(obj, *more)  # noqa: E731
+            bad = strangers if module is solvers else (*strangers[:2], Bad(obj["SpectralRidge"], "SpectralRidge"))
+            yield from nonsense(entry, of_obj, called="result|start", obj=bad)
+            kind = str(first.annotation)
+            if module is problems or kind not in obj or name in MORE:
+                continue
+            known = inspect.signature(function).parameters
+            accuracy = ACCURACY[1:] if name in ("annealing", "cccp", "pcg") else ACCURACY  # 0: until nothing changes
+            counts = (0, -1, 1.5, np.nan, "many", [], NOTHING)
+            yield from nonsense(
+                entry,
+                lambda function=function, kind=kind, **more: function(obj[kind], **more),
+                **{name: bad for name, bad in (("tol", accuracy), ("max_iter", counts)) if name in known},
+                nonsense=(Bad(1, "nonsense"),),
             )
-        if kind not in obj or name in ("certify", "spectrum_path", "pcg_one_vs_rest", "polish"):
-            continue
-        for parameter, bad in (
-            # Zero is a tolerance of those that then go on until nothing changes.
-            ("tol", ACCURACY[1:] if name in ("annealing", "cccp", "pcg") else ACCURACY),
-            ("max_iter", (0, -1, 1.5, np.nan, "many", [], NOTHING)),
-            ("nonsense", (1,)),
-        ):
-            if parameter == "nonsense" or parameter in inspect.signature(function).parameters:
-                for value in bad:
-                    yield Cell(
-                        f"solvers.{name}",
-                        f"arguments: {parameter}",
-                        f"{parameter}={_name(value)}",
-                        refused(parameter),
-                        lambda function=function, kind=kind, parameter=parameter, value=value: function(
-                            obj[kind], **{parameter: value}
-                        ),
-                    )
     built = problems.kta(obj["Alignment"])
-    for name in (
-        "cccp_subproblem",
-        "kta",
-        "lapsvm_dual",
-        "lapsvm_primal",
-        "mkl",
-        "rmm",
-        "s3vm_relaxation",
-        "stoam",
-        "storm",
-    ):
-        for what, value in (("None", None), ("a string", "objective"), ("another objective", obj["SpectralRidge"])):
-            more = (np.ones(2),) if name == "cccp_subproblem" else ()
-            yield Cell(
-                f"problems.{name}",
-                "arguments: the objective",
-                what,
-                refused("not"),
-                lambda name=name, value=value, more=more: getattr(problems, name)(value, *more),
-            )
-    for what, words in (
-        ("an unknown solver", {"solver": "NONSENSE"}),
-        ("no solver", {"solver": []}),
-        ("a number as solver", {"solver": 3}),
-        ("tol=nan", {"tol": np.nan}),
-        ("tol=-1", {"tol": -1.0}),
-        ("tol of a string", {"tol": "tight"}),
-    ):
-        yield Cell(
-            "problems.solve",
-            "arguments",
-            what,
-            refused("solver|tol|NONSENSE"),
-            lambda words=words: problems.solve(built, **words),
-        )
-    for what, value in (("None", None), ("an objective", obj["RMM"])):
-        yield Cell(
-            "problems.solve", "arguments: the problem", what, refused("not"), lambda value=value: problems.solve(value)
-        )
+    yield from nonsense(
+        "problems.solve",
+        with_defaults(problems.solve, built=built),
+        solver=("NONSENSE", Bad([], "empty"), 3),
+        tol=(np.nan, -1.0, "tight"),
+        built=(None, obj["RMM"]),
+    )
 
 
 def data_cells() -> Iterator[Cell]:
-    for name, function in (
-        ("make_two_moons", sm.datasets.make_two_moons),
-        ("make_two_circles", sm.datasets.make_two_circles),
-        ("make_two_spirals", sm.datasets.make_two_spirals),
-        ("make_g2c", sm.datasets.make_g2c),
-        ("make_g4c", sm.datasets.make_g4c),
-        ("make_g50c", sm.datasets.make_g50c),
-    ):
-        bad: dict[str, tuple[Any, ...]] = {"n_samples": (*COUNT, None), "random_state": ("seed", -1, 1.5, NOTHING)}
+    data = sm.datasets
+    for name in ("two_moons", "two_circles", "two_spirals", "g2c", "g4c", "g50c"):
+        bad: dict[str, tuple[Any, ...]] = {"n_samples": (*COUNT, None), "random_state": SEED}
         bad |= {"noise": (*NONNEGATIVE, None)} if "two" in name else {"n_features": (*COUNT, None)}
-        if name == "make_g50c":
+        if name == "g50c":
             bad["bayes_error"] = (0.0, 0.5, -1.0, np.nan, "low", None)
-        if name == "make_two_circles":
+        if name == "two_circles":
             bad["radii"] = ((1.0,), (1.0, -1.0), (np.nan, 1.0), "wide", None, 3, ("a", "b"))
-        yield from nonsense(f"datasets.{name}", function, **bad)
-    folder = tempfile.mkdtemp()
-    for value in ("iris", "", None, 3, ["g50c"], NOTHING):
-        yield Cell(
-            "datasets.load",
-            "arguments: name",
-            _name(value),
-            refused("no data set"),
-            lambda value=value: sm.datasets.load(value),
-        )
-        yield Cell(
-            "datasets.find_text",
-            "arguments: name",
-            _name(value),
-            refused("no text set"),
-            lambda value=value: sm.datasets.find_text(value),
-        )
-        yield Cell(
-            "datasets.load_text",
-            "arguments: name",
-            _name(value),
-            refused("no text set"),
-            lambda value=value: sm.datasets.load_text(value),
-        )
-        yield Cell(
-            "datasets.newsgroups_pair",
-            "arguments: task",
-            _name(value),
-            refused("no task"),
-            lambda value=value: sm.datasets.newsgroups_pair(value),
-        )
-    yield Cell(
+        yield from nonsense(f"datasets.make_{name}", getattr(data, f"make_{name}"), **bad)
+    folder = Path(tempfile.mkdtemp())
+    names = ("iris", "", None, 3, ["g50c"], NOTHING)
+    yield from nonsense("datasets.load", data.load, called="data set", name=names)
+    for name in ("find_text", "load_text"):
+        yield from nonsense(f"datasets.{name}", getattr(data, name), called="text set", name=names)
+    yield from nonsense("datasets.newsgroups_pair", data.newsgroups_pair, task=names)
+    damaged = folder / "damaged"
+    damaged.mkdir()
+    (damaged / "g50c.npz").write_bytes(b"PK nonsense")
+    yield from nonsense(
         "datasets.load",
-        "files",
-        "a folder without it",
-        refused("is not at hand"),
-        lambda: sm.datasets.load("g10n", data_home=folder),
+        lambda data_home, name="g50c": data.load(name, data_home=data_home),
+        data_home=(3, NOTHING, ["a"], Bad(damaged, "g50c.*sha256.*was expected", "a folder with a damaged file")),
+        called="g50c",
     )
-    damaged = Path(folder) / "g50c.npz"
-    damaged.write_bytes(b"PK nonsense")
-    yield Cell(
+    yield from nonsense(
         "datasets.load",
-        "files",
-        "a damaged file",
-        refused("sha256.*was expected"),
-        lambda: sm.datasets.load("g50c", data_home=folder),
+        lambda name: data.load(name, data_home=folder),
+        name=(Bad("g10n", "'g10n'.* is not at hand", "one that is not in the folder"),),
     )
-    for value in (3, NOTHING, ["a"]):
-        yield Cell(
-            "datasets.load",
-            "arguments: data_home",
-            _name(value),
-            refused("data_home"),
-            lambda value=value: sm.datasets.load("g50c", data_home=value),
-        )
-        yield Cell(
-            "datasets.available",
-            "arguments: data_home",
-            _name(value),
-            refused("data_home"),
-            lambda value=value: sm.datasets.available(value),
-        )
-    for what, words in (
-        ("equal digits", {"b": 3}),
-        ("no digit", {"b": 10}),
-        ("half a digit", {"b": 3.5}),
-        ("a word", {"b": "eight"}),
-        ("None", {"b": None}),
-        ("too many", {"n": 10**6}),
-        ("one", {"n": 1}),
-        ("half an image", {"n": 10.5}),
-        ("a seed that is none", {"random_state": "seed"}),
-    ):
-        yield Cell(
-            "datasets.digits_pair",
-            "arguments",
-            what,
-            refused("."),
-            lambda words=words: sm.datasets.digits_pair(**{"a": 3, "b": 8, **words}),
+    yield from nonsense("datasets.available", data.available, data_home=(3, NOTHING, ["a"]))
+    for name in ("digits_pair", "mnist_pair"):
+        yield from nonsense(
+            f"datasets.{name}",
+            with_defaults(getattr(data, name), a=3, b=8),
+            b=(3, 10, 3.5, "eight", None),
+            n=(10**6, 1, 10.5) if name == "digits_pair" else (1, 10.5),
+            random_state=("seed",),
+            called="digit",
         )
 
 
 def label_functions() -> Iterator[Cell]:
+    here = ("one too", "real", "number", "string", "None", "empty", "columns", "ragged")
     for one in given.labels():
         y, marker = one.value
-        if one.promise.outcome == "refused" and not any(
-            text in one.name for text in ("one too", "real", "number", "string", "None", "empty", "columns", "ragged")
-        ):
-            yield Cell(
-                "encode_labels", "labels", one.name, one.promise, lambda y=y, marker=marker: sm.encode_labels(y, marker)
-            )
-        elif one.promise.outcome in ("same", "answered") and "column" not in one.name:
-            yield Cell(
-                "encode_labels",
-                "labels",
-                one.name,
-                ANSWERED,
-                lambda y=y, marker=marker: sm.encode_labels(y, marker).sign,
-            )
-            yield Cell(
-                "labels.is_unlabeled",
-                "labels",
-                one.name,
-                ANSWERED,
-                lambda y=y, marker=marker: sm.labels.is_unlabeled(y, marker),
-            )
-    for name, y in (
-        ("None", None),
-        ("a number", 3),
-        ("a string", "moon"),
-        ("a matrix", np.zeros((3, 2))),
-        ("empty", []),
-        ("ragged", [[0], [1, 2]]),
-    ):
-        yield Cell("encode_labels", "labels", name, refused("y "), lambda y=y: sm.encode_labels(y))
-        yield Cell("hide_labels", "labels", name, refused("y "), lambda y=y: sm.hide_labels(y, per_class=1))
+        if one.promise.outcome == "refused":
+            if any(text in one.name for text in here):
+                continue
+            yield Cell("encode_labels", "labels", one.name, one.promise, lambda y=y, m=marker: sm.encode_labels(y, m))
+        elif "column" not in one.name:
+            same, promise = one.promise.outcome == "same", one.promise if one.promise.outcome == "same" else ANSWERED
+            for entry, function, plain in (
+                ("encode_labels", lambda y, m: sm.encode_labels(y, m).sign, LABELS.sign),
+                ("labels.is_unlabeled", sm.labels.is_unlabeled, Y == -1),
+                ("labels.label_array", lambda y, m: sm.labels.is_unlabeled(sm.labels.label_array(y), m), Y == -1),
+            ):
+                yield Cell(
+                    entry,
+                    "labels",
+                    one.name,
+                    promise,
+                    lambda function=function, y=y, marker=marker: function(y, marker),
+                    (lambda plain=plain: plain) if same else None,
+                )
+    y_alone = (None, 3, "moon", np.zeros((3, 2)), Bad([], r"\(0,\)|\b0 ", "empty"), [[0], [1, 2]])
+    yield from nonsense("encode_labels", sm.encode_labels, y=y_alone)
+    yield from nonsense("hide_labels", with_defaults(sm.hide_labels, per_class=1), y=y_alone)
+    for name in ("is_unlabeled", "warn_of_marker"):
+        function = with_defaults(getattr(sm.labels, name), y=Y)
+        yield from nonsense(f"labels.{name}", function, y=y_alone[-1:], unlabeled=([-1], {}))
+    yield from nonsense("labels.label_array", sm.labels.label_array, y=y_alone[-1:])
+    yield from nonsense("labels.label_vector", sm.labels.label_vector, y=(*y_alone[:4], y_alone[-1]))
+    hidden = lambda **more: sm.hide_labels(TRUTH, **({"per_class": 2} if "n_labeled" not in more else {}) | more)  # noqa: E731
     yield from nonsense(
         "hide_labels",
-        lambda **more: (
-            sm.hide_labels(
-                TRUTH,
-                **({} if "n_labeled" in more else {"per_class": 2}),
-                **{k: v for k, v in more.items() if k != "per_class"},
-            )
-            if "per_class" not in more
-            else sm.hide_labels(TRUTH, **more)
-        ),
-        per_class=(0, -1, 1.5, np.nan, "two", 100, [1], NOTHING),
+        hidden,
+        per_class=(0, -1, 1.5, np.nan, "two", 100, [1], NOTHING, Bad(None, "None and None")),
         n_labeled=(0, 1, -1, 2.5, np.nan, "two", 100, [2], NOTHING),
         unlabeled=([-1], {}, 0, 1),
-        random_state=("seed", -1, 1.5, NOTHING),
+        random_state=SEED,
     )
-    yield Cell("hide_labels", "arguments", "no count", refused("one of the two"), lambda: sm.hide_labels(TRUTH))
-    yield Cell(
-        "hide_labels",
-        "arguments",
-        "two counts",
-        refused("one of the two"),
-        lambda: sm.hide_labels(TRUTH, n_labeled=4, per_class=2),
-    )
+    both = lambda n_labeled: sm.hide_labels(TRUTH, n_labeled=n_labeled, per_class=2)  # noqa: E731
+    yield from nonsense("hide_labels", both, n_labeled=(Bad(4, "got 4 and 2", "4, per_class=2"),))
     yield from nonsense(
         "LabeledKFold",
         lambda **more: list(sm.LabeledKFold(**more).split(X, Y)),
         n_splits=(1, 0, -1, 2.5, np.nan, "two", None, 7, [2], NOTHING),
         shuffle=FLAG,
-        random_state=("seed", -1, 1.5, NOTHING),
+        random_state=SEED,
         unlabeled=([-1], {}),
     )
-    for name, y in (
-        ("None", None),
-        ("a number", 3),
-        ("a matrix", np.zeros((24, 2))),
-        ("without a label", np.full(24, -1)),
-        ("empty", []),
-    ):
-        yield Cell("LabeledKFold.split", "labels", name, refused("y "), lambda y=y: list(sm.LabeledKFold().split(X, y)))
-        yield Cell(
-            "labeled_accuracy",
-            "labels",
-            name,
-            refused("y |labelled"),
-            lambda y=y: sm.labeled_accuracy(_always_one(), X, y),
-        )
-    for name, y, scores in (
-        ("None", None, [1.0]),
-        ("other lengths", [1, 0], [1.0]),
-        ("matrices", np.ones((2, 2)), np.ones((2, 2))),
-        ("scores of NaN", [1, 0], [1.0, np.nan]),
-        ("scores of strings", [1, 0], ["a", "b"]),
-        ("no positive", [0, 0], [1.0, 2.0]),
-        ("nothing", [], []),
-    ):
-        yield Cell(
-            "precision_recall_breakeven",
-            "arguments",
-            name,
-            refused("."),
-            lambda y=y, scores=scores: sm.precision_recall_breakeven(y, scores),
-        )
-
-
-class _AlwaysOne:
-    unlabeled = -1
-
-    def predict(self, X: Any) -> np.ndarray:
-        return np.ones(len(X))
-
-
-def _always_one() -> Any:
-    return _AlwaysOne()
+    bad = (None, 3, np.zeros((24, 2)), Bad(np.full(24, -1), r"(24 samples|0 labelled).*-1", "without a label"))
+    bad += (Bad([], r"\b0 (samples|labelled|labels)|\(0,\)", "empty"),)
+    yield from nonsense("LabeledKFold.split", lambda y: list(sm.LabeledKFold().split(X, y)), y=bad)
+    constant = SimpleNamespace(unlabeled=-1, predict=lambda X: np.ones(len(X)))
+    yield from nonsense("labeled_accuracy", lambda y: sm.labeled_accuracy(constant, X, y), y=bad, called="labelled")
+    yield from nonsense(
+        "precision_recall_breakeven",
+        with_defaults(sm.precision_recall_breakeven, y_true=[1, 0], scores=[1.0, 2.0]),
+        y_true=(None, np.ones((2, 2)), Bad([0, 0], "pos_label=1", "no positive"), Bad([], r"\(0,\)")),
+        scores=([1.0], Bad([1.0, np.nan], r"\[1\] is nan"), Bad(["a", "b"], r"'a'"), np.ones((2, 2))),
+    )
 
 
 def plot_cells() -> Iterator[Cell]:
-    for name, bad in (
-        ("None", None),
-        ("one column", X[:, :1]),
-        ("a string", "features"),
-        ("with NaN", X * np.nan),
-        ("without rows", X[:0]),
-    ):
-        yield Cell("plots.decision_grid", "rows", name, refused("."), lambda bad=bad: plots.decision_grid(bad))
-        yield Cell("plots.GraphDisplay", "rows", name, refused("."), lambda bad=bad: plots.GraphDisplay(bad, W))
-        yield Cell("plots.LabelDisplay", "rows", name, refused("."), lambda bad=bad: plots.LabelDisplay(bad, Y))
+    points = (None, X[:, :1], "features", X * np.nan, X[:0])
     yield from nonsense(
         "plots.decision_grid",
-        lambda **more: plots.decision_grid(X, **more),
+        with_defaults(plots.decision_grid, X=X),
+        X=points,
         resolution=(0, 1, -1, 1.5, "fine", None),
         margin=(-1.0, np.nan, "wide", None),
     )
-    for name, y in (("None", None), ("one too few", Y[:-1]), ("a matrix", np.zeros((24, 2)))):
-        yield Cell("plots.LabelDisplay", "labels", name, refused("."), lambda y=y: plots.LabelDisplay(X, y))
-    for name, values in (
-        ("None", None),
-        ("empty", {}),
-        ("strings", {"a": "b"}),
-        ("NaN", {"a": [np.nan, 1.0]}),
-        ("matrices", {"a": np.ones((2, 2))}),
-        ("numbers", {"a": 1.0}),
+    lopsided = changed(W, (0, 1), 7.0)
+    yield from nonsense(
+        "plots.GraphDisplay",
+        with_defaults(plots.GraphDisplay, X=X, W=W),
+        X=points,
+        W=(None, "graph", W[:20, :20], changed(W, (0, 1), np.nan), Bad(lopsided, r"\[0, 1\] = 7", "asymmetric")),
+        called="adjacency",
+    )
+    yield from nonsense(
+        "plots.LabelDisplay",
+        with_defaults(plots.LabelDisplay, X=X, y=Y),
+        X=points,
+        y=(None, Y[:-1], np.zeros((24, 2)), Bad([], r"\(0,\)", "empty")),
+        unlabeled=([-1], {}),
+    )
+    yield from nonsense(
+        "plots.DecisionDisplay",
+        with_defaults(plots.DecisionDisplay, xx0=np.arange(3), xx1=np.arange(2), response=np.ones((2, 3))),
+        xx0=(None, "grid", np.ones((2, 2)), np.array([0.0, np.nan, 1.0])),
+        xx1=(np.ones(5),),
+        response=(None, "surface", np.ones(3), changed(np.ones((2, 3)), (1, 2), np.nan), np.full((2, 3), "a")),
+        points=(3, "points", X),
+    )
+    yield from nonsense(
+        "plots.SpectrumDisplay",
+        plots.SpectrumDisplay,
+        called="spectrum",
+        spectra=(
+            None,
+            {},
+            Bad({"a": "b"}, "'b'"),
+            Bad({"a": [np.nan, 1.0]}, "'a' holds nan at index 0"),
+            Bad({"a": np.ones((2, 2))}, r"'a', .* has the shape \(2, 2\)", "a matrix"),
+            Bad({"a": 1.0}, "1.0"),
+            3,
+            "spectra",
+        ),
+    )
+    yield from nonsense(
+        "plots.SpectrumPathDisplay",
+        with_defaults(plots.SpectrumPathDisplay, Cs=[1.0, 2.0], deltas=np.ones((2, 4))),
+        Cs=(
+            *(None, "weights", Bad([-1.0, 1.0], r"-1\."), Bad([2.0, 1.0], r"\[2., 1.\]")),
+            *(Bad([np.nan, 1.0], r"\[0\] is nan"), Bad([1.0, np.inf], r"\[1\] is inf")),
+        ),
+        deltas=(
+            *(None, "spectra", np.ones((3, 4)), changed(np.ones((2, 4)), (1, 2), np.nan)),
+            Bad(-np.ones((2, 4)), r"\[0, 0\] is -1", "negative"),
+        ),
+        margins=("wide", np.ones(3), 3.0),
+    )
+    folder = tempfile.mkdtemp()
+    yield from nonsense(
+        "plots.subplots",
+        plots.subplots,
+        n_rows=(0, -1, 1.5, "two", None),
+        n_cols=(0, -1, 1.5, "two", None),
+        width=("wide", 0.0, -1.0, np.nan, None, [3.0]),
+        aspect=(0.0, -1.0, np.nan, "square", None),
+    )
+    yield from nonsense(
+        "plots.save",
+        lambda figure=None, path=f"{folder}/a", formats=("png",): plots.save(
+            plots.subplots()[0] if figure is None else figure, path, formats
+        ),
+        figure=(3, "figure"),
+        path=(3, ["a"], NOTHING),
+        formats=(("bmp",), "bmp", 3, (3,)),
+    )
+    yield from nonsense("plots.method_styles", plots.method_styles, names=(None, 3, [3], [["a"]]))
+
+
+def experiment_cells() -> Iterator[Cell]:
+    e = experiments
+    split = e.Split(np.arange(6), np.arange(6, 20), test=np.arange(20, 24))
+    folder = Path(tempfile.mkdtemp())
+    (folder / "file").write_text("a file")
+    yield from nonsense(
+        "experiments.Split",
+        with_defaults(e.Split, labeled=[0, 1], unlabeled=[2, 3]),
+        labeled=(None, "rows", Bad([], "no labelled"), Bad([-1], "index -1"), Bad([2], "sample 2"), [0.5]),
+        unlabeled=(None, "rows", [0.5]),
+        called="split",
+    )
+    yield from nonsense(
+        "experiments.published_splits",
+        e.published_splits,
+        dataset=(None, "g50c", Bad(sm.datasets.load("digits"), "'digits'", "one without splits")),
+        called="data set",
+    )
+    yield from nonsense(
+        "experiments.random_splits",
+        with_defaults(e.random_splits, y=TRUTH, n_labeled=4, n_splits=2, seed=0),
+        y=(None, 3, np.zeros((24, 2))),
+        n_labeled=(0, 1, -1, 2.5, "two", 100, None),
+        n_splits=(0, -1, 1.5, "two", None),
+        seed=("seed", -1, 1.5),
+        stratify=FLAG,
+        n_validation=(-1, 1.5, 100, "two"),
+        n_test=(-1, 1.5, 100, "two"),
+    )
+    yield from nonsense(
+        "experiments.evaluate",
+        with_defaults(e.evaluate, estimator=sm.LapSVM(), X=X, y=TRUTH, split=split),
+        estimator=(None, "LapSVM", sm.LapSVM),
+        X=(None, Bad(X[:20], "20 rows")),
+        y=(None, 3, Bad(TRUTH[:20], "20 labels")),
+        split=(None, "split", Bad(e.Split([0, 1], [30]), "sample 30")),
+        tunings=(3, Bad(["folds"], "'folds'"), Bad([e.ValidationSet()], "no validation samples")),
+        graph=(Bad(W, "24 nodes.*20 samples"), "graph"),
+        labeled_only=FLAG,
+        called="index|sample",
+    )
+    for name in ("ValidationSet", "UnlabeledPoints", "FixedSetting", "LabeledFolds", "Tuning"):
+        yield from nonsense(f"experiments.{name}", getattr(e, name), per=("nonsense", None, 3))
+    yield from nonsense("experiments.LabeledFolds", e.LabeledFolds, n_splits=(0, 1, 2.5, "two", None), seed=SEED[:-1])
+    cell = e.Cell("e", "m", "d", "s")
+    row = {"experiment": "e", "method": "m", "dataset": "d", "split": "s", "status": "ok", "parameters": "{}"}
+    yield from nonsense(
+        "experiments.select",
+        with_defaults(e.select, rows=[row], tuning=e.UnlabeledPoints()),
+        rows=(
+            None,
+            3,
+            Bad(["row"], "'row'"),
+            Bad([{}], "experiment"),
+            Bad([row], "error_unlabeled", "without the criterion"),
+        ),
+        tuning=(None, "folds"),
+        called="criterion",
+    )
+    yield from nonsense(
+        "experiments.Cell",
+        with_defaults(e.Cell, experiment="e", method="m", dataset="d", split="s"),
+        experiment=(None, 3),
+        method=(None, 3),
+        dataset=(None, 3),
+        split=(None, 3),
+        parameters=(
+            None,
+            "C",
+            Bad({"C": NOTHING}, "object", "one object"),
+            Bad({"C": X}, r"\(24, 2\)", "one array"),
+            Bad({1: 2}, r"\{1: 2\}"),
+        ),
+        called="JSON",
+    )
+    work = lambda cell: {"error_unlabeled": 1.0}  # noqa: E731
+    yield from nonsense(
+        "experiments.run_sweep",
+        with_defaults(e.run_sweep, cells=[cell], work=work, folder=folder / "sweep", progress=False),
+        cells=(None, Bad(["cell"], "'cell'"), Bad([cell, 3], "3")),
+        work=(None, "work"),
+        folder=(3, Bad(folder / "file", "file", "a file")),
+        jobs=(0, 1.5, "all", None),
+        threads=(0, -1, 1.5, "all", None),
+    )
+    yield from nonsense("experiments.read_sweep", e.read_sweep, folder=(None, 3))
+    yield from nonsense("experiments.to_frame", e.to_frame, rows=(None, 3, Bad(["row"], "'row'")))
+    yield from nonsense("experiments.from_frame", e.from_frame, frame=(None, "frame", [row]))
+    for name in ("published", "published_parameters", "published_sizes"):
+        yield from nonsense(f"experiments.{name}", getattr(e, name), paper=("nonsense", 3), dataset=("nonsense", 3))
+    yield from nonsense(
+        "experiments.compare",
+        with_defaults(e.compare, rows=[], tunings=[e.UnlabeledPoints()], references={}),
+        rows=(None, 3),
+        tunings=(3, Bad(["folds"], "'folds'"), Bad([_Unmarked()], "_Unmarked")),
+        references=(None, 3),
+        called="optimistic",
+    )
+    yield from nonsense(
+        "experiments.run_table",
+        with_defaults(e.run_table, name="manifold_regularization", out=folder, quick=True, progress=False),
+        name=("nonsense", None, 3),
+        out=(Bad(folder / "file", "file", "a file"), 3),
+        choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),
+        called="table|folder",
+    )
+
+
+def command_cells() -> Iterator[Cell]:
+    """Yield command lines; what is refused ends with a message and no traceback."""
+    from typer.testing import CliRunner
+
+    from specmargin.cli import app
+
+    folder = Path(tempfile.mkdtemp())
+    (folder / "file").write_text("a file")
+    for line, value in (
+        ("nonsense", "nonsense"),
+        ("tables nonsense", "'nonsense'"),
+        ("tables lapsvm_primal --set nonsense", "'nonsense'"),
+        ("tables lapsvm_primal --set nonsense=1", "'nonsense'"),
+        ("tables lapsvm_primal --jobs many", "many"),
+        ("tables lapsvm_primal --jobs 0", "0"),
+        ("tables lapsvm_primal --data nonsense", "'nonsense'"),
+        ("tables lapsvm_primal --quick --out FOLDER/file", "file"),
+        ("figures nonsense", "nonsense"),
+        ("figures two_moons --jobs 0", "jobs=0"),
+        ("figures two_moons --quick --full", "quick and full"),
+        ("figures --data nonsense", "'nonsense'"),
+        ("datasets nonsense", "nonsense"),
+        ("datasets fetch nonsense", "'nonsense'"),
+        ("datasets list --data nonsense", "'nonsense'"),
     ):
         yield Cell(
-            "plots.SpectrumDisplay",
-            "arguments",
-            name,
-            refused("."),
-            lambda values=values: plots.SpectrumDisplay(values),
+            f"specmargin {line.split()[0]}",
+            "command lines",
+            line,
+            refused(value),
+            lambda line=line: _command(CliRunner(), app, line.replace("FOLDER", str(folder)).split()),
         )
-    for name, Cs, deltas in (
-        ("None", None, None),
-        ("other lengths", [1.0, 2.0], np.ones((3, 4))),
-        ("negative", [-1.0, 1.0], np.ones((2, 4))),
-        ("NaN", [np.nan, 1.0], np.ones((2, 4))),
-    ):
-        yield Cell(
-            "plots.SpectrumPathDisplay",
-            "arguments",
-            name,
-            refused("."),
-            lambda Cs=Cs, deltas=deltas: plots.SpectrumPathDisplay(Cs, deltas),
-        )
+
+
+def _command(runner: Any, app: Any, words: list[str]) -> str:
+    done = runner.invoke(app, words)
+    if done.exit_code == 0 or not isinstance(done.exception, SystemExit):
+        raise done.exception or AssertionError(f"exit code 0: {done.output[:200]}")
+    raise sm.exceptions.InvalidInputError(done.output)
+
+
+class _Unmarked(experiments.Tuning):
+    criterion = "error_unlabeled"
+    label = "unlabelled error"
 
 
 def cells() -> Iterator[Cell]:
@@ -834,6 +819,5 @@ def cells() -> Iterator[Cell]:
     yield from data_cells()
     yield from label_functions()
     yield from plot_cells()
-
-
-__all__ = ["cells", "sp"]
+    yield from experiment_cells()
+    yield from command_cells()

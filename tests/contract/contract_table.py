@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from contract import SAME_TO
 from contract_estimators import Cell
 
 _HEAD = """# The failure contract
@@ -14,15 +15,21 @@ What every public entry point does with every input that is bad or odd. This pag
 Three things are promised of all {cells} cells, {entries} entry points:
 
 - **No unpromised exception.** What is refused raises `specmargin.exceptions.InvalidInputError`, which is a `ValueError`
-  (`InvalidTypeError`, where the kind is wrong, is a `TypeError`, too), before any work; its text names the value and
-  says what to do. Scikit-learn's `NotFittedError` comes before `fit`. Where no solver finds an answer, or a
-  factorisation fails, `SolverError` says so. All but `NotFittedError` are `SpecmarginError`.
+  (`InvalidTypeError`, where the kind is wrong, is a `TypeError`, too), before any work; its text names the value (the
+  number, the label, the type, the shape, or the first bad entry by its indices) and says what to do. Scikit-learn's
+  `NotFittedError` comes before `fit`. Where no solver finds an answer, or a factorisation fails, `SolverError` says so.
+  All but `NotFittedError` are `SpecmarginError`.
 - **No silent NaN.** Decisions, predictions and coordinates are finite, or `SolverError` says how many are not.
 - **No silent single class.** Where all training samples are predicted to be of one class though several are labelled,
   a `SingleClassWarning` says so.
 
-"refused": the error. "answered": a finite answer. "same": the answer to the same numbers in a plain float64 array.
-"answered or refused": either, as the class can; never anything else. A warning in brackets comes with the answer.
+"refused": the error. "answered": a finite answer. "same": the answer to the same numbers in a plain float64 array, to
+{same:.0e} of its largest number, decisions and coordinates included. "answered or refused": either, as the class can;
+never anything else. A warning in brackets comes with the answer.
+
+Features whose largest entry is below 1e-150 or above 1e75 are refused, since their squares underflow, or the fourth
+powers that a linear kernel's objective holds overflow; weights of a graph below 1e-75 or above 1e75, likewise. Among
+neighbours at equal distances a search takes any: dense and sparse features with such ties may have different graphs.
 
 """
 
@@ -39,7 +46,7 @@ def page(cells: Iterable[Cell]) -> str:
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
         groups.setdefault((cell.group.partition(":")[0],), []).append(cell)
-    parts = [_HEAD.format(cells=len(cells), entries=len({cell.entry for cell in cells}))]
+    parts = [_HEAD.format(cells=len(cells), entries=len({cell.entry for cell in cells}), same=SAME_TO)]
     for (name,), members in groups.items():
         rows: dict[tuple[str, str], list[str]] = {}
         for cell in members:

@@ -230,3 +230,10 @@ def test_parameters_of_the_fixed_spectra(moons):
     ):
         with pytest.raises(ValueError, match=text):
             clf.fit(X, y)
+
+
+def test_warnings_point_at_the_line_that_calls_fit():
+    X, y = sm.datasets.make_two_moons(n_samples=24, random_state=0)
+    with pytest.warns(sm.exceptions.MarkerWarning, match="no sample carries the marker") as caught:
+        sm.LapSVM().fit(X, y)
+    assert {one.filename for one in caught} == {__file__}

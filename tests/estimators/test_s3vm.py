@@ -112,9 +112,9 @@ def test_limits_reach_the_solver(cls, moons):
     assert seen == {"tol": 0.5, "max_iter": 7}
 
 
-def test_a_machine_that_was_cut_off_says_so(moons):
+def test_a_classifier_that_was_cut_off_says_so(moons):
     X, _, y = moons
-    with pytest.warns(ConvergenceWarning, match=r"1 of 1 machines were stopped at their limit of iterations") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"1 of 1 binary classifiers were stopped at their limit") as caught:
         ContinuationS3VM(max_iter=1, gamma=4.0, C=100.0).fit(X, y)
     assert caught[0].filename == __file__
 
@@ -454,7 +454,7 @@ def test_without_unlabelled_samples_it_is_the_optimum(cls, kernel, moons):
         (Status.MAX_ITER, 1e-3, "MAX_ITER, .*proved to a relative gap of 1.0e-03 only"),
         (Status.NUMERICAL, -1.0, "NOTHING is proved"),
         (Status.NUMERICAL, None, "1 of 1 searches failed"),
-        (Status.MAX_ITER, None, "1 of 1 machines were stopped at their limit"),
+        (Status.MAX_ITER, None, "1 of 1 binary classifiers were stopped at their limit"),
     ],
 )
 def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, moons):
@@ -608,9 +608,9 @@ def test_one_class(cls, moons):
 def test_data_of_the_scale_of_overflow(cls, kernel, moons):
     X, _, y = moons
     for scale in (1e300, 1e100):
-        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose squares overflow; scale"):
+        with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose fourth powers overflow; scale"):
             cls(kernel=kernel).fit(scale * X, y)
-        with pytest.raises(ValueError, match="whose squares overflow"):
+        with pytest.raises(ValueError, match="whose fourth powers overflow"):
             cls(kernel=kernel).fit(sp.csr_array(scale * X), y)
 
 

@@ -84,7 +84,7 @@ def test_the_packages_own_gallery_is_found():
 
 
 def test_unknown_name_lists_what_exists(scripts):
-    with pytest.raises(ValueError, match=r"no figure wrong; the names are good"):
+    with pytest.raises(ValueError, match=r"no figure wrong; take some of good"):
         run(scripts, "wrong")
 
 

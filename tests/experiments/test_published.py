@@ -67,7 +67,7 @@ def test_parameters_and_sizes():
 
 
 def test_unknown_names_list_what_exists():
-    with pytest.raises(ValueError, match=r"paper='survey'; known are: .*survey2008"):
+    with pytest.raises(ValueError, match=r"paper='survey'; take one of: .*survey2008"):
         published("survey")
     with pytest.raises(ValueError, match=r"method='lapsvm'.*lapsvm_dual"):
         published("survey2008", method="lapsvm")

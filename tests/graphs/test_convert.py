@@ -48,7 +48,7 @@ def test_round_trip():
         (nx.DiGraph([(0, 1)]), TypeError, "directed.*to_undirected"),
         (nx.MultiGraph([(0, 1), (0, 1)]), TypeError, "multigraph; merge parallel edges"),
         (nx.Graph(), ValueError, "no nodes"),
-        (np.eye(3), TypeError, "got ndarray"),
+        (np.eye(3), TypeError, "is no networkx.Graph"),
     ],
 )
 def test_other_graphs_are_refused(graph, error, message):

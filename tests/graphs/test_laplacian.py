@@ -115,7 +115,7 @@ W3 = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 2.0], [0.0, 2.5, 0.0]])
     ("W", "error", "message"),
     [
         (np.ones((2, 3)), ValueError, "square, one row and one column per sample, got the shape (2, 3)"),
-        (np.ones(3), ValueError, "must have two dimensions, got the shape (3,)"),
+        (np.ones(3), ValueError, "W=array([1., 1., 1.]) must have two dimensions, got the shape (3,)"),
         (W3, ValueError, "not symmetric: W[1, 2] = 2 but W[2, 1] = 2.5; pass (W + W.T) / 2"),
         (-np.ones((2, 2)), ValueError, "4 negative weights, the first W[0, 0] = -1;"),
         (sp.csr_array([[0, np.nan], [np.nan, 0]]), ValueError, "2 weights that are not finite, the first W[0, 1]"),

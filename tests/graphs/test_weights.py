@@ -44,6 +44,19 @@ def test_edges_match_brute_force(kind, metric, as_input):
     np.testing.assert_array_equal(W.toarray(), expected)
 
 
+@pytest.mark.parametrize("scale", [1e-140, 1e-16, 1e60])
+@pytest.mark.parametrize("as_input", [np.asarray, sp.csr_array])
+def test_the_cosine_does_not_see_the_length(scale, as_input):
+    """scikit-learn takes dense rows shorter than 2e-15 for rows of zeros."""
+    small = as_input(np.where(np.arange(60)[:, None] % 2 == 0, scale, 1.0) * X)
+    for graph, of in (
+        (lambda rows: knn_graph(rows, 5, metric="cosine", weight="cosine"), small),
+        (lambda rows: radius_graph(rows, 0.1, metric="cosine"), small),
+        (lambda rows: knn_graph(rows, 5, weight="cosine"), as_input(scale * X)),
+    ):
+        np.testing.assert_allclose(graph(of).toarray(), graph(X).toarray(), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["chebyshev", "manhattan", "precomputed"])
 def test_other_metrics(metric):
     rows = cdist(X, X) if metric == "precomputed" else X

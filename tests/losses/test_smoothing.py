@@ -160,11 +160,11 @@ def test_exp_is_eq_6_of_the_paper():
 
 @pytest.mark.parametrize("sigma", [-1.0, np.nan, np.inf, [0.1, -0.1]])
 def test_bad_widths_are_refused(sigma):
-    with pytest.raises(ValueError, match=r"sigma must be finite and nonnegative"):
+    with pytest.raises(ValueError, match=r"^sigma=.* not finite or below 0"):
         smoothed(Hinge(), sigma)
 
 
 @pytest.mark.parametrize("loss", [Squared(), object()])
 def test_unknown_losses_are_refused(loss):
-    with pytest.raises(TypeError, match=rf"{type(loss).__name__} has no Gaussian smoothing"):
+    with pytest.raises(TypeError, match=rf"{type(loss).__name__}.* has no Gaussian smoothing"):
         smoothed(loss, 0.1)

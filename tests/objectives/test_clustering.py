@@ -217,7 +217,7 @@ def test_gamma_out_of_range(gamma):
     ("K", "L", "match"),
     [
         (np.ones((3, 2)), np.eye(3), r"shape \(3, 2\); pass a square"),
-        (np.diag([1.0, np.nan]), np.eye(2), "NaN or infinite"),
+        (np.diag([1.0, np.nan]), np.eye(2), r"K\[1, 1\] is nan"),
         (np.zeros((2, 2)), np.eye(2), "K is zero"),
         (np.array([[1.0, 0.5], [0.2, 1.0]]), np.eye(2), "not symmetric"),
         (np.eye(3), np.eye(4), r"L has the shape \(4, 4\), but K has \(3, 3\)"),

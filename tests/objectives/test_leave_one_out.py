@@ -308,7 +308,7 @@ def test_bad_input_is_named(rng):
     G, sign = np.eye(3), np.array([1.0, -1.0, 1.0])
     with pytest.raises(ValueError, match=r"G has the shape \(2, 2\)"):
         loo.RidgePath(np.eye(2), sign)
-    with pytest.raises(ValueError, match="NaN or infinite"):
+    with pytest.raises(ValueError, match=r"G\[0, 0\] is nan"):
         loo.RidgePath(np.full((3, 3), np.nan), sign)
     with pytest.raises(ValueError, match="fewer than 2 labelled"):
         loo.RidgePath(np.eye(1), sign[:1])

@@ -234,7 +234,7 @@ def test_errors_say_what_was_wrong():
         RMM(K[:5, :5], labels)
     with pytest.raises(ValueError, match=r"K has the shape \(6, 4\)"):
         RMM(K[:, :4], labels)
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match=r"the first K\[0, 0\] is nan"):
         RMM(np.where(np.eye(6) > 0, np.nan, K), labels)
     with pytest.raises(ValueError, match="one_vs_rest"):
         RMM(some_gram(3), sm.encode_labels([0, 1, 2]))

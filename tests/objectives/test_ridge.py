@@ -319,8 +319,13 @@ def test_bad_input_is_named(case):
             obj.leave_one_out([1.0, penalty])
     with pytest.raises(ValueError, match=r"shape \(8,\).*q=9"):
         SpectralRidge(spectrum, labels, delta[1:])
-    for bad in (-delta, np.where(delta > 0, np.nan, 0.0), np.zeros(9), np.full(9, np.inf)):
-        with pytest.raises(ValueError, match="delta must be finite, >= 0 and not all zero"):
+    for bad, says in (
+        (-delta, r"delta\[\d\] is -"),
+        (np.where(delta > 0, np.nan, 0.0), r"delta\[\d\] is nan"),
+        (np.zeros(9), "delta holds 9 zeros"),
+        (np.full(9, np.inf), r"delta\[0\] is inf"),
+    ):
+        with pytest.raises(ValueError, match=says):
             SpectralRidge(spectrum, labels, bad)
     with pytest.raises(ValueError, match="5 samples, but the eigenvectors have 24"):
         SpectralRidge(spectrum, sm.encode_labels([0, 1, -1, -1, -1]), delta)

@@ -321,7 +321,7 @@ def test_bad_balance_is_refused(balance):
 
 
 def test_three_classes_are_refused():
-    with pytest.raises(ValueError, match=r"takes binary labels; iterate over labels.one_vs_rest"):
+    with pytest.raises(ValueError, match=r"takes binary labels, not those of 3 classes; iterate over"):
         S3VM(np.ones((4, 1)), encode_labels([0, 1, 2, -1]))
 
 

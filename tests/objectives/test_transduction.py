@@ -263,8 +263,13 @@ def test_errors_say_what_was_wrong(spectrum_data):
         SpectralGraphTransducer(spectrum.truncate(1), labels, 1.0)
     with pytest.raises(ValueError, match=r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"):
         SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.arange(5.0))
-    for Q in ([1.0, 2.0, 3.0, np.nan], [-1.0, 0.0, 1.0, 2.0], [1.0, 3.0, 2.0, 4.0], [1.0, 2.0, 3.0, np.inf]):
-        with pytest.raises(ValueError, match="Q must be finite, nonnegative and not decreasing"):
+    for Q, says in (
+        ([1.0, 2.0, 3.0, np.nan], r"Q\[3\] is nan"),
+        ([-1.0, 0.0, 1.0, 2.0], r"Q\[0\] is -1"),
+        ([1.0, 3.0, 2.0, 4.0], r"Q\[1\] is 3.0, but Q\[2\] is 2.0"),
+        ([1.0, 2.0, 3.0, np.inf], r"Q\[3\] is inf"),
+    ):
+        with pytest.raises(ValueError, match=says):
             SpectralGraphTransducer(spectrum, labels, 1.0, Q=Q)
     obj = SpectralGraphTransducer(spectrum, labels, 1.0)
     for w in (np.zeros(4), np.ones(5), np.full(4, np.nan)):

@@ -132,10 +132,10 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"plus": np.ones(3)}, "plus must hold 25 finite nonnegative numbers"),
-        ({"minus": np.full(25, np.nan)}, "minus must hold 25 finite"),
-        ({"minus": np.full(25, -1.0)}, "minus must hold 25 finite nonnegative"),
-        ({"tilt": np.full(25, np.inf)}, "tilt must hold 25 finite numbers"),
+        ({"plus": np.ones(3)}, r"plus=array\(\[1., 1., 1.\]\), but there are 25 samples"),
+        ({"minus": np.full(25, np.nan)}, r"minus\[0\] is nan"),
+        ({"minus": np.full(25, -1.0)}, r"minus\[0\] is -1"),
+        ({"tilt": np.full(25, np.inf)}, r"tilt\[0\] is inf"),
         ({"loss": "quartic"}, "unknown loss 'quartic'"),
     ],
 )

@@ -120,9 +120,9 @@ def test_more_classes_have_no_single_surface(ax):
 
 
 def test_wrong_grids_are_named():
-    with pytest.raises(ValueError, match=r"needs \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"pass \(3, 2\)"):
         DecisionDisplay([0, 1], [0, 1, 2], np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="not finite"):
+    with pytest.raises(ValueError, match=r"response\[0, 1\] is nan"):
         DecisionDisplay([0, 1], [0, 1], [[0, np.nan], [0, 0]])
     with pytest.raises(ValueError, match=r"X has the shape \(4, 3\)"):
         decision_grid(np.zeros((4, 3)))

@@ -127,8 +127,8 @@ def test_without_axes_there_is_a_pyplot_figure():
 @pytest.mark.parametrize(
     ("spectra", "message"),
     [
-        ({}, "spectra is empty"),
-        ({"A": [[1.0, 2.0]]}, r"'A' has the shape \(1, 2\)"),
+        ({}, r"spectra=\{\} names none"),
+        ({"A": [[1.0, 2.0]]}, r"'A', .*, has the shape \(1, 2\)"),
         ({"A": [1.0, np.nan]}, "'A' holds nan at index 1"),
         ({"A": [1.0, -0.1]}, r"'A' is negative at index 1 \(-0.1\)"),
     ],

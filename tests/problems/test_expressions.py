@@ -60,11 +60,11 @@ class Sigmoid:
 
 
 def test_unregistered_losses_are_refused_by_name():
-    with pytest.raises(TypeError, match=r"Sigmoid has no convex CVXPY expression.*Hinge"):
+    with pytest.raises(TypeError, match=r"Sigmoid.* has no convex CVXPY expression.*Hinge"):
         as_cvxpy(Sigmoid(), cp.Variable(2))
-    with pytest.raises(TypeError, match="Sigmoid is not convex"):
+    with pytest.raises(TypeError, match=r"Sigmoid.* is not convex"):
         conjugate_as_cvxpy(Sigmoid(), cp.Variable(2))
-    with pytest.raises(TypeError, match="str"):
+    with pytest.raises(TypeError, match="loss='hinge'"):
         as_cvxpy("hinge", cp.Variable(2))
 
 
