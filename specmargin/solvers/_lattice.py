@@ -102,7 +102,7 @@ def _closest(basis: FloatArray, target: FloatArray) -> FloatArray:
 def _reduced(basis: FloatArray) -> FloatArray:
     """Return an LLL-reduced basis of the same lattice, the vectors as rows."""
     basis = basis.copy()
-    R = np.linalg.qr(basis.T, mode="r")
+    R = np.array(np.linalg.qr(basis.T)[1])
     k = 1
     while k < len(basis):
         for j in range(k - 1, -1, -1):
