@@ -19,6 +19,7 @@ product sees the large numbers. Those of sparse features do: `decision_errors` s
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -29,7 +30,7 @@ import scipy.sparse as sp
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
-from specmargin.rounding import UNIT, accurate_dot, accurate_product, gamma
+from specmargin.rounding import UNIT, accurate_dot, accurate_product, exact_dot, gamma
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["Features", "Intercept"]
@@ -168,17 +169,30 @@ class Features:
         if not self.is_sparse:
             f, errors = accurate_product(self.matrix, w)
             return self.offset + f, errors + UNIT * (np.abs(f) + np.abs(self.offset + f))
-        X, plain = self.X, w if self.penalty is None else w[:-1]
-        pieces = (slice(start, end) for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True))
-        f, errors = np.empty(len(X.indptr) - 1), np.empty(len(X.indptr) - 1)
-        rest = np.array([self.offset if self.penalty is None else w[-1]])
-        values, factors = rest, np.ones(1)
-        if self.mu is not None:
-            values, factors = np.concatenate([rest, -self.mu]), np.concatenate([factors, plain])
-        for i, piece in enumerate(pieces):
-            row, seen = X.data[piece], plain[X.indices[piece]]
-            f[i], errors[i] = accurate_dot(np.concatenate([values, row]), np.concatenate([factors, seen]))
+        f, errors = np.empty(self.n_samples), np.empty(self.n_samples)
+        for i, (values, factors) in enumerate(self._terms(w)):
+            f[i], errors[i] = accurate_dot(values, factors)
         return f, errors
+
+    def shortfalls(self, w: FloatArray, y: FloatArray) -> FloatArray:
+        """Return by how much the margins are short of 1, 1 - y f, (n,), to 2 `UNIT` of each whatever cancels in it."""
+        sides = zip(y.tolist(), self._terms(w), strict=True)
+        short = [-y * exact_dot(np.append(values, -y), np.append(factors, 1.0)) for y, (values, factors) in sides]
+        return np.array(short)
+
+    def _terms(self, w: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Yield the factors of the products that add up to a decision, offset included, sample by sample."""
+        if not self.is_sparse:
+            values, factors = np.array([self.offset]), np.append(1.0, w)
+            yield from ((np.concatenate([values, row]), factors) for row in self.matrix)
+            return
+        X, plain = self.X, w if self.penalty is None else w[:-1]
+        values, factors = np.array([self.offset if self.penalty is None else w[-1]]), np.ones(1)
+        if self.mu is not None:
+            values, factors = np.concatenate([values, -self.mu]), np.concatenate([factors, plain])
+        for start, end in zip(X.indptr[:-1], X.indptr[1:], strict=True):
+            row, seen = X.data[start:end], plain[X.indices[start:end]]
+            yield np.concatenate([values, row]), np.concatenate([factors, seen])
 
     def adjoint(self, a: FloatArray) -> FloatArray:
         """Return A'a, (size,), or (size, c) for c columns."""

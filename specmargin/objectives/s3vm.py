@@ -48,6 +48,8 @@ _SYMMETRIC = {"hinge": "symmetric_hinge", "squared_hinge": "symmetric_squared_hi
 """The loss of an unlabelled sample that is V at the better of both labels."""
 _ROUNDING = 1e-10
 """Share of J(w) up to which its rounding in float64 is put up with."""
+_EXACT = 2**16
+"""Entries of features up to which margins are summed exactly where extended precision is too coarse as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,7 +287,8 @@ class S3VM:
         """Return the value at w, with a bound on its rounding, and a lower bound on the global optimum.
 
         Where J(w) in float64 may be off by more than 1e-10 of it (large weights and a hinge at its kink, sparse
-        features far from the origin), the decisions are computed anew in extended precision.
+        features far from the origin), the decisions are computed anew in extended precision. Where a margin of 1 itself
+        is too coarse in float64, what hinges lack of it is summed exactly, if the features are few.
 
         Parameters
         ----------
@@ -310,7 +313,33 @@ class S3VM:
             less = self._rounding(w, accurate, errors)
             if less < rounding:
                 value, rounding = self.value(w, accurate), less
+        if rounding > _ROUNDING * abs(value) and self.has_hinges and len(f) * len(w) <= _EXACT:
+            value, rounding = self._exact_value(w, f)
         return Certificate(value, lower_bound, dual_residual=self.stationarity(w, f), rounding=rounding)
+
+    @property
+    def has_hinges(self) -> bool:
+        """Whether all losses that count are powers of what a margin lacks of 1."""
+        loss, unlabeled_loss = self._losses
+        symmetric = isinstance(unlabeled_loss, SymmetricHinge | SymmetricSquaredHinge)
+        return isinstance(loss, Hinge | SquaredHinge) and (symmetric or self.is_supervised)
+
+    def _exact_value(self, w: FloatArray, f: FloatArray) -> tuple[float, float]:
+        """Return `value` and a bound on its rounding, of hinges whose arguments are right to the last digit."""
+        labeled, free = self.labels.labeled, self.unlabeled
+        y = np.where(f >= 0.0, 1.0, -1.0)
+        y[labeled] = self.labels.sign
+        short = self.features.shortfalls(w, y)
+        # f may have come out on the wrong side of zero.
+        short[free] = np.minimum(short[free], 2.0 - short[free])
+        short = np.maximum(short, 0.0)
+        loss, unlabeled_loss = self._losses
+        losses = self.C * float((short if isinstance(loss, Hinge) else short**2)[labeled].sum())
+        if self._C_star:
+            plain = isinstance(unlabeled_loss, SymmetricHinge)
+            losses += self._C_star * float((short if plain else short**2)[free].sum())
+        square = 0.5 * float(self.features.weights @ w**2)
+        return square + losses, 1.01 * (gamma(len(w) + 4) * square + gamma(len(f) + 20) * losses)
 
     def _rounding(self, w: FloatArray, f: FloatArray, errors: FloatArray) -> float:
         """Return a bound on the rounding of `value` at decisions f that are off by `errors` at most."""

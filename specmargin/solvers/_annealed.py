@@ -16,7 +16,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._lbfgs import Descent, lbfgs, relative_norm
-from specmargin.solvers._range import require_range, trusted
+from specmargin.solvers._range import far_away, require_range, trusted
 from specmargin.solvers.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
@@ -101,14 +101,18 @@ def follow(
                 "n_calls": end.n_calls,
             }
         )
+    stopped = Status.STATIONARY if end.converged else Status.MAX_ITER
+    status, message = trusted(obj, w, stopped, end.message(max_iter))
+    if status is Status.MAX_ITER and end.n_iter < max_iter:
+        message = far_away(obj) or message
     return obj.result(
         w,
         solver=solver,
-        status=trusted(obj, w, Status.STATIONARY if end.converged else Status.MAX_ITER),
+        status=status,
         history=history,
         n_iter=n_iter,
         seconds=time.perf_counter() - start,
-        message=end.message(max_iter),
+        message=message,
     )
 
 

@@ -29,7 +29,9 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives import WeightedSVM
+from specmargin.objectives._weighted_rounding import decision_rounding
 from specmargin.results import History
+from specmargin.solvers._label_qp import PIVOTED, LabelQP
 from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.typing import FloatArray, IntArray
 
@@ -43,6 +45,10 @@ _INNER = 40
 """Newton steps at one width: where they zigzag the next width is of more use."""
 _WIDTHS = tuple(10.0**-k for k in range(13))
 """Widths of the envelope, eps times the largest weight, in units of the margin."""
+_HARD = 1e8
+"""Largest weight times |x|^2 from which few samples are left to `LabelQP`."""
+_IDLE = 4
+"""Widths in a row that leave the gap as it is before the search gives up: rounding has it."""
 _PATIENCE = 2
 """Partitions that may fail to lower the number of changes before the search gives up."""
 _ROUNDING = 1e-12
@@ -52,7 +58,7 @@ _SEARCH = 40
 
 
 class HingePoint(NamedTuple):
-    """A weight vector, its decisions, the slopes a of the losses, the multipliers of both labels, the steps."""
+    """A weight vector, its decisions, the slopes a of the losses, the multipliers of both labels, steps, the gap."""
 
     w: FloatArray
     f: FloatArray
@@ -60,6 +66,7 @@ class HingePoint(NamedTuple):
     theta_plus: FloatArray
     theta_minus: FloatArray
     n_iter: int
+    gap: float
 
 
 def hinge_machine(
@@ -70,6 +77,7 @@ def hinge_machine(
     warm: bool = True,
     tol: float = 1e-10,
     max_iter: int = 500,
+    rough: float = 0.0,
     history: History | None = None,
 ) -> HingePoint:
     """Solve a weighted SVM with the hinge.
@@ -86,6 +94,8 @@ def hinge_machine(
         Relative gap; a hundredth of it is aimed at.
     max_iter : int, default 500
         Most linear systems.
+    rough : float, default 0
+        A relative gap that will do, where a partition is found and rounding leaves it above `tol`.
     """
     if svm.features.n_samples <= _GRAM:
         _ = svm.features.gram  # kept from here on
@@ -94,30 +104,47 @@ def hinge_machine(
     best: HingePoint | None = None
     least = np.inf
 
-    def settle(found: tuple[FloatArray, FloatArray, FloatArray], enough: float) -> bool:
+    def settle(found: tuple[FloatArray, FloatArray, FloatArray], enough: float, exact: bool = False) -> bool:
         nonlocal best, least
         gap, value, point = _measured(svm, *found, taken)
         if history is not None:
             history.record(objective=value, gap=gap, systems=float(taken))
         if best is None or abs(gap) < least:
             best, least = point, abs(gap)
-        return bool(least <= enough * abs(value))
+        if least <= enough * abs(value):
+            return True
+        # The optimum but for rounding, which large weights turn into a gap that no other point can do without.
+        if not exact or abs(gap) > _losable(svm, point):
+            return False
+        best = _lifted(svm, point)
+        return True
 
     if warm:
         found, steps = partition.search(partition.of(f), max_iter)
         taken += steps
-        if found is not None and settle(found, tol):
+        if found is not None and settle(found, max(tol, rough), exact=True):
+            return _last(best, taken)
+    if _is_hard(svm):
+        pivoted = _pivoted(svm)
+        if pivoted is not None and settle(pivoted, max(tol, rough), exact=True):
             return _last(best, taken)
     system = NewtonSystem(svm.features, order=_GRAM)
     heaviest = max(float(svm.plus.max()), float(svm.minus.max()), 1e-300)
+    idle = 0
     for width in _WIDTHS[warm:]:
+        before = least
         envelope = _Envelope(svm, centre, width / heaviest)
         w, f, low, high, steps = _minimise(svm, envelope, w, f, system, min(max_iter - taken, _INNER))
         taken += steps
         centre = envelope.lowest + low + high
         found, steps = partition.search(partition.at(low, high), max_iter - taken)
         taken += steps
-        if (found is not None and settle(found, tol)) or settle((w, f, centre), 0.01 * tol) or taken >= max_iter:
+        if found is not None and settle(found, max(tol, rough), exact=True):
+            break
+        if settle((w, f, centre), 0.01 * tol) or taken >= max_iter:
+            break
+        idle = 0 if least < 0.5 * before else idle + 1
+        if idle == _IDLE:
             break
     return _last(best, taken)
 
@@ -125,6 +152,48 @@ def hinge_machine(
 def _last(best: HingePoint | None, taken: int) -> HingePoint:
     assert best is not None
     return best._replace(n_iter=taken)
+
+
+def _is_hard(svm: WeightedSVM) -> bool:
+    """Whether the weights are so large that widths of the envelope and rounding meet."""
+    return float((svm.plus + svm.minus).max()) * float(svm.features.squared_norms.max()) > _HARD
+
+
+def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+    """Return (w, f, a) of few samples by an active set that changes one by one: slow, but lost nowhere."""
+    features = svm.features
+    plus, minus = np.flatnonzero(svm.plus > 0), np.flatnonzero(svm.minus > 0)
+    rows = np.append(plus, minus)
+    if features.penalty == 0.0 or svm.tilt is not None or not 0 < len(rows) <= PIVOTED:
+        return None
+    y = np.append(np.ones(len(plus)), -np.ones(len(minus)))
+    weights = np.append(svm.plus[plus], svm.minus[minus])
+    qp = LabelQP.of_hinges(features.dense()[rows], features.offset, np.ones(len(rows)), weights)
+    point = qp.solve(y)
+    a = np.zeros(features.n_samples)
+    np.add.at(a, rows, -y * point.a)
+    return point.w, features.decisions(point.w), a
+
+
+def _losable(svm: WeightedSVM, point: HingePoint) -> float:
+    """Return what the rounding of the decisions may cost: all samples within theirs of a kink, and the gradient's."""
+    errors = decision_rounding(svm.features, point.w, point.f)
+    return float((svm.plus + svm.minus) @ errors)
+
+
+def _lifted(svm: WeightedSVM, point: HingePoint) -> HingePoint:
+    """Return the point, or its weights scaled until margins that are short of 1 by rounding are not, if that is lower.
+
+    Where an offset or an intercept alone keeps a margin scaling does not help; the value tells.
+    """
+    value = svm.value(point.w, point.f)
+    length = float(decision_rounding(svm.features, point.w, point.f).max())
+    for times in (4.0, 64.0):
+        w = point.w * (1.0 + times * length)
+        f = svm.features.decisions(w)
+        if svm.value(w, f) < value:
+            return point._replace(w=w, f=f)
+    return point
 
 
 def _lowest(svm: WeightedSVM) -> FloatArray:
@@ -136,11 +205,12 @@ def _measured(
     svm: WeightedSVM, w: FloatArray, f: FloatArray, a: FloatArray, n_iter: int
 ) -> tuple[float, float, HingePoint]:
     """Return the gap: what complementarity misses, and what the gradient does; the objective; the point."""
-    rise = a - _lowest(svm)
-    one, none = np.ones_like(f), np.zeros_like(f)
-    theta_minus = np.clip(np.divide(rise, svm.minus, out=none, where=svm.minus > 0), 0.0, 1.0)
-    high = np.divide(rise - svm.minus, svm.plus, out=one, where=svm.plus > 0)
-    theta_plus = 1.0 - np.clip(high, 0.0, 1.0)
+    lowest = _lowest(svm)
+    # From the end that either label alone leaves at zero: a - (-C) would lose what a C of 1e14 does not show.
+    highest = lowest + svm.minus + svm.plus
+    low, high = np.zeros_like(f), np.zeros_like(f)
+    theta_minus = np.clip(np.divide(a - lowest, svm.minus, out=low, where=svm.minus > 0), 0.0, 1.0)
+    theta_plus = np.clip(np.divide(highest - a, svm.plus, out=high, where=svm.plus > 0), 0.0, 1.0)
     value = svm.value(w, f)
     gap = float(svm.plus @ (np.maximum(1.0 - f, 0.0) - theta_plus * (1.0 - f)))
     gap += float(svm.minus @ (np.maximum(1.0 + f, 0.0) - theta_minus * (1.0 + f)))
@@ -148,7 +218,8 @@ def _measured(
     if svm.features.penalty == 0.0:
         gap += abs(float(g[-1])) * (1.0 + abs(float(w[-1])))
         g[-1] = 0.0
-    return gap + 0.5 * float(g @ g), value, HingePoint(w, f, a, theta_plus, theta_minus, n_iter)
+    gap += 0.5 * float(g @ g)
+    return gap, value, HingePoint(w, f, a, theta_plus, theta_minus, n_iter, abs(gap) / max(abs(value), 1e-300))
 
 
 class _Partition:
@@ -265,7 +336,8 @@ class _Partition:
     def _moved(self, state: IntArray, a: FloatArray, f: FloatArray) -> IntArray:
         """Return the partition after those who are on the wrong side have changed."""
         after = state.copy()
-        slack = _ROUNDING * (self.highest - self.lowest)
+        # With weights that are large for the features all a are far below them: to rounding means to theirs.
+        slack = _ROUNDING * np.minimum(self.highest - self.lowest, np.abs(a).max(initial=0.0))
         on_low, on_high = state == 1, state == 3
         after[on_low & (a < self.lowest - slack)] = 0
         after[on_low & (a > self.middle + slack)] = 2

@@ -36,8 +36,8 @@ __all__ = ["PIVOTED", "LabelPoint", "LabelQP"]
 PIVOTED = 300
 """Samples with labels up to which this method is the one to take."""
 _EPS = float(np.finfo(float).eps)
-_PIVOTS = 50
-"""Steps per sample after which the search gives up."""
+_PIVOTS, _FEW_PIVOTS = 50, 5
+"""Steps per sample after which the search gives up: of what is proved by it, and of what others solve as well."""
 _REFINED = 4
 _LIFTED = 1e-12
 """Relative gap at which weights are as good as they get."""
@@ -88,6 +88,8 @@ class LabelQP:
         self.unlabeled = obj.unlabeled
         self.need = np.ones(n)
         """Margins below which a sample is charged."""
+        self.patience = _PIVOTS
+        """Steps per sample after which a search gives up."""
         self.lengths, self.skew = space.lengths, space.skew
         roundings = (n + self.Z.shape[1] + 20) * _EPS
         self.error = roundings * space.lengths + space.errors
@@ -123,6 +125,18 @@ class LabelQP:
         new._G = None if self._G is None else self._G[np.ix_(rows, rows)]
         new.hinge, new.need, new.c = hinge, need, c
         new.upper, new.D = np.where(hinge, c, np.inf), np.where(hinge, 0.0, 0.5 / c)
+        return new
+
+    @classmethod
+    def of_hinges(cls, Z: FloatArray, b: float, need: FloatArray, c: FloatArray) -> LabelQP:
+        """Return the machine of the hinges c max(0, need - y (Z w + b)), one a row; for `solve` alone."""
+        new = cls.__new__(cls)
+        new.Z, new.b, new._G = Z, b, Z @ Z.T if len(Z) <= _GRAM else None
+        new.c, new.need, new.hinge = c, need, np.ones(len(Z), dtype=bool)
+        new.upper, new.D = c, np.zeros(len(Z))
+        new.patience = _FEW_PIVOTS
+        new.lengths, new.skew = np.asarray(np.linalg.norm(Z, axis=1)), 0.0
+        new.error = (len(Z) + Z.shape[1] + 20) * _EPS * new.lengths
         return new
 
     def replace_rows(self, Z: FloatArray) -> None:
@@ -217,7 +231,7 @@ class _Pivoting:
 
     def run(self) -> LabelPoint:
         """Pivot until no condition is violated."""
-        most = _PIVOTS * (int(self.used.sum()) + 1)
+        most = self.qp.patience * (int(self.used.sum()) + 1)
         ended = False
         for _ in range(most):
             self._refine()
@@ -281,7 +295,7 @@ class _Pivoting:
             room[step == 0] = np.inf
             k = int(np.argmin(room))
             length = min(max(full, 0.0), float(room[k]))
-            if not np.isfinite(length) or self.pivots > _PIVOTS * (len(self.y) + 1):
+            if not np.isfinite(length) or self.pivots > qp.patience * (len(self.y) + 1):
                 return False
             self._move(rows, length * step)
             if full <= room[k]:

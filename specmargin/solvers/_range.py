@@ -16,10 +16,14 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import INACCURATE_GAP, Certificate, Status
 from specmargin.typing import FloatArray
 
-__all__ = ["require_range", "trusted"]
+__all__ = ["far_away", "require_range", "trusted"]
 
 _LARGEST = {1: 1e160, 2: 1e120}
 """Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
+_FAR = 1e6
+"""How far from the origin, in lengths of the longest centred row, sparse features get the blame for roundings."""
+_PROVED = 1e-6
+"""Relative gap of a convex problem, its rounding aside, that no descent closes any more."""
 _SMALLEST_C, _SMALLEST_SQUARE = 1e-100, 1e-305
 
 
@@ -57,8 +61,10 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
             )
 
 
-def trusted(obj: S3VM, w: FloatArray, status: Status, inner: Certificate | None = None) -> Status:
-    """Return the status, or NUMERICAL where the search ended in rounding.
+def trusted(
+    obj: S3VM, w: FloatArray, status: Status, message: str = "", inner: Certificate | None = None
+) -> tuple[Status, str]:
+    """Return the status and the message, or NUMERICAL and why where the search ended in rounding.
 
     Parameters
     ----------
@@ -68,29 +74,67 @@ def trusted(obj: S3VM, w: FloatArray, status: Status, inner: Certificate | None 
         Where it ended.
     status : Status
         STATIONARY or MAX_ITER.
+    message : str
+        What there is to say otherwise.
     inner : Certificate, optional
         Of the last convex problem, where the search consists of such.
 
     Returns
     -------
-    Status
+    Status, str
         NUMERICAL where more than `INACCURATE_GAP` of J(w) is rounding (the decisions' times the slopes of the losses:
-        large weights on a kink), or the last convex problem is proved less well than that.
+        large weights on a kink), or the last convex problem is proved less well than that, or than
+        to 1e-6 even if its rounding is left out.
     """
-    if status is not Status.STATIONARY:
-        return status
-    if inner is not None and not inner.is_optimal(INACCURATE_GAP):
-        return Status.NUMERICAL
+    if status is not Status.STATIONARY or (_is_proved(inner) and _lost(obj, w) <= INACCURATE_GAP * abs(obj.value(w))):
+        return status, message
+    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_blamed(obj)}"
+
+
+def _blamed(obj: S3VM) -> str:
+    """Return what makes roundings of an objective large, and what to do about it."""
+    far = far_away(obj)
+    if far:
+        return far
+    hardness = max(obj.C, obj._C_star) * float(obj.features.squared_norms.max(initial=0.0))
+    return (
+        f"rounding decides: the weights times the squared length of the features are up to {hardness:.1e}; take a "
+        "smaller C, which changes little where the samples can be separated"
+    )
+
+
+def far_away(obj: S3VM) -> str:
+    """Return what is wrong with sparse features far from the origin, nothing for others."""
+    features = obj.features
+    if not features.is_sparse or features.mu is None:
+        return ""
+    far = float(np.linalg.norm(features.mu))
+    if far**2 <= _FAR**2 * float(features.squared_norms.max(initial=0.0)):
+        return ""
+    return (
+        f"rounding decides: the centre of the sparse features is at {far:.1e}, and products with them cancel against "
+        "it; pass X.toarray(), which is centred once, or subtract a typical row from all of them first"
+    )
+
+
+def _is_proved(inner: Certificate | None) -> bool:
+    if inner is None:
+        return True
+    # What more than rounding is left of the gap is a way down.
+    open_gap = inner.gap - inner.rounding
+    return inner.is_optimal(INACCURATE_GAP) and open_gap <= _PROVED * abs(inner.primal_objective)
+
+
+def _lost(obj: S3VM, w: FloatArray) -> float:
+    """Return by how much J may change when the decisions move by their roundings."""
     f = obj.decisions(w)
     df = decision_rounding(obj.features, w, f)
-    value = obj.value(w, f)
     loss, unlabeled_loss = obj._losses
     labeled, free = obj.labels.labeled, obj.unlabeled
     parts = [(obj.C, loss, obj.labels.sign * f[labeled], df[labeled])]
     if obj._C_star:
         parts.append((obj._C_star, unlabeled_loss, f[free], df[free]))
-    lost = sum(
+    return sum(
         weight * float(np.maximum(abs(V.value(t + e) - V.value(t)), abs(V.value(t - e) - V.value(t))).sum())
         for weight, V, t, e in parts
     )
-    return status if lost <= INACCURATE_GAP * abs(value) else Status.NUMERICAL

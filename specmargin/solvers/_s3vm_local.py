@@ -148,6 +148,8 @@ class LocalSearch:
 
     def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
         space, obj = self.relaxation, self.obj
+        if not len(w):
+            return self.value(w), w  # scipy calls the minimum over nothing 0
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
             value, gradient = obj.value_and_gradient(space.lift(w))

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.results import Certificate
 from specmargin.solvers._label_qp import LabelPoint
+from specmargin.solvers._lattice import near_margins, rounded_margins
 from specmargin.solvers._s3vm_barrier import barrier
 from specmargin.solvers._s3vm_local import LocalSearch, cold_descent
 from specmargin.solvers.one_flip import flip_once
 from specmargin.typing import FloatArray
 
-__all__ = ["Incumbent", "Node", "bounded", "by_labels", "root_node"]
+__all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "root_node"]
 
 
 @dataclass
@@ -90,6 +93,30 @@ class Incumbent:
         if given is not None and obj.value(given) < obj.value(weights):
             return given
         return weights
+
+
+def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[FloatArray, Certificate, str]:
+    """Return the answer's weights and certificate, and what stands in the way of a proof to `tol` if rounding does.
+
+    Where hinges charge for the rounding of margins that are to be 1, weights nearby may do better.
+    """
+    best = w, obj.certificate(w, lower)
+    wanted = 0.5 * tol * best[1].primal_objective
+    if best[1].is_optimal(tol) or not best[1].gap >= 0 or not rounded_margins(obj, w) > wanted:
+        return *best, ""
+    for moved in near_margins(obj, w):
+        certificate = obj.certificate(moved, lower)
+        if certificate.gap < best[1].gap:
+            best = moved, certificate
+        if best[1].is_optimal(tol):
+            break
+    cost = rounded_margins(obj, best[0])
+    if not cost > wanted:
+        return *best, ""
+    return *best, (
+        f"of J {cost:.2g} is the hinge of margins that must be 1 and that rounding misses; take a smaller "
+        "C, a balance nearer to zero, or the squared hinge"
+    )
 
 
 def root_node(search: LocalSearch, *, tol: float, deadline: float) -> Node:

@@ -31,7 +31,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import Hinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted import WeightedSVM
-from specmargin.results import History, SolveResult, Status
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers._lbfgs import lbfgs
 from specmargin.solvers._range import require_range, trusted
 from specmargin.solvers.weighted_svm import supervised_svm, weighted_svm
@@ -44,6 +44,12 @@ _HOT = 10.0
 _COOLING = 1.5
 _SETTLED = 1e-4
 """Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
+_SYSTEMS = (500, 50)
+"""Linear systems of one machine; the latter once one was beyond float64."""
+_FAILED = 5
+"""Temperatures in a row whose machines are beyond float64 that end the search."""
+_PROVED = 1e-6
+"""Relative gap of the machine of p at which L-BFGS has settled in fact."""
 _MACHINE_TOL = 1e-8
 """Relative gap to which every convex SVM is solved: far below what one step of p moves."""
 
@@ -74,7 +80,8 @@ def annealing(
     SolveResult
         At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
         machine, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
-        (u,), the probabilities there. MAX_ITER means that the last temperature was not settled.
+        (u,), the probabilities there, whose machine w solves. MAX_ITER means that the last temperature was not settled,
+        NUMERICAL that rounding keeps the machine from being solved.
 
     Raises
     ------
@@ -114,20 +121,31 @@ def annealing(
     temperature = _HOT * obj._C_star
     least = _entropy(np.array([share * u % 1.0])) / u
     p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
+    failed = 0
     for _ in range(max_iter):
         w, p, settled = settle(w, p, temperature, path)
-        if _entropy(p) / u - least <= tol:
+        failed = failed + 1 if isinstance(settle, _Alternation) and settle.unproved is not None else 0
+        if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
     proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w) if path.settled else None
+    if not exact and (not settled or (proof is not None and not proof.is_optimal(_PROVED))):
+        # Large weights: L-BFGS, in too small steps or at its rounding, is where no machine of its p has a minimum.
+        settle = _Alternation(obj, tol, max_inner)
+        w, p, settled = settle(path.w, path.p, path.history["temperature"][-1], path)
+        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w)
+    if isinstance(settle, _Alternation) and settle.unproved is not None:
+        settled, proof = True, settle.unproved  # for more iterations would not settle it
+    message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
+    status, message = trusted(obj, path.w, Status.STATIONARY if settled else Status.MAX_ITER, message, proof)
     return obj.result(
         path.w,
         solver="annealing",
-        status=trusted(obj, path.w, Status.STATIONARY if settled else Status.MAX_ITER, proof),
+        status=status,
         history=path.history,
         n_iter=len(path.history),
         seconds=time.perf_counter() - start,
-        message=f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}",
+        message=message,
         p=path.p,
     )
 
@@ -184,6 +202,9 @@ class _Alternation:
 
     def __init__(self, obj: S3VM, tol: float, max_machines: int) -> None:
         self.obj, self.tol, self.max_machines = obj, tol, max_machines
+        self.hard = False
+        self.unproved: Certificate | None = None
+        """Of the last machine, where that was beyond float64."""
 
     def __call__(
         self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
@@ -191,9 +212,14 @@ class _Alternation:
         """Return weights, the probabilities that follow, and whether they are settled."""
         for _ in range(self.max_machines):
             machine = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
-            w = np.asarray(weighted_svm(machine, w, tol=_MACHINE_TOL).variables["w"])
+            found = weighted_svm(machine, w, tol=_MACHINE_TOL, max_iter=_SYSTEMS[int(self.hard)])
+            w = np.asarray(found.variables["w"])
             f = self.obj.decisions(w)
             path.record(w, f, p, temperature)
+            self.unproved = None if found.certificate.is_optimal(INACCURATE_GAP) else found.certificate
+            self.hard |= not found.certificate.is_optimal(_PROVED)
+            if self.unproved is not None:
+                break
             before, p = p, _probabilities(self.obj, f, temperature)
             if (rel_entr(p, before) + rel_entr(1.0 - p, 1.0 - before)).sum() <= self.tol * len(p):
                 return w, p, True

@@ -33,7 +33,7 @@ from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._exp_boxes import Box, ExpBoxes
 from specmargin.solvers._label_qp import PIVOTED
 from specmargin.solvers._s3vm_local import LocalSearch, given_weights
-from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, by_labels, root_node
+from specmargin.solvers._s3vm_nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
 __all__ = ["branch_and_bound"]
@@ -137,7 +137,7 @@ def branch_and_bound(
     start = time.perf_counter()
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit)
     n_nodes = search.run(w, max_nodes, progress)
-    weights = search.best.weights(w)
+    weights, certificate, cause = answered(obj, search.best.weights(w), search.lower(), tol)
     result = obj.result(
         weights,
         solver="branch_and_bound",
@@ -146,7 +146,6 @@ def branch_and_bound(
         seconds=time.perf_counter() - start,
         n_nodes=np.asarray(n_nodes),
     )
-    certificate = obj.certificate(weights, search.lower())
     if certificate.is_optimal(tol):
         status, said = Status.OPTIMAL, "global optimum proved"
     elif not certificate.gap >= 0:
@@ -157,7 +156,7 @@ def branch_and_bound(
         status, said = Status.NUMERICAL, "leaves not solved to the tolerance"
     else:
         status, said = Status.STATIONARY, "nothing left to branch upon"
-    message = f"{said}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes"
+    message = f"{said}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes{'; ' + cause if cause else ''}"
     return replace(result, status=status, certificate=certificate, message=message)
 
 

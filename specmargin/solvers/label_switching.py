@@ -22,7 +22,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM, WeightedSVM
-from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers._box_qp import hinge_machine
 from specmargin.solvers._newton_system import NewtonSystem
 from specmargin.solvers._range import require_range, trusted
@@ -36,6 +36,8 @@ _DISTINCT = 1e-7
 """Decisions that differ by less are equal: switching must not chase roundings."""
 _ROUGH = 1e-2
 """Relative gap of trainings that others follow; J falls nevertheless, as descent starts from the last weights."""
+_SYSTEMS = (500, 50)
+"""Linear systems of one training with the hinge; the latter once the one before was beyond float64."""
 
 
 def label_switching(
@@ -149,14 +151,15 @@ def switch_labels(
         else:
             status = Status.MAX_ITER
             break
+    status, message = trusted(obj, w, status, f"{switched} pairs switched in {n_iter} trainings", training.proof(w))
     return obj.result(
         w,
         solver=solver,
-        status=trusted(obj, w, status, training.proof(w)),
+        status=status,
         history=history,
         n_iter=n_iter,
         seconds=time.perf_counter() - began,
-        message=f"{switched} pairs switched in {n_iter} trainings",
+        message=message,
         held_labels=labels,
     )
 
@@ -223,6 +226,7 @@ class _Training:
         self.obj, self.name, self.tol = obj, name, tol
         self.system = NewtonSystem(obj.features)
         self.multipliers: tuple[FloatArray | None, FloatArray | None] = None, None
+        self.hard = False
         self.plus, self.minus = np.zeros(obj.features.n_samples), np.zeros(obj.features.n_samples)
         labeled, sign = obj.labels.labeled, obj.labels.sign
         self.plus[labeled] = obj.C * (sign > 0)
@@ -258,8 +262,10 @@ class _Training:
         if self.name == "squared_hinge":
             return descend(svm, w, f, tol=tol, system=self.system)[:4]
         if self.name == "hinge":
-            point = hinge_machine(svm, w, f, tol=self.tol)  # exact, or nothing
-            w, f = point.w, point.f
+            # Exact, or as exact as rounding lets it be; once it lets nothing be, any answer of the method will do.
+            rough = np.inf if self.hard else tol
+            point = hinge_machine(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
+            w, f, self.hard = point.w, point.f, point.gap > INACCURATE_GAP
             self.multipliers = point.theta_plus, point.theta_minus
         else:
             result = weighted_svm(svm, w, tol=tol)

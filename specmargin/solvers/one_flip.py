@@ -11,10 +11,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.objectives.weighted import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._feature_search import FeatureSearch, has_relaxation
+from specmargin.solvers._range import trusted
 from specmargin.solvers._s3vm_local import LocalSearch, cold_descent, given_weights, signs_of
 from specmargin.typing import FloatArray
 
@@ -91,14 +94,20 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
+    status, message = Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"
+    proof = None
+    if search.by_labels and isinstance(obj.loss, SquaredHinge):
+        # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
+        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).certificate(weights)
+    status, message = trusted(obj, weights, status, message, proof)
     return obj.result(
         weights,
         solver="one_flip",
-        status=Status.MAX_ITER if better else Status.STATIONARY,
+        status=status,
         history=history,
         n_iter=kept,
         seconds=time.perf_counter() - start,
-        message=f"{kept} of {flips} flips kept",
+        message=message,
         flips=np.asarray(flips),
     )
 

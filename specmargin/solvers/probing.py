@@ -19,7 +19,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers._s3vm_local import LocalSearch, given_weights, signs_of
-from specmargin.solvers._s3vm_nodes import Incumbent, Node, bounded, by_labels, root_node
+from specmargin.solvers._s3vm_nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
 __all__ = ["probe"]
@@ -100,7 +100,7 @@ def probe(
         history.record(objective=best.value, bound=node.lower, proved=int(np.count_nonzero(node.signs)))
         if np.count_nonzero(node.signs) in (before, u) or probing.late():
             break
-    weights = best.weights(w)
+    weights, certificate, cause = answered(obj, best.weights(w), node.lower, tol)
     result = obj.result(
         weights,
         solver="probe",
@@ -108,11 +108,10 @@ def probe(
         status=Status.MAX_ITER if probing.late() else Status.STATIONARY,
         n_iter=count,
         seconds=time.perf_counter() - start,
-        message=f"{np.count_nonzero(node.signs)} of {u} labels proved by {count} bounds",
+        message=f"{np.count_nonzero(node.signs)} of {u} labels proved by {count} bounds{'; ' + cause if cause else ''}",
         proved=node.signs,
         bounds=probing.bounds,
     )
-    certificate = obj.certificate(weights, node.lower)
     status = result.status
     if certificate.is_optimal(tol):
         status = Status.OPTIMAL

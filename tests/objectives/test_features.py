@@ -141,6 +141,27 @@ def test_errors_of_decisions_are_covered(intercept, form, far, X, rng):
     assert (errors <= 1e-2 * features.decision_errors(w).max() + 2.0**-51 * (np.abs(accurate) + 1)).all()
 
 
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_what_margins_lack_of_one_is_right_to_the_last_digits(intercept, form, X, rng):
+    """At w whose margins are 1 but for rounding, where float64 knows 1 - y f to no digit at all."""
+    features = Features.of(form(X[:3]), intercept, rows=np.arange(3), balance=0.2)
+    y = np.array([1.0, -1.0, 1.0])
+    w = np.linalg.lstsq(features.dense(), y - features.offset, rcond=None)[0]
+    X = features.X.toarray() if features.is_sparse else features.dense()
+    rows = [[Fraction(x) for x in row] for row in X]
+    if features.is_sparse and features.mu is not None:
+        rows = [[x - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in rows]
+    elif features.is_sparse:
+        rows = [[*row, Fraction(1)] for row in rows]
+    f = [sum(x * Fraction(z) for x, z in zip(row, w, strict=True)) + Fraction(features.offset) for row in rows]
+    exact = [1 - Fraction(s) * x for s, x in zip(y, f, strict=True)]
+    short = features.shortfalls(w, y)
+    assert all(abs(Fraction(s) - e) <= Fraction(2.0**-52) * abs(e) for s, e in zip(short, exact, strict=True))
+    if intercept != "balance":
+        assert 0 < np.abs(short).max() < 1e-13  # nothing but rounding, and known all the same
+
+
 def test_integers_are_read_as_floats():
     features = Features.of(np.array([[1], [2]]), "balance", rows=np.array([0, 1]))
     assert features.decisions(np.array([1.0])).tolist() == [-0.5, 0.5]

@@ -34,6 +34,8 @@ from specmargin.solvers.s3vm_bound import certify, s3vm_bound
 
 PROBLEMS = 24
 """Of the test; the command takes 300."""
+FORCED = (6, 230)
+"""Problems whose balance of 1 puts margins at exactly 1, each missed by far more than the tolerance at a rounded w."""
 KINDS = ["gaussians", "clusters", "copies", "ties", "far", "outlier", "wide"]
 LOSSES = list(itertools.product(["hinge", "squared_hinge"], ["symmetric_hinge", "symmetric_squared_hinge"]))
 
@@ -176,30 +178,15 @@ class Oracle:
         return J, flat
 
 
-def forced(obj):
-    """Whether constraints alone may put margins at exactly 1: no float64 w meets them, and a hinge charges for that."""
-    return abs(obj.features.offset) == 1.0 and bool(parts(obj)[3].any())
-
-
-def resolution(obj, W):
-    """What rounding w to float64 costs at a hinge's kink."""
-    A, _, c, plain = parts(obj)
-    return 40 * 2.0**-53 * float((c * plain) @ np.linalg.norm(A, axis=1)) * float(np.median(np.linalg.norm(W, axis=0)))
-
-
 def check(obj, name):
     """All that must hold; returns the status, and how far the best labeling is from it."""
     J, W = Oracle(obj).enumerate()
     best = float(J.min())
     exact = branch_and_bound(obj, time_limit=600)
     certificate = exact.certificate
-    if forced(obj):
-        assert exact.status in (Status.OPTIMAL, Status.NUMERICAL), f"{name}: {exact.status.name}, {exact.message}"
-        assert certificate.gap <= 1e-6 * best + resolution(obj, W), f"{name}: {exact.message}"
-    else:
-        assert exact.status is Status.OPTIMAL, f"{name}: {exact.status.name}, {exact.message}"
+    assert exact.status is Status.OPTIMAL, f"{name}: {exact.status.name}, {exact.message}"
     above = certificate.primal_objective - best * (1 + 1e-6)
-    assert above <= (resolution(obj, W) if forced(obj) else 0), f"{name}: J {certificate.primal_objective}, best {best}"
+    assert above <= 0, f"{name}: J {certificate.primal_objective}, best {best}"
     value = exactly(obj, exact.variables["w"])
     assert abs(value - Fraction(certificate.primal_objective)) <= Fraction(certificate.rounding), name
     attainable = min(Fraction(best), value)  # best is above J at its point, or below by roundings of 1e-19
@@ -233,6 +220,11 @@ def test_branch_and_bound_is_exact_at_every_scale(part):
         check(*campaign_problem(seed, most=8))
 
 
+@pytest.mark.parametrize("seed", FORCED)
+def test_margins_that_no_scaling_lifts_are_met_by_weights_of_float64(seed):
+    check(*campaign_problem(seed))
+
+
 def say(line):
     """Write a line at once."""
     sys.stdout.write(line + "\n")
@@ -241,7 +233,7 @@ def say(line):
 
 def main(count=300, first=0):
     """Run the campaign, a line a problem."""
-    wrong, unresolved = [], 0
+    wrong = []
     for seed in range(first, first + count):
         obj, name = campaign_problem(seed)
         try:
@@ -250,11 +242,9 @@ def main(count=300, first=0):
             wrong.append(str(error))
             say(f"WRONG {error}")
         else:
-            unresolved += exact.status is Status.NUMERICAL
             gap = exact.certificate.relative_gap
             say(f"{name}: {exact.status}, gap {gap:.0e}, J / best - 1 = {excess:.0e}, {exact.seconds:.2f} s")
-    right = count - len(wrong) - unresolved
-    say(f"{right} of {count} problems OPTIMAL and right, {unresolved} beyond float64's weights")
+    say(f"{count - len(wrong)} of {count} problems OPTIMAL and right")
 
 
 if __name__ == "__main__":

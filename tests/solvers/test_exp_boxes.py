@@ -9,6 +9,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.solvers._exp_boxes import Box, ExpBoxes
 from specmargin.solvers._s3vm_local import LocalSearch
+from specmargin.solvers.branch_and_bound import branch_and_bound
 
 
 def boxes_of(seed, C, loss, s=3.0):
@@ -64,6 +65,18 @@ def test_lines_are_below_the_loss_and_touch_it(s):
         assert missed.min() >= -1e-14
         assert missed[0] <= 1e-9 or lo > 1.0
         assert missed.max() <= 0.35
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_features_that_tell_nothing_apart(loss):
+    """Every decision is the offset: J is what it is, and proved, where a minimiser has no coordinate to search in."""
+    labels = encode_labels([0, 1, -1, -1, -1])
+    obj = S3VM(np.ones((5, 1)), labels, loss, "exp", C=0.5, balance=-0.6)
+    search = LocalSearch(S3VMRelaxation(obj))
+    assert search.descend(np.zeros(0))[0] == obj.value(np.zeros(1)) > 0.5
+    result = branch_and_bound(obj)
+    assert result.status.name == "OPTIMAL"
+    assert result.history["objective"][0] == obj.value(np.zeros(1))
 
 
 def test_descent_ends_where_the_gradient_vanishes():
