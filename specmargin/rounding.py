@@ -34,6 +34,7 @@ __all__ = [
     "directions",
     "extended_product",
     "gamma",
+    "split_head",
     "split_product",
     "sum_error",
     "two_product",
@@ -279,7 +280,7 @@ def split_product(
     bits = max(4, (51 - max(1, n - 1).bit_length()) // 2)
     heads, tails = [], [whole]
     for i in range(slices):
-        heads.append(_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
+        heads.append(split_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
         tails.append(tails[-1] - heads[-1])
     left = [float(np.abs(tail).sum()) for tail in tails]
     rows = m if sp.issparse(A) else max(1, _TILE // max(1, n))
@@ -305,8 +306,16 @@ def split_product(
     return high, low, gamma(n + 2) * 2.0 * largest * bound + 4.0 * UNIT * error
 
 
-def _head(x: FloatArray, largest: float, bits: int, out: FloatArray | None = None) -> FloatArray:
-    """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that."""
+def split_head(x: FloatArray, largest: float, bits: int, out: FloatArray | None = None) -> FloatArray:
+    """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that.
+
+    Sums of n products of two such heads are exact where ``2 * bits + log2(n)`` is at most 52; x less its head, too, is.
+
+    Examples
+    --------
+    >>> split_head(np.array([1.0, 0.3]), largest=1.0, bits=3).tolist()
+    [1.0, 0.25]
+    """
     shift = 1.5 * 2.0 ** (math.frexp(largest)[1] - bits + 52)
     head: FloatArray = np.add(x, shift, out=out)
     head -= shift
@@ -318,9 +327,9 @@ def _sliced(A: Matrix, largest: float, bits: int, room: FloatArray | None) -> tu
     if not sp.issparse(A):
         assert room is not None
         part, rest = room[:, : len(A)]
-        _head(A, largest, bits, out=part)
+        split_head(A, largest, bits, out=part)
         return part, np.subtract(A, part, out=rest)
     part, rest = A.copy(), A.copy()
-    part.data = _head(A.data, largest, bits)
+    part.data = split_head(A.data, largest, bits)
     rest.data = A.data - part.data
     return part, rest

@@ -115,6 +115,14 @@ class Products:
             return blocked_product(self.K, v), self._kernel_error(v, gamma(blocked_depth(len(v)) + 1))
         return np.asarray(self.K @ v), self.kernel_error(v)
 
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether L is a matrix that is symmetric to the last bit."""
+        M = self._matrix
+        if M is None:
+            return False
+        return bool((M != M.T).nnz == 0) if sp.issparse(M) else bool(np.array_equal(M, M.T))
+
     def kernel_error(self, v: FloatArray) -> FloatArray:
         """Return a bound on the rounding of every entry of ``K @ v`` in float64, in whichever order it is summed."""
         return self._kernel_error(v, self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1))
