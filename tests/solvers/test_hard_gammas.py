@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin import problems
@@ -226,6 +227,25 @@ def test_rounding_counts_for_either_point(seed):
 def test_low_rank_kernels_are_claimed_honestly(seed):
     obj = hard_problem(seed, "low rank")
     check(obj, Exact(obj), factorized(obj), 1e-9)
+
+
+class Cancelling:
+    """L as a difference of large numbers: its products are off by far more than their own size would tell."""
+
+    def __init__(self, L):
+        self.dense, self.shape = L.toarray(), L.shape
+
+    def __matmul__(self, x):
+        return (self.dense @ x + 1e8 * x) - 1e8 * x
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4, 5, 8])
+def test_a_graph_that_is_known_by_its_products_is_their_matrix(seed):
+    obj = hard_problem(seed)
+    hidden = replace(obj, L=Cancelling(obj.L), gamma_A=max(obj.gamma_A, 1e-3))
+    columns = np.column_stack([hidden.L @ unit for unit in np.eye(len(obj.K))])
+    written = replace(hidden, L=sm.graphs.Laplacian(sp.csr_array(columns), 1, False, np.ones(len(columns))))
+    check(hidden, Exact(written), factorized(hidden), 1e-9)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
