@@ -28,7 +28,6 @@ __all__ = [
     "blocked_depth",
     "blocked_product",
     "bounded_product",
-    "dot_error",
     "exact_dot",
     "exact_sum",
     "directions",
@@ -36,7 +35,6 @@ __all__ = [
     "gamma",
     "split_head",
     "split_product",
-    "sum_error",
     "two_product",
     "two_sum",
 ]
@@ -78,23 +76,6 @@ def directions(X: Matrix) -> Matrix:
     exponents = np.where(tiny, np.minimum(-np.frexp(largest)[1], 1000), 0)
     factors = np.ldexp(1.0, exponents)
     return sp.csr_array(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
-
-
-def sum_error(terms: FloatArray) -> float:
-    """Return a bound on the rounding of the sum of the terms.
-
-    Examples
-    --------
-    >>> terms = np.array([1e16, 1.0, -1e16])
-    >>> abs(float(terms.sum()) - math.fsum(terms)) <= sum_error(terms)
-    True
-    """
-    return gamma(np.size(terms)) * float(np.abs(terms).sum())
-
-
-def dot_error(x: FloatArray, y: FloatArray) -> float:
-    """Return a bound on the rounding of ``x @ y``: gamma_n |x|'|y|."""
-    return gamma(np.size(x) + 1) * float(np.abs(x) @ np.abs(y))
 
 
 def accurate_dot(x: FloatArray, y: FloatArray) -> tuple[float, float]:

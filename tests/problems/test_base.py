@@ -147,7 +147,7 @@ def test_a_solver_that_denies_an_optimum_has_failed(svm, monkeypatch, said):
     result = solve(svm)
     assert result.status is Status.FAILED
     assert result.message == f"failed (said {said} of a problem that has an optimum)"
-    with pytest.raises(sm.SolverError, match="was not solved .*said"):
+    with pytest.raises(sm.SolverError, match=r"was not solved .*said"):
         solve(svm, check=True)
     changed = replace(svm, problem=cp.Problem(svm.problem.objective, svm.problem.constraints[:1]))
     assert solve(changed).status in (Status.INFEASIBLE, Status.UNBOUNDED)
