@@ -229,6 +229,23 @@ def test_low_rank_kernels_are_claimed_honestly(seed):
     check(obj, Exact(obj), factorized(obj), 1e-9)
 
 
+@pytest.mark.parametrize("offset", [1e3, 1e8, 1e12])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_factors_far_from_the_origin(offset, loss):
+    """The form over the span of the factor was indefinite by rounding: LinAlgError, once."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14, 3))
+    y = np.where(np.arange(14) < 8, X[:, 0] > 0, -1)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=3), normalized=False)
+    K = LowRankKernel(np.column_stack([X + offset, np.ones(14)]))
+    obj = LapSVM(K, L, sm.encode_labels(y), loss=loss, gamma_A=1e-2, gamma_I=10.0)
+    exact = Exact(obj)
+    check(obj, exact, factorized(obj), 1e-9)
+    built = problems.solve(problems.lapsvm_dual(obj))
+    if built.status.has_solution:  # of a quadratic form of 1e20 Clarabel may make nothing
+        check(obj, exact, built, 1e-6)
+
+
 class Cancelling:
     """L as a difference of large numbers: its products are off by far more than their own size would tell."""
 
