@@ -89,8 +89,10 @@ def test_relative_margins_on_a_kernel(C, B, rng):
         for K in (scale * X @ X.T, scale * sm.kernels.gram(X, kernel="rbf", gamma=0.5)):
             obj = RMM((K + K.T) / 2, labels, C=C / scale, B=B)
             result = relative_margin(obj)
-            gamma = obj.loss.repair_multipliers(labels.sign, result.variables["gamma"])
-            certificate, expansion, b = obj.repaired(result.variables["gamma"], float(result.variables["b"]))
+            found = result.variables
+            assert_not_short(result.certificate, *on_kernel(obj, found["gamma"], found["b"], result.duals["gamma"]))
+            gamma = obj.loss.repair_multipliers(labels.sign, found["gamma"])
+            certificate, expansion, b = obj.repaired(found["gamma"], float(found["b"]))
             assert_not_short(certificate, *on_kernel(obj, expansion, b, gamma))
             if C <= 1e5:  # beyond, rounding has made K indefinite by more than the gap allows
                 assert result.status is Status.OPTIMAL
