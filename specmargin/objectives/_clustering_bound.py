@@ -256,7 +256,10 @@ def _left(K0: FloatArray, roots: FloatArray, U: FloatArray) -> tuple[FloatArray,
     bits = max(4, (51 - max(1, n - 1).bit_length()) // 2)
     head = split_head(R, largest, bits)
     tail = R - head
-    across = head @ tail.T
+    # Columns of small eigenvalues have no leading bits.
+    used = head.any(axis=0)
+    head = head[:, used]
+    across = head @ tail[:, used].T
     E = (K0 - head @ head.T) - (across + across.T) - tail @ tail.T
     tails, heads, size = float(np.linalg.norm(tail)), float(np.linalg.norm(head)), float(np.linalg.norm(E))
     error = gamma(n + 4) * (2.0 * heads + tails) * tails + 8.0 * UNIT * (size + 2.0 * heads * tails + tails**2)
