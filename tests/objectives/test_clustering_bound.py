@@ -78,3 +78,29 @@ def test_a_bound_that_cannot_be_proved_is_none():
     f = np.eye(9)[:, :1] - 1.0 / 9
     value = obj.dual_bound(f / np.linalg.norm(f), np.array([1.0]))
     assert value <= -1e6 * (1 - 1e-9)
+
+
+def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
+    """Whatever rounding made of its entries; without the charges it is not."""
+    tried = []
+    honest = bound._is_definite
+
+    def watched(T, shift):
+        tried.append(T.copy())
+        return honest(T, shift)
+
+    monkeypatch.setattr(bound, "_is_definite", watched)
+    rng = np.random.default_rng(0)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(rng.normal(size=(9, 2)), n_neighbors=3, weight="heat"), normalized=True)
+    envelope = RegularizedClustering(kernel(2), L, 0.1).basis.envelope
+    Z, s = rng.normal(size=(9, 2)) / 3, np.array([0.0, 0.7])
+    assert envelope.least(0.1, Z, s) > 0
+    U, dense, columns, weights, w = (
+        np.vectorize(Fraction, otypes=[object])(x) for x in (envelope.U, L.toarray(), Z, s, envelope.w)
+    )
+    x = U.T @ columns
+    exact = U.T @ dense @ U + (x * weights) @ x.T
+    exact[np.diag_indices(9)] += Fraction(0.1) / w
+    above = (exact - np.vectorize(Fraction, otypes=[object])(tried[0])).astype(float)
+    assert np.linalg.eigvalsh(above)[0] > 0
+    assert (above.diagonal() < 1e-12 * (1 + 0.1 / envelope.w)).all()
