@@ -57,7 +57,6 @@ class Manifold:
     def primal(self, alpha, b):
         """The objective at f = K alpha + b."""
         a, b = wide(alpha), wide(b)
-        assert self.obj.fit_intercept or not b
         f = times(self.K, a)
         value = self.gamma_A * dot(a, f) + self.gamma_I * dot(f, times(self.L, f))
         losses = [margin_loss(self.obj.loss, y * (f[i] + b)) for i, y in zip(self.labeled, self.y, strict=True)]
@@ -81,6 +80,7 @@ class Manifold:
 
     def __call__(self, result):
         found = result.variables
+        assert self.obj.fit_intercept or not found["b"]
         return self.primal(found["alpha"], found["b"]), self.dual(found["beta"])
 
 

@@ -112,10 +112,10 @@ def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
                 g, g_error = obj.products.graph(f)
                 false = replace(image, f=f, f_error=error, g=g, g_error=g_error, g_shift=obj.products.spread(error))
                 certificate = obj.certificate(alpha, b, theta, Ka=false, thorough=False)
-                rounding = Fraction(certificate.rounding)
-                assert abs(primal - Fraction(certificate.primal_objective)) <= rounding
-                assert Fraction(certificate.dual_objective) - rounding <= dual
-                assert primal - dual <= Fraction(certificate.gap) * (1 + Fraction(1, 10**12))
+                rounding = wide(certificate.rounding)
+                assert abs(primal - wide(certificate.primal_objective)) <= rounding
+                assert wide(certificate.dual_objective) - rounding <= dual
+                assert primal - dual <= wide(certificate.gap) * (ONE + number("1e-12"))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -140,9 +140,9 @@ def test_rounding_counts_for_either_point(seed):
     other = obj.reduction.coefficients(theta / 2)
     alpha = np.zeros_like(other)
     certificate = obj.certificate(alpha, 0.0, theta, other, thorough=False)
-    rounding = Fraction(certificate.rounding)
-    assert abs(exact.primal(alpha, 0.0) - Fraction(certificate.primal_objective)) <= rounding
-    assert Fraction(certificate.dual_objective) - rounding <= exact.dual(obj.labels.sign * theta)
+    rounding = wide(certificate.rounding)
+    assert abs(exact.primal(alpha, 0.0) - wide(certificate.primal_objective)) <= rounding
+    assert wide(certificate.dual_objective) - rounding <= exact.dual(obj.labels.sign * theta)
     first, second = (obj.products.image(point) for point in (alpha, other))
     penalties = [obj._penalty(theta, image) for image in (first, second)]
     parts = [obj._primal(first, 0.0, theta, penalties[0][0])[1], obj._dual(theta, second, penalties[1], False)[1]]
