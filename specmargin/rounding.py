@@ -28,14 +28,13 @@ __all__ = [
     "blocked_depth",
     "blocked_product",
     "bounded_product",
-    "dot_error",
     "exact_dot",
     "exact_sum",
     "directions",
     "extended_product",
     "gamma",
+    "split_head",
     "split_product",
-    "sum_error",
     "two_product",
     "two_sum",
 ]
@@ -77,23 +76,6 @@ def directions(X: Matrix) -> Matrix:
     exponents = np.where(tiny, np.minimum(-np.frexp(largest)[1], 1000), 0)
     factors = np.ldexp(1.0, exponents)
     return sp.csr_array(sp.diags_array(factors) @ X) if sp.issparse(X) else X * factors[:, None]
-
-
-def sum_error(terms: FloatArray) -> float:
-    """Return a bound on the rounding of the sum of the terms.
-
-    Examples
-    --------
-    >>> terms = np.array([1e16, 1.0, -1e16])
-    >>> abs(float(terms.sum()) - math.fsum(terms)) <= sum_error(terms)
-    True
-    """
-    return gamma(np.size(terms)) * float(np.abs(terms).sum())
-
-
-def dot_error(x: FloatArray, y: FloatArray) -> float:
-    """Return a bound on the rounding of ``x @ y``: gamma_n |x|'|y|."""
-    return gamma(np.size(x) + 1) * float(np.abs(x) @ np.abs(y))
 
 
 def accurate_dot(x: FloatArray, y: FloatArray) -> tuple[float, float]:
@@ -279,7 +261,7 @@ def split_product(
     bits = max(4, (51 - max(1, n - 1).bit_length()) // 2)
     heads, tails = [], [whole]
     for i in range(slices):
-        heads.append(_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
+        heads.append(split_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
         tails.append(tails[-1] - heads[-1])
     left = [float(np.abs(tail).sum()) for tail in tails]
     rows = m if sp.issparse(A) else max(1, _TILE // max(1, n))
@@ -305,8 +287,16 @@ def split_product(
     return high, low, gamma(n + 2) * 2.0 * largest * bound + 4.0 * UNIT * error
 
 
-def _head(x: FloatArray, largest: float, bits: int, out: FloatArray | None = None) -> FloatArray:
-    """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that."""
+def split_head(x: FloatArray, largest: float, bits: int, out: FloatArray | None = None) -> FloatArray:
+    """Return x, of entries up to `largest`, rounded to multiples of 2^-bits of the power of two above that.
+
+    Sums of n products of two such heads are exact where ``2 * bits + log2(n)`` is at most 52; x less its head, too, is.
+
+    Examples
+    --------
+    >>> split_head(np.array([1.0, 0.3]), largest=1.0, bits=3).tolist()
+    [1.0, 0.25]
+    """
     shift = 1.5 * 2.0 ** (math.frexp(largest)[1] - bits + 52)
     head: FloatArray = np.add(x, shift, out=out)
     head -= shift
@@ -318,9 +308,9 @@ def _sliced(A: Matrix, largest: float, bits: int, room: FloatArray | None) -> tu
     if not sp.issparse(A):
         assert room is not None
         part, rest = room[:, : len(A)]
-        _head(A, largest, bits, out=part)
+        split_head(A, largest, bits, out=part)
         return part, np.subtract(A, part, out=rest)
     part, rest = A.copy(), A.copy()
-    part.data = _head(A.data, largest, bits)
+    part.data = split_head(A.data, largest, bits)
     rest.data = A.data - part.data
     return part, rest

@@ -14,14 +14,16 @@ Equation 13 as printed, P (gamma K + K L K) P v = lambda P K^2 P v, cannot be so
 and squares the condition of K. `RegularizedClustering.basis` has the stable form. With K = U diag(w) U',
 f = U sqrt(w) u and |f|_K = |u| it is
 
-    (gamma I + sqrt(w) U'L U sqrt(w)) u = lambda diag(w) u     on the u with  (sqrt(w) U'1)'u = 0,
+    (gamma I + sqrt(w) U'L U sqrt(w)) u = lambda diag(w) u,
 
-the constraint taken out by a Householder reflection. Nothing is inverted but square roots of w. The coefficients are
-alpha = U u / sqrt(w); alpha = (lambda f + mu 1 - L f) / gamma, equal on paper, divides rounding errors by gamma.
+where K stands for K - k k' / (1'k), k = K1, the kernel of those functions of K that have 1'f = 0: the constraint is
+gone. Nothing is inverted but square roots of w. The coefficients in the new kernel are U u / sqrt(w), and in the old
+one the same less a constant; alpha = (lambda f + mu 1 - L f) / gamma, equal on paper, divides rounding errors by gamma.
 
 Duality, which makes the certificate: for any Z with Z'Z <= I and weights s = sigma - theta >= 0, let kappa be the
 least Rayleigh quotient of gamma |.|_K^2 + L + Z diag(s) Z' under 1'f = 0. Then m functions cost at least
-m kappa - sum s. With the m lowest eigenvectors for Z, sigma the m-th eigenvalue, the bound is attained.
+m kappa - sum s. With the m lowest eigenvectors for Z, sigma the m-th eigenvalue, the bound is attained. How kappa is
+proved, whatever is rounded, is told in `specmargin.objectives._clustering_bound`.
 """
 
 from __future__ import annotations
@@ -34,7 +36,9 @@ import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
-from specmargin.kernels.semidefinite import refuse_indefinite, require_symmetric
+from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
+from specmargin.objectives._clustering_bound import Envelope, centred_kernel
+from specmargin.objectives.products import Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
 from specmargin.typing import FloatArray, MatrixLike
@@ -43,7 +47,7 @@ __all__ = ["ClusteringBasis", "RegularizedClustering"]
 
 _CENTRED = 1e-13
 """Relative size of K1 below which it is rounding: the kernel is centred, and every f has 1'f = 0 anyway."""
-_RANK = 1e-12
+_RANK = 3e-14
 """Relative size of the eigenvalues of K that count as its rounding."""
 _SHIFT = 1e-3
 """Shift of the eigenvalues over the mean penalty of the graph: far above rounding, so that a factorisation always
@@ -52,47 +56,50 @@ works, and far too small to cost digits that L itself has."""
 
 @dataclass(frozen=True, eq=False)
 class ClusteringBasis:
-    """Coordinates y of the functions f = U sqrt(w) H y that K can express and that have 1'f = 0.
+    """Coordinates y of the functions f = U sqrt(w) y that K can express and that have 1'f = 0.
 
     Parameters
     ----------
-    U : ndarray of shape (n, r)
-        Eigenvectors of K whose eigenvalues are above its rounding.
-    w : ndarray of shape (r,)
+    U : ndarray of shape (n, d)
+        Eigenvectors, of eigenvalues above its rounding, of the kernel of the functions with 1'f = 0.
+    w : ndarray of shape (d,)
         Those eigenvalues, falling.
-    normal : ndarray of shape (r,) or None
-        Unit normal of the Householder reflection that takes sqrt(w) U'1 to the first axis; None where the kernel is
-        centred.
+    row_sums : ndarray of shape (n,) or None
+        K1; None where the kernel is centred.
     roughness : ndarray of shape (d, d)
         f'L f in the coordinates y.
-    mass : ndarray of shape (d, d)
-        f'f in the coordinates y. The ambient norm |f|_K^2 is y'y.
     shift : float
         Eigenvalues are computed with this added.
+    envelope : Envelope
+        What lower bounds are proved with.
     """
 
     U: FloatArray
     w: FloatArray
-    normal: FloatArray | None
+    row_sums: FloatArray | None
     roughness: FloatArray
-    mass: FloatArray
     shift: float
+    envelope: Envelope
 
     @property
     def dimension(self) -> int:
         """d, the number of functions to choose from."""
-        return len(self.mass)
+        return len(self.w)
+
+    @property
+    def mass(self) -> FloatArray:
+        """Inner products f'f in the coordinates y, (d, d). The ambient norm |f|_K^2 is y'y."""
+        return np.diag(self.w)
 
     def coefficients(self, y: FloatArray) -> FloatArray:
         """Return alpha (n, m) of coordinates y (d, m)."""
-        if self.normal is not None:
-            y = np.vstack([np.zeros((1, y.shape[1])), y])
-            y = y - 2.0 * np.outer(self.normal, self.normal @ y)
-        return self.U @ (y / np.sqrt(self.w)[:, None])
+        alpha = self.U @ (y / np.sqrt(self.w)[:, None])
+        return alpha if self.row_sums is None else alpha - (self.row_sums @ alpha) / self.row_sums.sum()
 
     def moments(self, f: FloatArray) -> FloatArray:
         """Return the inner products (d, m) of the columns of f (n, m) with the functions of the coordinates."""
-        return _reflected(np.sqrt(self.w)[:, None] * (self.U.T @ f), self.normal)
+        moments: FloatArray = np.sqrt(self.w)[:, None] * (self.U.T @ f)
+        return moments
 
     def lowest(self, forms: FloatArray, m: int) -> tuple[FloatArray, FloatArray]:
         """Return the m lowest eigenvalues, rising, and eigenvectors y (d, m) of ``forms`` against `mass`.
@@ -100,8 +107,8 @@ class ClusteringBasis:
         The shifted problem is turned upside down, mass y = nu (forms + shift mass) y: the wanted end is then the large
         one, on which singular directions of `mass` have no say.
         """
-        d = self.dimension
-        nu, y = sla.eigh(self.mass, forms + self.shift * self.mass, subset_by_index=(d - m, d - 1), check_finite=False)
+        d, mass = self.dimension, self.mass
+        nu, y = sla.eigh(mass, forms + self.shift * mass, subset_by_index=(d - m, d - 1), check_finite=False)
         return 1.0 / nu[::-1] - self.shift, y[:, ::-1]
 
 
@@ -112,8 +119,8 @@ class RegularizedClustering:
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        Positive semidefinite Gram matrix; singular or ill-conditioned is fine. Eigenvalues below
-        1e-12 of the largest count as rounding, and functions that need them as out of reach.
+        Positive semidefinite Gram matrix; singular or ill-conditioned is fine. Solvers leave out the
+        functions that need eigenvalues of the size of their rounding; bounds do not.
     L : matrix-like of shape (n, n)
         Anything symmetric positive semidefinite with ``L @ v``, e.g. `specmargin.graphs.laplacian`. The constraint
         1'f = 0 removes the null space of a connected graph's combinatorial Laplacian.
@@ -164,32 +171,41 @@ class RegularizedClustering:
         object.__setattr__(self, "K", K)
 
     @cached_property
+    def products(self) -> Products:
+        """Products with K and L whose rounding is known."""
+        return Products(self.K, self.L)
+
+    @cached_property
     def basis(self) -> ClusteringBasis:
-        """The stable form: one eigendecomposition of K, which every gamma shares (`with_gamma`)."""
-        n = len(self.K)
-        w, U = np.linalg.eigh(self.K)
-        refuse_indefinite(float(w[0]), float(w[-1]))
-        small = int(np.searchsorted(w, _RANK * w[-1]))
-        kept = slice(None, small - n - 1, -1)
-        w, U = w[kept], np.ascontiguousarray(U[:, kept])
-        normal = None
-        if np.linalg.norm(self.K.sum(axis=1)) > _CENTRED * w[0] * np.sqrt(n):
-            normal = np.sqrt(w) * U.sum(axis=0)
-            normal[0] += np.copysign(np.linalg.norm(normal), normal[0])
-            normal /= np.linalg.norm(normal)
-        LU = self.L @ U
-        roots = np.sqrt(w)
-        S = roots[:, None] * (U.T @ LU) * roots
-        S = _reflected(_reflected((S + S.T) / 2, normal).T, normal)
-        mass = _reflected(_reflected(np.diag(w), normal).T, normal)
-        shift = _SHIFT * float(np.einsum("ij,ij->j", U, LU).mean())
-        return ClusteringBasis(U, w, normal, (S + S.T) / 2, (mass + mass.T) / 2, shift)
+        """The stable form: one eigendecomposition of a kernel, which every gamma shares (`with_gamma`)."""
+        n, k = len(self.K), self.K.sum(axis=1)
+        size = float(np.linalg.norm(self.K))
+        row_sums = k if np.linalg.norm(k) > _CENTRED * size * np.sqrt(n) else None
+        if row_sums is not None and not row_sums.sum() > 0:
+            self._refuse()
+        K0, error = centred_kernel(self.K, row_sums)
+        w, U = np.linalg.eigh(K0)
+        if w[0] < -INDEFINITE * max(float(w[-1]), 0.0):
+            self._refuse()
+        w, U = w[::-1], np.ascontiguousarray(U[:, ::-1])
+        envelope = Envelope.of(K0, error, row_sums, w, U, self.products)
+        rank = int((w > max(_RANK * float(w[0]), 2.0 * np.sqrt(n) * UNIT * size)).sum())
+        roots = np.sqrt(w[:rank])
+        S = roots[:, None] * envelope.form[:rank, :rank] * roots
+        shift = _SHIFT * float(envelope.form.diagonal().mean())
+        return ClusteringBasis(U[:, :rank], w[:rank], row_sums, S, shift, envelope)
+
+    def _refuse(self) -> None:
+        """Raise where K is indefinite beyond rounding."""
+        values = np.linalg.eigvalsh(self.K)
+        refuse_indefinite(float(values[0]), float(values[-1]))
 
     def with_gamma(self, gamma: float) -> RegularizedClustering:
         """Return the same problem under another weight; what was computed of K and L is shared."""
         other = replace(self, gamma=gamma)
-        if "basis" in self.__dict__:
-            other.__dict__["basis"] = self.basis
+        for name in ("basis", "products"):
+            if name in self.__dict__:
+                other.__dict__[name] = self.__dict__[name]
         return other
 
     @property
@@ -242,7 +258,7 @@ class RegularizedClustering:
 
     @property
     def _centred(self) -> bool:
-        return self.basis.normal is None
+        return self.basis.row_sums is None
 
     def feasible(self, alpha: FloatArray) -> FloatArray:
         """Return coefficients of a feasible point nearby: centred, orthonormal, and diagonal in both forms.
@@ -272,23 +288,29 @@ class RegularizedClustering:
             alpha = alpha @ sla.eigh((q + q.T) / 2, (gram + gram.T) / 2)[1]
         return alpha
 
-    def dual_bound(self, f: FloatArray, theta: FloatArray) -> float:
+    def dual_bound(self, f: FloatArray, theta: FloatArray, *, thorough: bool = True) -> float:
         """Return the lower bound of the module's docstring on the optimum of as many functions as f has columns.
+
+        Proved, rounding included, for every positive semidefinite kernel that K may be a rounded copy of.
 
         Parameters
         ----------
         f : ndarray of shape (n, m)
-            Orthonormal columns, Z of the bound.
+            Columns of length one, Z of the bound.
         theta : ndarray of shape (m,)
             Their Rayleigh quotients.
+        thorough : bool, default True
+            Whether to spend some matrix products more, once for all gammas, on the rounding of the kernel.
         """
-        weights = theta.max() - theta
-        Z = self.basis.moments(_columns(f))
-        kappa = float(self.basis.lowest(self.forms + (Z * weights) @ Z.T, 1)[0][0])
+        Z, weights = _columns(f), theta.max() - theta
+        envelope = self.basis.envelope.refined if thorough else self.basis.envelope
+        kappa = envelope.least(self.gamma, Z, weights)
         # The columns themselves must not count among the functions that are left.
-        return float(len(theta) * kappa - weights.sum())
+        own = weights @ (Z**2).sum(axis=0)
+        terms = abs(len(theta) * kappa) + abs(own)
+        return float(len(theta) * kappa - own - gamma(len(Z) + 8) * terms) if np.isfinite(kappa) else -np.inf
 
-    def certificate(self, alpha: FloatArray) -> Certificate:
+    def certificate(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
         """Measure how far the columns are from the lowest eigenfunctions.
 
         `primal_objective` is the sum of the Ritz values of the repaired candidate, `primal_residual` its `violation`
@@ -298,52 +320,67 @@ class RegularizedClustering:
         ----------
         alpha : ndarray of shape (n,) or (n, m)
             Coefficients; only their span counts for the objectives.
+        tol : float, default 1e-8
+            Relative gap that is to be proved: where the cheap bound does not prove it, the thorough one is computed.
         """
         repaired = self.feasible(alpha)
         # |alpha| grows as gamma falls: a plain K alpha may keep no more than a few digits of f.
         splits = [split_product(self.K, column, 2) for column in repaired.T]
         f = np.column_stack([high + low for high, low, _ in splits])
         off = np.column_stack([error for _, _, error in splits]) + UNIT * np.abs(f)
-        theta = (f * (self.gamma * repaired + self.L @ f)).sum(axis=0) / (f * f).sum(axis=0)
-        return Certificate(
-            primal_objective=float(theta.sum()),
-            dual_objective=self.dual_bound(f, theta),
-            rounding=self._rounding(repaired, f, off, theta),
+        Lf, rounded = self.products.graph(f)
+        theta = (f * (self.gamma * repaired + Lf)).sum(axis=0) / (f * f).sum(axis=0)
+        primal, Z = float(theta.sum()), f / np.linalg.norm(f, axis=0)
+        found = Certificate(
+            primal_objective=primal,
+            dual_objective=self.dual_bound(Z, theta, thorough=False),
+            rounding=max(self._highest(repaired, f, off, Lf, rounded) - primal, 0.0) + 8.0 * UNIT * abs(primal),
             primal_residual=self.violation(alpha),
             dual_residual=float(self.stationarity(repaired).max()),
         )
+        if found.is_optimal(tol):
+            return found
+        return replace(found, dual_objective=max(found.dual_objective, self.dual_bound(Z, theta)))
 
-    def _rounding(self, alpha: FloatArray, f: FloatArray, off: FloatArray, theta: FloatArray) -> float:
-        """Return what rounding may have made of both objectives, to first order.
+    def _highest(self, alpha: FloatArray, f: FloatArray, off: FloatArray, Lf: FloatArray, rounded: FloatArray) -> float:
+        """Return a bound on the sum of the Ritz values of exactly K alpha, made orthonormal and of mean zero.
 
-        Of the Rayleigh quotients by the errors `off` of f = K alpha; of the bound by the backward error of LAPACK's
-        eigenvalues, d units of the shifted ones; and what the columns gain by missing 1'f = 0 and orthogonality.
+        Parameters
+        ----------
+        alpha : ndarray of shape (n, m)
+            Coefficients.
+        f, off : ndarray of shape (n, m)
+            K alpha, and bounds on its errors.
+        Lf, rounded : ndarray of shape (n, m)
+            L f of that very f, and bounds on its rounding.
         """
-        n, Lf = len(self.K), self.L @ f
-        change = self.gamma * np.abs(alpha) + 2.0 * np.abs(Lf) + 2.0 * theta * np.abs(f)
-        lengths = (f**2).sum(axis=0)
-        first = (change * off).sum(axis=0) / lengths
-        terms = (np.abs(f) * (self.gamma * np.abs(alpha) + np.abs(Lf))).sum(axis=0) / lengths
-        second = gamma(8 * self.basis.dimension + 8) * (
-            len(theta) * self.basis.shift + 2.0 * float(np.abs(theta).sum())
-        )
-        row_sums = self.K.sum(axis=1)
-        pull = self.gamma * f + self.K @ Lf - theta * (self.K @ f)
-        slope = 0.0 if self._centred else np.abs(row_sums @ pull) / float(row_sums @ row_sums)
-        missed = 3.0 * slope * (np.abs(f.sum(axis=0)) + off.sum(axis=0)) / lengths
+        n, m = f.shape
+        size = np.abs(f)
+        if self._centred:
+            # What K1 has of rounding, all columns are cleared of.
+            row_sums = np.abs(self.K.sum(axis=1)) + gamma(n) * np.abs(self.K).sum(axis=1)
+            pulled = row_sums @ np.abs(alpha) / n
+            off = off + np.multiply.outer(row_sums / n, np.abs(alpha.sum(axis=0))) + pulled
+        costs = (f * (self.gamma * alpha + Lf)).sum(axis=0)
+        costs += (off * (self.gamma * np.abs(alpha) + 2.0 * np.abs(Lf) + 2.0 * rounded)).sum(axis=0)
+        costs += (off * self.products.spread(off)).sum(axis=0) + (size * rounded).sum(axis=0)
+        costs += gamma(n + 6) * (size * (self.gamma * np.abs(alpha) + np.abs(Lf))).sum(axis=0)
+        lengths = (f**2).sum(axis=0) * (1.0 - gamma(n + 2)) - (2.0 * size * off + off**2).sum(axis=0)
+        if not self._centred:
+            # f less c K1 has the mean zero.
+            k, total = self.K.sum(axis=1), float(self.K.sum())
+            c = 1.001 * (np.abs(f.sum(axis=0)) + gamma(n) * size.sum(axis=0) + off.sum(axis=0)) / abs(total)
+            length, along = float(np.linalg.norm(k)), np.linalg.norm(f, axis=0)
+            costs += 2.002 * c * length * (self.gamma * np.linalg.norm(alpha, axis=0) + np.linalg.norm(Lf, axis=0))
+            costs += 1.001 * c**2 * (self.gamma * abs(total) + float(k @ (self.L @ k)))
+            lengths -= 2.002 * c * length * along
+        if not (lengths > 0).all():
+            return np.inf
         products = f.T @ f / np.sqrt(np.outer(lengths, lengths))
-        skew = float(np.abs(products - np.diag(products.diagonal())).sum()) * float(np.abs(theta).max())
-        # The basis knows K up to a unit of its largest eigenvalue: what that moves the optimum.
-        q = Lf - theta * f
-        q = q - q.mean(axis=0)
-        missed = missed + UNIT * self.basis.w[0] * (q * q).sum(axis=0) / (self.gamma * lengths)
-        return float((first + missed + gamma(n + 4) * (terms + np.abs(theta))).sum()) + skew + second
+        skew = float(np.linalg.norm(products - np.diag(products.diagonal())))
+        skew += m * (gamma(n + 2) + 3.0 * float((np.linalg.norm(off, axis=0) / np.sqrt(lengths)).max()))
+        return float((costs / lengths).sum()) / (1.0 - skew) * (1.0 + gamma(m + 8)) if skew < 1.0 else np.inf
 
 
 def _columns(alpha: FloatArray) -> FloatArray:
     return alpha[:, None] if alpha.ndim == 1 else alpha
-
-
-def _reflected(M: FloatArray, normal: FloatArray | None) -> FloatArray:
-    """Return H M without its first row, for the reflection H of the normal."""
-    return M if normal is None else (M - 2.0 * np.outer(normal, normal @ M))[1:]

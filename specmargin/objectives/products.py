@@ -21,6 +21,8 @@ from specmargin.typing import FloatArray, MatrixLike
 
 __all__ = ["Image", "Products"]
 
+_STORED = 1000
+"""Samples up to which a graph that is known by its products only is stored as a matrix."""
 _SAFE = 1.0 + 1e-9
 """Covers the roundings of the bounds themselves."""
 
@@ -79,8 +81,9 @@ class Products:
     K : kernel in any of the forms of `specmargin.kernels.operators.as_kernel`
         Positive semidefinite.
     L : matrix-like or None
-        A matrix, a `specmargin.graphs.Laplacian`, or anything with ``L @ v``, of which nothing is known: the bound is
-        that of products of n terms without cancellation.
+        A matrix, a `specmargin.graphs.Laplacian`, or anything with ``L @ v``. Nothing is known of how that rounds: up
+        to 1,000 samples it counts as the matrix of its products with the unit vectors, which is stored. Beyond, the
+        bound is a guess, that of products of n terms without cancellation.
     """
 
     def __init__(self, K: Any, L: MatrixLike | None) -> None:
@@ -92,7 +95,14 @@ class Products:
         self._power = 1 if matrix is source else int(getattr(source, "power", 1))
         if sp.issparse(matrix):
             matrix = sp.csr_array(matrix)
-        self._matrix: Any = matrix if sp.issparse(matrix) or isinstance(matrix, np.ndarray) else None
+        self._given: Any = matrix if sp.issparse(matrix) or isinstance(matrix, np.ndarray) else None
+
+    @cached_property
+    def _matrix(self) -> Any:
+        """L, its base where it is a power, or None where it is no matrix and too large for one."""
+        if self._given is not None or self.L is None or len(self.roots) > _STORED:
+            return self._given
+        return np.column_stack([np.asarray(self.L @ unit, dtype=float) for unit in np.eye(len(self.roots))])
 
     @cached_property
     def roots(self) -> FloatArray:
@@ -115,6 +125,14 @@ class Products:
             return blocked_product(self.K, v), self._kernel_error(v, gamma(blocked_depth(len(v)) + 1))
         return np.asarray(self.K @ v), self.kernel_error(v)
 
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether L is a matrix that is symmetric to the last bit."""
+        M = self._matrix
+        if M is None:
+            return False
+        return bool((M != M.T).nnz == 0) if sp.issparse(M) else bool(np.array_equal(M, M.T))
+
     def kernel_error(self, v: FloatArray) -> FloatArray:
         """Return a bound on the rounding of every entry of ``K @ v`` in float64, in whichever order it is summed."""
         return self._kernel_error(v, self.K.rounding if isinstance(self.K, KernelOperator) else gamma(len(v) + 1))
@@ -129,9 +147,10 @@ class Products:
     def graph(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return L x, and a bound on the rounding of every entry."""
         assert self.L is not None
-        g = np.asarray(self.L @ x)
         if self._matrix is None:
+            g = np.asarray(self.L @ x)
             return g, gamma(len(x) + 1) * np.abs(g)
+        g = np.asarray((self._matrix if self._given is None else self.L) @ x)
         return g, gamma(self._power * (self._terms + 1)) * self.spread(np.abs(x))
 
     def spread(self, error: FloatArray) -> FloatArray:

@@ -33,6 +33,10 @@ _COARSE = 1e-8  # relative size of the last correction that speaks of failure; r
 _COLUMNS = 64  # that the graph multiplies at once: a panel of so many stays in the cache, which is a third of the time
 
 _ASYMMETRY = 1e-6  # relative, of what is symmetric on paper
+_SINGULAR = (
+    "S = gamma_A I + gamma_I L K is singular to rounding: gamma_A is too far below gamma_I for a factorisation of S. "
+    "specmargin.objectives.LapSVM.pivoted takes another road."
+)
 
 DAMPING = 0.01
 """c of `Reduction` over the larger gamma: it bounds what S^-1 makes of unpenalised functions by 1/c, and costs G
@@ -204,10 +208,7 @@ def reduce(
         H = rows @ damped
     largest = float(np.abs(H).max(initial=0.0))
     if not np.isfinite(H).all() or np.abs(H - H.T).max(initial=0.0) > _ASYMMETRY * largest:
-        raise SolverError(
-            "S = gamma_A I + gamma_I L K is singular to rounding: gamma_A is too far below gamma_I for a factorisation "
-            "of S. specmargin.objectives.LapSVM.pivoted takes another road."
-        )
+        raise SolverError(_SINGULAR)
     return Reduction(damped, deformed(H, c)[0], c)
 
 
@@ -227,7 +228,10 @@ def _in_the_span(
     R = K.factor[labeled]
     P = gamma_I * K.penalty(L) + c * (R.T @ R)
     P[np.diag_indices_from(P)] += gamma_A
-    a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
+    try:
+        a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
+    except sla.LinAlgError as error:
+        raise SolverError(_SINGULAR) from error
     return _SpanInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a
 
 

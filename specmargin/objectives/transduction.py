@@ -36,7 +36,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
 from specmargin.results import Certificate
-from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma
+from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
@@ -44,6 +44,8 @@ __all__ = ["SpectralGraphTransducer"]
 
 _LARGEST = 1e100  # squares of larger weights overflow
 # How far the certificate lowers lam, relative to the norm of A: at lambda_min itself the rounding of r counts in full.
+_MINOR = 1e-12
+"""Share of the value that rounding may take before the lowest eigenvalue is bounded anew."""
 _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
 
 
@@ -317,14 +319,21 @@ class SpectralGraphTransducer:
         r_error = step_error + 2 * float(C) * (np.abs(self._V.T) @ (p * f_error).astype(float))
         r_error += 8 * EXTENDED_UNIT * (np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)).astype(float)
         length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
-        least = self._least_eigenvalue
-        height = least - lam + np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
-        height = height[height > 0]
-        lowered = np.maximum(lam - (least - height), 0.0)
-        with np.errstate(over="ignore"):
-            most = float((0.5 * (length + 1.001 * math.sqrt(self.n) * lowered) ** 2 / height).min(initial=math.inf))
-        if least > lam:
-            most = min(most, self._solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
+
+        def reached(least: float) -> float:
+            """Return a bound on 1/2 r'(A - lam)^-1 r where all eigenvalues are proved to be above `least`."""
+            height = least - lam + np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
+            height = height[height > 0]
+            lowered = np.maximum(lam - (least - height), 0.0)
+            with np.errstate(over="ignore"):
+                most = float((0.5 * (length + 1.001 * math.sqrt(self.n) * lowered) ** 2 / height).min(initial=math.inf))
+            if least > lam:
+                most = min(most, self._solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
+            return most
+
+        most = reached(self._least_eigenvalue)
+        if most - excess > _MINOR * abs(primal):
+            most = min(most, reached(self._least_in_eigenvectors))
         rounding = max(most - excess, 0.0) + 2 * float(max(errors)) + 4 * UNIT * abs(primal)
         return rounding + float(np.abs(np.array(values) - primal).max())
 
@@ -365,5 +374,47 @@ class SpectralGraphTransducer:
             B[np.diag_indices_from(B)] -= lowest - step + allowance
             if lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0:
                 return lowest - step
+            step *= 2.0
+        return -math.inf
+
+    @cached_property
+    def _least_in_eigenvectors(self) -> float:
+        """As `_least_eigenvalue`, to nearly all digits however large the others are; -inf where none could be proved.
+
+        Columns M = (R; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an error that is, so
+        are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the rounding of Cholesky's
+        factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
+        """
+        E, R, (l, k) = self._E, self._rows[0], self._V.shape
+        largest = float(np.abs(R).max())
+        if not largest > 0:
+            return float(self._diagonal.min())
+        bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)
+        heads = split_head(R, largest, bits), split_head(E, 1.0, bits)
+        tails = R - heads[0], E - heads[1]
+        low = heads[0] @ tails[1] + tails[0] @ E
+        T = heads[0] @ heads[1] + low
+        X = np.sqrt(self._diagonal)[:, None] * E
+        missed = np.linalg.norm(heads[0]) * np.linalg.norm(tails[1], axis=0) + np.linalg.norm(tails[0])
+        missed = gamma(k + 4) * missed + 2.0 * UNIT * np.linalg.norm(low, axis=0)
+        M = np.vstack([T, X])
+        B = M.T @ M
+        size = B.diagonal()
+        if not (size > 0).all():
+            return -math.inf
+        # Of the rows of R, too, which are rounded in proportion.
+        rho = 1.01 * missed / np.sqrt(size) + 8.0 * UNIT
+        share = k * (gamma(l + k + 8) + gamma(k + 4)) + 2.2 * math.sqrt(k) * float(np.linalg.norm(rho))
+        skew = 1.01 * (float(np.linalg.norm(E.T @ E - np.eye(k))) + k * gamma(k + 2))
+        B[np.diag_indices(k)] -= share * size
+        step = 1.1 * share * float(size.min())
+        for _ in range(16):
+            least = (float(size.min()) - step) / (1.0 + skew) * (1.0 - 4.0 * UNIT)
+            if not least > 0:
+                break
+            trial = B.copy()
+            trial[np.diag_indices(k)] -= least * (1.0 + skew)
+            if lapack.dpotrf(trial, lower=1, overwrite_a=1)[1] == 0:
+                return least
             step *= 2.0
         return -math.inf

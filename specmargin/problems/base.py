@@ -70,6 +70,8 @@ class BuiltProblem:
     recover: Callable[[Any], Recovered]
     parameters: Mapping[str, cp.Parameter] = field(default_factory=dict)
     update: Callable[[Any, dict[str, float]], Any] = lambda objective, values: replace(objective, **values)
+    has_optimum: bool = True
+    """Whether the problem as it was built has an optimum, so that a solver that denies it has failed."""
 
     def __post_init__(self) -> None:
         if not self.problem.is_dcp(dpp=True):
@@ -97,6 +99,11 @@ class BuiltProblem:
             for label, constraint in self.constraints.items()
             if not held.issuperset(part.id for part in (constraint if isinstance(constraint, list) else [constraint]))
         ]
+
+    def is_as_built(self) -> bool:
+        """Whether `problem` holds the constraints of its builder, no fewer and no more."""
+        parts = [part for held in self.constraints.values() for part in (held if isinstance(held, list) else [held])]
+        return {part.id for part in parts} == {constraint.id for constraint in self.problem.constraints}
 
     def duals(self) -> dict[str, FloatArray]:
         """Return the multipliers by the label of their constraint."""
@@ -242,6 +249,8 @@ def _attempt(
     said = str(problem.status)
     status = _STATUS.get(said, Status.FAILED)
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum and built.is_as_built():
+        said, status = f"failed (said {said} of a problem that has an optimum)", Status.FAILED
     answer = replace(answer, status=status, message=said, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
         if built.missing():

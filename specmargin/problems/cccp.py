@@ -114,4 +114,5 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         update=update,
+        has_optimum=obj.features.penalty != 0.0,  # a tilt may outweigh the losses
     )

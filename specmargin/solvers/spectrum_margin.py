@@ -147,7 +147,8 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     Returns
     -------
     SolveResult
-        ``gamma`` (l,) with f = K gamma + b, ``b``, and ``f`` (l,) at the labelled samples.
+        ``gamma`` (l,) with f = K gamma + b, ``b``, and ``f`` (l,) at the labelled samples; the dual ``gamma`` (l,), the
+        balanced multipliers that the certificate rests on.
 
     References
     ----------
@@ -165,7 +166,10 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     found = _solve(problem, tol, max_iter, None)
     gamma, b = found.candidate.point.v, found.candidate.point.b
     variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
-    return found.result(problem.name, "relative_margin", variables, {"balance": np.asarray(b)}, tol)
+    multipliers = obj.loss.repair_multipliers(obj.labels.sign, found.candidate.point.gamma)
+    return found.result(
+        problem.name, "relative_margin", variables, {"balance": np.asarray(b), "gamma": multipliers}, tol
+    )
 
 
 def _over_spectrum(obj: SpectrumMargin) -> _Problem:

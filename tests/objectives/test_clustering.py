@@ -183,12 +183,12 @@ def test_the_coordinates_hold_the_literal_forms():
     np.testing.assert_allclose(basis.moments(g), f.T @ g, atol=1e-12)
 
 
-def test_a_centred_kernel_needs_no_reflection():
+def test_a_centred_kernel_stays_as_it_is():
     X = np.random.default_rng(0).normal(size=(20, 3)) + 5.0
     L = case(n=20)[0].L
     plain = RegularizedClustering(X @ X.T, L, 0.1)
     centred = RegularizedClustering(KernelCenterer().fit_transform(X @ X.T), L, 0.1)
-    assert (plain.basis.normal is None, centred.basis.normal is None) == (False, True)
+    assert (plain.basis.row_sums is None, centred.basis.row_sums is None) == (False, True)
     # A linear kernel of rank three has two directions of mean zero, the centred one three.
     assert (plain.basis.dimension, centred.basis.dimension) == (2, 3)
 

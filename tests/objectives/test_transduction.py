@@ -1,6 +1,7 @@
 """The spectral graph transducer: eq. 1 written out, its Lagrangian, and what the certificate proves."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -277,3 +278,30 @@ def test_errors_say_what_was_wrong(spectrum_data):
             obj.certificate(w, 0.0)
     with pytest.raises(ValueError, match="lam=nan must be finite"):
         obj.certificate(np.ones(4), np.nan)
+
+
+def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
+    """Beside one of 1e9: in fractions, A less the bound is positive definite, and hardly more would not be."""
+    rng = np.random.default_rng(2)
+    U = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 7))]))[0]
+    U[:4, 2] = 2.0 * U[:4, 1]  # so that the labels do not see one direction in the plane of both
+    labels = sm.encode_labels(np.r_[0, 1, 1, 0, [-1] * 8])
+    obj = SpectralGraphTransducer(Spectrum(np.arange(8.0), U, 1), labels, 1e9, np.array([0.01, 0.01, 2, 3, 4, 5, 6]))
+    V = [[Fraction(x) for x in row] for row in U[:4, 1:].tolist()]
+    A = [[Fraction(10**9) * sum(row[i] * row[j] for row in V) for j in range(7)] for i in range(7)]  # 2 C P = C
+    for i, q in enumerate(obj.Q):
+        A[i][i] += Fraction(q)
+
+    def definite(shift):
+        B = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(A)]
+        for k in range(7):
+            if not B[k][k] > 0:
+                return False
+            for i in range(k + 1, 7):
+                B[i] = [x - B[i][k] / B[k][k] * z for x, z in zip(B[i], B[k], strict=True)]
+        return True
+
+    least = Fraction(obj._least_in_eigenvectors)
+    assert definite(least)
+    assert not definite(least * (1 + Fraction(1, 10**11)))
+    assert obj._least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs

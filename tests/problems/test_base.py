@@ -140,6 +140,20 @@ def test_unbounded_problem(svm, solver):
     assert caught.value.result.status is Status.UNBOUNDED
 
 
+@pytest.mark.parametrize("said", ["unbounded", "infeasible_inaccurate"])
+def test_a_solver_that_denies_an_optimum_has_failed(svm, monkeypatch, said):
+    """Clarabel called SVMs at C = 1e8 unbounded, which no SVM is."""
+    monkeypatch.setattr(cp.Problem, "status", said)
+    result = solve(svm)
+    assert result.status is Status.FAILED
+    assert result.message == f"failed (said {said} of a problem that has an optimum)"
+    with pytest.raises(sm.SolverError, match=r"was not solved .*said"):
+        solve(svm, check=True)
+    changed = replace(svm, problem=cp.Problem(svm.problem.objective, svm.problem.constraints[:1]))
+    assert solve(changed).status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    assert solve(replace(svm, has_optimum=False)).status in (Status.INFEASIBLE, Status.UNBOUNDED)
+
+
 def test_an_added_constraint_is_allowed_and_the_certificate_stays_that_of_the_objective(svm):
     free = solve(svm)
     small = replace(

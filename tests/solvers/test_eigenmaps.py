@@ -166,7 +166,9 @@ def test_a_violation_alone_keeps_an_answer_from_being_optimal(monkeypatch):
     assert eigenmaps(obj).status is Status.OPTIMAL
     measured = RegularizedClustering.certificate
     monkeypatch.setattr(
-        RegularizedClustering, "certificate", lambda self, alpha: replace(measured(self, alpha), primal_residual=1e-7)
+        RegularizedClustering,
+        "certificate",
+        lambda self, alpha, tol: replace(measured(self, alpha, tol=tol), primal_residual=1e-7),
     )
     result = eigenmaps(obj)
     assert result.certificate.is_optimal(1e-8)

@@ -220,8 +220,8 @@ def test_large_symmetric_graphs_lose_no_digits(cut):
             )
             result = graph_transducer(obj)
             assert without_rounding(result) <= 1e-12
-            # In the hard case the bound hangs on the lowest eigenvalue, 1e-3, much of which is rounding of 1e6.
-            assert result.certificate.is_optimal(1e-10 * C)
+            # In the hard case the bound hangs on the lowest eigenvalue, 1e-3 beside 1e6, and on a residual of as much.
+            assert result.certificate.is_optimal(max(1e-10, 1e-14 * C))
 
 
 @pytest.mark.parametrize("C", [1e1, 1e3, 1e6])

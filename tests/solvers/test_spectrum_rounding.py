@@ -1,91 +1,27 @@
-"""Certificates against rational arithmetic at the returned points; any scale of the features; hard margins."""
+"""Certificates against arithmetic in a hundred digits at returned points; any scale of the features; hard margins."""
 
+import sys
 from dataclasses import replace
-from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-import specmargin as sm
-from specmargin.objectives import RMM, Alignment, SpectrumMargin
-from specmargin.results import Status
-from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path
-from specmargin.solvers._interior_point import _Woodbury
-from specmargin.spectra import Spectrum
+HERE = str(Path(__file__).parents[1] / "exact")
+sys.path.insert(0, HERE)
+from exact_numbers import wide  # noqa: E402
+from exact_values import aligned, on_kernel, over_spectrum  # noqa: E402
+
+sys.path.remove(HERE)
+
+import specmargin as sm  # noqa: E402
+from specmargin.objectives import RMM, Alignment, SpectrumMargin  # noqa: E402
+from specmargin.results import Status  # noqa: E402
+from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path  # noqa: E402
+from specmargin.solvers._interior_point import _Woodbury  # noqa: E402
+from specmargin.spectra import Spectrum  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=")
-
-
-_BITS = 1200
-
-
-def wide(x):
-    """Floats as integers over 2^-_BITS, exactly."""
-    return np.array([int(Fraction(float(v)) * 2**_BITS) for v in np.ravel(x)], dtype=object).reshape(np.shape(x))
-
-
-def dot(x, y):
-    """The inner product of two lists of wide numbers, a fraction."""
-    return Fraction(int(sum(a * b for a, b in zip(x, y, strict=True))), 4**_BITS)
-
-
-def decisions(A, v, b):
-    """A v + b as fractions."""
-    A, v, b = wide(A), wide(v), Fraction(float(b))
-    return [dot(row, v) + b for row in A]
-
-
-def loss(obj, f):
-    """The sum of the losses at decisions, which must be within B."""
-    C, B = Fraction(obj.C), np.inf if np.isinf(obj.B) else Fraction(obj.B)
-    assert all(abs(t) <= B for t in f)
-    return C * sum((max(1 - int(y) * t, Fraction(0)) for y, t in zip(obj.labels.sign, f, strict=True)), Fraction(0))
-
-
-def conjugate(obj, gamma):
-    """The sum of `RelativeMargin.dual_value`, by its corners."""
-    C, total = Fraction(obj.C), Fraction(0)
-    for y, value in zip(obj.labels.sign, gamma, strict=True):
-        s = int(y) * Fraction(float(value))
-        if np.isinf(obj.B):
-            assert 0 <= s <= C
-            total += s
-        else:
-            B = Fraction(obj.B)
-            corners = [t for t in (-B, Fraction(1), B) if abs(t) <= B]
-            total += min(C * max(1 - t, Fraction(0)) + s * t for t in corners)
-    return total
-
-
-def spectrum_gap(obj, variables):
-    """The gap of `SpectrumMargin` at returned variables: eps = 0, any cone."""
-    cone, delta = obj.cone, [Fraction(float(d)) for d in variables["delta"]]
-    v, gamma = variables["v"], variables["gamma"]
-    total = sum(delta) if obj.delta is None else Fraction(1)  # floats sum to one up to rounding
-    norm = sum(Fraction(float(a)) ** 2 / d for a, d in zip(v, delta, strict=True) if a != 0) * total / 2
-    primal = norm + loss(obj, decisions(obj.U, v, variables["b"]))
-    rows = [[Fraction(float(a)) for a in row] for row in cone.matrix()]
-    U, g = wide(obj.U), wide(gamma)
-    p = [dot(column, g) ** 2 / 2 for column in U.T]
-    largest = max(
-        sum((a * b for a, b in zip(row, p, strict=True) if a != 0), Fraction(0)) / Fraction(float(c))
-        for row, c in zip(rows, cone.c, strict=True)
-    )
-    unbalanced = abs(sum(Fraction(float(value)) for value in gamma))
-    return primal, conjugate(obj, gamma) - largest - unbalanced * Fraction(obj._largest_intercept(float(primal)))
-
-
-def kernel_gap(obj, expansion, b, gamma):
-    """The gap of `RMM` at an expansion and multipliers."""
-    f = decisions(obj.K, expansion, 0.0)
-    norm = sum((Fraction(float(c)) * t for c, t in zip(expansion, f, strict=True)), Fraction(0)) / 2
-    primal = norm + loss(obj, [t + Fraction(float(b)) for t in f])
-    image = decisions(obj.K, gamma, 0.0)
-    quadratic = sum((Fraction(float(c)) * t for c, t in zip(gamma, image, strict=True)), Fraction(0)) / 2
-    unbalanced = abs(sum(Fraction(float(value)) for value in gamma))
-    largest_b = obj.B if np.isfinite(obj.B) else 1.0
-    largest_b += np.sqrt(2 * float(primal) * obj.K.diagonal().max())
-    return primal, conjugate(obj, gamma) - quadratic - unbalanced * Fraction(largest_b)
 
 
 def moons(seed, n=60, q=12):
@@ -114,7 +50,7 @@ def test_exact_arithmetic_finds_no_larger_gap(C, B):
     for seed, (order, flipped, scale) in enumerate([(True, 0, 1.0), (False, 0, 1e-8), (True, 3, 1e8)]):
         obj = problem(seed, C, B, order=order, flipped=flipped, scale=scale)
         result = spectrum_margin(obj)
-        primal, dual = spectrum_gap(obj, result.variables)
+        primal, dual = over_spectrum(obj, result.variables)
         assert_not_short(result.certificate, primal, dual)
         assert primal >= dual
         assert result.status is Status.OPTIMAL
@@ -128,7 +64,7 @@ def test_points_far_from_the_optimum_are_certified_as_such(C, rng):
             gamma, kappa = C * rng.normal(size=10), rng.exponential(size=obj.cone.m)
             point = obj.repair(gamma, kappa, rng.normal(), rng.normal(size=obj.q))
             variables = {"delta": point.delta, "v": point.v, "b": point.b, "gamma": point.gamma}
-            assert_not_short(obj.certify(point), *spectrum_gap(obj, variables))
+            assert_not_short(obj.certify(point), *over_spectrum(obj, variables))
 
 
 @pytest.mark.parametrize("delta", [None, "fixed"])
@@ -141,7 +77,7 @@ def test_the_alternation_and_given_spectra(delta, rng):
         else:
             results = [alternation(obj, max_iter=5), sm.solve(sm.problems.storm(obj))]
         for result in results:
-            assert_not_short(result.certificate, *spectrum_gap(obj, result.variables))
+            assert_not_short(result.certificate, *over_spectrum(obj, result.variables))
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e5, 1e10])
@@ -153,9 +89,11 @@ def test_relative_margins_on_a_kernel(C, B, rng):
         for K in (scale * X @ X.T, scale * sm.kernels.gram(X, kernel="rbf", gamma=0.5)):
             obj = RMM((K + K.T) / 2, labels, C=C / scale, B=B)
             result = relative_margin(obj)
-            gamma = obj.loss.repair_multipliers(labels.sign, result.variables["gamma"])
-            certificate, expansion, b = obj.repaired(result.variables["gamma"], float(result.variables["b"]))
-            assert_not_short(certificate, *kernel_gap(obj, expansion, b, gamma))
+            found = result.variables
+            assert_not_short(result.certificate, *on_kernel(obj, found["gamma"], found["b"], result.duals["gamma"]))
+            gamma = obj.loss.repair_multipliers(labels.sign, found["gamma"])
+            certificate, expansion, b = obj.repaired(found["gamma"], float(found["b"]))
+            assert_not_short(certificate, *on_kernel(obj, expansion, b, gamma))
             if C <= 1e5:  # beyond, rounding has made K indefinite by more than the gap allows
                 assert result.status is Status.OPTIMAL
             assert result.status is not Status.NUMERICAL
@@ -232,23 +170,10 @@ def test_alignments_are_bounded_with_their_rounding(seed):
         obj = Alignment(replace(spectrum, eigenvectors=scale * spectrum.eigenvectors), labels, order=seed % 2 == 0)
         result = sm.solvers.alignment(obj)
         assert result.status is Status.OPTIMAL
-        U, y, delta = wide(obj.U), wide(labels.sign), result.variables["delta"]
-        a = [dot(u, y) ** 2 for u in U.T]
-        M = [[dot(u, w) ** 2 for w in U.T] for u in U.T]
-        delta = [Fraction(float(d)) for d in delta]
-        aligned = sum(p * d for p, d in zip(a, delta, strict=True))
-        image = [sum(m * d for m, d in zip(row, delta, strict=True)) for row in M]
-        norm = float(sum(p * d for p, d in zip(image, delta, strict=True))) ** 0.5
-        value = float(aligned) / norm / 8
-        ratios = [
-            sum(x * int(w) for x, w in zip(a, row, strict=True))
-            / sum(x * int(w) for x, w in zip(image, row, strict=True))
-            for row in obj.cone.matrix()
-        ]
-        bound = float(max(ratios)) * norm / 8
-        assert bound - value <= result.certificate.gap
+        value, bound = aligned(obj, result.variables)
+        assert bound - value <= wide(result.certificate.gap)
         built = sm.solve(sm.problems.kta(obj))
-        assert built.certificate.primal_objective == pytest.approx(value, rel=1e-9)
+        assert built.certificate.primal_objective == pytest.approx(float(value), rel=1e-9)
 
 
 def test_the_solvers_own_coefficients_answer_where_the_normal_equations_fail(monkeypatch):

@@ -1,0 +1,106 @@
+"""The parts of the proof against exact sums, eigenvalues, and kernels that were made to be at its limits."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.objectives import _clustering_bound as bound
+from specmargin.objectives.clustering import RegularizedClustering
+
+
+def kernel(seed, n=9, offset=0.0):
+    X = np.random.default_rng(seed).normal(size=(n, 2)) + offset
+    return X @ X.T + 1e-12 * n * np.eye(n) * (1.0 + offset**2)
+
+
+@pytest.mark.parametrize("offset", [0.0, 3.0, 1e4])
+def test_the_kernel_of_mean_zero_is_that_of_fractions(offset):
+    K = kernel(0, offset=offset)
+    exact = [[Fraction(x) for x in row] for row in K.tolist()]
+    k = [sum(row) for row in exact]
+    exact = [[x - a * b / sum(k) for x, b in zip(row, k, strict=True)] for row, a in zip(exact, k, strict=True)]
+    once, error = bound.centred_kernel(K, K.sum(axis=1))
+    high, low, least = bound._in_two_parts(K, K.sum(axis=1))
+    off = [[Fraction(x) - z for x, z in zip(*rows, strict=True)] for rows in zip(once.tolist(), exact, strict=True)]
+    two = [
+        [Fraction(x) + Fraction(t) - z for x, t, z in zip(*rows, strict=True)]
+        for rows in zip(high.tolist(), low.tolist(), exact, strict=True)
+    ]
+    assert float(sum(x * x for row in off for x in row)) ** 0.5 <= error
+    assert float(sum(x * x for row in two for x in row)) ** 0.5 <= least
+    assert least < 1e-9 * error
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_diagonal_matrix_above_another(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    F = 1e-14 * rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, 1, size=n)
+    F = (F + F.T) / 2
+    w = 10.0 ** np.linspace(2, rng.choice([-17, -8]), n)
+    d = bound._dominated(w, F, 1e-17)
+    above = np.diag(d - w) - F
+    assert np.linalg.eigvalsh(above)[0] >= -1e-6 * np.abs(F).max()
+    assert (d <= w + 60 * n * np.abs(F).max() + 1e-16).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_envelope_is_above_the_kernel(seed):
+    K = kernel(seed, n=12)
+    obj = RegularizedClustering(K, np.eye(12), 1.0)
+    for envelope in (obj.basis.envelope, obj.basis.envelope.refined):
+        K0 = bound.centred_kernel(K, K.sum(axis=1))[0]
+        above = (envelope.U * envelope.w) @ envelope.U.T - K0
+        assert np.linalg.eigvalsh(above)[0] >= -2e-16 * np.abs(K).max()
+        assert np.abs(above).max() <= 1e-13 * np.abs(K).max()
+    assert obj.basis.envelope.refined.w.min() <= obj.basis.envelope.w.min()
+
+
+def test_functions_that_the_solver_leaves_out_are_bounded_all_the_same():
+    """Eigenvalues of 1e-13 of the largest: their functions cost gamma / w, which is little where gamma is."""
+    rng = np.random.default_rng(3)
+    Q = np.linalg.qr(np.column_stack([np.ones(8), rng.normal(size=(8, 7))]))[0]
+    w = np.array([1.0, 1.0, 0.5, 0.2, 1e-14, 1e-14, 1e-14, 1e-14])
+    K = (Q * w) @ Q.T
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(rng.normal(size=(8, 2)), n_neighbors=3), normalized=False)
+    for gamma in (1e-12, 1e-14, 1e-16):
+        obj = RegularizedClustering((K + K.T) / 2, L, gamma)
+        whole = Q[:, 1:].T @ (L @ Q[:, 1:]) + np.diag(gamma / w[1:])
+        certificate = sm.solvers.eigenmaps(obj).certificate
+        assert certificate.dual_objective <= np.linalg.eigvalsh(whole)[0] * (1 + 1e-2)
+        assert certificate.primal_objective - certificate.gap <= np.linalg.eigvalsh(whole)[0] * (1 + 1e-2)
+
+
+def test_a_bound_that_cannot_be_proved_is_none():
+    obj = RegularizedClustering(kernel(1), -1e6 * np.eye(9), 1e-9)
+    f = np.eye(9)[:, :1] - 1.0 / 9
+    value = obj.dual_bound(f / np.linalg.norm(f), np.array([1.0]))
+    assert value <= -1e6 * (1 - 1e-9)
+
+
+def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
+    """Whatever rounding made of its entries; without the charges it is not."""
+    tried = []
+    honest = bound._is_definite
+
+    def watched(T, shift):
+        tried.append(T.copy())
+        return honest(T, shift)
+
+    monkeypatch.setattr(bound, "_is_definite", watched)
+    rng = np.random.default_rng(0)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(rng.normal(size=(9, 2)), n_neighbors=3, weight="heat"), normalized=True)
+    envelope = RegularizedClustering(kernel(2), L, 0.1).basis.envelope
+    Z, s = rng.normal(size=(9, 2)) / 3, np.array([0.0, 0.7])
+    assert envelope.least(0.1, Z, s) > 0
+    U, dense, columns, weights, w = (
+        np.vectorize(Fraction, otypes=[object])(x) for x in (envelope.U, L.toarray(), Z, s, envelope.w)
+    )
+    x = U.T @ columns
+    exact = U.T @ dense @ U + (x * weights) @ x.T
+    exact[np.diag_indices(9)] += Fraction(0.1) / w
+    above = (exact - np.vectorize(Fraction, otypes=[object])(tried[0])).astype(float)
+    assert np.linalg.eigvalsh(above)[0] > 0
+    assert (above.diagonal() < 1e-12 * (1 + 0.1 / envelope.w)).all()
