@@ -281,6 +281,13 @@ class S3VMRelaxation:
         for factor in (1.0, 1 - 1e-7, 1 - 1e-6, 1 - 1e-5, 1 - 1e-4, 0.999, 0.99, 0.9, 0.5, 0.0):
             yield factor * theta
 
+    def best_inwards(self, theta: FloatArray, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the multipliers of the best bound among theta drawn `inwards` with beta, and none at all."""
+        pairs = [(inside, beta) for inside in self.inwards(theta)]
+        bounds = [self.dual_bound(*pair) for pair in pairs]
+        best = int(np.argmax(bounds))
+        return pairs[best] if bounds[best] > 0.0 else (np.zeros_like(theta), np.zeros_like(beta))
+
     def minimizer(self, theta: FloatArray, beta: FloatArray) -> FloatArray | None:
         """Return w = A^-1 q, what minimises the minorant of J; None where A(theta) is not positive definite."""
         proved = self._proved_factor(theta)
@@ -435,10 +442,10 @@ class S3VMRelaxation:
     ) -> Certificate:
         """Return the relaxation's own gap: its value at (w, w w' + S) and the proved bound of (theta, beta).
 
-        The bound is the best of theta repaired and drawn `inwards`; the gap tells how well the relaxation was solved,
-        not how tight it is.
+        The multipliers count as they are, which is nothing outside their domain (`best_inwards` leads into it). The gap
+        tells how well the relaxation was solved, not how tight it is.
         """
-        bound = max(0.0, *(self.dual_bound(inside, beta) for inside in self.inwards(theta)))
+        bound = max(0.0, self.dual_bound(theta, beta))
         value = self.value(w, spread, trace)
         return Certificate(value, bound, rounding=self.rounding(w, spread, trace))
 

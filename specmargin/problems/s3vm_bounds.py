@@ -88,7 +88,7 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     def recover(current: S3VMRelaxation) -> Recovered:
         # Lagrangian: C* v'(s) + multiplier = 0, and theta = -2 C* v'.
         theta = current.repair(2.0 * np.asarray(constraints["square"].dual_value)) if k else np.zeros(0)
-        beta = np.asarray(constraints["margin"].dual_value) / current.weights
+        theta, beta = current.best_inwards(theta, np.asarray(constraints["margin"].dual_value) / current.weights)
         value = np.asarray(M.value)
         at = value[0, 1:] / value[0, 0]
         spread, trace = _spread(current, value[1:, 1:] - np.outer(at, at))

@@ -277,7 +277,8 @@ def test_relaxed_value_and_certificate(rng):
     spread = np.einsum("ij,jk,ik->i", Z, S, Z)
     assert problem.value(w, spread, 2.1) == pytest.approx(expected, rel=1e-12)
     assert problem.value(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value(problem.lift(w)), rel=1e-12)
-    certificate = problem.certificate(w, spread, 2.1, np.full(7, 1e4), np.ones(4))
+    assert problem.certificate(w, spread, 2.1, np.full(7, 1e4), np.ones(4)).dual_objective == 0.0
+    certificate = problem.certificate(w, spread, 2.1, *problem.best_inwards(np.full(7, 1e4), np.ones(4)))
     assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)
     assert np.isfinite(certificate.dual_objective)
     assert certificate.gap > 0

@@ -85,6 +85,11 @@ def test_the_solvers_own_value_is_no_bound_but_the_certificate_is():
         assert result.certificate.dual_objective <= min(optimum, tight) * (1 + 1e-6)
         assert result.certificate.primal_objective >= tight * (1 - 1e-9)
         assert result.certificate.dual_objective >= 0.5 * tight
+        # Those multipliers are returned, not what they were before the repair.
+        theta, beta = result.variables["theta"], result.variables["beta"]
+        assert S3VMRelaxation(obj).dual_bound(theta, beta) == pytest.approx(
+            result.certificate.dual_objective, rel=1e-12
+        )
     # One of these claims is above the global optimum of J.
     assert max(said) > 1.1 * optimum
 
@@ -123,7 +128,7 @@ def test_decided_labels():
         for labels in itertools.product([-1.0, 1.0], repeat=4)
     ]
     assert min(c.dual_objective for c in leaves) == pytest.approx(optimum, rel=1e-6)
-    with pytest.raises(TypeError, match="ExpEnvelope has no convex CVXPY expression"):
+    with pytest.raises(TypeError, match=r"ExpEnvelope\(s=3.0\) has no convex CVXPY expression"):
         s3vm_relaxation(S3VMRelaxation(objective(u=4, unlabeled_loss="exp"), np.array([1.0, 0, 0, 0])))
 
 
