@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Generator, Mapping
+import signal
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 
 import hypothesis
@@ -47,6 +48,21 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def rng() -> np.random.Generator:
     """Seeded alike in every test."""
     return np.random.default_rng(20090412)
+
+
+@pytest.fixture
+def heeded() -> Iterator[Callable[[str], int]]:
+    """Return the number of a signal by its name, which ends this process even where it was started with nohup."""
+    before = {}
+
+    def number(name: str) -> int:
+        found = getattr(signal, name)
+        before[found] = signal.signal(found, signal.SIG_DFL)
+        return found
+
+    yield number
+    for found, handler in before.items():
+        signal.signal(found, handler)
 
 
 @pytest.fixture(scope="session")

@@ -121,8 +121,8 @@ def test_interrupt_says_how_to_go_on(run, toy_table):
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_signals_end_with_one_message(run, toy_table, name):
-    number = getattr(signal, name)
+def test_signals_end_with_one_message(run, toy_table, name, heeded):
+    number = heeded(name)
     toy_table.act = lambda: os.kill(os.getpid(), number)
     before = signal.getsignal(number)
     result = run("tables", "toy")

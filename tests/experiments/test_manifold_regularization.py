@@ -370,7 +370,7 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
     assert errors[0] == others[0] == 0
     assert 0 < errors[1] < errors[2]
     for each in told["certificates"].values():
-        assert abs(each["relative gap"]) < 1e-8
+        assert 0 <= each["relative gap"] < 1e-7  # where gamma is small, it is what the kernel's own rounding may hide
         assert each["violation of the constraints"] < 1e-9
 
 

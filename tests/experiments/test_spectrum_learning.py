@@ -249,7 +249,7 @@ def test_graph_and_eps_are_axes_with_files_of_their_own(nowhere, tmp_path, monke
     refused = [
         ({"graph": "none"}, "graph='none' is unknown"),
         ({"eps": "x"}, "is not a number"),
-        ({"k": "1"}, "it has graph, eps"),
+        ({"k": "1"}, "no axis 'k'; take one of graph, eps"),
     ]
     for wrong, words in refused:
         with pytest.raises(ValueError, match=words):

@@ -552,8 +552,8 @@ def test_folder_that_is_a_file_is_named(tmp_path, log):
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name):
-    number = getattr(signal, name)
+def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name, heeded):
+    number = heeded(name)
 
     def signalled(cell):
         if cell.parameters["k"] == 3:
