@@ -364,12 +364,15 @@ def labels() -> Iterator[Input]:
         ("huge integers", np.where(hidden, -1, TRUTH + 2**60), -1, SAME),
     ):
         yield Input(name, Labeled(y, marker), promise)
+    # Before pandas 3 "str" turns what is missing into a word, "None", say: texts are columns of objects there.
+    text = "str" if pd.Series([None, "moon"], dtype=object).astype("str").isna().any() else "object"
     for spelling, missing in (("None", None), ("nan", np.nan), ("NA", pd.NA), ("''", "")):
         for kind in ("object", "str", "string", "category"):
             column = pd.Series(named).astype(object)
             column[hidden] = missing
             marker = np.nan if spelling == "None" else None
-            yield Input(f"{spelling} in a column of {kind}", Labeled(column.astype(kind), marker), SAME)
+            held = column.astype(text if kind == "str" else kind)
+            yield Input(f"{spelling} in a column of {kind}", Labeled(held, marker), SAME)
     for spelling, missing in (("None", None), ("nan", np.nan), ("NA", pd.NA)):
         for kind in ("object", "Int64", "Float64", "category"):
             column = pd.Series(TRUTH).astype(object)
