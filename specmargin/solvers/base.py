@@ -169,7 +169,8 @@ def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> Solve
     """Return the result, or alpha = 0 with the best intercept under the same bound where that is better."""
     b, zero = obj.constant(), np.zeros(obj.labels.n_samples)
     value, known = obj.value(zero, b, zero), result.certificate
-    if known.primal_objective <= value * (1.0 + 1e-12):
+    # Where it counts, what was lost to rounding may be all of it.
+    if known.primal_objective + known.rounding <= value * (1.0 + 1e-12) or known.is_optimal(tol):
         return result
     certificate = replace(known, primal_objective=value, rounding=known.rounding + gamma(len(zero)) * value)
     return replace(
