@@ -23,8 +23,9 @@ import specmargin as sm  # noqa: E402
 from specmargin import problems  # noqa: E402
 from specmargin.kernels import LowRankKernel  # noqa: E402
 from specmargin.objectives import LapSVM  # noqa: E402
-from specmargin.results import Status  # noqa: E402
+from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
 from specmargin.solvers import factorized, newton  # noqa: E402
+from specmargin.solvers.base import never_worse_than_zero  # noqa: E402
 from specmargin.solvers.pcg import pcg  # noqa: E402
 
 LOSSES = ("hinge", "squared_hinge", "squared")
@@ -204,3 +205,22 @@ def test_an_ambient_norm_that_hardly_weighs(loss):
     result = factorized(obj)
     assert result.certificate.is_optimal(1e-5)
     assert result.certificate.primal_objective < 0.96 * at_zero(obj)
+
+
+@pytest.mark.parametrize(
+    ("primal", "rounding", "kept"),
+    [(5.0, 0.0, True), (5.0, 1e6, False), (1e3, 0.0, False), (np.nan, 0.0, False), (np.inf, 0.0, False)],
+)
+def test_what_rounding_may_hide_counts_against_an_answer(primal, rounding, kept):
+    """An objective of 5 that is known to 1e6 only may lie far above that of alpha = 0, which is 13."""
+    obj = replace(hard_problem(0), fit_intercept=False)
+    n = obj.labels.n_samples
+    variables = {"alpha": np.ones(n), "b": np.zeros(()), "f": np.ones(n)}
+    unproved = Certificate(primal, -np.inf, rounding=rounding)
+    result = SolveResult("lapsvm", Status.UNPROVED, variables, unproved)
+    answer = never_worse_than_zero(obj, result, 1e-9)
+    assert (answer is result) == kept
+    if not kept:
+        assert not answer.variables["alpha"].any()
+        assert answer.certificate.primal_objective == at_zero(obj)
+        assert answer.status is Status.UNPROVED
