@@ -217,7 +217,8 @@ def _read(W: Any, normalized: bool) -> tuple[SparseArray, FloatArray, bool, int]
     if W.ndim != 2 or W.shape[0] != W.shape[1]:
         fault = f"is not square (shape {W.shape})"
     elif not np.isfinite(W.data).all() or (W.data < 0).any():
-        fault = f"holds weights that are negative or not finite, the first {first_of('W', W, ~(W.data >= 0))}"
+        bad = ~np.isfinite(W.data) | (W.data < 0)
+        fault = f"holds weights that are negative or not finite, the first {first_of('W', W, bad)}"
     elif W.diagonal().any():
         fault = f"has {np.count_nonzero(W.diagonal())} self loops"
     elif W.nnz and (apart := abs(W - W.T).tocoo()).nnz and apart.data.max() > 1e-10 * W.data.max():
