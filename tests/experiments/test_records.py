@@ -82,7 +82,7 @@ def test_frame_survives_csv(tmp_path):
 
     rows = rows_with_gaps()
     to_frame(rows).to_csv(tmp_path / "rows.csv", index=False)
-    back = from_frame(pd.read_csv(tmp_path / "rows.csv"))
+    back = from_frame(pd.read_csv(tmp_path / "rows.csv", float_precision="round_trip"))
     assert back == rows
 
 
