@@ -39,6 +39,11 @@ def forced(seed, C):
     return S3VM(X, encode_labels([0, 1] + 6 * [-1]), "hinge", C=C, balance=1.0)
 
 
+def decisions(rows, w):
+    """Return 1 + the products of rows with w, in fractions."""
+    return [1 + sum(Fraction(x) * Fraction(z) for x, z in zip(row, w, strict=True)) for row in rows]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_nearby_meet_margins_that_rounding_misses(seed):
     obj = forced(seed, 1e10)
@@ -47,8 +52,10 @@ def test_weights_nearby_meet_margins_that_rounding_misses(seed):
     w = np.linalg.lstsq(obj.features.dense(), y - 1.0, rcond=1e-12)[0]
     rows, before = obj.features.dense(), rounded_margins(obj, w)
     moved = min(near_margins(obj, w), key=lambda v: rounded_margins(obj, v))
-    v = [Fraction(x) for x in moved]
-    f = [1 + sum(Fraction(x) * z for x, z in zip(row, v, strict=True)) for row in rows]
+    f = decisions(rows, w)
+    charged = [max(1 + f[0], Fraction(0)), *(max(1 - x, Fraction(0)) for x in f[1:])]
+    assert before == pytest.approx(1e10 * float(sum(charged)), rel=1e-9)
+    v, f = [Fraction(x) for x in moved], decisions(rows, moved)
     # The centred rows do not sum to zero, but to their rounding: what that leaves no w nearby can mend.
     left = 1e10 * max(0.0, float(sum(1 - x for x in f[2:])))
     assert before > 1e-5
