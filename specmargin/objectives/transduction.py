@@ -381,28 +381,30 @@ class SpectralGraphTransducer:
     def _least_in_eigenvectors(self) -> float:
         """As `_least_eigenvalue`, to nearly all digits however large the others are; -inf where none could be proved.
 
-        Columns M = (R; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an error that is, so
-        are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the rounding of Cholesky's
-        factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
+        Columns M = ((2 C P)^(1/2) V; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an
+        error that is, so are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the
+        rounding of Cholesky's factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
         """
-        E, R, (l, k) = self._E, self._rows[0], self._V.shape
-        largest = float(np.abs(R).max())
+        E, V, (l, k) = self._E, self._V, self._V.shape
+        largest, root = float(np.abs(V).max()), np.sqrt(2.0 * self.C * self._p)
         if not largest > 0:
             return float(self._diagonal.min())
         bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)
-        heads = split_head(R, largest, bits), split_head(E, 1.0, bits)
-        tails = R - heads[0], E - heads[1]
+        heads = split_head(V, largest, bits), split_head(E, 1.0, bits)
+        tails = V - heads[0], E - heads[1]
         low = heads[0] @ tails[1] + tails[0] @ E
-        T = heads[0] @ heads[1] + low
+        # Rows are weighted last: V is exact, and its rounded multiples are not where the product with E cancels.
+        T, low = root[:, None] * (heads[0] @ heads[1] + low), root[:, None] * low
         X = np.sqrt(self._diagonal)[:, None] * E
-        missed = np.linalg.norm(heads[0]) * np.linalg.norm(tails[1], axis=0) + np.linalg.norm(tails[0])
-        missed = gamma(k + 4) * missed + 2.0 * UNIT * np.linalg.norm(low, axis=0)
+        first, second = (float(np.linalg.norm(root[:, None] * part)) for part in (heads[0], tails[0]))
+        missed = gamma(k + 4) * (first * np.linalg.norm(tails[1], axis=0) + second)
+        missed += 2.0 * UNIT * np.linalg.norm(low, axis=0)
         M = np.vstack([T, X])
         B = M.T @ M
-        size = B.diagonal()
+        size = B.diagonal().copy()
         if not (size > 0).all():
             return -math.inf
-        # Of the rows of R, too, which are rounded in proportion.
+        # Entries of M are rounded in proportion, too.
         rho = 1.01 * missed / np.sqrt(size) + 8.0 * UNIT
         share = k * (gamma(l + k + 8) + gamma(k + 4)) + 2.2 * math.sqrt(k) * float(np.linalg.norm(rho))
         skew = 1.01 * (float(np.linalg.norm(E.T @ E - np.eye(k))) + k * gamma(k + 2))

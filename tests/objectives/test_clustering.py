@@ -241,3 +241,26 @@ def test_the_laplacian_may_be_an_operator(tol):
     powered, dense = (RegularizedClustering(K, M, 0.1).certificate(a) for M in (L, L.toarray()))
     assert powered.primal_objective == pytest.approx(dense.primal_objective, rel=tol["exact"])
     assert powered.dual_objective == pytest.approx(dense.dual_objective, rel=tol["linalg"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+def test_the_proved_value_covers_errors_of_the_functions(seed, offset):
+    """Whatever the functions are within their errors; smooth ones with a little noise lose most by these."""
+    obj = case(seed=seed, gamma=1e-6)[0]
+    if offset:
+        centred = KernelCenterer().fit_transform(obj.K)
+        obj = RegularizedClustering((centred + centred.T) / 2, obj.L, obj.gamma)
+    basis, rng = obj.basis, np.random.default_rng(seed)
+    y = basis.lowest(obj.forms, 1)[1]
+    alpha = basis.coefficients(y / np.linalg.norm(y) + 0.02 * rng.normal(size=y.shape) / np.sqrt(basis.w)[:, None])
+    f = obj.K @ alpha
+    f = f - f.mean()
+    slope = obj.gamma * alpha + 2.0 * (obj.L @ f)
+    off = 1e-9 * np.abs(f).max() * np.ones_like(f)
+    true = f[:, 0] @ (obj.gamma * alpha[:, 0] + obj.L @ f[:, 0]) / (f[:, 0] @ f[:, 0])
+    for away in (np.sign(slope), -np.sign(f), np.sign(slope) - np.sign(f)):
+        near = f - off * away / max(np.abs(away).max(), 1.0)
+        Lf = obj.L @ near
+        highest = obj._highest(alpha, near, off, Lf, 1e-15 * np.abs(Lf))
+        assert true <= highest <= true * (1 + 1e-5)

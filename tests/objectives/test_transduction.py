@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 from scipy.optimize import check_grad
 
 import specmargin as sm
+from specmargin.objectives import transduction
 from specmargin.objectives.transduction import SpectralGraphTransducer
 from specmargin.spectra import Spectrum
 
@@ -280,8 +281,8 @@ def test_errors_say_what_was_wrong(spectrum_data):
         obj.certificate(np.ones(4), np.nan)
 
 
-def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
-    """Beside one of 1e9: in fractions, A less the bound is positive definite, and hardly more would not be."""
+def beside_a_large_one():
+    """A transducer whose A has an eigenvalue of .01 beside one of 1e9, and A in fractions."""
     rng = np.random.default_rng(2)
     U = np.linalg.qr(np.column_stack([np.ones(12), rng.normal(size=(12, 7))]))[0]
     U[:4, 2] = 2.0 * U[:4, 1]  # so that the labels do not see one direction in the plane of both
@@ -291,6 +292,12 @@ def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
     A = [[Fraction(10**9) * sum(row[i] * row[j] for row in V) for j in range(7)] for i in range(7)]  # 2 C P = C
     for i, q in enumerate(obj.Q):
         A[i][i] += Fraction(q)
+    return obj, A
+
+
+def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
+    """In fractions, A less the bound is positive definite, and hardly more would not be."""
+    obj, A = beside_a_large_one()
 
     def definite(shift):
         B = [[x - shift * (i == j) for j, x in enumerate(row)] for i, row in enumerate(A)]
@@ -305,3 +312,23 @@ def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
     assert definite(least)
     assert not definite(least * (1 + Fraction(1, 10**11)))
     assert obj._least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs
+
+
+def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
+    """By more, in every direction, than Cholesky's factorisation may round; without the charges it is not."""
+    tried = []
+
+    class Watched:
+        def dpotrf(self, B, **options):
+            tried.append(B.copy())
+            return honest.dpotrf(B, **options)
+
+    honest = transduction.lapack
+    monkeypatch.setattr(transduction, "lapack", Watched())
+    obj, A = beside_a_large_one()
+    least = Fraction(obj._least_in_eigenvectors)
+    E, B = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj._E, tried[-1]))
+    exact = E.T @ np.array(A) @ E - least * (E.T @ E)
+    size = np.sqrt(tried[-1].diagonal() + float(least))
+    above = (exact - B).astype(float) / size[:, None] / size
+    assert np.linalg.eigvalsh(above)[0] > 7 * 9 * 2.0**-53
