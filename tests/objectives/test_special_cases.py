@@ -116,7 +116,7 @@ def test_graph_regularization_with_least_squares(data, gamma_I):
 def test_graph_regularization_with_the_hinge(data, gamma_I):
     """An SVM whose kernel is the pseudo-inverse of L; the intercept is the null space of L."""
     _, _, L, _, labels = data
-    kernel = np.linalg.pinv(L)
+    kernel = np.linalg.pinv(L, rcond=1e-10, hermitian=True)
     svc = SVC(kernel="precomputed", C=1 / (2 * gamma_I), tol=1e-10)
     svc.fit(kernel[np.ix_(labels.labeled, labels.labeled)], labels.sign)
     f = svc.decision_function(kernel[:, labels.labeled])
