@@ -62,7 +62,7 @@ SLOW = {
     ("regularized", "one_flip", "hinge", 1e-8, 1e10),
     ("regularized", "one_flip", "hinge", 1e8, 1.0),
 }
-"""A constant of 1 beside features of 1e-8 or 1e8: machines that take a fifth of a second each, or longer."""
+"""A constant of 1 beside features of 1e-8 or 1e8: many convex SVMs, each of them slow; longer than is allowed here."""
 CASES = [
     (intercept, *search, *scales)
     for intercept in ("balance", "regularized")
