@@ -203,7 +203,7 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, tmp_path, monkeypat
         run_table("continuation_s3vm", out=tmp_path / "parts", **options)
     again = run_table("continuation_s3vm", out=tmp_path / "parts", **options)
     assert len(done) == 28 + 1
-    assert again.lines == whole.lines
+    assert list(map(repr, again.lines)) == list(map(repr, whole.lines))  # nan is nan
     text = whole.text()
     assert "Table 3, in its place" in text
     assert "figure 3: cs3vm and grad_hinge" in text

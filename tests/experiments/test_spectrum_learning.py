@@ -192,13 +192,13 @@ def test_interrupted_run_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch
     again = run_table("spectrum_learning", out=tmp_path / "parts", **options)
     assert len(done) == n_cells + 2
     assert len(set(done)) == n_cells + 1  # nothing was computed twice
-    assert again.lines == whole.lines
+    assert list(map(repr, again.lines)) == list(map(repr, whole.lines))  # nan is nan
     assert again.csv() == whole.csv()
     # Clearing the folder happens once, not before each phase: afterwards it holds both.
     folder = tmp_path / "parts" / "sweeps" / "spectrum_learning-quick"
     fresh = table.spectrum_learning(TableOptions(folder, fresh=True, **options))
     assert len(done) == 2 * n_cells + 2
-    assert fresh.lines == whole.lines
+    assert list(map(repr, fresh.lines)) == list(map(repr, whole.lines))
     table.spectrum_learning(TableOptions(folder, **options))
     assert len(done) == 2 * n_cells + 2
     assert any(line.startswith(f"cells: {n_cells}, failed: 0") for line in fresh.footer)
@@ -210,7 +210,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
         run_table("spectrum_learning", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
         for jobs in (1, 2)
     ]
-    assert reports[0].lines == reports[1].lines
+    assert list(map(repr, reports[0].lines)) == list(map(repr, reports[1].lines))
     texts = [path.read_text() for path in sorted((tmp_path / "1" / "tables").glob("spectrum_learning-quick.*"))]
     assert len(texts) == 4
     for text in texts[1:]:
