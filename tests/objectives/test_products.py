@@ -1,0 +1,76 @@
+"""Products with a kernel and a graph are within their bounds of those of fractions, whatever the matrices look like."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.preprocessing import KernelCenterer
+
+import specmargin as sm
+from specmargin.objectives import LapSVM
+from specmargin.objectives.products import Products
+
+
+def fractions(x):
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(x, dtype=float))
+
+
+def centred(seed):
+    """A centred kernel of one sample at the mean of all: its row is nothing but rounding."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(4, 3))
+    X = np.r_[X, -X, np.zeros((1, 3))] + 0.3
+    K = KernelCenterer().fit_transform(X @ X.T)
+    return (K + K.T) / 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("slices", [0, 1, 2])
+def test_rows_that_are_rounding_have_bounds(slices, form):
+    """An entry beside a diagonal of zero, or of -1e-17, was taken for zero: so was its rounding."""
+    negative = 0
+    for seed in range(12):
+        K, alpha = centred(seed), np.random.default_rng(seed).normal(size=9) * 10.0 ** np.arange(9)
+        negative += K[8, 8] <= 0
+        products = Products(form(K), None)
+        assert (np.abs(K) <= (1 + 1e-9) * np.outer(products.roots, products.roots)).all()
+        np.testing.assert_allclose(products.roots[:8], np.sqrt(np.diag(K)[:8]), rtol=1e-9)
+        image = products.image(alpha, slices=slices)
+        off = np.abs(fractions(image.f) + fractions(image.f_low) - fractions(K) @ fractions(alpha))
+        assert (off <= fractions(image.f_error)).all()
+    assert negative > 5
+
+
+class Scaled:
+    """A graph of one's own whose ``matrix`` is not what it multiplies by."""
+
+    def __init__(self, matrix, factor):
+        self.matrix, self.factor, self.shape = matrix, factor, matrix.shape
+
+    def __matmul__(self, x):
+        return self.factor * (self.matrix @ x)
+
+
+def test_the_matrix_of_a_stranger_is_not_what_it_multiplies_by(rng):
+    """The bounds on its rounding were those of its attribute, here a millionth of what they had to be."""
+    W = sm.graphs.knn_graph(rng.normal(size=(30, 2)), n_neighbors=4)
+    L = sm.graphs.laplacian(W, normalized=False).matrix
+    products, x = Products(np.eye(30), Scaled(L * 2.0**-20, 2.0**20)), rng.normal(size=30)
+    g, error = products.graph(x)
+    assert (error >= 2.0**-53 * (abs(L) @ np.abs(x))).all()
+    assert (products.spread(np.abs(x)) >= abs(L) @ np.abs(x)).all()
+    assert (np.abs(fractions(g) - fractions(L.toarray()) @ fractions(x)) <= fractions(error)).all()
+
+
+def test_the_products_of_an_asymmetric_graph_prove_nothing_that_is_false(manifold_data):
+    """Known by its products only: the penalty is that of the mean of L and its transpose, and so is the proof."""
+    K, L, labels = manifold_data()
+    skew = np.triu(0.5 * np.ones(L.shape), 1)
+    hidden = LapSVM(K, aslinearoperator(L + skew - skew.T), labels, "squared", gamma_A=0.1, gamma_I=1.0)
+    rival = sm.solvers.factorized(LapSVM(K, L, labels, "squared", gamma_A=0.1, gamma_I=1.0)).variables
+    result = sm.solvers.factorized(hidden)
+    least = result.certificate.primal_objective - result.certificate.gap
+    assert hidden.value(rival["alpha"], rival["b"]) >= least
+    assert result.certificate.is_optimal(1e-9)  # by the factorisation that takes the mean, too
