@@ -354,16 +354,18 @@ class LapSVM:
         # Of the error of f its product with theta is in `_penalty`; the rest is convex, and largest at an end.
         off = image.f_error[labeled]
         known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
+        share = 8.0 * UNIT
         if self._loss.name not in ("hinge", "squared", "squared_hinge"):
-            known = known + 2.0 * UNIT
+            # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
+            known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
         losses, beta = self._losses(slack), y * theta
         up, down = (
             np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
         )
         rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
-        error = float(rest.sum()) + 8.0 * UNIT * float((np.maximum(up, down) + off * np.abs(beta)).sum())
+        error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
         value = exact_sum(losses) + penalty
-        return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
+        return self.scale * value, self.scale * ((1.0 + 1e-9) * error + 4.0 * UNIT * abs(value))
 
     def _dual(
         self,
@@ -381,7 +383,7 @@ class LapSVM:
         gains = self._loss.dual_value(beta)
         linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
         error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
-        error += 8.0 * UNIT * float((np.abs(beta) + beta**2).sum())
+        error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
         lagrangian = exact_sum(gains) + penalty[0] - linear
         error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
         enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
