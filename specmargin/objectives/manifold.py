@@ -396,16 +396,19 @@ class LapSVM:
         pull = np.zeros(len(image.alpha))
         pull[labeled] = theta
         r, off = two_product(2.0 * self.gamma_A, image.alpha)
-        error = np.zeros(len(r))
+        # What is left of the parts may cancel, too: each counts by itself.
+        parts, error = np.abs(off), np.zeros(len(r))
         if self.products.L is not None:
             weight = 2.0 * self.gamma_I
             part, rounded = two_product(weight, image.g)
             r, lost = two_sum(r, part)
-            off = off + rounded + lost + weight * image.g_low
-            error = weight * (image.g_error + image.g_shift) + 8.0 * UNIT * weight * np.abs(image.g_low)
+            low = weight * image.g_low
+            off = off + rounded + lost + low
+            parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
+            error = weight * (image.g_error + image.g_shift)
         r, lost = two_sum(r, -pull)
         r = r + (off + lost)
-        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (np.abs(off) + np.abs(lost))
+        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
         return r, error
 
     def _residual_bound(self, theta: FloatArray, image: Image, negligible: float, thorough: bool = True) -> float:

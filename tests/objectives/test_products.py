@@ -74,3 +74,18 @@ def test_the_products_of_an_asymmetric_graph_prove_nothing_that_is_false(manifol
     least = result.certificate.primal_objective - result.certificate.gap
     assert hidden.value(rival["alpha"], rival["b"]) >= least
     assert result.certificate.is_optimal(1e-9)  # by the factorisation that takes the mean, too
+
+
+@pytest.mark.parametrize("slices", [0, 1, 2])
+def test_the_residual_of_the_dual_is_within_its_error(slices):
+    """Where its parts cancel, and what rounding has left of them, too: by 135 times the error once."""
+    rng, L = np.random.default_rng(0), np.array([[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]])
+    for draw in range(400):
+        gamma_A, gamma_I, graph = rng.uniform(0.1, 1.0), rng.uniform(0.5, 2.0), 2.0 ** -rng.integers(48, 55) * L
+        obj = LapSVM(np.eye(3), graph, sm.encode_labels([0, 1, 1]), "squared", gamma_A=gamma_A, gamma_I=gamma_I)
+        for alpha in rng.normal(size=(5, 3)):
+            theta = 2.0 * gamma_A * alpha
+            r, error = obj._residual(theta, obj.products.image(alpha, slices=slices))
+            exact = 2 * Fraction(gamma_A) * fractions(alpha) - fractions(theta)
+            exact = exact + 2 * Fraction(gamma_I) * (fractions(graph) @ fractions(alpha))
+            assert (np.abs(exact - fractions(r)) <= fractions(error)).all(), draw
