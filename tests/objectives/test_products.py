@@ -9,6 +9,7 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.preprocessing import KernelCenterer
 
 import specmargin as sm
+from specmargin.kernels import BlockKernel
 from specmargin.objectives import LapSVM
 from specmargin.objectives.products import Products
 
@@ -89,3 +90,17 @@ def test_the_residual_of_the_dual_is_within_its_error(slices):
             exact = 2 * Fraction(gamma_A) * fractions(alpha) - fractions(theta)
             exact = exact + 2 * Fraction(gamma_I) * (fractions(graph) @ fractions(alpha))
             assert (np.abs(exact - fractions(r)) <= fractions(error)).all(), draw
+
+
+@pytest.mark.parametrize(("coef0", "degree"), [(-1.0, 1), (1.0, 3), (0.0, 2)])
+def test_a_kernel_whose_bases_cancel_is_as_good_as_its_entries(coef0, degree):
+    """x'x' - 1 of samples (1, z) is z z': of a rounding 20,000 times as large as what was charged."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(40), 1e-3 * rng.normal(size=40)])
+    K = BlockKernel(X, kernel="poly", degree=degree, coef0=coef0, gamma=1.0)
+    alpha = rng.normal(size=40)
+    f, error = Products(K, None).kernel(alpha)
+    exact = ((fractions(X) @ fractions(X).T + Fraction(coef0)) ** degree) @ fractions(alpha)
+    assert (np.abs(exact - fractions(f)) <= fractions(error)).all()
+    if coef0 >= 0:
+        assert K.rounding < 1e-13
