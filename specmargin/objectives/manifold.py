@@ -427,7 +427,8 @@ class LapSVM:
             rounding += gamma(len(part) + 2) * products.length(np.abs(part)) ** 2
             if rounding * unit > 0.1 * negligible and (split := products.split_kernel(part, 2)) is not None:
                 inner = exact_dot(part, split[0]) + float(part @ split[1])
-                rounding = float(np.abs(part) @ (split[2] + UNIT * np.abs(split[1]))) + 4.0 * UNIT * abs(inner)
+                low = gamma(len(part) + 2) * np.abs(split[1])
+                rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
             inner += rounding
             root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
             return root + products.length(error) * math.sqrt(unit)
