@@ -9,9 +9,10 @@ from scipy.sparse.linalg import aslinearoperator
 from sklearn.preprocessing import KernelCenterer
 
 import specmargin as sm
-from specmargin.kernels import BlockKernel
+from specmargin.kernels import BlockKernel, LowRankKernel
 from specmargin.objectives import LapSVM
-from specmargin.objectives.products import Products
+from specmargin.objectives.products import Image, Products
+from specmargin.rounding import bounded_product
 
 
 def fractions(x):
@@ -104,3 +105,62 @@ def test_a_kernel_whose_bases_cancel_is_as_good_as_its_entries(coef0, degree):
     assert (np.abs(exact - fractions(f)) <= fractions(error)).all()
     if coef0 >= 0:
         assert K.rounding < 1e-13
+
+
+def exact_powers(L, x):
+    for _ in range(L.power):
+        x = fractions(L.matrix.toarray()) @ x
+    return x
+
+
+@pytest.mark.parametrize("slices", [0, 1, 2])
+@pytest.mark.parametrize("power", [1, 3])
+def test_images_and_their_norms_are_within_their_errors(slices, power):
+    """Where all high parts cancel, so that the low ones and their rounding are what is left."""
+    rng = np.random.default_rng(power)
+    for draw in range(60):
+        n = int(rng.integers(4, 9))
+        W = np.triu(rng.random((n, n)) * 10.0 ** rng.integers(-6, 7, (n, n)), 1)
+        L = sm.graphs.laplacian(W + W.T, normalized=False, power=power)
+        F = np.column_stack([np.ones(n), -1.0 + 1e-15 * rng.normal(size=n)])
+        K = LowRankKernel(F if draw % 2 else rng.normal(size=(n, 2)))
+        alpha = rng.normal(size=n) * 10.0 ** rng.integers(0, 9, n)
+        alpha -= K.factor @ np.linalg.lstsq(K.factor, alpha, rcond=None)[0] if draw % 3 else 0.0
+        image = Products(K, L).image(alpha, slices=slices)
+        f = fractions(K.factor) @ (fractions(K.factor).T @ fractions(alpha))
+        known = fractions(image.f) + fractions(image.f_low)
+        assert (np.abs(known - f) <= fractions(image.f_error)).all()
+        g = exact_powers(L, known)
+        assert (np.abs(fractions(image.g) + fractions(image.g_low) - g) <= fractions(image.g_error)).all()
+        assert (np.abs(g - exact_powers(L, f)) <= fractions(image.g_shift)).all()
+        value, error = image.ambient()
+        assert abs(Fraction(value) - fractions(alpha) @ known) <= Fraction(error)
+        value, error = image.intrinsic()
+        assert abs(Fraction(value) - known @ g) <= Fraction(error)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+def test_slacks_that_are_nothing_but_rounding(loss):
+    """1 - b cancels the high part of a decision, and what that rounds to its low part."""
+    rng = np.random.default_rng(0)
+    obj = LapSVM(np.eye(2), None, sm.encode_labels([0, 1]), loss)
+    y, zero = obj.labels.sign, np.zeros(2)
+    for _ in range(3000):
+        b = float(rng.uniform(-0.4, 0.4))
+        f = y - b + rng.integers(-2, 3, 2) * 2.0**-53
+        low = y * (Fraction(1) - Fraction(b) * fractions(y) - fractions(y) * fractions(f)) * (1 + Fraction(1, 2**50))
+        low = low.astype(float)
+        value, error = obj._primal(Image(zero, f, low, zero, zero, zero, zero, zero), b, zero, 0.0)
+        slack = 1 - fractions(y) * (fractions(f) + fractions(low) + Fraction(b))
+        slack = slack if loss == "squared" else np.maximum(slack, Fraction(0))
+        exact = Fraction(obj.scale) * sum(slack if loss == "hinge" else slack**2)
+        assert abs(Fraction(value) - exact) <= Fraction(error)
+
+
+def test_bounded_products(rng):
+    """Of entries that cancel, in the rows and in the vector."""
+    for n in (1, 3, 40):
+        A, x = rng.normal(size=(5, n)) * 10.0 ** rng.integers(-6, 7, (5, n)), rng.normal(size=n)
+        x[-1] = -(A[0, :-1] @ x[:-1]) / A[0, -1]
+        value, error = bounded_product(A, x)
+        assert (np.abs(fractions(value) - fractions(A) @ fractions(x)) <= fractions(error)).all()
