@@ -157,6 +157,27 @@ def test_slacks_that_are_nothing_but_rounding(loss):
         assert abs(Fraction(value) - exact) <= Fraction(error)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+def test_squares_and_their_conjugates_are_within_their_errors(loss):
+    """Beside a penalty that cancels the losses, and at multipliers of four, where a conjugate cancels by itself."""
+    rng = np.random.default_rng(0)
+    obj = LapSVM(np.eye(2), None, sm.encode_labels([0, 1]), loss, gamma_A=1e30, fit_intercept=False)
+    y, zero, scale = obj.labels.sign, np.zeros(2), Fraction(obj.scale)
+    for _ in range(300):
+        f = y * rng.uniform(-2, 0.5, 2)
+        penalty = -float(((1 - y * f) ** 2).sum())
+        value, error = obj._primal(Image(zero, f, zero, zero, zero, zero, zero, zero), 0.0, zero, penalty)
+        exact = scale * (sum((1 - fractions(y) * fractions(f)) ** 2) + Fraction(penalty))
+        assert abs(Fraction(value) - exact) <= Fraction(error)
+        beta = 4.0 + 1e-15 * rng.normal(size=2)
+        image = obj.products.image(zero)
+        value, error = obj._dual(y * beta, image, (0.0, 0.0))
+        beta = fractions(beta)
+        # The residual of multipliers of four costs 1e-29 here.
+        exact = scale * (sum(beta - beta**2 / 4) - sum(beta**2) / (4 * Fraction(1e30)))
+        assert Fraction(value) - Fraction(error) <= exact
+
+
 def test_bounded_products(rng):
     """Of entries that cancel, in the rows and in the vector."""
     for n in (1, 3, 40):
