@@ -47,7 +47,6 @@ EXTENDED_UNIT = float(np.finfo(np.longdouble).eps) / 2
 
 _TINY = 1e-5  # largest entry of a row below which a norm may be taken for zero; scikit-learn's limit is 10 eps
 _BLOCK = 2**22  # entries that are held in extended precision at a time
-_HUGE = 1e280  # sums beyond it may overflow on the way
 _TILE = 2**15  # entries that are split at a time: they stay in the cache
 _COLUMNS, _ROWS = 256, 128  # of a block of `blocked_product`: smaller ones cost time
 
@@ -200,7 +199,7 @@ def two_product(a: FloatArray | float, b: FloatArray | float) -> tuple[Any, Any]
 
 
 def exact_dot(x: FloatArray, y: FloatArray) -> float:
-    """Return ``x @ y`` with a relative error of 2 `UNIT`, whatever cancels.
+    """Return ``x @ y`` with a relative error of 2 `UNIT`, whatever cancels, short of over- and underflow.
 
     Examples
     --------
@@ -208,8 +207,8 @@ def exact_dot(x: FloatArray, y: FloatArray) -> float:
     1e-20
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        value = float(np.dot(x, y))
-        return exact_sum(np.concatenate(two_product(x, y))) if abs(value) < _HUGE else value
+        value = exact_sum(np.concatenate(two_product(x, y)))
+        return value if math.isfinite(value) else float(np.dot(x, y))
 
 
 def exact_sum(terms: FloatArray) -> float:
@@ -220,9 +219,11 @@ def exact_sum(terms: FloatArray) -> float:
     >>> exact_sum(np.array([1e16, 1.0, -1e16])), exact_sum(np.array([np.inf, -1.0]))
     (1.0, inf)
     """
-    with np.errstate(over="ignore", invalid="ignore"):
-        plain = float(np.sum(terms))
-    return math.fsum(np.ravel(terms).tolist()) if abs(plain) < _HUGE else plain
+    try:
+        return math.fsum(np.ravel(terms).tolist())
+    except (OverflowError, ValueError):  # of sums beyond the range on the way, and of inf - inf
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.sum(terms))
 
 
 def split_product(
@@ -275,8 +276,8 @@ def split_product(
             part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits, room)
             for head in heads[: slices - i]:
                 h, lost = two_sum(h, part @ head)
-                l, again = two_sum(l, lost)
-                off += np.abs(again)
+                l = l + lost
+                off += np.abs(l)
             l = l + part @ tails[slices - i]
             off += np.abs(l)
         l = l + block @ whole

@@ -103,6 +103,12 @@ def test_exact_sums_products_and_dots() -> None:
         )
         assert abs(Fraction(exact_dot(x, y)) - exact(x, y)) <= Fraction(2 * UNIT) * abs(exact(x, y))
         assert exact_sum(np.r_[x, y, -x]) == pytest.approx(float(sum(map(Fraction, y.tolist()))), rel=1e-15)
+    # Beyond 1e280, too, where sums were plain ones once.
+    assert exact_sum(np.array([1e300, 3e283, -1e300])) == 3e283
+    x, y = np.array([1e200, 3.0, -1e200]), np.array([1e100, 1e283, 1e100])
+    assert abs(Fraction(exact_dot(x, y)) - exact(x, y)) <= Fraction(2 * UNIT) * exact(x, y)
+    assert np.isinf(exact_sum(np.array([1.7e308, 1.7e308, -1.7e308])))
+    assert exact_dot(np.array([1e300]), np.array([1e-290])) == pytest.approx(1e10, rel=1e-15)
     assert np.isnan(exact_dot(np.array([np.nan]), np.ones(1)))
     high, low, error = split_product(np.zeros((2, 3)), np.ones(3))
     assert high.tolist() == low.tolist() == error.tolist() == [0.0, 0.0]

@@ -116,11 +116,17 @@ class BlockKernel(KernelOperator):
         """
         X, n = self.X, self.shape[0]
         entry = gamma(X.shape[1] + 4)
-        if self.kernel == "rbf":
+        if self.kernel in ("rbf", "poly", "polynomial"):
             squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+        if self.kernel == "rbf":
             entry = 8.0 * entry * float(self.gamma) * float(np.max(squares, initial=0.0)) + 8.0 * UNIT
         elif self.kernel in ("poly", "polynomial"):
             entry = (1.0 + abs(self.degree)) * 4.0 * entry
+            if self.coef0 < 0:  # the constant cancels, and the rounding of what it cancels stays
+                size = float(self.gamma) * squares - self.coef0
+                base = np.abs(float(self.gamma) * squares + self.coef0) - entry * size
+                with np.errstate(over="ignore"):
+                    entry *= float(np.max(size / np.maximum(base, 1e-300), initial=1.0) ** np.float64(self.degree))
         elif callable(self.kernel):
             entry = 0.0
         else:

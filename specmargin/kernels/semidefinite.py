@@ -12,18 +12,21 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
+import scipy.sparse as sp
 
 from specmargin.checks import checked, number
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.rules import KERNEL
 from specmargin.typing import FloatArray
 
-__all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite"]
+__all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite", "symmetric"]
 
 INDEFINITE = 1e-6
 """Share of the largest eigenvalue beyond which a negative one is no rounding, not even of single precision."""
 
+_ASYMMETRY = 1e-8  # of the largest entry: rounding, which is averaged away
 _POWER_STEPS = 3
+_TILE = 128  # rows and columns of a matrix and of its transpose that fit into the cache together
 
 
 @checked(kernel=KERNEL, degree=number(least=0), coef0=number())
@@ -123,13 +126,45 @@ def require_symmetric(K: FloatArray, what: str = "K") -> float:
             worst = float(difference.max())
             row, col = divmod(int(difference.argmax()), len(K))
             at = (row + rows.start, col)
-    if worst > 1e-8 * max(abs(K.max()), abs(K.min())):
-        i, j = at
-        raise InvalidInputError(
-            f"{what} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = {K[j, i]:.6g}; "
-            "pass (K + K.T) / 2 if the difference is an accident."
-        )
+    if worst > _ASYMMETRY * max(abs(K.max()), abs(K.min())):
+        _refuse_asymmetric(K, *at, what)
     return worst
+
+
+def _refuse_asymmetric(K: Any, i: int, j: int, what: str) -> None:
+    name = "L" if what == "L" else "K"
+    raise InvalidInputError(
+        f"{what} is not symmetric: {name}[{i}, {j}] = {K[i, j]:.6g} but {name}[{j}, {i}] = {K[j, i]:.6g}; "
+        f"pass ({name} + {name}.T) / 2 if the difference is an accident."
+    )
+
+
+def symmetric(A: Any, what: str = "K") -> Any:
+    """Return a dense or sparse matrix that is symmetric to the last bit: A, or the mean of A and its transpose.
+
+    Raises
+    ------
+    ValueError
+        If the two differ by more than rounding.
+
+    Examples
+    --------
+    >>> symmetric(np.array([[1.0, 0.5], [0.5 + 2.0**-30, 1.0]])).tolist()
+    [[1.0, 0.5000000004656613], [0.5000000004656613, 1.0]]
+    """
+    if sp.issparse(A):
+        difference = sp.coo_array(abs(A - A.T))
+        worst = float(difference.data.max(initial=0.0))
+        if worst > _ASYMMETRY * float(abs(A).max()):
+            at = difference.data.argmax()
+            _refuse_asymmetric(sp.csr_array(A), int(difference.row[at]), int(difference.col[at]), what)
+        return A if worst == 0.0 else sp.csr_array((A + A.T) / 2)
+    tiles = blocks(len(A), _TILE)
+    pairs = ((rows, columns) for i, rows in enumerate(tiles) for columns in tiles[i:])
+    if all(np.array_equal(A[rows, columns], A[columns, rows].T) for rows, columns in pairs):
+        return A
+    require_symmetric(A, what)
+    return (A + A.T) / 2
 
 
 def blocks(n: int, size: int = 512) -> list[slice]:

@@ -33,11 +33,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
-from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
+from specmargin.kernels.semidefinite import require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercept
@@ -80,8 +81,9 @@ class LapSVM:
     Raises
     ------
     ValueError
-        For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes, or a K that is
-        not positive semidefinite on 200 of its rows (`specmargin.kernels.require_semidefinite` checks all of them).
+        For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes, stored matrices
+        that are symmetric not even up to rounding, which is averaged away, or a K that is not positive semidefinite on
+        200 of its rows (`specmargin.kernels.require_semidefinite` checks all of them).
 
     Examples
     --------
@@ -101,6 +103,29 @@ class LapSVM:
     fit_intercept: bool = True
 
     def __post_init__(self) -> None:
+        self._check_weights()
+        if not self.labels.is_binary:
+            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
+        K, n = as_kernel(self.K), self.labels.n_samples
+        if K.shape != (n, n):
+            raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
+        if not isinstance(K, KernelOperator):
+            # To the last bit: the penalty sees the mean of K and its transpose only, decisions see K itself.
+            K = symmetric(K, "K")
+            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
+            some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
+            block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
+            require_semidefinite(block, name=name)
+        object.__setattr__(self, "K", K)
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        if self.L is not None and tuple(getattr(self.L, "shape", (n, n))) != (n, n):
+            raise InvalidInputError(
+                f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
+            )
+        if isinstance(self.L, np.ndarray) or sp.issparse(self.L):
+            object.__setattr__(self, "L", symmetric(self.L, "L"))
+
+    def _check_weights(self) -> None:
         if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):
             raise InvalidInputError(
                 f"gamma_A={self.gamma_A!r} must be a positive number: without the ambient norm the problem has no "
@@ -108,28 +133,8 @@ class LapSVM:
             )
         if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
             raise InvalidInputError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
-        if not self.labels.is_binary:
-            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
-        K, n = as_kernel(self.K), self.labels.n_samples
-        if K.shape != (n, n):
-            raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
-        if not isinstance(K, KernelOperator):
-            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
-            some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
-            block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
-            require_symmetric(block, name)
-            require_semidefinite(block, name=name)
-        object.__setattr__(self, "K", K)
-        object.__setattr__(self, "loss", get_loss(self.loss))
-        if self.L is None:
-            if self.gamma_I > 0:
-                raise InvalidInputError(
-                    f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0."
-                )
-        elif tuple(getattr(self.L, "shape", (n, n))) != (n, n):
-            raise InvalidInputError(
-                f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
-            )
+        if self.L is None and self.gamma_I > 0:
+            raise InvalidInputError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
 
     @property
     def _loss(self) -> MarginLoss:
@@ -248,18 +253,23 @@ class LapSVM:
 
         A grid over (gamma_A, gamma_I) costs one factorisation per distinct ratio, if it is walked ratio by ratio.
         """
-        other = replace(self, gamma_A=gamma_A, gamma_I=gamma_I)
+        _ = self.products
+        other = copy(self)  # not `replace`, which would look at all of K again
+        object.__setattr__(other, "gamma_A", gamma_A)
+        object.__setattr__(other, "gamma_I", gamma_I)
+        other._check_weights()
+        known = other.__dict__.pop("reduction", None)
         same = math.isclose(self.gamma_I * gamma_A, gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
-        if same and "reduction" in self.__dict__:
-            other.__dict__["reduction"] = self.reduction.scaled(self.gamma_A / gamma_A)
-        if (gamma_I > 0) == (self.gamma_I > 0):
-            other.__dict__["products"] = self.products
+        if same and known is not None:
+            other.__dict__["reduction"] = known.scaled(self.gamma_A / gamma_A)
+        if (gamma_I > 0) != (self.gamma_I > 0):
+            del other.__dict__["products"]
         return other
 
     def with_labels(self, labels: Labels) -> LapSVM:
         """Return the same problem for other binary labels of the same samples, sharing what does not depend on them."""
         _ = self.products
-        # Not `replace`: to look for NaN in K once per class costs more than solving for it.
+        # Not `replace`: to look at all of K once per class costs more than solving for it.
         other = copy(self)
         object.__setattr__(other, "labels", labels)
         if not np.array_equal(labels.labeled, self.labels.labeled):
@@ -344,16 +354,18 @@ class LapSVM:
         # Of the error of f its product with theta is in `_penalty`; the rest is convex, and largest at an end.
         off = image.f_error[labeled]
         known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
+        share = 8.0 * UNIT
         if self._loss.name not in ("hinge", "squared", "squared_hinge"):
-            known = known + 2.0 * UNIT
+            # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
+            known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
         losses, beta = self._losses(slack), y * theta
         up, down = (
             np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
         )
         rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
-        error = float(rest.sum()) + 8.0 * UNIT * float((np.maximum(up, down) + off * np.abs(beta)).sum())
+        error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
         value = exact_sum(losses) + penalty
-        return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
+        return self.scale * value, self.scale * ((1.0 + 1e-9) * error + 4.0 * UNIT * abs(value))
 
     def _dual(
         self,
@@ -371,7 +383,7 @@ class LapSVM:
         gains = self._loss.dual_value(beta)
         linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
         error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
-        error += 8.0 * UNIT * float((np.abs(beta) + beta**2).sum())
+        error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
         lagrangian = exact_sum(gains) + penalty[0] - linear
         error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
         enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
@@ -384,16 +396,19 @@ class LapSVM:
         pull = np.zeros(len(image.alpha))
         pull[labeled] = theta
         r, off = two_product(2.0 * self.gamma_A, image.alpha)
-        error = np.zeros(len(r))
+        # What is left of the parts may cancel, too: each counts by itself.
+        parts, error = np.abs(off), np.zeros(len(r))
         if self.products.L is not None:
             weight = 2.0 * self.gamma_I
             part, rounded = two_product(weight, image.g)
             r, lost = two_sum(r, part)
-            off = off + rounded + lost + weight * image.g_low
-            error = weight * (image.g_error + image.g_shift) + 8.0 * UNIT * weight * np.abs(image.g_low)
+            low = weight * image.g_low
+            off = off + rounded + lost + low
+            parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
+            error = weight * (image.g_error + image.g_shift)
         r, lost = two_sum(r, -pull)
         r = r + (off + lost)
-        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (np.abs(off) + np.abs(lost))
+        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
         return r, error
 
     def _residual_bound(self, theta: FloatArray, image: Image, negligible: float, thorough: bool = True) -> float:
@@ -412,7 +427,8 @@ class LapSVM:
             rounding += gamma(len(part) + 2) * products.length(np.abs(part)) ** 2
             if rounding * unit > 0.1 * negligible and (split := products.split_kernel(part, 2)) is not None:
                 inner = exact_dot(part, split[0]) + float(part @ split[1])
-                rounding = float(np.abs(part) @ (split[2] + UNIT * np.abs(split[1]))) + 4.0 * UNIT * abs(inner)
+                low = gamma(len(part) + 2) * np.abs(split[1])
+                rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
             inner += rounding
             root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
             return root + products.length(error) * math.sqrt(unit)

@@ -2,12 +2,14 @@ r"""Products with a kernel and a graph, with bounds on their rounding: what cert
 
 Coefficients alpha grow like 1 / gamma_A, and f = K alpha stays of size one: large terms cancel, and float64 keeps about
 n u |K| |alpha| of f as noise. As K is positive semidefinite, |K_ij| <= sqrt(K_ii K_jj), which bounds that by the
-diagonal of K alone, at no cost. Where the bound is too wide, `image` computes the same products with parts of K and L
-that float64 multiplies exactly (`specmargin.rounding.split_product`).
+diagonal of K alone, once it is known that rounding has left no larger entry. Where the bound is too wide, `image`
+computes the same products with parts of K and L that float64 multiplies exactly
+(`specmargin.rounding.split_product`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,14 +17,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.graphs.laplacian import Laplacian
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
+from specmargin.kernels.semidefinite import blocks
+from specmargin.objectives.reduction import Applied
 from specmargin.rounding import UNIT, blocked_depth, blocked_product, exact_dot, gamma, split_product
-from specmargin.typing import FloatArray, MatrixLike
+from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["Image", "Products"]
 
 _STORED = 1000
 """Samples up to which a graph that is known by its products only is stored as a matrix."""
+_TILE = 128
+"""Rows and columns of K that are looked at together."""
 _SAFE = 1.0 + 1e-9
 """Covers the roundings of the bounds themselves."""
 
@@ -73,6 +80,18 @@ class Image:
         return value, _SAFE * error + 4.0 * UNIT * abs(value)
 
 
+def _tiles(K: Any) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield row and column numbers and moduli of the entries of a symmetric matrix, its lower triangle at least."""
+    if sp.issparse(K):
+        entries = sp.coo_array(K)
+        yield entries.row, entries.col, np.abs(entries.data)
+        return
+    tiles, at = blocks(len(K), _TILE), np.arange(len(K))
+    for i, rows in enumerate(tiles):
+        for columns in tiles[: i + 1]:
+            yield at[rows, None], at[columns], np.abs(K[rows, columns])
+
+
 class Products:
     """A kernel and a graph as factors of vectors.
 
@@ -82,17 +101,17 @@ class Products:
         Positive semidefinite.
     L : matrix-like or None
         A matrix, a `specmargin.graphs.Laplacian`, or anything with ``L @ v``. Nothing is known of how that rounds: up
-        to 1,000 samples it counts as the matrix of its products with the unit vectors, which is stored. Beyond, the
-        bound is a guess, that of products of n terms without cancellation.
+        to 1,000 samples it counts as the matrix of its products with the unit vectors, the mean of that and its
+        transpose, which is stored. Beyond, the bound is a guess, that of products of n terms without cancellation.
     """
 
     def __init__(self, K: Any, L: MatrixLike | None) -> None:
         self.K, self.L = K, L
         self.kept: tuple[Any, Any] | None = None
         """Something costly that all problems of these products share, under its key."""
-        source: Any = getattr(L, "L", L)  # of `specmargin.objectives.reduction.Applied`
-        matrix = getattr(source, "matrix", source)  # of `specmargin.graphs.Laplacian`
-        self._power = 1 if matrix is source else int(getattr(source, "power", 1))
+        source: Any = L.L if isinstance(L, Applied) else L
+        # By their class: what others call their matrix may be anything.
+        matrix, self._power = (source.matrix, source.power) if isinstance(source, Laplacian) else (source, 1)
         if sp.issparse(matrix):
             matrix = sp.csr_array(matrix)
         self._given: Any = matrix if sp.issparse(matrix) or isinstance(matrix, np.ndarray) else None
@@ -102,12 +121,28 @@ class Products:
         """L, its base where it is a power, or None where it is no matrix and too large for one."""
         if self._given is not None or self.L is None or len(self.roots) > _STORED:
             return self._given
-        return np.column_stack([np.asarray(self.L @ unit, dtype=float) for unit in np.eye(len(self.roots))])
+        columns = np.column_stack([np.asarray(self.L @ unit, dtype=float) for unit in np.eye(len(self.roots))])
+        return (columns + columns.T) / 2
 
     @cached_property
     def roots(self) -> FloatArray:
-        """Square roots of the diagonal of K."""
-        return np.sqrt(np.maximum(kernel_diagonal(self.K), 0.0))
+        """Numbers s with |K_ij| <= s_i s_j: square roots of the diagonal of K.
+
+        Where rounding has made a stored K indefinite, as centring does at a sample near the mean, entries beside a tiny
+        diagonal are larger than those roots allow; both of their samples are given what is missing.
+        """
+        squares = np.maximum(kernel_diagonal(self.K), 0.0)
+        roots = np.sqrt(squares)
+        if isinstance(self.K, KernelOperator):
+            return roots
+        over, beyond = np.zeros(len(roots), dtype=bool), 0.0
+        for rows, columns, sizes in _tiles(self.K):
+            outside = sizes > (1.0 + 1e-10) * roots[rows] * roots[columns]  # `_SAFE` covers that
+            if outside.any():
+                i, j = (np.broadcast_to(at, sizes.shape)[outside] for at in (rows, columns))
+                over[i] = over[j] = True
+                beyond = max(beyond, float(sizes[outside].max()))
+        return np.sqrt(np.where(over, np.maximum(squares, beyond), squares))
 
     @cached_property
     def _sizes(self) -> Any:

@@ -172,7 +172,7 @@ def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> Solve
     # Where it counts, what was lost to rounding may be all of it.
     if known.primal_objective + known.rounding <= value * (1.0 + 1e-12) or known.is_optimal(tol):
         return result
-    certificate = replace(known, primal_objective=value, rounding=known.rounding + gamma(len(zero)) * value)
+    certificate = replace(known, primal_objective=value, rounding=known.rounding + gamma(len(zero) + 8) * value)
     return replace(
         result,
         status=certificate.status(tol, Status.MAX_ITER if result.status is Status.MAX_ITER else None),

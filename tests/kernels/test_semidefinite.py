@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.kernels import BlockKernel, gram, is_semidefinite, landmark_features, require_semidefinite
 from specmargin.kernels.maps import deformed_kernel
+from specmargin.kernels.semidefinite import symmetric
 
 
 def tanh(A, B):
@@ -106,3 +108,20 @@ def test_objectives_and_maps_refuse_indefinite_kernels(rng, indefinite):
     with pytest.raises(ValueError, match="the kernel of 12 samples is no kernel"):
         BlockKernel(X, kernel=tanh)
     assert BlockKernel(X, kernel=lambda A, B: A @ B.T).trace() > 0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_rounding_is_averaged_away_and_more_is_refused(form, n):
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n))
+    A = A + A.T
+    same = form(A)
+    assert symmetric(same) is same
+    near = A * (1 + 1e-10 * rng.normal(size=(n, n)))
+    found = symmetric(form(near))
+    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, (near + near.T) / 2)
+    if n > 1:
+        near[n - 1, n // 2 - 1] += 1e-6
+        with pytest.raises(ValueError, match=rf"A is not symmetric: K\[.*{n - 1}.*\] = .*\.T\) / 2"):
+            symmetric(form(near), "A")

@@ -1,8 +1,11 @@
 """LapSVM's value, derivatives, reduction and dual bound against literal formulas and CVXPY models written here."""
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import laplacian as csgraph_laplacian
@@ -297,6 +300,50 @@ def test_best_intercept_minimises_the_hinge_and_leaves_the_others_alone(manifold
         assert obj.value(alpha, b) <= min(obj.value(alpha, other) for other in grid) + 1e-12
         assert objective(data, "squared").best_intercept(alpha, start) == start
         assert objective(data, fit_intercept=False).best_intercept(alpha, start) == start
+
+
+# Matrices that rounding, or their owner, has made asymmetric
+
+
+def exact_squares(K, y, gamma_A, alpha, b):
+    """The squared losses and gamma_A alpha'K alpha in fractions, all samples labelled."""
+    K, y, alpha = (np.vectorize(Fraction, otypes=[object])(x) for x in (K, y, alpha))
+    f = K @ alpha
+    return sum((y - f - Fraction(b)) ** 2) + Fraction(gamma_A) * (alpha @ f)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_no_point_is_below_the_bound_of_a_kernel_that_is_not_quite_symmetric(form):
+    """The penalty does not see the asymmetry, decisions do: coefficients of 1e7 once beat the proved bound by far."""
+    K = np.ones((4, 4)) + np.diag([0.0, 0.0, 0.0, 1.0])
+    K[0, 3], K[3, 0] = 1 + 5e-9, 1 - 5e-9
+    obj = LapSVM(form(K), None, sm.encode_labels([0, 1, 1, 0]), loss="squared", gamma_A=1e-3)
+    result, y = sm.solvers.factorized(obj), obj.labels.sign
+    assert result.certificate.is_optimal(1e-9)
+    least = Fraction(result.certificate.primal_objective) - Fraction(result.certificate.gap)
+    alpha, b = result.variables["alpha"], float(result.variables["b"])
+    certified = obj.K if isinstance(obj.K, np.ndarray) else obj.K.toarray()
+    for step in (-1e7, 1e7):
+        rival = alpha + step * np.array([1.0, -1.0, 0.0, 0.0])
+        assert exact_squares(certified, y, 1e-3, rival, b) >= least
+    np.testing.assert_array_equal(certified, (K + K.T) / 2)
+    assert obj.with_gammas(1e-2, 0.0).K is obj.K
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_laplacian_must_be_symmetric(form, manifold_data):
+    """Of any other one every point that meets the solver's equations once had a gap of zero."""
+    K, L, labels = manifold_data()
+    walk = form(L.toarray() if sp.issparse(L) else np.array(L)).copy()
+    walk[2, 5] += 0.1
+    with pytest.raises(ValueError, match=r"L is not symmetric: L\[(2, 5|5, 2)\] = .*pass \(L \+ L\.T\) / 2"):
+        LapSVM(K, walk, labels, gamma_A=0.1, gamma_I=1.0)
+    walk[2, 5] += 1e-12 - 0.1
+    obj = LapSVM(K, walk, labels, "squared", gamma_A=0.1, gamma_I=1.0)
+    mean = obj.L.toarray() if sp.issparse(obj.L) else obj.L
+    np.testing.assert_array_equal(mean, mean.T)
+    assert abs(mean[2, 5] - (L[2, 5] + 5e-13)) < 1e-15
+    assert sm.solvers.factorized(obj).certificate.is_optimal(1e-9)
 
 
 # Scaling

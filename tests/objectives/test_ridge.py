@@ -1,5 +1,8 @@
 """The ridge objective against its literal formula, CVXPY, finite differences, refitting, and LapRLS."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import cvxpy as cp
 import networkx as nx
 import numpy as np
@@ -334,3 +337,35 @@ def test_bad_input_is_named(case):
             power_spectrum(spectrum, power)
     with pytest.raises(ValueError, match="q=1 leaves nothing"):
         power_spectrum(spectrum.truncate(1))
+
+
+def exact(x):
+    return np.vectorize(Fraction, otypes=[object])(x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_value_and_bound_are_within_their_rounding(case, seed):
+    """In fractions: where large coefficients fit the labels, and where the eigenvectors hardly see the multipliers."""
+    rng = np.random.default_rng(seed)
+    obj = case(l=14, q=5, seed=seed, penalty=10.0 ** rng.integers(-30, 1))
+    U, y, delta, penalty = exact(obj.U), exact(obj.labels.sign), exact(obj.delta), Fraction(obj.penalty)
+    fitted = case(l=4, seed=seed, penalty=1e-40)
+    v, b = np.zeros(9), 10.0 ** rng.integers(0, 9)
+    used = fitted.delta > 0
+    v[used] = np.linalg.lstsq(fitted.U[:, used], fitted.labels.sign - b)[0]
+    r = exact(fitted.labels.sign) - exact(fitted.U) @ exact(v) - Fraction(b)
+    norm = (exact(v)[used] ** 2 / exact(fitted.delta)[used]).sum()
+    value = (r**2).sum() + Fraction(fitted.penalty) * norm
+    assert abs(Fraction(fitted.value(v, b)) - value) <= Fraction(fitted._value_error(v, b))
+    theta = rng.normal(size=14)
+    hidden = np.column_stack([np.ones(14), obj.U])
+    for multipliers in (theta, theta - hidden @ np.linalg.lstsq(hidden, theta)[0]):
+        balanced = obj.repair_multipliers(multipliers)
+        gain, image = (exact(balanced) * y).sum(), U.T @ exact(balanced)
+        bound = gain**2 / ((exact(balanced) ** 2).sum() + (delta * image**2).sum() / penalty)
+        proved = Fraction(obj.dual_bound(balanced)) - Fraction(obj._bound_error(balanced))
+        assert proved <= bound
+        # Another value in float64 is charged by what it is above that.
+        above = replace(obj)
+        above.__dict__["design"] = 0.9 * obj.design
+        assert Fraction(above.dual_bound(balanced)) - Fraction(above._bound_error(balanced)) <= bound

@@ -4,6 +4,7 @@ The objective of a returned point, and the dual objective at its multipliers, ar
 reported gap must cover the difference.
 """
 
+import decimal
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 
 HERE = str(Path(__file__).parents[1] / "exact")
 sys.path.insert(0, HERE)
+from exact_losses import margin_loss  # noqa: E402
 from exact_numbers import ONE, number, wide  # noqa: E402
 from exact_values import Manifold as Exact  # noqa: E402
 
@@ -224,3 +226,15 @@ def test_what_rounding_may_hide_counts_against_an_answer(primal, rounding, kept)
         assert not answer.variables["alpha"].any()
         assert answer.certificate.primal_objective == at_zero(obj)
         assert answer.status is Status.UNPROVED
+
+
+def test_smooth_losses_far_beyond_their_margins():
+    """They see 1 - slack, whose rounding at a slack of -9 is worth sixty times what was charged; at both ends, too."""
+    rng, y = np.random.default_rng(0), np.array([-1.0, 1.0])
+    obj = LapSVM(np.eye(2), None, sm.encode_labels([0, 1]), loss=sm.losses.SmoothHinge(40.0), fit_intercept=False)
+    with decimal.localcontext(prec=400):  # 1 + exp(-600)
+        for _ in range(300):
+            alpha, b = y * rng.uniform(7, 15, 2), float(rng.uniform(-0.2, 0.2))
+            primal, rounding = obj._primal(obj.products.image(alpha, slices=2), b, np.zeros(2), 0.0)
+            exact = sum(margin_loss(obj.loss, wide(s) * (wide(f) + wide(b))) for s, f in zip(y, alpha, strict=True))
+            assert abs(wide(primal) - exact) <= wide(rounding) <= wide(primal) * number("1e-11")
