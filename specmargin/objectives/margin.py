@@ -392,13 +392,14 @@ class RMM:
             primal, dual = length + loss, float(conjugate - quadratic)
             rounding = first + second + (most - loss) + float(conjugate - least)
             rounding += self._negative / 2 * float(gamma @ gamma)
-            rounding += 4 * UNIT * (length + loss + abs(quadratic) + abs(float(conjugate)))
+            rounding += 8 * UNIT * (length + loss + abs(quadratic) + abs(float(conjugate)))
             unbalanced = abs(math.fsum(gamma))
             if unbalanced > 0:
                 # At some optimum |f| <= B, or else some margin is on its kink.
                 free = self.B if np.isfinite(self.B) else 1.0
                 largest = 2 * max(primal + rounding, 0.0) * max(float(self.K.diagonal().max()), 0.0)
-                rounding += unbalanced * (free + 1.001 * math.sqrt(largest))
+                rounding += 1.001 * unbalanced * (free + math.sqrt(largest))
+            rounding *= 1 + 8 * UNIT
             if rounding <= _MINOR * (primal - dual):
                 break
         return primal, dual, rounding
