@@ -299,7 +299,8 @@ class RMM:
                 f"{labels.n_samples} samples."
             )
         finite_numbers("K", K, "the kernel of finite features, and check its parameters")
-        require_symmetric(K)
+        if require_symmetric(K) > 0:
+            K = (K + K.T) / 2  # or alpha'K alpha and K alpha would be those of two kernels
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
