@@ -321,3 +321,17 @@ def test_what_is_certified_is_what_is_returned(monkeypatch):
     monkeypatch.setattr(RegularizedClustering, "_highest", watched)
     returned = sm.solvers.eigenmaps(obj, 3).variables["alpha"]
     np.testing.assert_array_equal(np.abs(certified[-1]), np.abs(returned))
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_proved_value_covers_shorter_functions_and_rounded_products(sign):
+    """Functions that L does not see and K hardly: their lengths decide, and what L rounds is all that it says."""
+    n = 10
+    obj = RegularizedClustering(np.eye(n) - 1.0 / n, np.zeros((n, n)), 1.0)
+    alpha = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    zero, off = np.zeros((n, 1)), np.full((n, 1), 0.1)
+    near = alpha * (1.0 + 0.1 * sign)  # of the functions alpha, within 0.1
+    true = float((alpha * alpha).sum() / (alpha * alpha).sum())
+    assert true <= obj._highest(alpha, near, off, zero, zero)
+    seen = obj._highest(alpha, alpha, zero, zero, np.full((n, 1), 0.5))
+    assert seen >= 1.5  # an L that is half the unit matrix, and was rounded to nothing

@@ -420,3 +420,22 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
     above[np.diag_indices(k)] += Q - Fraction(least)
     size = np.sqrt(B.diagonal())
     assert np.linalg.eigvalsh(above.astype(float) / size[:, None] / size)[0] >= k * (k + 1) * UNIT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_form_of_a_solved_system_covers_every_residual_within_its_error(seed):
+    obj, rng = beside_a_large_one()[0], np.random.default_rng(seed)
+    lam, r = -1.0, rng.normal(size=7)
+    B = obj.A - lam * np.eye(7)
+    error = 1e-3 * rng.exponential(size=7)
+    worst = r + error * np.sign(np.linalg.solve(B, r))
+    bound = obj._solved_bound(r, error, lam, obj._least_eigenvalue - lam)
+    assert 0.5 * worst @ np.linalg.solve(B, worst) <= bound <= 1.1 * (0.5 * worst @ np.linalg.solve(B, worst))
+
+
+def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
+    """Eigenvectors that are no good solve nothing."""
+    obj, r = replace(beside_a_large_one()[0], C=10.0), np.ones(7)
+    obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
+    bound = obj._solved_bound(r, np.zeros(7), -1.0, 1.0)
+    assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound
