@@ -50,17 +50,30 @@ _WIDEN = 4.0
 
 
 def centred_kernel(K: FloatArray, k: FloatArray | None) -> tuple[FloatArray, float]:
-    """Return K0 = K - k k' / (1'k), symmetric, and a bound on its error in norm; without k it is K itself."""
+    """Return K0 = K - k k' / (1'k), symmetric, and a bound on its error in norm; without k it is K itself.
+
+    Where 1'k may be rounding the error is infinite: kk' is then divided by anything.
+    """
     skew, size = float(np.linalg.norm(K - K.T)) / 2, float(np.linalg.norm(K))
     if k is None:
         return (K + K.T) / 2, _SAFE * (skew + 2.0 * UNIT * size)
     high, low, error = split_product(K, np.ones(len(K)), 1)
     total, length = math.fsum(high), float(np.linalg.norm(high))
     off = float(np.linalg.norm(np.abs(low) + error))
-    moved = (2.0 * off + 1.1 * math.sqrt(len(K)) * off * length / abs(total)) * length / abs(total)
+    moved = _moved(len(K), total, length, off)
+    if math.isinf(moved):
+        return (K + K.T) / 2, math.inf
     K0 = K - np.multiply.outer(high, high / total)
     K0 = (K0 + K0.T) / 2
     return K0, _SAFE * (skew + moved + 8.0 * UNIT * (length**2 / abs(total) + size))
+
+
+def _moved(n: int, total: float, length: float, off: float) -> float:
+    """Return a bound on what k k' / (1'k) moves where k, of that length and sum, is off by a vector of length off."""
+    blur = 1.001 * math.sqrt(n) * off
+    if not blur < 0.5 * abs(total):
+        return math.inf
+    return (2.0 * length * off + off**2 + blur * length**2 / abs(total)) / (abs(total) - blur)
 
 
 def _in_two_parts(K: FloatArray, k: FloatArray | None) -> tuple[FloatArray, FloatArray, float]:
@@ -71,7 +84,10 @@ def _in_two_parts(K: FloatArray, k: FloatArray | None) -> tuple[FloatArray, Floa
         return K0, np.zeros_like(K0), _SAFE * (skew + (UNIT * float(np.linalg.norm(K0)) if skew else 0.0))
     # To twice the digits of float64: what is left may be far smaller than K.
     high, low, error = split_product(K, np.ones(len(K)), 2)
-    total = math.fsum(np.concatenate([high, low]))
+    total, length, off = math.fsum(np.concatenate([high, low])), np.linalg.norm(high), np.linalg.norm(error)
+    moved = _moved(len(K), total, float(length), float(off))
+    if math.isinf(moved):
+        return K0, np.zeros_like(K0), math.inf
     rest = math.fsum(np.concatenate([high, low, [-total]]))
     share = high / total
     product, lost = two_product(share, total)
@@ -83,9 +99,7 @@ def _in_two_parts(K: FloatArray, k: FloatArray | None) -> tuple[FloatArray, Floa
     # The mean with its transpose, to the same digits.
     K0, lost = two_sum(K0 / 2, K0.T / 2)
     K0_low = (K0_low + K0_low.T) / 2 + lost
-    length, off = float(np.linalg.norm(high)), float(np.linalg.norm(error))
-    moved = (2.0 * off + math.sqrt(len(K)) * off * length / abs(total)) * length / abs(total)
-    moved += 64.0 * UNIT**2 * length**2 / abs(total) + 4.0 * UNIT * float(np.linalg.norm(K0_low))
+    moved += 64.0 * UNIT**2 * float(length) ** 2 / abs(total) + 4.0 * UNIT * float(np.linalg.norm(K0_low))
     return K0, K0_low, _SAFE * (skew + moved)
 
 
@@ -171,8 +185,9 @@ class Envelope:
         assert self.rest is not None
         K, k, K0, w, E, missed = self.rest
         high, low, error = _in_two_parts(K, k)
-        E = E + ((high - K0) + low)
-        error += missed + 2.0 * UNIT * float(np.linalg.norm(E))
+        apart = (high - K0) + low
+        E = E + apart
+        error += missed + 2.0 * UNIT * float(np.linalg.norm(E) + np.linalg.norm(apart))
         F = self.U.T @ (E @ self.U)
         error += (3.0 * len(w) * gamma(len(w) + 4) + 3.0 * self.eta) * float(np.linalg.norm(E))
         return replace(self, w=_dominated(w, (F + F.T) / 2, 1.1 * error), rest=None)
@@ -216,7 +231,8 @@ class Envelope:
                 step = 0.5 * spent + gamma(n) * abs(highest)
             kappa = (highest - step) / (1.0 + self.eta) - 4.0 * UNIT * abs(highest)
             if _is_definite(T, kappa * (1.0 + self.eta) if kappa > 0 else kappa * (1.0 - self.eta)):
-                return kappa
+                # Below zero it makes the diagonal longer, and with it what the factorisation rounds.
+                return kappa * (1.0 + (n + 8) * gamma(n + 8)) if kappa < 0 else kappa
             step *= _WIDEN
         return -math.inf
 
@@ -227,7 +243,7 @@ class Envelope:
         scaled[np.diag_indices(n)] += shift * self.w
         try:
             nu = sla.eigh(np.diag(self.w), scaled, eigvals_only=True, subset_by_index=(n - 1, n - 1))
-        except sla.LinAlgError:
+        except (sla.LinAlgError, ValueError):  # a kernel without a bound has no finite entries
             return math.inf
         return float(1.0 / nu[0]) - shift
 
@@ -284,12 +300,19 @@ def _dominated(w: FloatArray, F: FloatArray, error: float) -> FloatArray:
         if B.any():
             between, spare = F[np.ix_(B, S)], max(0.3 * least, 0.1 * noise)
             d[S] += spare
-            d[B] += _norm(between.T @ between) / spare
+            size = float(np.abs(between).max())
+            if size > 0:  # and its square may underflow
+                d[B] += _norm((between / size).T @ (between / size)) * size * (size / spare)
     return np.where(B, w, 0.0) + _SAFE * d
 
 
 def _norm(A: FloatArray) -> float:
     """Return a bound on the norm of a symmetric matrix that is next to it: |A^4|_F^(1/4)."""
+    largest = float(np.abs(A).max(initial=0.0))
+    if not 0.0 < largest < math.inf:
+        return largest
+    unit = math.ldexp(1.0, math.frexp(largest)[1])  # fourth powers of roundings underflow
+    A = A / unit
     squared = A @ A
     fourth = float(np.linalg.norm(squared @ squared)) + 3.0 * gamma(len(A) + 4) * float(np.linalg.norm(A)) ** 4
-    return _SAFE * fourth**0.25
+    return _SAFE * unit * fourth**0.25

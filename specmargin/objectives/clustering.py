@@ -28,6 +28,7 @@ proved, whatever is rounded, is told in `specmargin.objectives._clustering_bound
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -163,7 +164,8 @@ class RegularizedClustering:
             raise InvalidInputError(
                 f"K is zero on all {len(K)} samples: its only function is zero; check features and kernel."
             )
-        require_symmetric(K)
+        if require_symmetric(K) > 0:
+            K = (K + K.T) / 2  # or alpha'K alpha and K alpha would be those of two kernels
         if tuple(getattr(self.L, "shape", K.shape)) != K.shape:
             raise InvalidInputError(
                 f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
@@ -203,7 +205,7 @@ class RegularizedClustering:
     def with_gamma(self, gamma: float) -> RegularizedClustering:
         """Return the same problem under another weight; what was computed of K and L is shared."""
         other = replace(self, gamma=gamma)
-        for name in ("basis", "products"):
+        for name in ("basis", "products", "_row_sums"):
             if name in self.__dict__:
                 other.__dict__[name] = self.__dict__[name]
         return other
@@ -308,7 +310,7 @@ class RegularizedClustering:
         # The columns themselves must not count among the functions that are left.
         own = weights @ (Z**2).sum(axis=0)
         terms = abs(len(theta) * kappa) + abs(own)
-        return float(len(theta) * kappa - own - gamma(len(Z) + 8) * terms) if np.isfinite(kappa) else -np.inf
+        return float(len(theta) * kappa - own - gamma(Z.size + 8) * terms) if np.isfinite(kappa) else -np.inf
 
     def certificate(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
         """Measure how far the columns are from the lowest eigenfunctions.
@@ -323,7 +325,11 @@ class RegularizedClustering:
         tol : float, default 1e-8
             Relative gap that is to be proved: where the cheap bound does not prove it, the thorough one is computed.
         """
-        repaired = self.feasible(alpha)
+        return replace(self.certify(self.feasible(alpha), tol=tol), primal_residual=self.violation(alpha))
+
+    def certify(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
+        """Measure how far columns that `feasible` returned are from the lowest eigenfunctions: these very columns."""
+        repaired = _columns(alpha)
         # |alpha| grows as gamma falls: a plain K alpha may keep no more than a few digits of f.
         splits = [split_product(self.K, column, 2) for column in repaired.T]
         f = np.column_stack([high + low for high, low, _ in splits])
@@ -335,7 +341,7 @@ class RegularizedClustering:
             primal_objective=primal,
             dual_objective=self.dual_bound(Z, theta, thorough=False),
             rounding=max(self._highest(repaired, f, off, Lf, rounded) - primal, 0.0) + 8.0 * UNIT * abs(primal),
-            primal_residual=self.violation(alpha),
+            primal_residual=self.violation(repaired),
             dual_residual=float(self.stationarity(repaired).max()),
         )
         if found.is_optimal(tol):
@@ -355,31 +361,44 @@ class RegularizedClustering:
             L f of that very f, and bounds on its rounding.
         """
         n, m = f.shape
-        size = np.abs(f)
+        size, mass = np.abs(f), np.abs(alpha)
         if self._centred:
-            # What K1 has of rounding, all columns are cleared of.
+            # What K1 has of rounding, all columns are cleared of: P K P alpha with P = I - 11'/n.
             row_sums = np.abs(self.K.sum(axis=1)) + gamma(n) * np.abs(self.K).sum(axis=1)
-            pulled = row_sums @ np.abs(alpha) / n
-            off = off + np.multiply.outer(row_sums / n, np.abs(alpha.sum(axis=0))) + pulled
+            mean = (np.abs(alpha.sum(axis=0)) + gamma(n) * mass.sum(axis=0)) / n
+            off = off + 1.001 * (np.multiply.outer(row_sums + row_sums.mean(), mean) + row_sums @ mass / n)
         costs = (f * (self.gamma * alpha + Lf)).sum(axis=0)
-        costs += (off * (self.gamma * np.abs(alpha) + 2.0 * np.abs(Lf) + 2.0 * rounded)).sum(axis=0)
+        costs += (off * (self.gamma * mass + 2.0 * np.abs(Lf) + 2.0 * rounded)).sum(axis=0)
         costs += (off * self.products.spread(off)).sum(axis=0) + (size * rounded).sum(axis=0)
-        costs += gamma(n + 6) * (size * (self.gamma * np.abs(alpha) + np.abs(Lf))).sum(axis=0)
+        costs += gamma(n + 8) * (size * (self.gamma * mass + np.abs(Lf))).sum(axis=0)
         lengths = (f**2).sum(axis=0) * (1.0 - gamma(n + 2)) - (2.0 * size * off + off**2).sum(axis=0)
+        away = np.linalg.norm(off, axis=0)
         if not self._centred:
             # f less c K1 has the mean zero.
-            k, total = self.K.sum(axis=1), float(self.K.sum())
-            c = 1.001 * (np.abs(f.sum(axis=0)) + gamma(n) * size.sum(axis=0) + off.sum(axis=0)) / abs(total)
-            length, along = float(np.linalg.norm(k)), np.linalg.norm(f, axis=0)
-            costs += 2.002 * c * length * (self.gamma * np.linalg.norm(alpha, axis=0) + np.linalg.norm(Lf, axis=0))
-            costs += 1.001 * c**2 * (self.gamma * abs(total) + float(k @ (self.L @ k)))
+            k, total = self._row_sums
+            if not total > 0:
+                return np.inf
+            length, along = float(np.linalg.norm(k)), np.linalg.norm(f, axis=0) + away
+            moved = 1.001 * (np.abs(f.sum(axis=0)) + gamma(n) * size.sum(axis=0) + off.sum(axis=0))
+            c = moved / total
+            pull = np.linalg.norm(np.abs(Lf) + rounded + self.products.spread(off), axis=0)
+            costs += 2.002 * c * length * (self.gamma * np.linalg.norm(alpha, axis=0) + pull)
+            costs += 1.001 * c * (self.gamma * moved + c * float(k @ self.products.spread(k)))
             lengths -= 2.002 * c * length * along
+            away = away + c * length
         if not (lengths > 0).all():
             return np.inf
         products = f.T @ f / np.sqrt(np.outer(lengths, lengths))
         skew = float(np.linalg.norm(products - np.diag(products.diagonal())))
-        skew += m * (gamma(n + 2) + 3.0 * float((np.linalg.norm(off, axis=0) / np.sqrt(lengths)).max()))
+        skew += m * (gamma(n + 2) + 3.0 * float((away / np.sqrt(lengths)).max()))
         return float((costs / lengths).sum()) / (1.0 - skew) * (1.0 + gamma(m + 8)) if skew < 1.0 else np.inf
+
+    @cached_property
+    def _row_sums(self) -> tuple[FloatArray, float]:
+        """A bound above |K1|, and one below 1'K1: of a kernel that is nearly centred float64 may not know that."""
+        high, low, error = split_product(self.K, np.ones(len(self.K)), 2)
+        total = math.fsum(np.concatenate([high, low])) - 1.001 * float(error.sum())
+        return 1.001 * (np.abs(high) + error), 0.999 * total
 
 
 def _columns(alpha: FloatArray) -> FloatArray:

@@ -299,7 +299,8 @@ class RMM:
                 f"{labels.n_samples} samples."
             )
         finite_numbers("K", K, "the kernel of finite features, and check its parameters")
-        require_symmetric(K)
+        if require_symmetric(K) > 0:
+            K = (K + K.T) / 2  # or alpha'K alpha and K alpha would be those of two kernels
         if n != labels.n_labeled:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
@@ -392,13 +393,14 @@ class RMM:
             primal, dual = length + loss, float(conjugate - quadratic)
             rounding = first + second + (most - loss) + float(conjugate - least)
             rounding += self._negative / 2 * float(gamma @ gamma)
-            rounding += 4 * UNIT * (length + loss + abs(quadratic) + abs(float(conjugate)))
+            rounding += 8 * UNIT * (length + loss + abs(quadratic) + abs(float(conjugate)))
             unbalanced = abs(math.fsum(gamma))
             if unbalanced > 0:
                 # At some optimum |f| <= B, or else some margin is on its kink.
                 free = self.B if np.isfinite(self.B) else 1.0
                 largest = 2 * max(primal + rounding, 0.0) * max(float(self.K.diagonal().max()), 0.0)
-                rounding += unbalanced * (free + 1.001 * math.sqrt(largest))
+                rounding += 1.001 * unbalanced * (free + math.sqrt(largest))
+            rounding *= 1 + 8 * UNIT
             if rounding <= _MINOR * (primal - dual):
                 break
         return primal, dual, rounding

@@ -293,10 +293,11 @@ class SpectrumMargin(_OverSpectrum):
         for product in (extended_product,) if near else (bounded_product, extended_product):
             primal, upper = self._primal_bounds(point, *product(self.U, point.v))
             dual, lower = self._dual_bounds(point.gamma, *product(self.U.T, point.gamma))
-            rounding = upper - primal + dual - lower + 4 * UNIT * (abs(primal) + abs(dual))
+            rounding = upper - primal + dual - lower + 8 * UNIT * (abs(primal) + abs(dual))
             unbalanced = abs(math.fsum(point.gamma))
             if unbalanced > 0:
                 rounding += unbalanced * self._largest_intercept(upper)
+            rounding *= 1 + 8 * UNIT
             if rounding <= _MINOR * (primal - dual):
                 break
         return primal, dual, rounding
@@ -316,18 +317,19 @@ class SpectrumMargin(_OverSpectrum):
     def _dual_bounds(self, gamma: FloatArray, z: AnyArray, error: FloatArray) -> tuple[float, float]:
         """Return the dual objective at multipliers, and a bound below it, from the scores z."""
         conjugate, least = self.loss.dual_bounds(self.labels.sign * gamma)
+        rho = 1 - np.longdouble(self.eps) * np.longdouble(self.cone.c.sum())  # `rho` has the rounding of float64
         quadratic = []
         for sizes in (z, np.abs(z) + error):
             squares: AnyArray = sizes.astype(np.longdouble) ** 2
             S = self.cone.sums(squares) / 2
-            quadratic.append(self.rho * (S / self.cone.c).max() + self.eps * S.sum())
+            quadratic.append(rho * (S / self.cone.c).max() + self.eps * S.sum())
         slack = 1 + 8 * (self.q + 4) * EXTENDED_UNIT / self.rho
         return float(conjugate - quadratic[0]), float(least - quadratic[1] * slack)
 
     def _largest_intercept(self, primal: float) -> float:
         """Return a bound on |b| at some optimum: there |f| <= B, or else some margin is on its kink."""
         free = self.B if np.isfinite(self.B) else 1.0
-        return free + 1.001 * math.sqrt(2 * primal * self._largest_kernel)
+        return 1.001 * (free + math.sqrt(2 * primal * self._largest_kernel))
 
     @cached_property
     def _largest_kernel(self) -> float:

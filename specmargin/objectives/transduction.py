@@ -278,7 +278,7 @@ class SpectralGraphTransducer:
                 f"lam={lam!r} must be finite; any number up to the smallest eigenvalue of A bounds."
             )
         stretch = math.sqrt(self.n) / length
-        w = w * stretch
+        given, w = w, w * stretch
         a = self.eigen[0]
         lowest, norm = float(a.min()), float(a.max())
         # On the sphere L(w, .) is the value for every lam.
@@ -287,46 +287,40 @@ class SpectralGraphTransducer:
         return Certificate(
             primal_objective=primal,
             dual_objective=primal - excess,
-            rounding=self._rounding(w, min(lam, lowest), primal, excess),
+            rounding=self._rounding(given, min(lam, lowest), primal, excess),
             primal_residual=abs(1.0 / stretch - 1.0),
             dual_residual=max(0.0, lam - lowest) / norm if norm > 0 else 0.0,
         )
 
     def _rounding(self, w: FloatArray, lam: float, primal: float, excess: float) -> float:
-        """Return a bound on how much larger the gap is in exact arithmetic, at w on the sphere.
+        """Return a bound on how much larger the gap is in exact arithmetic, where the ray of w meets the sphere.
 
         Value and residual are computed in extended precision. What lies below the value is 1/2 r'(A - lam)^-1 r, at
         most |r|^2 / (F - lam) / 2 for a proved F below all eigenvalues; lam may be lowered, which adds to r.
         """
-        wide, C, n = w.astype(np.longdouble), np.longdouble(self.C), np.longdouble(self.n)
+        C, n = np.longdouble(self.C), np.longdouble(self.n)
         positive = self.labels.sign > 0
         n_positive, n_negative = np.longdouble(positive.sum()), np.longdouble((~positive).sum())
         p = np.where(positive, 1 / n_positive, 1 / n_negative)
         tau = np.where(positive, np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative))
-        f, f_error = extended_product(self._V, w)
-        f_error = f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
-        summed = 8 * (self.k + len(p) + 8) * EXTENDED_UNIT
-        values, errors = [], []
-        stretch = np.sqrt(n / (wide @ wide))
-        for scale in (np.longdouble(1), stretch):
-            miss = scale * f - tau
-            smooth, loss = scale**2 * (self._diagonal @ wide**2) / 2, C * (p @ miss**2)
-            values.append(smooth + loss)
-            errors.append(C * (p @ (2 * np.abs(miss) * f_error + f_error**2)) + summed * (smooth + loss))
+        wide = w.astype(np.longdouble)
+        wide = np.sqrt(n / (wide @ wide)) * wide
+        f, f_error = extended_product(self._V, wide)
+        # Twice, since `wide`, too, is off the sphere by as much.
+        f_error = 2 * f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
+        miss, slope = f - tau, self._diagonal * wide
+        value = slope @ wide / 2 + C * (p @ miss**2)
+        error = C * (p @ (2 * np.abs(miss) * f_error + f_error**2)) + 8 * (self.k + len(p) + 8) * EXTENDED_UNIT * value
         step, step_error = extended_product(self._V.T, 2 * C * p * miss)
-        slope = self._diagonal * wide
-        r = stretch * (slope - np.longdouble(lam) * wide) + step
+        r = slope - np.longdouble(lam) * wide + step
         r_error = step_error + 2 * float(C) * (np.abs(self._V.T) @ (p * f_error).astype(float))
-        r_error += 8 * EXTENDED_UNIT * (np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)).astype(float)
+        size = np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)
+        r_error += (self.k + 16) * EXTENDED_UNIT * size.astype(float)
         length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
 
         def reached(least: float) -> float:
             """Return a bound on 1/2 r'(A - lam)^-1 r where all eigenvalues are proved to be above `least`."""
-            height = least - lam + np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
-            height = height[height > 0]
-            lowered = np.maximum(lam - (least - height), 0.0)
-            with np.errstate(over="ignore"):
-                most = float((0.5 * (length + 1.001 * math.sqrt(self.n) * lowered) ** 2 / height).min(initial=math.inf))
+            most = _lowered(length, math.sqrt(self.n), lam, least)
             if least > lam:
                 most = min(most, self._solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
             return most
@@ -334,8 +328,8 @@ class SpectralGraphTransducer:
         most = reached(self._least_eigenvalue)
         if most - excess > _MINOR * abs(primal):
             most = min(most, reached(self._least_in_eigenvectors))
-        rounding = max(most - excess, 0.0) + 2 * float(max(errors)) + 4 * UNIT * abs(primal)
-        return rounding + float(np.abs(np.array(values) - primal).max())
+        rounding = max(most - excess, 0.0) + 2 * float(error) + 4 * UNIT * (abs(primal) + excess)
+        return rounding + float(abs(value - primal))
 
     def _solved_bound(self, r: FloatArray, error: FloatArray, lam: float, height: float) -> float:
         """Return a bound on 1/2 r'(A - lam)^-1 r for A - lam >= height: by a solution d and what it leaves of r.
@@ -364,16 +358,17 @@ class SpectralGraphTransducer:
         Cholesky's factorisation goes through only if a matrix is positive definite up to its rounding, entry by entry
         gamma_k sqrt(a_ii a_jj) (Higham, theorem 10.3), as does that of A itself.
         """
-        size, n_terms = self.A.diagonal(), len(self._V) + self.k + 24
-        allowance = self.k * gamma(n_terms) * size
+        size, share = self.A.diagonal(), self.k * gamma(len(self._V) + self.k + 24)
         a, E = self.eigen
         lowest = float(a.min())
-        step = 1.1 * float(allowance @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
+        step = 1.1 * share * float(size @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
         for _ in range(16):
+            least = lowest - step
             B = self.A.copy()
-            B[np.diag_indices_from(B)] -= lowest - step + allowance
+            # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
+            B[np.diag_indices_from(B)] -= least + share * (size + max(-least, 0.0))
             if lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0:
-                return lowest - step
+                return least
             step *= 2.0
         return -math.inf
 
@@ -420,3 +415,15 @@ class SpectralGraphTransducer:
                 return least
             step *= 2.0
         return -math.inf
+
+
+def _lowered(length: float, radius: float, lam: float, least: float) -> float:
+    """Return a bound on 1/2 r'(A - lam)^-1 r of |r| <= length, lam less whatever makes it the best one.
+
+    What lam is lowered by is added to the height above it, and times w, |w| = radius, to r.
+    """
+    shifts = np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
+    height = least - lam + shifts
+    shifts, height = shifts[height > 0], height[height > 0]
+    with np.errstate(over="ignore"):
+        return float((0.5 * (length + 1.001 * radius * shifts) ** 2 / height).min(initial=math.inf))

@@ -95,8 +95,8 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
     multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled * obj.unit)
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
-    delta = obj.cone.weights(kappa)
-    certificate = obj.certificate(delta)
+    found = obj.cone.weights(kappa)
+    certificate, delta = obj.certificate(found), obj.repair(found)  # which is what is certified
     return SolveResult(
         problem="KTA",
         status=certificate.status(tol, None if message else Status.MAX_ITER),

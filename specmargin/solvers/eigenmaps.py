@@ -74,7 +74,7 @@ def eigenmaps(obj: RegularizedClustering, n_components: int = 1, *, tol: float =
     try:
         y = basis.lowest(obj.forms, int(n_components))[1]
         alpha = obj.feasible(basis.coefficients(y))
-        certificate = obj.certificate(alpha, tol=tol)
+        certificate = obj.certify(alpha, tol=tol)
     except sla.LinAlgError as error:
         raise SolverError(
             f"the eigenproblem of gamma={obj.gamma!r} failed in double precision ({error}); take a larger gamma, and "

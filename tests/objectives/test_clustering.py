@@ -1,5 +1,7 @@
 """The clustering objective against literal sums, finite differences, and eigenvectors of dense projected matrices."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.linalg as sla
@@ -264,3 +266,72 @@ def test_the_proved_value_covers_errors_of_the_functions(seed, offset):
         Lf = obj.L @ near
         highest = obj._highest(alpha, near, off, Lf, 1e-15 * np.abs(Lf))
         assert true <= highest <= true * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_of_a_kernel_that_is_nearly_centred_the_sum_is_known(seed):
+    """Below it, and row sums above: a plain sum is rounding."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    Q = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, n - 1))]))[0][:, 1:]
+    Q[:, 0] += 3e-12
+    K = (Q * np.linspace(1.0, 0.1, n - 1)) @ Q.T
+    obj = RegularizedClustering((K + K.T) / 2, np.eye(n), 0.1)
+    exact = [sum(map(Fraction, row)) for row in obj.K.tolist()]
+    k, total = obj._row_sums
+    assert all(abs(x) <= Fraction(y) for x, y in zip(exact, k.tolist(), strict=True))
+    assert total == pytest.approx(float(sum(exact)), rel=2e-3)
+    assert total < 0 or Fraction(total) <= sum(exact)
+
+
+@pytest.mark.parametrize("lift", [1e-8, 1e-3, 1e-2])
+def test_the_proved_value_covers_the_way_to_mean_zero(lift):
+    """Also between columns that are orthogonal before it only."""
+    obj = case(gamma=1e-4)[0]
+    alpha = dense_solution(obj)[2][:, [0, 8]]
+    alpha = alpha + lift * np.array([1.0, -1.0]) * np.abs(alpha).max()
+    f = obj.K @ alpha
+    alpha = alpha @ np.linalg.inv(np.linalg.cholesky(f.T @ f)).T
+    f = obj.K @ alpha
+    off, Lf = 1e-15 * np.abs(alpha).sum(axis=0) * np.ones_like(f), obj.L @ f
+    g = obj.K @ (alpha - f.sum(axis=0) / obj.K.sum())
+    shifted = alpha - f.sum(axis=0) / obj.K.sum()
+    true = np.trace(np.linalg.solve(g.T @ g, obj.gamma * shifted.T @ g + g.T @ (obj.L @ g)))
+    assert true <= obj._highest(alpha, f, off, Lf, 1e-15 * np.abs(Lf)) * (1 + 1e-13)
+
+
+def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part(tol):
+    obj = case(width=0.3, gamma=1e-9)[0]
+    N = np.random.default_rng(0).normal(size=obj.K.shape)
+    skewed = RegularizedClustering(obj.K + 1e-9 * (N - N.T), obj.L, obj.gamma)
+    np.testing.assert_array_equal(skewed.K, skewed.K.T)
+    assert sm.solvers.eigenmaps(skewed).certificate.is_optimal(1e-6)
+    np.testing.assert_allclose(skewed.K, obj.K, atol=1e-15)
+
+
+def test_what_is_certified_is_what_is_returned(monkeypatch):
+    """Not what `feasible` makes of it once more, which of large coefficients are other functions."""
+    obj, certified = case(width=0.3, gamma=1e-9)[0], []
+    honest = RegularizedClustering._highest
+
+    def watched(self, alpha, *rest):
+        certified.append(alpha)
+        return honest(self, alpha, *rest)
+
+    monkeypatch.setattr(RegularizedClustering, "_highest", watched)
+    returned = sm.solvers.eigenmaps(obj, 3).variables["alpha"]
+    np.testing.assert_array_equal(np.abs(certified[-1]), np.abs(returned))
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_the_proved_value_covers_shorter_functions_and_rounded_products(sign):
+    """Functions that L does not see and K hardly: their lengths decide, and what L rounds is all that it says."""
+    n = 10
+    obj = RegularizedClustering(np.eye(n) - 1.0 / n, np.zeros((n, n)), 1.0)
+    alpha = np.where(np.arange(n) % 2, 1.0, -1.0)[:, None]
+    zero, off = np.zeros((n, 1)), np.full((n, 1), 0.1)
+    near = alpha * (1.0 + 0.1 * sign)  # of the functions alpha, within 0.1
+    true = float((alpha * alpha).sum() / (alpha * alpha).sum())
+    assert true <= obj._highest(alpha, near, off, zero, zero)
+    seen = obj._highest(alpha, alpha, zero, zero, np.full((n, 1), 0.5))
+    assert seen >= 1.5  # an L that is half the unit matrix, and was rounded to nothing

@@ -1,5 +1,6 @@
 """The parts of the proof against exact sums, eigenvalues, and kernels that were made to be at its limits."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,17 +34,81 @@ def test_the_kernel_of_mean_zero_is_that_of_fractions(offset):
     assert least < 1e-9 * error
 
 
+def nearly_centred(seed=317, delta=2.0**-50):
+    """A kernel whose entries are 1 and its row sums delta; of their sum, delta^2, a plain sum knows no digit."""
+    rng = np.random.default_rng(seed)
+    K = np.zeros((7, 7))
+    K[:3, :3] = np.outer([1.0, -1.0, delta], [1.0, -1.0, delta])
+    b = rng.integers(-(2**20), 2**20, size=3)
+    b = np.append(b, -b.sum()) / 2.0**20
+    K[3:, 3:] = np.outer(b, b)
+    X = rng.normal(size=(3, 4))
+    X -= X.mean(axis=0)
+    X -= X.mean(axis=1)[:, None]
+    K[:3, 3:] = 2.0**-44 * X
+    K[3:, :3] = K[:3, 3:].T
+    return K
+
+
+def test_row_sums_whose_sum_may_be_rounding_divide_nothing():
+    K = nearly_centred()
+    k = [sum(map(Fraction, row)) for row in K.tolist()]
+    for parts in (bound.centred_kernel(K, K.sum(axis=1)), bound._in_two_parts(K, K.sum(axis=1))):
+        *K0, error = parts
+        exact = [
+            [Fraction(x) - a * b / sum(k) for x, b in zip(row, k, strict=True)]
+            for row, a in zip(K.tolist(), k, strict=True)
+        ]
+        off = [
+            sum(map(Fraction, map(float, xs))) - z
+            for *xs, z in zip(*(np.ravel(x) for x in K0), np.ravel(exact), strict=True)
+        ]
+        assert float(sum(x * x for x in off)) ** 0.5 <= error
+    even = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    assert np.isinf(bound.centred_kernel(even, even.sum(axis=1))[-1])
+    assert np.isinf(bound._in_two_parts(even, even.sum(axis=1))[-1])
+
+
+def test_a_kernel_without_a_bound_leaves_that_of_the_graph():
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(np.arange(9.0)[:, None], n_neighbors=2), normalized=False)
+    envelope = RegularizedClustering(kernel(2), L, 0.1).basis.envelope
+    boundless = replace(envelope, w=np.full(9, np.inf))
+    x = np.linalg.eigh(L.toarray())[1][:, :2]
+    assert -1e-12 < boundless.least(0.1, x[:, :1], np.zeros(1)) <= 0.0
+    assert boundless.least(0.1, np.eye(9)[:, :1], np.zeros(1)) <= 0.0
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-80, 2.0**-300, 2.0**300])
 @pytest.mark.parametrize("seed", range(20))
-def test_a_diagonal_matrix_above_another(seed):
+def test_a_diagonal_matrix_above_another(seed, scale):
     rng = np.random.default_rng(seed)
     n = 12
     F = 1e-14 * rng.normal(size=(n, n)) * 10.0 ** rng.uniform(-3, 1, size=n)
     F = (F + F.T) / 2
     w = 10.0 ** np.linspace(2, rng.choice([-17, -8]), n)
-    d = bound._dominated(w, F, 1e-17)
+    d = bound._dominated(scale * w, scale * F, scale * 1e-17) / scale
     above = np.diag(d - w) - F
     assert np.linalg.eigvalsh(above)[0] >= -1e-6 * np.abs(F).max()
     assert (d <= w + 60 * n * np.abs(F).max() + 1e-16).all()
+
+
+def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
+    tried = []
+    honest = bound._is_definite
+
+    def watched(T, shift):
+        tried.append((T.copy(), shift))
+        return honest(T, shift)
+
+    monkeypatch.setattr(bound, "_is_definite", watched)
+    form, n = np.array([[0.0, 1.0], [1.0, 0.0]]), 2
+    envelope = bound.Envelope(np.eye(n), np.full(n, 1e300), form, np.zeros(n), 0.0, 0.0)
+    kappa = envelope.least(1e-9, np.array([[1.0], [-1.0]]) / np.sqrt(2), np.zeros(1))
+    T, shift = tried[-1]
+    B = T - shift * np.eye(n)
+    spare = [Fraction(shift) - Fraction(kappa) + Fraction(form[i, i]) - Fraction(T[i, i]) for i in range(n)]
+    assert kappa < -1
+    assert min(spare) >= n * (n + 1) * Fraction(2.0**-53) * Fraction(B.diagonal().max())
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -244,3 +244,17 @@ def test_errors_say_what_was_wrong():
         RMM(K, labels, B=-1.0)
     with pytest.warns(UserWarning, match=r"B=0\.5"):
         RMM(K, labels, B=0.5)
+
+
+def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part():
+    """How indefinite that is counts, and not how indefinite its lower triangle is: there are two of them."""
+    labels, rng = some_labels(9), np.random.default_rng(0)
+    K = some_gram(9)
+    N = np.tril(rng.normal(size=K.shape), -1)
+    obj = RMM(K + 1e-9 * N.T, labels, C=10.0)  # of a lower triangle that is semidefinite
+    np.testing.assert_array_equal(obj.K, obj.K.T)
+    assert obj._negative == pytest.approx(-np.linalg.eigvalsh(K + 0.5e-9 * (N + N.T))[0], rel=1e-3)
+    assert obj._negative > 1e-10
+    certificate = sm.solvers.relative_margin(obj).certificate
+    whole = sm.solvers.relative_margin(RMM((K + 1e-9 * N.T + K.T + 1e-9 * N) / 2, labels, C=10.0)).certificate
+    assert certificate == whole

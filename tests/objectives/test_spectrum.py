@@ -1,6 +1,7 @@
 """Spectrum objectives: weak duality, extreme spectra, units, and the alignment's literal definition."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.optimize import linprog, nnls
 
 import specmargin as sm
 from specmargin.objectives import Alignment, SpectrumMargin
+from specmargin.rounding import EXTENDED_UNIT, extended_product
 
 TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
 # All the digits there are: Clarabel may stop short of what TIGHT asks for, the comparisons say whether that mattered.
@@ -369,3 +371,29 @@ def test_a_ray_of_rounding_does_not_spoil_the_bound(spectrum_data):
     obj = Alignment(replace(spectrum, eigenvectors=U), labels, order=False)
     result = sm.solvers.alignment(obj)
     assert abs(result.certificate.relative_gap) < 1e-12
+
+
+# Rounding
+
+
+@pytest.mark.parametrize("eps", [0.1, 0.07, 0.05, 1e-3])
+def test_the_bound_below_the_dual_is_below_that_of_fractions(eps, spectrum_data):
+    """Also where conjugates and scores nearly cancel, and what is left shows how the free share of the trace rounds."""
+    spectrum, labels = spectrum_data(q=4)
+    obj = SpectrumMargin(spectrum, labels, C=1e3, eps=eps)
+    y, U = labels.sign, [[Fraction(x) for x in row] for row in obj.U.T.tolist()]
+    gamma = obj.loss.repair_multipliers(y, y * np.linspace(0.5, 1.5, len(y)))
+
+    def exact(gamma):
+        p = [sum(x * Fraction(g) for x, g in zip(row, gamma.tolist(), strict=True)) ** 2 / 2 for row in U]
+        S, c = [p[0], p[1], p[1] + p[2], sum(p[1:])], (1, 1, 2, 3)
+        rho = 1 - Fraction(eps) * sum(c)
+        cost = rho * max(s / t for s, t in zip(S, c, strict=True)) + Fraction(eps) * sum(S)
+        return sum(Fraction(s) for s in (y * gamma).tolist()), cost
+
+    gain, cost = exact(gamma)
+    gamma = gamma * float(gain / cost)
+    gain, cost = exact(gamma)
+    dual, lower = obj._dual_bounds(gamma, *extended_product(obj.U.T, gamma))
+    assert lower <= gain - cost <= lower + 200 * EXTENDED_UNIT * cost / Fraction(obj.rho)
+    assert abs(dual - float(gain - cost)) <= dual - lower

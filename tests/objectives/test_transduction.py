@@ -1,6 +1,7 @@
 """The spectral graph transducer: eq. 1 written out, its Lagrangian, and what the certificate proves."""
 
 from dataclasses import replace
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import networkx as nx
@@ -14,6 +15,7 @@ from scipy.optimize import check_grad
 import specmargin as sm
 from specmargin.objectives import transduction
 from specmargin.objectives.transduction import SpectralGraphTransducer
+from specmargin.rounding import EXTENDED_UNIT, UNIT
 from specmargin.spectra import Spectrum
 
 kinds = pytest.mark.parametrize("kind", ["simple", "tied", "split"])
@@ -332,3 +334,108 @@ def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
     size = np.sqrt(tried[-1].diagonal() + float(least))
     above = (exact - B).astype(float) / size[:, None] / size
     assert np.linalg.eigvalsh(above)[0] > 7 * 9 * 2.0**-53
+
+
+def test_the_residual_is_within_its_bound_of_that_in_a_hundred_digits(monkeypatch):
+    """Where hundreds of squares are lost beside a large one, w is off the sphere by half of them."""
+    seen = []
+    honest = SpectralGraphTransducer._solved_bound
+
+    def watched(self, r, error, lam, height):
+        seen.append((r, error))
+        return honest(self, r, error, lam, height)
+
+    monkeypatch.setattr(SpectralGraphTransducer, "_solved_bound", watched)
+    n, k, v, C = 256, 250, 2.0**-14, 1024.0
+    U = np.zeros((n, k + 1))
+    U[0, 1] = v
+    w = np.full(k, 16.0 * np.sqrt(0.9 * EXTENDED_UNIT))
+    w[0] = 16.0
+    Q = np.full(k, 2.0 * C * v * (1.0 - 16.0 * v) / 16.0)  # of which the loss takes nearly all away
+    obj = SpectralGraphTransducer(Spectrum(np.arange(k + 1.0), U, 1), sm.encode_labels([1, 0] + [-1] * 254), C, Q)
+    obj.certificate(w, 0.0)
+    with localcontext() as context:
+        context.prec = 100
+        on = [Decimal(x) for x in w.tolist()]
+        stretch = (n / sum(x * x for x in on)).sqrt()
+        exact = [Decimal(q) * stretch * x for q, x in zip(Q.tolist(), on, strict=True)]
+        exact[0] += 2 * Decimal(C) * Decimal(v) * (Decimal(v) * stretch * on[0] - 1)
+        r, error = seen[0]
+        off = [abs(Decimal(x) - z) - Decimal(UNIT) * abs(z) for x, z in zip(r.tolist(), exact, strict=True)]
+    assert (np.array(off, dtype=float) <= error).all()
+
+
+@pytest.mark.parametrize("stretch", [1.0, 3.0])
+def test_the_value_is_that_of_the_very_ray(stretch, monkeypatch):
+    """Scaled to the sphere in float64 w has another direction, which the loss multiplies by C."""
+    monkeypatch.setattr(transduction, "_lowered", lambda *_: 0.0)  # what is left is the rounding of the value
+    obj, rng = beside_a_large_one()[0], np.random.default_rng(0)
+    for _ in range(20):
+        w = on_sphere(obj, rng)
+        w = stretch * (w + np.linalg.lstsq(obj._V, obj.tau - obj._V @ w, rcond=None)[0])  # nearly without loss
+        certificate = obj.certificate(w, 0.0)
+        with localcontext() as context:
+            context.prec = 100
+            on = [Decimal(x) for x in w.tolist()]
+            size = (obj.n / sum(x * x for x in on)).sqrt()
+            exact = sum(Decimal(q) * (size * x) ** 2 for q, x in zip(obj.Q.tolist(), on, strict=True)) / 2
+            for row, target, p in zip(obj._V.tolist(), obj.tau.tolist(), obj._p.tolist(), strict=True):
+                f = size * sum(Decimal(a) * x for a, x in zip(row, on, strict=True))
+                exact += Decimal(obj.C) * Decimal(p) * (f - Decimal(target)) ** 2
+        assert abs(exact - Decimal(certificate.primal_objective)) <= Decimal(certificate.rounding)
+
+
+@pytest.mark.parametrize("length", [1e-18, 1e-16, 1e-14, 1e-3])
+@pytest.mark.parametrize("least", [1.0, 1.0 + 2.0**-52, 1.0 - 2.0**-53, 2.0, -1.0])
+def test_a_lower_multiplier_adds_to_the_residual(length, least):
+    """However little it is lowered: the bound is no better than the best in fractions, and not much worse."""
+    height, radius = Fraction(least) - 1, 3
+    best = 2 * radius * (Fraction(length) - radius * height)  # of a shift of length / radius - 2 height
+    if Fraction(length) < 2 * radius * height:
+        best = Fraction(length) ** 2 / height / 2
+    bound = Fraction(transduction._lowered(length, float(radius), 1.0, least))
+    assert best * (1 - Fraction(1, 10**15)) <= bound <= 2 * best
+
+
+def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
+    """Beside large entries whose block is singular a small one is factorised with what the bound adds to it."""
+    tried = []
+
+    class Watched:
+        def dpotrf(self, B, **options):
+            tried.append(B.copy())
+            return honest.dpotrf(B, **options)
+
+    honest = transduction.lapack
+    monkeypatch.setattr(transduction, "lapack", Watched())
+    U = np.zeros((8, 4))
+    U[:2, 1:3] = 1.0
+    labels = sm.encode_labels([1, 0] + [-1] * 6)
+    obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), labels, 1e9, np.array([1e-9, 1e-9, 2e-9]))
+    least = obj._least_eigenvalue
+    assert least < -1e-8
+    B, k = tried[-1], 3
+    V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj._V, B, obj.Q))
+    above = 2 * Fraction(obj.C) * (V.T @ V) - B_exact
+    above[np.diag_indices(k)] += Q - Fraction(least)
+    size = np.sqrt(B.diagonal())
+    assert np.linalg.eigvalsh(above.astype(float) / size[:, None] / size)[0] >= k * (k + 1) * UNIT
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_form_of_a_solved_system_covers_every_residual_within_its_error(seed):
+    obj, rng = beside_a_large_one()[0], np.random.default_rng(seed)
+    lam, r = -1.0, rng.normal(size=7)
+    B = obj.A - lam * np.eye(7)
+    error = 1e-3 * rng.exponential(size=7)
+    worst = r + error * np.sign(np.linalg.solve(B, r))
+    bound = obj._solved_bound(r, error, lam, obj._least_eigenvalue - lam)
+    assert 0.5 * worst @ np.linalg.solve(B, worst) <= bound <= 1.1 * (0.5 * worst @ np.linalg.solve(B, worst))
+
+
+def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
+    """Eigenvectors that are no good solve nothing."""
+    obj, r = replace(beside_a_large_one()[0], C=10.0), np.ones(7)
+    obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
+    bound = obj._solved_bound(r, np.zeros(7), -1.0, 1.0)
+    assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound

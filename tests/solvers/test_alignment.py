@@ -2,6 +2,7 @@
 
 import importlib
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import networkx as nx
@@ -402,3 +403,40 @@ def test_bad_input():
         alignment(Alignment(spectrum.truncate(1), encoded(24, np.arange(4), np.array([1.0, -1, 1, -1]))))
     with pytest.raises(ValueError, match="one_vs_rest"):
         alignment(Alignment(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21)))
+
+
+@orders
+@pytest.mark.parametrize("seed", range(4))
+def test_the_spectrum_that_is_returned_is_the_one_that_is_certified(order, seed, monkeypatch):
+    certified, honest = [], Alignment._bounds
+
+    def watched(self, delta):
+        certified.append(delta)
+        return honest(self, delta)
+
+    monkeypatch.setattr(Alignment, "_bounds", watched)
+    obj = Alignment(*data("simple", q=12, l=9, seed=seed), order=order)
+    for result in (alignment(obj), solve(kta(obj))):
+        assert any(np.array_equal(delta, result.variables["delta"]) for delta in certified)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_alignment_and_bound_are_those_of_fractions_where_products_cancel(seed):
+    """Eigenvectors that are nearly orthogonal on the labelled samples, or to the labels: few digits are left."""
+    rng = np.random.default_rng(seed)
+    l, q = 8, 3
+    sign = np.where(np.arange(l) % 2, 1.0, -1.0)
+    U = np.linalg.qr(rng.normal(size=(l, q)))[0]
+    U[:, 0] = (1e-8 * sign + U[:, 0] - sign * (sign @ U[:, 0]) / l) / np.sqrt(l)
+    obj = with_rows(U, sign, order=False, ties=False)
+    V, exact = obj.U.tolist(), Fraction
+    a = [sum(exact(row[j]) * int(s) for row, s in zip(V, sign, strict=True)) ** 2 for j in range(q)]
+    M = [[sum(exact(row[j]) * exact(row[k]) for row in V) ** 2 for k in range(q)] for j in range(q)]
+    for delta in (np.eye(q)[0], rng.dirichlet(np.ones(q))):
+        d = [exact(x) for x in delta.tolist()]
+        aligned = sum(x * y for x, y in zip(a, d, strict=True))
+        squared = sum(x * m * y for x, row in zip(d, M, strict=True) for m, y in zip(row, d, strict=True))
+        least, most = obj._bounds(delta)
+        assert exact(least) ** 2 * l**2 * squared <= aligned**2 <= exact(most) ** 2 * l**2 * squared
+        if delta[0] == 1.0:
+            assert least < obj.value(delta) * (1 - 1e-10)  # which rounding of 1e-16 of 1e-8 might have made up
