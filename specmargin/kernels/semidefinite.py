@@ -19,7 +19,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.rules import KERNEL
 from specmargin.typing import FloatArray
 
-__all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_semidefinite", "symmetric"]
+__all__ = ["INDEFINITE", "is_semidefinite", "refuse_indefinite", "require_minors", "require_semidefinite", "symmetric"]
 
 INDEFINITE = 1e-6
 """Share of the largest eigenvalue beyond which a negative one is no rounding, not even of single precision."""
@@ -165,6 +165,34 @@ def symmetric(A: Any, what: str = "K") -> Any:
         return A
     require_symmetric(A, what)
     return (A + A.T) / 2
+
+
+def require_minors(L: Any) -> None:
+    """Raise where an entry of a symmetric matrix is larger than its diagonal allows, as of an adjacency all are.
+
+    Principal minors of two rows are all that is looked at, which costs no more than the entries themselves.
+
+    Examples
+    --------
+    >>> require_minors(np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    """
+    roots = np.sqrt(np.maximum(L.diagonal(), 0.0))
+    entries = sp.coo_array(L) if sp.issparse(L) else None
+    largest = float(abs(L).max()) if 0 not in L.shape else 0.0
+    for rows in blocks(len(roots)) if entries is None else (slice(None),):
+        sizes = np.abs(L[rows] if entries is None else entries.data)
+        allowed = np.outer(roots[rows], roots) if entries is None else roots[entries.row] * roots[entries.col]
+        over = sizes > (1.0 + INDEFINITE) * allowed + INDEFINITE * largest
+        if over.any():
+            k = int(over.argmax())
+            i, j = divmod(k, len(roots)) if entries is None else (int(entries.row[k]), int(entries.col[k]))
+            i += rows.start or 0
+            stored = L if entries is None else sp.csr_array(L)
+            value, first, second = (float(stored[at]) for at in ((i, j), (i, i), (j, j)))
+            raise InvalidInputError(
+                f"L is not positive semidefinite: L[{i}, {j}] is {value:.6g} between {first:.6g} and {second:.6g} on "
+                "the diagonal; pass graphs.laplacian(W) of an adjacency W."
+            )
 
 
 def blocks(n: int, size: int = 512) -> list[slice]:

@@ -38,7 +38,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
-from specmargin.kernels.semidefinite import require_semidefinite, symmetric
+from specmargin.kernels.semidefinite import require_minors, require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.margin import balanced, exactly_balanced, hinge_intercept
@@ -82,8 +82,9 @@ class LapSVM:
     ------
     ValueError
         For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes, stored matrices
-        that are symmetric not even up to rounding, which is averaged away, or a K that is not positive semidefinite on
-        200 of its rows (`specmargin.kernels.require_semidefinite` checks all of them).
+        that are symmetric not even up to rounding, which is averaged away, a K that is not positive semidefinite on 200
+        of its rows (`specmargin.kernels.require_semidefinite` checks all of them), or an L with an entry that its
+        diagonal does not allow: an adjacency.
 
     Examples
     --------
@@ -124,6 +125,7 @@ class LapSVM:
             )
         if isinstance(self.L, np.ndarray) or sp.issparse(self.L):
             object.__setattr__(self, "L", symmetric(self.L, "L"))
+            require_minors(self.L)
 
     def _check_weights(self) -> None:
         if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):

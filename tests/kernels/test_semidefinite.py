@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.kernels import BlockKernel, gram, is_semidefinite, landmark_features, require_semidefinite
 from specmargin.kernels.maps import deformed_kernel
-from specmargin.kernels.semidefinite import symmetric
+from specmargin.kernels.semidefinite import require_minors, symmetric
 
 
 def tanh(A, B):
@@ -125,3 +125,18 @@ def test_rounding_is_averaged_away_and_more_is_refused(form, n):
         near[n - 1, n // 2 - 1] += 1e-6
         with pytest.raises(ValueError, match=rf"A is not symmetric: K\[.*{n - 1}.*\] = .*\.T\) / 2"):
             symmetric(form(near), "A")
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.coo_array])
+def test_an_adjacency_is_no_laplacian(form):
+    W = sm.graphs.knn_graph(np.random.default_rng(0).normal(size=(700, 2)), n_neighbors=4)
+    L = sm.graphs.laplacian(W, normalized=False).matrix
+    require_minors(form(L.toarray()))
+    require_minors(form(np.zeros((3, 3))))
+    i, j = (int(at[0]) for at in np.nonzero(W.toarray()))
+    with pytest.raises(ValueError, match=rf"L\[{i}, {j}\] is 1 between 0 and 0 .*graphs\.laplacian"):
+        require_minors(form(W.toarray()))
+    spoilt = L.toarray()
+    spoilt[690, 600] = spoilt[600, 690] = -20.0
+    with pytest.raises(ValueError, match=r"L\[600, 690\] is -20 between"):
+        require_minors(form(spoilt))

@@ -396,3 +396,11 @@ def test_errors_say_what_was_wrong(manifold_data):
         LapSVM(K, L, sm.encode_labels([0, 1, 2] + [-1] * 15))
     with pytest.raises(ValueError, match="unknown loss 'logistic'"):
         LapSVM(K, L, labels, loss="logistic")
+
+
+def test_an_adjacency_in_place_of_the_laplacian_is_refused(manifold_data):
+    K, L, labels = manifold_data()
+    W = np.diag(np.diag(L)) - L
+    for form in (W, sp.csr_array(W)):
+        with pytest.raises(ValueError, match=r"pass graphs\.laplacian"):
+            LapSVM(K, form, labels, gamma_I=1.0)
