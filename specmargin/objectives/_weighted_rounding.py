@@ -81,6 +81,8 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
     is not formed from f, which has its own rounding, and df is what is left of it after that.
     """
     change = 0.0 if svm.tilt is None else -float(svm.tilt @ f)
+    before = f.copy()  # a sample may have weights on both sides
+    df[:] = 0.0
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
         rows = np.flatnonzero(weights > 0)
         if len(rows) == 0:
@@ -89,9 +91,11 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
         loss = svm._loss
         t = 1.0 - slack
         new = np.maximum(slack, 0.0) if loss.name == "hinge" else loss.value(t)
-        change += float(weights[rows] @ (new - loss.value(y * f[rows])))
+        change += float(weights[rows] @ (new - loss.value(y * before[rows])))
         f[rows] = y * t
-        df[rows] = error + (0.0 if loss.name == "hinge" else gamma(2) * (1.0 + np.abs(t)))
+        if loss.name != "hinge":
+            error = error + gamma(3) * (1.0 + np.abs(t))
+        df[rows] = np.maximum(df[rows], error)
     if svm.tilt is not None:
         rows = np.flatnonzero(svm.tilt)
         slack, error = _slacks(svm.features, w, rows, 1.0)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.losses import get_loss
 from specmargin.objectives import S3VM, Features, WeightedSVM
+from specmargin.objectives._weighted_rounding import value_with_rounding
 from specmargin.solvers.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -170,6 +171,12 @@ def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
 
 def exact_gap(svm, w, theta_plus, theta_minus):
     """What primal and dual differ by, with the multipliers of a free intercept balanced to the last digit."""
+    primal, dual = exact_values(svm, w, theta_plus, theta_minus)
+    return primal - dual
+
+
+def exact_values(svm, w, theta_plus, theta_minus):
+    """Primal and dual objective in fractions."""
     features, zero = svm.features, Fraction(0)
     # Dense features are centred once: that is the data.
     A = [[Fraction(x) for x in row] for row in np.asarray(features.X if features.mu is None else features.matrix)]
@@ -192,7 +199,24 @@ def exact_gap(svm, w, theta_plus, theta_minus):
     dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
     for weights, theta in ((p, up), (m, down)):
         dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
-    return primal - dual
+    return primal, dual
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("tilted", [False, True])
+def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilted, rng):
+    """Where decisions cancel, extended precision takes them; what float64 knew of them is to leave no trace."""
+    for size in 10.0 ** np.arange(0, 10, 3):
+        w, tilt = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
+        across = rng.normal(size=(6, 4))
+        across -= np.outer(across @ w, w) / (w @ w)
+        features = Features(across + np.outer(rng.uniform(-0.9, 0.9, 6), w) / (w @ w))
+        for cost in 10.0 ** np.arange(0, 13, 4):
+            plus, minus = cost * rng.uniform(size=(2, 6))
+            svm = WeightedSVM(features, plus, minus, loss, tilt=cost * tilt)
+            value, rounding = value_with_rounding(svm, w, features.decisions(w))
+            exact = exact_values(svm, w, np.zeros(6), np.zeros(6))[0]
+            assert abs(Fraction(value) - exact) <= Fraction(rounding)
 
 
 def balanced_exactly(svm, p, m, t, up, down):
