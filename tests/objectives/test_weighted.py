@@ -11,7 +11,7 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.losses import get_loss
 from specmargin.objectives import S3VM, Features, WeightedSVM
-from specmargin.objectives._weighted_rounding import value_with_rounding
+from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.solvers.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -217,6 +217,29 @@ def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilt
             value, rounding = value_with_rounding(svm, w, features.decisions(w))
             exact = exact_values(svm, w, np.zeros(6), np.zeros(6))[0]
             assert abs(Fraction(value) - exact) <= Fraction(rounding)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+def test_a_tilt_far_larger_than_the_multipliers_is_balanced_by_them(loss, rng):
+    """What is left of a large tilt by rounding is much of small multipliers, which have to make up for it."""
+    for size in 10.0 ** np.arange(0, 15, 2):
+        X, tilt = rng.normal(size=(8, 3)), np.zeros(8)
+        X[:4], tilt[:3] = 0.0, size * rng.normal(size=3)
+        tilt[3] = -tilt[:3].sum()
+        features = Features.of(X, "free", rows=np.arange(8))
+        svm = WeightedSVM(features, *rng.uniform(size=(2, 8)), loss, tilt=tilt)
+        theta = rng.uniform(-3.0 if loss == "squared" else 0.0, 1.0, size=(2, 8))
+        bound, rounding = dual_with_rounding(svm, *theta)
+        assert np.isfinite(bound)
+        exact = exact_values(svm, np.zeros(4), *theta)[1]
+        assert abs(Fraction(bound) - exact) <= Fraction(rounding)
+
+
+def test_multipliers_that_cannot_make_up_for_the_rounding_of_a_tilt_prove_nothing():
+    features = Features.of(np.eye(4), "free", rows=np.arange(4))
+    tilt = np.array([1e10 / 3, 1e10 / 7, -1e10 / 3 - 1e10 / 7, 0.0])
+    svm = WeightedSVM(features, np.full(4, 1e-9), np.full(4, 1e-9), "squared", tilt=tilt)
+    assert svm.dual_bound(np.ones(4), np.ones(4)) == -np.inf
 
 
 def balanced_exactly(svm, p, m, t, up, down):
