@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import approx_fprime, minimize_scalar
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
-from specmargin.objectives.row_space import RowSpace
+from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 
@@ -302,11 +303,59 @@ def test_row_space_of_wide_and_of_deficient_features(rng):
     np.testing.assert_allclose(space.Z @ space.V.T, A, atol=1e-12)
     np.testing.assert_allclose(space.V.T @ space.V, np.eye(2), atol=1e-13)
     missed = np.linalg.norm(space.Z @ space.V.T - A, axis=1)
-    assert (missed <= space.errors).all()
+    assert (missed <= space.errors + 2.0**-50 * np.linalg.norm(A, axis=1)).all()
     assert (space.errors <= 1e-12 * np.linalg.norm(A, axis=1)).all()
     assert np.linalg.norm(space.V.T @ space.V - np.eye(2), 2) <= space.skew < 1e-12
     # A direction without length is left out.
     assert RowSpace.of(S3VM(np.ones((4, 2)), encode_labels([0, 1, -1, -1]), balance=0.0)).Z.shape == (4, 0)
+
+
+def whole_numbers(x):
+    """The entries times 2^300, as integers."""
+    return np.vectorize(lambda value: int(Fraction(value) * 2**300), otypes=[object])(x)
+
+
+def missed_exactly(A, Z, V):
+    """Lengths of the rows of A - Z V', and V'V - I."""
+    Z, V = whole_numbers(Z), whole_numbers(V)
+    off = ((whole_numbers(A) * 2**300 - Z @ V.T) / 2**600).astype(float)
+    one = 2**600 * np.eye(V.shape[1], dtype=int).astype(object)
+    return np.linalg.norm(off, axis=1), ((V.T @ V - one) / 2**600).astype(float)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_errors_of_a_row_space_are_measured_to_their_own_digits(graded, rng):
+    """Against integers: in whichever order products are summed, and no more than what there is."""
+    X = rng.standard_normal((40, 24))
+    if graded:
+        X *= np.geomspace(1.0, 1e-12, 40)[:, None]
+    obj = S3VM(X, encode_labels(np.append([0, 1], np.full(38, -1))), intercept="regularized")
+    space, A = RowSpace.of(obj), obj.features.dense()
+    assert space.Z.shape == (40, 25)
+    missed, skew = missed_exactly(A, space.Z, space.V)
+    assert (missed <= space.errors).all()
+    assert (space.errors <= 1.02 * missed + 2.0**-55 * np.linalg.norm(A, axis=1)).all()
+    assert np.linalg.norm(skew, 2) <= space.skew <= 1.02 * np.linalg.norm(skew) + 2.0**-60
+
+
+def test_what_measuring_rounds_is_counted(rng):
+    """Small rows beside a large one, which leave nothing of A - Z V' in float64."""
+    V = np.linalg.qr(rng.standard_normal((40, 24)))[0]
+    Z = rng.standard_normal((9, 24)) * np.append(1.0, np.full(8, 1e-12))[:, None]
+    missed, _ = missed_exactly(Z @ V.T, Z, V)
+    assert (missed[1:] > 0).all()
+    assert (missed <= _measured(Z @ V.T, Z, V)[0]).all()
+
+
+def test_sparse_features_that_are_centred_on_the_fly_were_rounded(rng):
+    X = rng.standard_normal((12, 1)) * np.geomspace(1.0, 1e-6, 12)[:, None]
+    obj = S3VM(sp.csr_array(X), encode_labels(np.append([0, 1], np.full(10, -1))), balance=0.0)
+    space = RowSpace.of(obj)
+    mu = whole_numbers(obj.features.mu)
+    off = (whole_numbers(X) - mu) * 2**300 - whole_numbers(space.Z) @ whole_numbers(space.V.T)
+    missed = np.linalg.norm((off / 2**600).astype(float), axis=1)
+    assert missed.any()
+    assert (missed <= space.errors).all()
 
 
 def test_parabola_of_one_sample_by_hand():
