@@ -420,18 +420,25 @@ class S3VMRelaxation:
         return float(value)
 
     def rounding(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
-        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors."""
-        length, roundings = float(np.linalg.norm(w)), (len(self._space.Z) + self.rank + 20) * _EPS
-        errors_free, errors_known = self._errors
-        off_free, off_known = (
-            (roundings * reach + errors) * length + 2.0 * _EPS * abs(self.offset)
-            for reach, errors in zip(self._lengths, (errors_free, errors_known), strict=True)
-        )
+        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors.
+
+        W is V (w w' + S) V' in terms of the features, whose rows the coordinates miss by `RowSpace.errors` and the skew
+        of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
+        Cholesky factorisation of it.
+        """
+        skew, length, root = self._space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
+        roundings = (len(self._space.Z) + self.rank + 20) * _EPS
+        (reach, known), (errors_free, errors_known) = self._lengths, self._errors
+        miss_free, miss_known = (roundings + skew) * reach + errors_free, (roundings + skew) * known + errors_known
+        off_free, off_known = (miss * length + 2.0 * _EPS * abs(self.offset) for miss in (miss_free, miss_known))
         f = np.abs(self.Z_free @ w + self.offset)
         t = self.y * (self.Z_known @ w + self.offset)
-        lower = np.maximum(f - off_free, 0.0) ** 2 + (1.0 - roundings) * spread
+        least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - miss_free * root, 0.0) ** 2
+        least -= roundings * (reach**2 + self.offset**2) * (length**2 + trace + 1.0)
+        lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
         rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
-        rounding = self.obj._C_star * float(rise.sum()) + roundings * self.value(w, spread, trace)
+        share = roundings + skew + self.rank * (self.rank + 4) * _EPS
+        rounding = self.obj._C_star * float(rise.sum()) + share * self.value(w, spread, trace)
         for group, loss in self.groups:
             rise = loss.value(t[group] - off_known[group]) - loss.value(t[group])
             rounding += float(self.weights[group] @ rise)

@@ -285,6 +285,37 @@ def test_relaxed_value_and_certificate(rng):
     assert certificate.gap > 0
 
 
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_relaxed_value_is_that_of_the_features(loss, still, rng):
+    """Coordinates that are off along S z, or in a basis that is too short, make squares too large."""
+    for off, short in ((1e-5, 0.0), (0.0, 1e-5)):
+        problem = random_relaxation(rng, loss, decided=3)
+        A, basis = 0.1 * problem.obj.features.dense(), (1.0 - short) * np.eye(3)
+        root = rng.standard_normal((3, 3))
+        S, w = root @ root.T, np.zeros(3) if still else rng.standard_normal(3)
+        Z = A / (1.0 - short) + off * (A @ S) / np.linalg.norm(A @ S, axis=1)[:, None]
+        rough = S3VMRelaxation(problem.obj, problem.signs, RowSpace(Z, basis, off, 2.0 * short))
+        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
+        spread = np.einsum("ij,jk,ik->i", rough.Z_free, S, rough.Z_free)
+        there, lifted = basis @ S @ basis.T, basis @ w
+        true = exact.value(lifted, np.einsum("ij,jk,ik->i", exact.Z_free, there, exact.Z_free), np.trace(there))
+        rounding = rough.rounding(w, spread, np.trace(S))
+        assert true <= rough.value(w, spread, np.trace(S)) + rounding
+        assert rounding < 1e-2 * true
+
+
+def test_what_is_left_of_squares_is_known_to_their_rounding(rng):
+    """S that w w' hides: spread is the rounding of z'(w w' + S) z less (z'w)^2."""
+    problem = random_relaxation(rng, "hinge")
+    w = 1e4 * rng.standard_normal(3)
+    w -= problem.Z_free[0] * ((problem.Z_free[0] @ w + problem.offset) / (problem.Z_free[0] @ problem.Z_free[0]))
+    spread = np.full(7, 1e-8)
+    lower = spread - 2.0**-53 * (problem.Z_free**2).sum(axis=1) * (w @ w)
+    rise = problem.value(w, np.maximum(lower, 0.0), 0.0) - problem.value(w, spread, 0.0)
+    assert 0.0 < rise <= problem.rounding(w, spread, 0.0)
+
+
 def test_multipliers_are_the_slopes_of_the_losses(rng):
     problem = random_relaxation(rng, "hinge", "exp", decided=2)
     w = rng.standard_normal(3)
