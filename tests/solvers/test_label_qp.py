@@ -111,6 +111,19 @@ def test_any_multipliers_bound():
         assert Fraction(rough_qp.lower(replace(point, a=a))) <= dual
 
 
+def test_multipliers_beyond_their_bounds_prove_nothing_more():
+    """By however little: what is beyond them is left out."""
+    from dataclasses import replace
+
+    for seed in range(8):
+        qp, obj, labels = machine(seed, MIXES[seed % 4], 10.0 ** (3 * seed - 12))
+        point = qp.solve(qp.labels(labels))
+        beyond = np.where(point.a == 0.0, -0.1, np.where(point.a == qp.upper, 2.0 * point.a, point.a))
+        assert qp.lower(replace(point, a=beyond)) == qp.lower(point)
+        _, dual = objectives(qp, obj, labels, np.zeros(obj.size), point.a)
+        assert Fraction(qp.lower(point)) <= dual
+
+
 def test_unknown_labels_are_left_out():
     qp, _, labels = machine(1, MIXES[1], 10.0)
     none = qp.solve(qp.labels(np.zeros(10)))
