@@ -67,7 +67,8 @@ class ExpBoxes:
     def within(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return the decisions that points of J <= value can have: |w|^2 <= 2 value."""
         free = self.search.obj.unlabeled
-        reach = (self.qp.lengths + self.qp.error)[free] * np.sqrt(2.0 * value) * (1.0 + 1e-12) + 4.0 * _EPS
+        longest = np.sqrt(2.0 * value) * (1.0 + self.qp.skew + 1e-12)
+        reach = (self.qp.lengths + self.qp.error)[free] * longest + 4.0 * _EPS
         return self.b - reach, self.b + reach
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
