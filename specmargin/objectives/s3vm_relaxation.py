@@ -371,7 +371,9 @@ class S3VMRelaxation:
         off_free = (roundings + skew) * reach_free + 1.01 * errors_free
         off_known = (roundings + skew) * reach_known + 1.01 * errors_known
         size = square + float((np.abs(h) + (steep + theta * np.abs(f)) * (np.abs(f) + abs(b))).sum())
-        size += float(self.weights @ np.abs(dual) + pull @ (np.abs(t) + abs(b)))
+        # Where beta has no bound V* is the difference of it and its square.
+        parts = np.abs(dual) + np.where(np.isinf(self.upper), 0.25 * beta**2, 0.0)
+        size += float(self.weights @ parts + pull @ (np.abs(t) + abs(b)))
         charge = (roundings + skew) * size + length * float(pull @ off_known)
         charge += length * float((steep + theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
         blurred = float((theta * reach_free) @ off_free) * length + roundings * (abs(b) * float(theta @ reach_free))

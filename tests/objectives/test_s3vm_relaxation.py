@@ -182,6 +182,15 @@ def test_the_margin_covers_a_poor_solution(rng, monkeypatch):
         monkeypatch.setattr(S3VMRelaxation, "_solve", exactly)
 
 
+def test_the_margin_covers_gains_that_cancel():
+    """Labelled samples that decide nothing: beta less its square over four is all rounding next to beta = 4."""
+    obj = S3VM(np.zeros((5, 1)), encode_labels([0, 1, 0, 1, -1]), C=1e6, C_star=1e-20, balance=0.0)
+    problem = S3VMRelaxation(obj, None, RowSpace(np.eye(5)[:, :1] * 0.0, np.eye(1), 0.0))
+    for beta in 4.0 * (1.0 - 2.0**-10 * np.random.default_rng(0).uniform(size=(50, 4)) ** 8):
+        lower = problem.dual_bound(np.zeros(1), beta)
+        assert Fraction(lower) <= rational_bound(problem, np.zeros(1), beta)
+
+
 def test_what_is_exactly_indefinite_is_never_proved_definite(rng):
     """Within a few roundings of the boundary, where a plain Cholesky factorisation may well succeed."""
     indefinite = 0
