@@ -447,3 +447,56 @@ def test_bound_holds_for_coordinates_that_are_far_off(decided, rng):
         beta = 30.0 * np.abs(np.linalg.svd(problem.weights * problem.y * problem.Z_known.T)[2][-1])
         exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
         assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
+
+
+def in_coordinates(A, Z, errors, skew=0.0, balance=0.0, basis=1.0):
+    """A relaxation over two labelled and more free samples in coordinates Z, and that over their features A."""
+    labels = encode_labels(np.append([0, 1], np.full(len(A) - 2, -1)))
+    obj = S3VM(np.zeros((len(A), 1)), labels, "squared_hinge", C=1.0, balance=balance)
+    spaces = RowSpace(Z, basis * np.eye(Z.shape[1]), errors, skew), RowSpace(A, np.eye(A.shape[1]))
+    return [S3VMRelaxation(obj, None, space) for space in spaces]
+
+
+def test_errors_of_free_rows_count_where_nothing_pulls():
+    """Opposite rows, whose pulls by the offset cancel: w is zero, and what all rows are off by is the residual."""
+    Z = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.0], [-0.5, 0.0]])
+    A = Z + np.array([0.0, 1e-3]) * np.array([[0.0], [0.0], [1.0], [1.0]])
+    rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 1e-3, 1e-3]), balance=0.5)
+    theta, beta = np.full(2, 0.5), np.zeros(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - Fraction(1, 10**5) <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+def test_errors_of_free_decisions_count_where_the_minorant_is_flat():
+    """A decision of zero that is off moves w by that over the smallest eigenvalue."""
+    Z = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    A = Z + np.array([[0.0, 0.0], [0.0, 0.0], [1e-3, 0.0]])
+    rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 1e-3]))
+    theta, beta = np.array([0.95]), np.ones(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - Fraction(1, 10**3) <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_definiteness_is_that_of_the_features(stretched):
+    """Coordinates that are short by a hundredth, of rows that are off or in a basis that is too long."""
+    A, Z = np.array([[1.0], [1.0], [1.01]]), np.ones((3, 1))
+    if stretched:
+        rough, exact = in_coordinates(1.01 * Z, Z, 0.0, 1.01**2 - 1.0, basis=1.01)
+    else:
+        rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 0.01]))
+    assert np.linalg.cholesky(rough.matrix(np.array([0.99])))[0, 0] > 0.0
+    assert 0.99 * exact.Z_free[0, 0] ** 2 > 1.0
+    assert rough.dual_bound(np.array([0.99]), np.ones(2)) == -np.inf
+    theta, beta = np.array([0.9]), np.ones(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - 5 <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+@pytest.mark.parametrize("basis", [0.999, 1.001])
+def test_bound_holds_in_a_basis_that_is_too_long_or_too_short(basis, rng):
+    for _ in range(10):
+        A = 0.3 * rng.standard_normal((9, 3))
+        rough, exact = in_coordinates(A, A / basis, 0.0, abs(basis**2 - 1.0), 0.3, basis)
+        theta, beta = 0.9 * rough.repair(rng.exponential(size=7)), rng.exponential(size=2)
+        assert Fraction(rough.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
