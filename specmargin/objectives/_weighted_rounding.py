@@ -81,6 +81,8 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
     is not formed from f, which has its own rounding, and df is what is left of it after that.
     """
     change = 0.0 if svm.tilt is None else -float(svm.tilt @ f)
+    before = f.copy()  # a sample may have weights on both sides
+    df[:] = 0.0
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
         rows = np.flatnonzero(weights > 0)
         if len(rows) == 0:
@@ -89,9 +91,11 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
         loss = svm._loss
         t = 1.0 - slack
         new = np.maximum(slack, 0.0) if loss.name == "hinge" else loss.value(t)
-        change += float(weights[rows] @ (new - loss.value(y * f[rows])))
+        change += float(weights[rows] @ (new - loss.value(y * before[rows])))
         f[rows] = y * t
-        df[rows] = error + (0.0 if loss.name == "hinge" else gamma(2) * (1.0 + np.abs(t)))
+        if loss.name != "hinge":
+            error = error + gamma(3) * (1.0 + np.abs(t))
+        df[rows] = np.maximum(df[rows], error)
     if svm.tilt is not None:
         rows = np.flatnonzero(svm.tilt)
         slack, error = _slacks(svm.features, w, rows, 1.0)
@@ -137,23 +141,26 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         # Where the multipliers have no bounds V* is a difference of theta and its square.
         parts += _charged(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
     pulled, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ reach)
-    imbalance = gamma(n + 8) * float(size.sum())
+    imbalance = gamma(4) * float(size.sum())  # the entries of a have roundings of their own
     if _worth(error * float(np.linalg.norm(pulled)), gain, n * svm.size):
         exact, missed = _accurate_adjoint(features, a)
         pulled = _seen(features, exact)
-        # The entries of a have roundings of their own.
         error = float(np.linalg.norm(missed)) + gamma(4) * float(size @ reach)
-        imbalance = gamma(4) * float(size.sum())
     total = math.fsum(a)
     length = float(np.linalg.norm(pulled))
     bound = gain - 0.5 * float(pulled @ pulled) + features.offset * total
     rounding = error * (length + error) + gamma(len(pulled) + 4) * length**2 + gamma(n + 8) * parts
     rounding += abs(features.offset) * (imbalance + 2.0 * UNIT * abs(total))
     if features.penalty == 0.0:
-        # Multipliers that balance but for rounding do so exactly once a side is scaled by that share of itself, which
-        # costs no more than this share of the gain (V* is concave, and 0 at 0) and of the product.
-        share = 2.0 * (abs(total) + imbalance) / max(float(size.sum()), 1e-300)
-        rounding += share * (parts + float(size @ reach) * (length + error))
+        # Multipliers that balance but for rounding do so exactly once those on the heavier side are scaled down by this
+        # share, which costs no more than that of the gain (V* is concave, and 0 at 0) and of the product. The tilt may
+        # be any number of times larger than they are, and does not scale with them.
+        moves = np.concatenate([svm.minus * theta_minus, -svm.plus * theta_plus])
+        lighter = min(float(moves[moves > 0.0].sum()), -float(moves[moves < 0.0].sum()))
+        share, pull = 1.01 * (abs(total) + imbalance) / max(lighter, 1e-300), float(size @ reach)
+        if not share < 1.0:
+            return -np.inf, 0.0
+        rounding += share * (parts + pull * (length + error + share * pull))
     return bound, rounding + 2.0 * UNIT * (abs(gain) + length**2)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.objectives.s3vm import S3VM
+from specmargin.rounding import UNIT, gamma, split_head
 from specmargin.typing import FloatArray
 
 __all__ = ["RowSpace"]
@@ -56,9 +57,28 @@ class RowSpace:
         lengths = np.linalg.norm(Z, axis=0)
         kept = lengths > len(A) * _EPS * max(float(lengths.max(initial=0.0)), 1e-300)
         V, Z = np.ascontiguousarray(V[:, kept]), np.ascontiguousarray(Z[:, kept])
-        size, rank = V.shape
-        # A itself may have been rounded when it was centred; the rest is what measuring costs.
-        roundings = (size + rank + 10) * _EPS
-        errors = np.linalg.norm(A - Z @ V.T, axis=1) + roundings * np.linalg.norm(A, axis=1)
-        skew = float(np.linalg.norm(V.T @ V - np.eye(rank), 2)) if V.size else 0.0
-        return cls(Z, V, errors, skew + (size + rank) * _EPS)
+        missed, skew = _measured(A, Z, V)
+        if obj.features.is_sparse:  # and rounded when it was centred
+            missed = missed + 2.0 * UNIT * np.linalg.norm(A, axis=1)
+        return cls(Z, V, missed, skew)
+
+
+def _measured(A: FloatArray, Z: FloatArray, V: FloatArray) -> tuple[FloatArray, float]:
+    """Return bounds on the lengths of the rows of A - Z V' and on |V'V - I|, hardly above them.
+
+    BLAS may sum in any order, which could cost plain products rank^(3/2) and rank * size roundings of all that is
+    proved. Those of the leading bits are exact, and only the small rest rounds.
+    """
+    size, rank = V.shape
+    if not rank:
+        return 1.01 * np.linalg.norm(A, axis=1), 0.0
+    bits = max(4, (51 - max(1, size - 1).bit_length()) // 2)
+    head, Z_head = split_head(V, 1.0, bits), split_head(Z, float(np.abs(Z).max()), bits)
+    tail, Z_tail = V - head, Z - Z_head
+    rest = (A - Z_head @ head.T) - (Z_head @ tail.T + Z_tail @ V.T)
+    # Columns of V have length one.
+    rounded = np.abs(Z_head) @ np.linalg.norm(tail, axis=0) + np.abs(Z_tail).sum(axis=1)
+    off = (head.T @ head - np.eye(rank)) + (head.T @ tail + tail.T @ V)
+    blurred = float(np.linalg.norm(tail)) * float(np.linalg.norm(head) + np.linalg.norm(V))
+    skew = float(np.linalg.norm(off)) + gamma(size + 4) * blurred
+    return 1.01 * (np.linalg.norm(rest, axis=1) + gamma(rank + 4) * rounded), 1.01 * skew

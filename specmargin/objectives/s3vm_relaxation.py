@@ -371,7 +371,9 @@ class S3VMRelaxation:
         off_free = (roundings + skew) * reach_free + 1.01 * errors_free
         off_known = (roundings + skew) * reach_known + 1.01 * errors_known
         size = square + float((np.abs(h) + (steep + theta * np.abs(f)) * (np.abs(f) + abs(b))).sum())
-        size += float(self.weights @ np.abs(dual) + pull @ (np.abs(t) + abs(b)))
+        # Where beta has no bound V* is the difference of it and its square.
+        parts = np.abs(dual) + np.where(np.isinf(self.upper), 0.25 * beta**2, 0.0)
+        size += float(self.weights @ parts + pull @ (np.abs(t) + abs(b)))
         charge = (roundings + skew) * size + length * float(pull @ off_known)
         charge += length * float((steep + theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
         blurred = float((theta * reach_free) @ off_free) * length + roundings * (abs(b) * float(theta @ reach_free))
@@ -420,18 +422,25 @@ class S3VMRelaxation:
         return float(value)
 
     def rounding(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
-        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors."""
-        length, roundings = float(np.linalg.norm(w)), (len(self._space.Z) + self.rank + 20) * _EPS
-        errors_free, errors_known = self._errors
-        off_free, off_known = (
-            (roundings * reach + errors) * length + 2.0 * _EPS * abs(self.offset)
-            for reach, errors in zip(self._lengths, (errors_free, errors_known), strict=True)
-        )
+        """Return a bound on the rounding of `value`: what it rises by when margins and squares fall by their errors.
+
+        W is V (w w' + S) V' in terms of the features, whose rows the coordinates miss by `RowSpace.errors` and the skew
+        of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
+        Cholesky factorisation of it.
+        """
+        skew, length, root = self._space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
+        roundings = (len(self._space.Z) + self.rank + 20) * _EPS
+        (reach, known), (errors_free, errors_known) = self._lengths, self._errors
+        miss_free, miss_known = (roundings + skew) * reach + errors_free, (roundings + skew) * known + errors_known
+        off_free, off_known = (miss * length + 2.0 * _EPS * abs(self.offset) for miss in (miss_free, miss_known))
         f = np.abs(self.Z_free @ w + self.offset)
         t = self.y * (self.Z_known @ w + self.offset)
-        lower = np.maximum(f - off_free, 0.0) ** 2 + (1.0 - roundings) * spread
+        least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - miss_free * root, 0.0) ** 2
+        least -= roundings * (reach**2 + self.offset**2) * (length**2 + trace + 1.0)
+        lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
         rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
-        rounding = self.obj._C_star * float(rise.sum()) + roundings * self.value(w, spread, trace)
+        share = roundings + skew + self.rank * (self.rank + 4) * _EPS
+        rounding = self.obj._C_star * float(rise.sum()) + share * self.value(w, spread, trace)
         for group, loss in self.groups:
             rise = loss.value(t[group] - off_known[group]) - loss.value(t[group])
             rounding += float(self.weights[group] @ rise)

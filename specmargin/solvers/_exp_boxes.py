@@ -15,6 +15,7 @@ the last solution was, a wall at both ends. That is a machine with several hinge
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,7 +67,8 @@ class ExpBoxes:
     def within(self, value: float) -> tuple[FloatArray, FloatArray]:
         """Return the decisions that points of J <= value can have: |w|^2 <= 2 value."""
         free = self.search.obj.unlabeled
-        reach = (self.qp.lengths + self.qp.error)[free] * np.sqrt(2.0 * value) * (1.0 + 1e-12) + 4.0 * _EPS
+        longest = np.sqrt(2.0 * value) * (1.0 + self.qp.skew + 1e-12)
+        reach = (self.qp.lengths + self.qp.error)[free] * longest + 4.0 * _EPS
         return self.b - reach, self.b + reach
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
@@ -137,12 +139,12 @@ class ExpBoxes:
         heavy = 100.0 * (self.search.obj.C * len(labeled) + self.c * len(free))
         best, w, missed = -np.inf, np.zeros(self.Z.shape[1]), np.zeros(len(free))
         for _ in range(_TANGENTS):
-            rows, ys, need, weights, constant = [labeled], [self.y], [np.ones(len(labeled))], [], 0.0
+            rows, ys, need, weights, constants = [labeled], [self.y], [np.ones(len(labeled))], [], []
             weights.append(np.full(len(labeled), self.search.obj.C))
             low = np.zeros(len(free))
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])
-                constant += self.c * (floor - 64.0 * _EPS * (1.0 + float(np.abs(drop) @ (1.0 + np.abs(tau)))))
+                constants.append(self.c * (floor - 64.0 * _EPS * (1.0 + float(np.abs(drop) @ (1.0 + np.abs(tau))))))
                 at = np.concatenate([tau, [lo[j]], [-hi[j]]])
                 rows.append(np.full(len(at), free[j]))
                 ys.append(np.append(np.full(len(at) - 1, side[j]), -side[j]))
@@ -154,7 +156,7 @@ class ExpBoxes:
             hinge = np.append(self.qp.hinge[labeled], np.ones(len(index) - len(labeled), dtype=bool))
             machine = self.qp.pieces(index[kept], hinge[kept], np.concatenate(need)[kept], c[kept])
             point = machine.solve(np.concatenate(ys)[kept])
-            best, w = max(best, machine.lower(point) + constant), point.w
+            best, w = max(best, machine.lower(point) + math.fsum(constants)), point.w
             t = np.clip(side * (self.Z @ w + self.b), lo, hi)
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])

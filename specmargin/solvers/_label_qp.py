@@ -108,8 +108,11 @@ class LabelQP:
         return np.asarray(self.Z[rows] @ self.Z[columns].T)
 
     def lower(self, point: LabelPoint) -> float:
-        """Return the dual objective at its multipliers, less all that rounding may have added to it."""
-        y, a = point.y, point.a
+        """Return the dual objective at its multipliers, less all that rounding may have added to it.
+
+        Pivots may leave a multiplier beyond its bounds by a rounding, where it proves nothing.
+        """
+        y, a = point.y, np.clip(point.a, 0.0, self.upper)
         q = (y * a) @ self.Z
         length = float(np.linalg.norm(q)) * (1.0 + 4.0 * (len(q) + 4) * _EPS) + float(a @ self.error)
         length *= 1.0 + self.skew

@@ -257,9 +257,9 @@ class _Search:
             self.open.push(node.child(int(problem.free[i]), sign))
 
     def _box(self, signs: FloatArray, lower: float = 0.0) -> Box:
-        """Return the decisions of points with these signs that are no worse than the best one."""
+        """Return the decisions of points with these signs that are no worse than the best one, rounding included."""
         assert self.boxes is not None
-        lo, hi = self.boxes.within(self.best.value)
+        lo, hi = self.boxes.within(self.best.upper)
         return Box(lower, np.where(signs > 0, np.maximum(lo, 0.0), lo), np.where(signs < 0, np.minimum(hi, 0.0), hi))
 
     def _split(self, box: Box) -> None:

@@ -4,12 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.optimize import approx_fprime, minimize_scalar
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
-from specmargin.objectives.row_space import RowSpace
+from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 
@@ -181,6 +182,15 @@ def test_the_margin_covers_a_poor_solution(rng, monkeypatch):
         monkeypatch.setattr(S3VMRelaxation, "_solve", exactly)
 
 
+def test_the_margin_covers_gains_that_cancel():
+    """Labelled samples that decide nothing: beta less its square over four is all rounding next to beta = 4."""
+    obj = S3VM(np.zeros((5, 1)), encode_labels([0, 1, 0, 1, -1]), C=1e6, C_star=1e-20, balance=0.0)
+    problem = S3VMRelaxation(obj, None, RowSpace(np.eye(5)[:, :1] * 0.0, np.eye(1), 0.0))
+    for beta in 4.0 * (1.0 - 2.0**-10 * np.random.default_rng(0).uniform(size=(50, 4)) ** 8):
+        lower = problem.dual_bound(np.zeros(1), beta)
+        assert Fraction(lower) <= rational_bound(problem, np.zeros(1), beta)
+
+
 def test_what_is_exactly_indefinite_is_never_proved_definite(rng):
     """Within a few roundings of the boundary, where a plain Cholesky factorisation may well succeed."""
     indefinite = 0
@@ -284,6 +294,37 @@ def test_relaxed_value_and_certificate(rng):
     assert certificate.gap > 0
 
 
+@pytest.mark.parametrize("still", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_relaxed_value_is_that_of_the_features(loss, still, rng):
+    """Coordinates that are off along S z, or in a basis that is too short, make squares too large."""
+    for off, short in ((1e-5, 0.0), (0.0, 1e-5)):
+        problem = random_relaxation(rng, loss, decided=3)
+        A, basis = 0.1 * problem.obj.features.dense(), (1.0 - short) * np.eye(3)
+        root = rng.standard_normal((3, 3))
+        S, w = root @ root.T, np.zeros(3) if still else rng.standard_normal(3)
+        Z = A / (1.0 - short) + off * (A @ S) / np.linalg.norm(A @ S, axis=1)[:, None]
+        rough = S3VMRelaxation(problem.obj, problem.signs, RowSpace(Z, basis, off, 2.0 * short))
+        exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
+        spread = np.einsum("ij,jk,ik->i", rough.Z_free, S, rough.Z_free)
+        there, lifted = basis @ S @ basis.T, basis @ w
+        true = exact.value(lifted, np.einsum("ij,jk,ik->i", exact.Z_free, there, exact.Z_free), np.trace(there))
+        rounding = rough.rounding(w, spread, np.trace(S))
+        assert true <= rough.value(w, spread, np.trace(S)) + rounding
+        assert rounding < 1e-2 * true
+
+
+def test_what_is_left_of_squares_is_known_to_their_rounding(rng):
+    """S that w w' hides: spread is the rounding of z'(w w' + S) z less (z'w)^2."""
+    problem = random_relaxation(rng, "hinge")
+    w = 1e4 * rng.standard_normal(3)
+    w -= problem.Z_free[0] * ((problem.Z_free[0] @ w + problem.offset) / (problem.Z_free[0] @ problem.Z_free[0]))
+    spread = np.full(7, 1e-8)
+    lower = spread - 2.0**-53 * (problem.Z_free**2).sum(axis=1) * (w @ w)
+    rise = problem.value(w, np.maximum(lower, 0.0), 0.0) - problem.value(w, spread, 0.0)
+    assert 0.0 < rise <= problem.rounding(w, spread, 0.0)
+
+
 def test_multipliers_are_the_slopes_of_the_losses(rng):
     problem = random_relaxation(rng, "hinge", "exp", decided=2)
     w = rng.standard_normal(3)
@@ -302,11 +343,59 @@ def test_row_space_of_wide_and_of_deficient_features(rng):
     np.testing.assert_allclose(space.Z @ space.V.T, A, atol=1e-12)
     np.testing.assert_allclose(space.V.T @ space.V, np.eye(2), atol=1e-13)
     missed = np.linalg.norm(space.Z @ space.V.T - A, axis=1)
-    assert (missed <= space.errors).all()
+    assert (missed <= space.errors + 2.0**-50 * np.linalg.norm(A, axis=1)).all()
     assert (space.errors <= 1e-12 * np.linalg.norm(A, axis=1)).all()
     assert np.linalg.norm(space.V.T @ space.V - np.eye(2), 2) <= space.skew < 1e-12
     # A direction without length is left out.
     assert RowSpace.of(S3VM(np.ones((4, 2)), encode_labels([0, 1, -1, -1]), balance=0.0)).Z.shape == (4, 0)
+
+
+def whole_numbers(x):
+    """The entries times 2^300, as integers."""
+    return np.vectorize(lambda value: int(Fraction(value) * 2**300), otypes=[object])(x)
+
+
+def missed_exactly(A, Z, V):
+    """Lengths of the rows of A - Z V', and V'V - I."""
+    Z, V = whole_numbers(Z), whole_numbers(V)
+    off = ((whole_numbers(A) * 2**300 - Z @ V.T) / 2**600).astype(float)
+    one = 2**600 * np.eye(V.shape[1], dtype=int).astype(object)
+    return np.linalg.norm(off, axis=1), ((V.T @ V - one) / 2**600).astype(float)
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_errors_of_a_row_space_are_measured_to_their_own_digits(graded, rng):
+    """Against integers: in whichever order products are summed, and no more than what there is."""
+    X = rng.standard_normal((40, 24))
+    if graded:
+        X *= np.geomspace(1.0, 1e-12, 40)[:, None]
+    obj = S3VM(X, encode_labels(np.append([0, 1], np.full(38, -1))), intercept="regularized")
+    space, A = RowSpace.of(obj), obj.features.dense()
+    assert space.Z.shape == (40, 25)
+    missed, skew = missed_exactly(A, space.Z, space.V)
+    assert (missed <= space.errors).all()
+    assert (space.errors <= 1.02 * missed + 2.0**-55 * np.linalg.norm(A, axis=1)).all()
+    assert np.linalg.norm(skew, 2) <= space.skew <= 1.02 * np.linalg.norm(skew) + 2.0**-60
+
+
+def test_what_measuring_rounds_is_counted(rng):
+    """Small rows beside a large one, which leave nothing of A - Z V' in float64."""
+    V = np.linalg.qr(rng.standard_normal((40, 24)))[0]
+    Z = rng.standard_normal((9, 24)) * np.append(1.0, np.full(8, 1e-12))[:, None]
+    missed, _ = missed_exactly(Z @ V.T, Z, V)
+    assert (missed[1:] > 0).all()
+    assert (missed <= _measured(Z @ V.T, Z, V)[0]).all()
+
+
+def test_sparse_features_that_are_centred_on_the_fly_were_rounded(rng):
+    X = rng.standard_normal((12, 1)) * np.geomspace(1.0, 1e-6, 12)[:, None]
+    obj = S3VM(sp.csr_array(X), encode_labels(np.append([0, 1], np.full(10, -1))), balance=0.0)
+    space = RowSpace.of(obj)
+    mu = whole_numbers(obj.features.mu)
+    off = (whole_numbers(X) - mu) * 2**300 - whole_numbers(space.Z) @ whole_numbers(space.V.T)
+    missed = np.linalg.norm((off / 2**600).astype(float), axis=1)
+    assert missed.any()
+    assert (missed <= space.errors).all()
 
 
 def test_parabola_of_one_sample_by_hand():
@@ -358,3 +447,56 @@ def test_bound_holds_for_coordinates_that_are_far_off(decided, rng):
         beta = 30.0 * np.abs(np.linalg.svd(problem.weights * problem.y * problem.Z_known.T)[2][-1])
         exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
         assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
+
+
+def in_coordinates(A, Z, errors, skew=0.0, balance=0.0, basis=1.0):
+    """A relaxation over two labelled and more free samples in coordinates Z, and that over their features A."""
+    labels = encode_labels(np.append([0, 1], np.full(len(A) - 2, -1)))
+    obj = S3VM(np.zeros((len(A), 1)), labels, "squared_hinge", C=1.0, balance=balance)
+    spaces = RowSpace(Z, basis * np.eye(Z.shape[1]), errors, skew), RowSpace(A, np.eye(A.shape[1]))
+    return [S3VMRelaxation(obj, None, space) for space in spaces]
+
+
+def test_errors_of_free_rows_count_where_nothing_pulls():
+    """Opposite rows, whose pulls by the offset cancel: w is zero, and what all rows are off by is the residual."""
+    Z = np.array([[1.0, 0.0], [1.0, 0.0], [0.5, 0.0], [-0.5, 0.0]])
+    A = Z + np.array([0.0, 1e-3]) * np.array([[0.0], [0.0], [1.0], [1.0]])
+    rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 1e-3, 1e-3]), balance=0.5)
+    theta, beta = np.full(2, 0.5), np.zeros(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - Fraction(1, 10**5) <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+def test_errors_of_free_decisions_count_where_the_minorant_is_flat():
+    """A decision of zero that is off moves w by that over the smallest eigenvalue."""
+    Z = np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    A = Z + np.array([[0.0, 0.0], [0.0, 0.0], [1e-3, 0.0]])
+    rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 1e-3]))
+    theta, beta = np.array([0.95]), np.ones(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - Fraction(1, 10**3) <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+@pytest.mark.parametrize("stretched", [False, True])
+def test_definiteness_is_that_of_the_features(stretched):
+    """Coordinates that are short by a hundredth, of rows that are off or in a basis that is too long."""
+    A, Z = np.array([[1.0], [1.0], [1.01]]), np.ones((3, 1))
+    if stretched:
+        rough, exact = in_coordinates(1.01 * Z, Z, 0.0, 1.01**2 - 1.0, basis=1.01)
+    else:
+        rough, exact = in_coordinates(A, Z, np.array([0.0, 0.0, 0.01]))
+    assert np.linalg.cholesky(rough.matrix(np.array([0.99])))[0, 0] > 0.0
+    assert 0.99 * exact.Z_free[0, 0] ** 2 > 1.0
+    assert rough.dual_bound(np.array([0.99]), np.ones(2)) == -np.inf
+    theta, beta = np.array([0.9]), np.ones(2)
+    truth = rational_bound(exact, theta, beta)
+    assert truth - 5 <= Fraction(rough.dual_bound(theta, beta)) <= truth
+
+
+@pytest.mark.parametrize("basis", [0.999, 1.001])
+def test_bound_holds_in_a_basis_that_is_too_long_or_too_short(basis, rng):
+    for _ in range(10):
+        A = 0.3 * rng.standard_normal((9, 3))
+        rough, exact = in_coordinates(A, A / basis, 0.0, abs(basis**2 - 1.0), 0.3, basis)
+        theta, beta = 0.9 * rough.repair(rng.exponential(size=7)), rng.exponential(size=2)
+        assert Fraction(rough.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.losses import get_loss
-from specmargin.objectives import S3VM, Features, WeightedSVM
+from specmargin.objectives import S3VM, Features, WeightedSVM, _weighted_rounding
+from specmargin.objectives._weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.solvers.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -170,6 +171,12 @@ def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
 
 def exact_gap(svm, w, theta_plus, theta_minus):
     """What primal and dual differ by, with the multipliers of a free intercept balanced to the last digit."""
+    primal, dual = exact_values(svm, w, theta_plus, theta_minus)
+    return primal - dual
+
+
+def exact_values(svm, w, theta_plus, theta_minus):
+    """Primal and dual objective in fractions."""
     features, zero = svm.features, Fraction(0)
     # Dense features are centred once: that is the data.
     A = [[Fraction(x) for x in row] for row in np.asarray(features.X if features.mu is None else features.matrix)]
@@ -192,7 +199,92 @@ def exact_gap(svm, w, theta_plus, theta_minus):
     dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
     for weights, theta in ((p, up), (m, down)):
         dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
-    return primal - dual
+    return primal, dual
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("tilted", [False, True])
+def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilted, rng):
+    """Where decisions cancel, extended precision takes them; what float64 knew of them is to leave no trace."""
+    for size in 10.0 ** np.arange(0, 10, 3):
+        w, tilt = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
+        across = rng.normal(size=(6, 4))
+        across -= np.outer(across @ w, w) / (w @ w)
+        features = Features(across + np.outer(rng.uniform(-0.9, 0.9, 6), w) / (w @ w))
+        for cost in 10.0 ** np.arange(0, 13, 4):
+            plus, minus = cost * rng.uniform(size=(2, 6))
+            svm = WeightedSVM(features, plus, minus, loss, tilt=cost * tilt)
+            value, rounding = value_with_rounding(svm, w, features.decisions(w))
+            exact = exact_values(svm, w, np.zeros(6), np.zeros(6))[0]
+            assert abs(Fraction(value) - exact) <= Fraction(rounding)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+def test_a_tilt_far_larger_than_the_multipliers_is_balanced_by_them(loss, rng):
+    """What is left of a large tilt by rounding is much of small multipliers, which have to make up for it."""
+    for size in 10.0 ** np.arange(0, 15, 2):
+        X, tilt = 10.0 ** rng.integers(-2, 3) * rng.normal(size=(8, 3)), np.zeros(8)
+        X[:4], tilt[:3] = 0.0, size * rng.normal(size=3)
+        tilt[3] = -tilt[:3].sum()
+        features = Features.of(X, "free", rows=np.arange(8))
+        svm = WeightedSVM(features, *rng.uniform(size=(2, 8)), loss, tilt=tilt)
+        theta = rng.uniform(-3.0 if loss == "squared" else 0.0, 1.0, size=(2, 8))
+        bound, rounding = dual_with_rounding(svm, *theta)
+        assert np.isfinite(bound)
+        exact = exact_values(svm, np.zeros(4), *theta)[1]
+        assert abs(Fraction(bound) - exact) <= Fraction(rounding)
+
+
+def dual_case(name, rng):
+    """A machine and multipliers whose dual objective is little beside one thing that rounds."""
+    n = 8
+    plus, minus = rng.uniform(0.5, 1.0, size=(2, n))
+    theta, X, tilt = rng.uniform(size=(2, n)), rng.normal(size=(n, 3)), np.zeros(n)
+    if name == "tilt against multipliers":  # a is what is left of large numbers
+        plus, X = 1e8 * plus, 1e3 * X
+        tilt = plus * theta[0]
+    elif name == "long rows that cancel":
+        X *= 1e8
+        X[-1] = -((minus * theta[1] - plus * theta[0])[:-1] @ X[:-1]) / (minus * theta[1] - plus * theta[0])[-1]
+    elif name == "gains that cancel":
+        X, theta = 0.0 * X, 4.0 * (1.0 - 1e-9 * rng.uniform(size=(2, n)))
+    elif name == "offset":
+        X, tilt, theta = 0.0 * X, 1e8 * rng.normal(size=n), 1e-3 * theta
+        tilt[-1] -= tilt.sum()
+    features = Features(X, offset=0.0 if name == "gains that cancel" else 0.3)
+    return WeightedSVM(features, plus, minus, "squared_hinge", tilt=tilt), theta
+
+
+CASES = ["tilt against multipliers", "long rows that cancel", "gains that cancel", "offset"]
+
+
+@pytest.mark.parametrize("refined", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monkeypatch):
+    monkeypatch.setattr(_weighted_rounding, "_worth", lambda *args: refined)
+    for _ in range(20):
+        svm, theta = dual_case(name, rng)
+        bound, rounding = dual_with_rounding(svm, *theta)
+        exact = exact_values(svm, np.zeros(3), *theta)[1]
+        assert abs(Fraction(bound) - exact) <= Fraction(rounding)
+
+
+def test_tilts_that_cancel_are_charged_for_their_sum(rng):
+    for _ in range(20):
+        X = 2.0 + rng.uniform(size=(40, 1))
+        tilt = 1e8 * rng.normal(size=40)
+        tilt[-1] = -(tilt[:-1] @ X[:-1, 0]) / X[-1, 0]
+        svm = WeightedSVM(Features(X), np.zeros(40), np.zeros(40), "hinge", tilt=tilt)
+        value, rounding = value_with_rounding(svm, np.ones(1), X[:, 0])
+        exact = exact_values(svm, np.ones(1), np.zeros(40), np.zeros(40))[0]
+        assert abs(Fraction(value) - exact) <= Fraction(rounding)
+
+
+def test_multipliers_that_cannot_make_up_for_the_rounding_of_a_tilt_prove_nothing():
+    features = Features.of(np.eye(4), "free", rows=np.arange(4))
+    tilt = np.array([1e10 / 3, 1e10 / 7, -1e10 / 3 - 1e10 / 7, 0.0])
+    svm = WeightedSVM(features, np.full(4, 1e-9), np.full(4, 1e-9), "squared", tilt=tilt)
+    assert svm.dual_bound(np.ones(4), np.ones(4)) == -np.inf
 
 
 def balanced_exactly(svm, p, m, t, up, down):

@@ -1,5 +1,7 @@
 """Bounds over boxes of decisions, against J at points of the boxes."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.solvers._exp_boxes import Box, ExpBoxes
 from specmargin.solvers._s3vm_local import LocalSearch
-from specmargin.solvers.branch_and_bound import branch_and_bound
+from specmargin.solvers.branch_and_bound import _Search, branch_and_bound
 
 
 def boxes_of(seed, C, loss, s=3.0):
@@ -86,3 +88,30 @@ def test_descent_ends_where_the_gradient_vanishes():
         assert value == pytest.approx(obj.value(boxes.relaxation.lift(w)), rel=1e-14)
         assert obj.stationarity(boxes.relaxation.lift(w)) < 1e-6
         assert value <= obj.value(boxes.relaxation.lift(np.ones(2)))
+
+
+def test_floors_of_many_samples_add_up_to_no_more_than_they_are():
+    """A thousand samples that decide nothing cost C* each, and a sum in float64 may exceed that."""
+    X = np.append([-1.0, 1.0], np.zeros(1000))[:, None]
+    labels = encode_labels(np.append([0, 1], np.full(1000, -1)))
+    obj = S3VM(X, labels, "hinge", ExpSquared(3.0), C=1e-30, C_star=0.7, balance=0.0)
+    boxes = ExpBoxes(LocalSearch(S3VMRelaxation(obj)))
+    lo = np.zeros(1000)
+    bound = boxes.enveloped(Box(0.0, lo, lo + 1e-9), -np.inf)[0]
+    least = 1000 * Fraction(0.7)  # of J without the two losses of 1e-30
+    assert least * (1 - Fraction(1, 10**12)) <= Fraction(bound) <= least
+
+
+def test_the_box_of_all_points_holds_the_best_one_whatever_is_known_of_its_value():
+    """|w|^2 <= 2 J holds for J with its rounding, not for what float64 makes of it."""
+    obj, boxes = boxes_of(0, 1e-9, "hinge")
+    search = _Search(boxes.relaxation, 1e-6, np.inf)
+    w = np.array([30.0, -40.0])
+    value = obj.value(boxes.relaxation.lift(w))
+    search.best.offer(value * (1 - 1e-3), w)
+    box = search._box(np.zeros(6))
+    along = boxes.Z * (50.0 / boxes.search.qp.lengths[obj.unlabeled])[:, None]  # as long as w
+    f = np.einsum("ij,ij->i", boxes.Z, along)
+    assert (box.hi >= boxes.b + f).all()
+    assert (box.lo <= boxes.b - f).all()
+    assert (box.hi <= boxes.b + f * (1 + 1e-6)).all()

@@ -8,9 +8,10 @@ import pytest
 from scipy.optimize import nnls
 
 from specmargin.labels import encode_labels
+from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.solvers._label_qp import LabelQP
+from specmargin.solvers._label_qp import LabelPoint, LabelQP
 
 MIXES = list(itertools.product(["hinge", "squared_hinge"], ["symmetric_hinge", "symmetric_squared_hinge"]))
 
@@ -109,6 +110,44 @@ def test_any_multipliers_bound():
         rough = replace(space, Z=space.Z + off, errors=space.errors + np.linalg.norm(off, axis=1))
         rough_qp = LabelQP(S3VMRelaxation(obj, None, rough))
         assert Fraction(rough_qp.lower(replace(point, a=a))) <= dual
+        # A basis that is longer than it should be, and coordinates that are shorter.
+        longer = replace(space, Z=space.Z / (1 + 1e-7), V=space.V * (1 + 1e-7), skew=space.skew + 2.1e-7)
+        long_qp = LabelQP(S3VMRelaxation(obj, None, longer))
+        assert Fraction(long_qp.lower(replace(point, a=a))) <= dual
+
+
+def test_multipliers_beyond_their_bounds_prove_nothing_more():
+    """By however little: what is beyond them is left out."""
+    from dataclasses import replace
+
+    for seed in range(8):
+        qp, obj, labels = machine(seed, MIXES[seed % 4], 10.0 ** (3 * seed - 12))
+        point = qp.solve(qp.labels(labels))
+        beyond = np.where(point.a == 0.0, -0.1, np.where(point.a == qp.upper, 2.0 * point.a, point.a))
+        assert qp.lower(replace(point, a=beyond)) == qp.lower(point)
+        _, dual = objectives(qp, obj, labels, np.zeros(obj.size), point.a)
+        assert Fraction(qp.lower(point)) <= dual
+
+
+def test_pulls_that_cancel_are_charged_for_their_rounding():
+    """Long rows of large multipliers, whose sum in float64 is nearly zero and exactly is not."""
+    missed = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        Z = np.append(1e6 * rng.standard_normal(6), 0.0)[:, None]
+        y = np.append(np.where(Z[:6, 0] > 0, 1.0, -1.0) * np.array([1, -1, 1, -1, 1, -1]), 0.0)
+        obj = S3VM(np.zeros((7, 1)), encode_labels(np.append((y[:6] > 0).astype(int), -1)), C=1e30, balance=0.0)
+        qp = LabelQP(S3VMRelaxation(obj, None, RowSpace(Z, np.eye(1))))
+        a = np.append(1e8 * rng.uniform(1.0, 2.0, 6), 0.0)
+        pull = y * Z[:, 0]
+        a[5] = -(a[:5] @ pull[:5]) / pull[5]
+        if not a[5] > 0:
+            continue
+        q = sum(Fraction(x) * Fraction(z) for x, z in zip(a, pull, strict=True))
+        dual = sum(Fraction(x) - Fraction(x) ** 2 / Fraction(4e30) for x in a) - q * q / 2
+        assert Fraction(qp.lower(LabelPoint(y, a, np.zeros(0, dtype=int), np.zeros(1)))) <= dual
+        missed += q * q / 2 > Fraction(1, 10**5)
+    assert missed > 3
 
 
 def test_unknown_labels_are_left_out():
