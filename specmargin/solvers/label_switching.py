@@ -135,15 +135,18 @@ def switch_labels(
     status = Status.STATIONARY
     schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
     for step, weights in enumerate(schedule):
-        final = False
+        final, seen = False, {labels.tobytes()}
         while n_iter < max_iter:
             w, f, value, size = training(labels, weights, w, f, final)
             n_iter += 1
             positive, negative = admissible_pairs(f[obj.unlabeled], labels, pairs)
             history.record(objective=value, gradient=size, C_star=weights[0], switches=float(len(positive)))
-            if len(positive):
-                labels[positive], labels[negative] = -1.0, 1.0
-                switched += len(positive)
+            after = labels.copy()
+            after[positive], after[negative] = -1.0, 1.0
+            # J falls from switch to switch, so that no labels come again, unless rounding has the training.
+            if len(positive) and not (training.hard and after.tobytes() in seen):
+                labels, switched = after, switched + len(positive)
+                seen.add(after.tobytes())
             elif final or step < len(schedule) - 1:
                 break
             else:

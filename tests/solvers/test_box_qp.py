@@ -88,7 +88,9 @@ def test_warm_start_at_the_optimum_is_one_system(intercept, d, rng):
         cold = weighted_svm(svm)
         again = weighted_svm(svm, cold.variables["w"])
         assert again.n_iter == 1
-        assert again.certificate.is_optimal(1e-12)
+        certificate = again.certificate
+        assert certificate.gap - certificate.rounding <= 1e-13 * certificate.primal_objective
+        assert certificate.is_optimal(1e-11)  # a free intercept's multipliers balance up to rounding, which is charged
 
 
 @intercepts

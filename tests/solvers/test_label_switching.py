@@ -241,6 +241,18 @@ def test_losses_that_rise_beyond_the_margin_are_refused(rng):
         label_switching(objective(rng, "squared"))
 
 
+@pytest.mark.parametrize("seed", [8, 13, 15, 25, 50, 58])
+def test_labels_that_come_again_by_rounding_end_the_search(seed):
+    """Samples so far from the origin that no training is right: the same pairs were switched to and fro, once."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((12, 2)) + 10.0 ** rng.uniform(8, 12)
+    labels = sm.encode_labels([0, 1, 0, 1] + 8 * [-1])
+    result = label_switching(S3VM(X, labels, "hinge", C=5.0, balance=0.2, intercept="regularized"), max_iter=300)
+    assert result.n_iter < 100
+    assert result.status is Status.NUMERICAL
+    assert "rounding decides" in result.message
+
+
 @pytest.mark.data
 def test_image_pairs_as_published(data_folder):
     """One split of a few USPST pairs, within reach of the 13.0 % that all have; bundled digits otherwise."""
