@@ -318,7 +318,9 @@ def machines(rng, regime):
         built = sm.problems.cccp_subproblem(obj, beta)
         svm = built.current_objective()
         result = sm.solve(built)
-        values = exact.weighted(svm, result.variables["w"], cccp_multipliers(built, svm, obj, beta))
+        values = ()
+        if result.status.has_solution:
+            values = exact.weighted(svm, result.variables["w"], cccp_multipliers(built, svm, obj, beta))
         return [Answer("cccp_subproblem", result, 1e-6, *values)]
     loss = ("hinge", "squared_hinge", "squared", "smooth_hinge")[rng.choice(4, p=[0.4, 0.3, 0.1, 0.2])]
     guess = np.where(rng.random(len(obj.unlabeled)) < 0.5, 1.0, -1.0)
