@@ -16,7 +16,7 @@ from _harness import Report, compare, options, ratio
 from sklearn.datasets import load_digits
 
 import specmargin as sm
-from specmargin.solvers.alignment import alignment
+from specmargin.solvers.spectrum.alignment import alignment
 
 
 def choose(truth: np.ndarray, l: int, seed: int) -> sm.labels.Labels:

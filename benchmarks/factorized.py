@@ -22,7 +22,7 @@ import specmargin as sm
 from specmargin.exceptions import DataNotFoundError
 from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
-from specmargin.solvers.pcg import pcg
+from specmargin.solvers.manifold.pcg import pcg
 
 GAMMAS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 

@@ -18,8 +18,8 @@ from _harness import Report, compare, options, ratio
 from sklearn.datasets import load_digits
 
 import specmargin as sm
-from specmargin.objectives.transduction import SpectralGraphTransducer
-from specmargin.solvers.graph_transducer import graph_transducer
+from specmargin.objectives.graph_transducer import SpectralGraphTransducer
+from specmargin.solvers.spectrum.graph_transducer import graph_transducer
 from specmargin.spectra import Spectrum
 
 FAMILIES = ("random", "cycle", "mirrored labels", "dark eigenvector", "two dark eigenvectors")

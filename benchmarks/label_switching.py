@@ -24,10 +24,10 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.exceptions import DataNotFoundError
 from specmargin.objectives import S3VM, Features, WeightedSVM
-from specmargin.solvers.finite_newton import finite_newton
-from specmargin.solvers.label_switching import label_switching
-from specmargin.solvers.multi_switch import multi_switch
-from specmargin.solvers.quasi_newton import quasi_newton
+from specmargin.solvers.s3vm.finite_newton import finite_newton
+from specmargin.solvers.s3vm.label_switching import label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 
 
 def main() -> None:

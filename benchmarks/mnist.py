@@ -32,12 +32,12 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin import objectives, solvers
-from specmargin.estimators.ridge import SpectralRidge
+from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.exceptions import DataNotFoundError
 from specmargin.graphs import NeighborSearch, knn_graph
-from specmargin.objectives.ridge import power_spectrum
-from specmargin.objectives.transduction import SpectralGraphTransducer
-from specmargin.solvers.spectral_ridge import choose_penalty, seeded_kmeans
+from specmargin.objectives.graph_transducer import SpectralGraphTransducer
+from specmargin.objectives.spectral_ridge import power_spectrum
+from specmargin.solvers.spectrum.spectral_ridge import choose_penalty, seeded_kmeans
 from specmargin.spectra import Spectrum
 
 K_NEIGHBORS, WEIGHT, Q = 10, "self_tuning", 200

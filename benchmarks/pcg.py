@@ -25,7 +25,7 @@ from specmargin.exceptions import DataNotFoundError
 from specmargin.objectives import LapSVM
 from specmargin.results import SolveResult
 from specmargin.solvers import factorized
-from specmargin.solvers.pcg import pcg, pcg_one_vs_rest
+from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 
 
 @dataclass

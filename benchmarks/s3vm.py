@@ -25,10 +25,10 @@ import scipy.sparse as sp
 import specmargin as sm
 from specmargin.exceptions import DataNotFoundError
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers._lbfgs import lbfgs, relative_norm
-from specmargin.solvers.continuation import continuation
-from specmargin.solvers.gradient import gradient
-from specmargin.solvers.quasi_newton import quasi_newton
+from specmargin.solvers.lbfgs import lbfgs, relative_norm
+from specmargin.solvers.s3vm.continuation import continuation
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 
 LAM, LAM_STAR = 1e-3, 1.0
 """The paper's weights for the sparse problems."""

@@ -18,10 +18,10 @@ import numpy as np
 from specmargin.experiments.s3vm_optima import SOLVERS, available_solvers, rows, summary, tasks
 from specmargin.objectives.s3vm import S3VM
 from specmargin.problems import solve
-from specmargin.problems.s3vm_bounds import s3vm_relaxation
-from specmargin.solvers.branch_and_bound import branch_and_bound
-from specmargin.solvers.probing import probe
-from specmargin.solvers.s3vm_bound import s3vm_bound
+from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.solvers.s3vm.bound import s3vm_bound
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.probing import probe
 
 
 def named(options: Any, name: str, u: int, C: float, **losses: Any) -> S3VM:

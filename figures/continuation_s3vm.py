@@ -31,8 +31,8 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments import continuation_s3vm as experiment
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Row, worst_gap
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Row, worst_gap
 from specmargin.experiments.s3vm_blocks import Block, measure, seconds
 from specmargin.experiments.s3vm_claims import Pairing, objective_and_error, paired, wins
 from specmargin.experiments.s3vm_tasks import BUNDLED, features, missing, samples

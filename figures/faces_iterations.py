@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments import lapsvm_primal_faces as faces
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.lapsvm_primal_faces_report import curves
-from specmargin.experiments.published import published
-from specmargin.experiments.records import make_row
 from specmargin.experiments.spectrum_tasks import checksums
 
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}

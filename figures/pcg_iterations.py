@@ -23,7 +23,7 @@ from specmargin.experiments.lapsvm_primal_tasks import Problem, problem, samples
 from specmargin.experiments.spectrum_tasks import checksums
 from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
-from specmargin.solvers.pcg import pcg_one_vs_rest
+from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
 NAMES = {
     "g50c": "G50C",

@@ -30,10 +30,10 @@ import numpy as np
 import specmargin as sm
 from specmargin.experiments import qn_s3vm as experiment
 from specmargin.experiments import s3vm_partitions as partitions
+from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.experiments.s3vm_methods import Setting, fit
 from specmargin.experiments.s3vm_partitions import Partition, Problem
 from specmargin.experiments.s3vm_tasks import labels_of
-from specmargin.experiments.splits import Split, random_splits
 from specmargin.kernels import gram
 from specmargin.kernels.maps import kernel_map
 

@@ -21,8 +21,8 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers.continuation import continuation, smoothing_path
-from specmargin.solvers.s3vm_bound import s3vm_bound
+from specmargin.solvers.s3vm.bound import s3vm_bound
+from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
 
 POINTS: dict[str, Any] = {"negative": -1.5, "positive": -1.2, "unlabeled": [-1.9, -1.8, -1.7, -0.2, 0.8]}
 WEIGHTS = {"found": 2.0, "missed": 1.0}  # C = C*

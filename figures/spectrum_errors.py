@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.records import Cell, Row, make_row, worst_gap
+from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
 from specmargin.experiments.spectrum_claims import claims
 from specmargin.experiments.spectrum_learning import Plan, errors_of, measure, work
 from specmargin.experiments.spectrum_methods import PAPER

@@ -36,7 +36,7 @@ class _Group(TyperGroup):
     """Commands whose foreseen errors become messages."""
 
     def invoke(self, ctx: Any) -> Any:
-        from specmargin.experiments.processes import in_order
+        from specmargin.experiments.engine.processes import in_order
 
         try:
             with in_order():

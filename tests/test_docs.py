@@ -26,7 +26,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.labels.Labels",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
-    "specmargin.objectives.spectrum.SpectrumPoint",
+    "specmargin.objectives.spectrum_margin.SpectrumPoint",
     "specmargin.problems.base.BuiltProblem",
     "specmargin.problems.base.Recovered",
     "specmargin.results.SolveResult",

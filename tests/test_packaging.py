@@ -134,7 +134,7 @@ def test_wheel_is_whole(tmp_path: Path) -> None:
     def tree(folder: str, pattern: str) -> set[str]:
         return {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob(pattern)}
 
-    published = tree("specmargin/experiments/published_data", "*.csv")
+    published = tree("specmargin/experiments/engine/published_data", "*.csv")
     scripts = {f"specmargin/_gallery/{path.name}" for path in (ROOT / "figures").glob("*.py")}
     assert published
     assert scripts

@@ -5,10 +5,9 @@ from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSp
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
 from specmargin.estimators.laprls import LapRLS
-from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
-from specmargin.estimators.ridge import SpectralRidge
-from specmargin.estimators.rmm import RMM
+from specmargin.estimators.relative_margin import RMM
 from specmargin.estimators.s3vm import (
     CCCPS3VM,
     AnnealedS3VM,
@@ -18,7 +17,8 @@ from specmargin.estimators.s3vm import (
     MultiSwitchTSVM,
     QuasiNewtonS3VM,
 )
-from specmargin.estimators.spectrum import MKL, STOAM, STORM
+from specmargin.estimators.spectral_ridge import SpectralRidge
+from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
     "AnnealedS3VM",

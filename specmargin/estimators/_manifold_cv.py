@@ -23,7 +23,7 @@ from specmargin.estimators._base import SemiSupervisedClassifier, numerical_fail
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameters import candidates
 from specmargin.estimators._span import EigenvectorSpan, KernelSpan, Span
-from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
 from specmargin.kernels import resolve_gamma

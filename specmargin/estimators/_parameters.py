@@ -27,7 +27,7 @@ from specmargin.checks import (
     solver_names,
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs.laplacian import POWERS
+from specmargin.graphs.laplacians import POWERS
 from specmargin.graphs.rules import KIND, METRIC, REDUCE, WEIGHT
 from specmargin.kernels.rules import GAMMA, KERNEL
 

@@ -34,7 +34,7 @@ from specmargin.labels import Labels
 from specmargin.losses import SmoothLoss
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult, Status
-from specmargin.solvers.one_flip import one_flip
+from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["S3VMClassifier"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from specmargin import objectives, solvers
 from specmargin.estimators._base import unpacked
 from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum import Answer, MarginClassifier
+from specmargin.estimators._spectrum_base import Answer, MarginClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 

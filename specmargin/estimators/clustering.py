@@ -27,7 +27,7 @@ from specmargin.graphs import check_adjacency, components, knn_graph, laplacian
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import Status
-from specmargin.solvers.eigenmaps import eigenmaps
+from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from specmargin.checks import Rule, shown
 from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum import Answer, MarginClassifier, SpectrumClassifier
+from specmargin.estimators._spectrum_base import Answer, MarginClassifier, SpectrumClassifier
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum

@@ -8,7 +8,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum import Answer, GraphSpectrumClassifier
+from specmargin.estimators._spectrum_base import Answer, GraphSpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import power

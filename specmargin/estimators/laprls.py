@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from specmargin.estimators._docs import documented
-from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.lapsvm import LapSVM
 
 __all__ = ["LapRLS"]
 

@@ -20,12 +20,12 @@ from specmargin.estimators._balance import Balance
 from specmargin.estimators._base import columns
 from specmargin.estimators._manifold_cv import Deformed, ManifoldCV
 from specmargin.estimators.laprls import LapRLS
-from specmargin.estimators.manifold import LapSVM
+from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
-from specmargin.objectives.margin import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
+from specmargin.objectives.relative_margin import hinge_intercept
 from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]

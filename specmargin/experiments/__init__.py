@@ -5,8 +5,8 @@ Describe the work as `Cell` s, write a function that computes one (mostly a call
 makes any table of the register `TABLES`.
 """
 
-from specmargin.experiments.evaluation import evaluate
-from specmargin.experiments.protocol import (
+from specmargin.experiments.engine.evaluation import evaluate
+from specmargin.experiments.engine.protocol import (
     FixedSetting,
     LabeledFolds,
     Tuning,
@@ -14,10 +14,10 @@ from specmargin.experiments.protocol import (
     ValidationSet,
     select,
 )
-from specmargin.experiments.published import published, published_parameters, published_sizes
-from specmargin.experiments.records import Cell, Row, from_frame, to_frame
-from specmargin.experiments.splits import Split, published_splits, random_splits
-from specmargin.experiments.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
+from specmargin.experiments.engine.published import published, published_parameters, published_sizes
+from specmargin.experiments.engine.records import Cell, Row, from_frame, to_frame
+from specmargin.experiments.engine.splits import Split, published_splits, random_splits
+from specmargin.experiments.engine.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TABLES, Reference, TableOptions, compare, footer, run_table
 

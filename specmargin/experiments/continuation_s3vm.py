@@ -22,9 +22,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Row
 from specmargin.experiments.lapsvm_primal_report import SectionedReport
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Row
 from specmargin.experiments.s3vm_blocks import Block, at_hand, run_blocks, seconds
 from specmargin.experiments.s3vm_claims import objective_and_error, order, significance, wins, within
 from specmargin.experiments.s3vm_directions import DIRECTION

@@ -39,7 +39,7 @@ from typing import Any
 
 import specmargin
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.experiments.artifacts import (
+from specmargin.experiments.engine.artifacts import (
     NotWrittenError,
     explained,
     read_data,
@@ -49,6 +49,11 @@ from specmargin.experiments.artifacts import (
     strict_json,
     write_data,
 )
+from specmargin.experiments.engine.fingerprint import digest, fingerprint
+from specmargin.experiments.engine.locking import locked
+from specmargin.experiments.engine.processes import in_order, in_processes
+from specmargin.experiments.engine.progress import Report, figure_bars
+from specmargin.experiments.engine.sweep import SweepInterruptedError
 from specmargin.experiments.figure_plan import (
     Size,
     duration,
@@ -57,11 +62,6 @@ from specmargin.experiments.figure_plan import (
     makespan,
     size_of,
 )
-from specmargin.experiments.fingerprint import digest, fingerprint
-from specmargin.experiments.locking import locked
-from specmargin.experiments.processes import in_order, in_processes
-from specmargin.experiments.progress import Report, figure_bars
-from specmargin.experiments.sweep import SweepInterruptedError
 
 __all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
 
@@ -416,7 +416,7 @@ def _save(figure: Any, target: Path, formats: Sequence[str]) -> list[Path]:
 
 
 def _meta(depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float) -> dict[str, Any]:
-    from specmargin.experiments.provenance import collect
+    from specmargin.experiments.engine.provenance import collect
 
     checksums = {name: entry.get("sha256") for name, entry in data.get("data", {}).items()}
     provenance = collect(seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None)

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Row
+from specmargin.experiments.engine.significance import Errors, paired_p_value
 from specmargin.experiments.laplacian_axis import CLOSE, LAPLACIANS, verdict_on
 from specmargin.experiments.manifold_claims import (
     PAPER,
@@ -30,9 +33,6 @@ from specmargin.experiments.manifold_tasks import (
     TSVM_LABELS,
     speaker_name,
 )
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Row
-from specmargin.experiments.significance import Errors, paired_p_value
 from specmargin.experiments.spectrum_claims import verdict
 
 __all__ = ["drawn_errors", "isolet_claims", "isolet_errors", "laplacian_verdicts"]

@@ -24,6 +24,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specmargin.datasets import load
+from specmargin.experiments.engine.protocol import select
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.published import published_parameters
+from specmargin.experiments.engine.records import Cell, Row, canonical_json
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.lapsvm_primal_methods import (
     EXACT,
     METHODS,
@@ -36,11 +41,6 @@ from specmargin.experiments.lapsvm_primal_methods import (
 )
 from specmargin.experiments.lapsvm_primal_report import CHOICE, SectionedReport, sections, verdicts
 from specmargin.experiments.lapsvm_primal_tasks import BUNDLED, TASKS, problem, splits, tasks_at_hand
-from specmargin.experiments.protocol import select
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.published import published_parameters
-from specmargin.experiments.records import Cell, Row, canonical_json
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.tables import TableOptions, footer
 
 __all__ = ["GRID", "Measurements", "Plan", "lapsvm_primal", "lapsvm_primal_mnist", "measure", "work"]

@@ -34,18 +34,18 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.datasets import available, load
+from specmargin.experiments.engine.records import Cell, canonical_json
+from specmargin.experiments.engine.splits import Split
 from specmargin.experiments.lapsvm_primal_methods import Setting
 from specmargin.experiments.lapsvm_primal_tasks import Task, four_fold_splits
-from specmargin.experiments.records import Cell, canonical_json
-from specmargin.experiments.splits import Split
 from specmargin.graphs import Laplacian, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, encode_labels
 from specmargin.objectives import LapSVM
 from specmargin.solvers import factorized
-from specmargin.solvers._conjugate import Stack, StackedProblem
-from specmargin.solvers.stopping import stopping_rule
+from specmargin.solvers.manifold.conjugate import Stack, StackedProblem
+from specmargin.solvers.manifold.stopping import stopping_rule
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = [

@@ -17,16 +17,16 @@ from functools import partial
 import numpy as np
 
 from specmargin.datasets import load
+from specmargin.experiments.engine.protocol import FixedSetting
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.published import published_sizes
+from specmargin.experiments.engine.records import Row
+from specmargin.experiments.engine.significance import paired_p_value
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.laplacian_axis import LAPLACIANS
 from specmargin.experiments.lapsvm_primal import fits_of
 from specmargin.experiments.lapsvm_primal_faces import FACES, RULES, Plan, splits, task_of_faces, work
 from specmargin.experiments.lapsvm_primal_report import PARTS, SectionedReport
-from specmargin.experiments.protocol import FixedSetting
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.published import published_sizes
-from specmargin.experiments.records import Row
-from specmargin.experiments.significance import paired_p_value
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import TableReport
 from specmargin.experiments.tables import Reference, TableOptions, compare, footer
 

@@ -18,14 +18,14 @@ from itertools import product
 from pathlib import Path
 
 from specmargin.datasets import load
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.laplacian_axis import LAPLACIANS, verdict_on
 from specmargin.experiments.lapsvm_primal import SMALL, fits_of, printed_setting, work
 from specmargin.experiments.lapsvm_primal_methods import Setting
 from specmargin.experiments.lapsvm_primal_report import N_PUBLISHED, SectionedReport, error_sections
 from specmargin.experiments.lapsvm_primal_tasks import BUNDLED, TASKS, splits, tasks_at_hand
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
 

@@ -22,8 +22,8 @@ from specmargin.experiments.lapsvm_primal_tasks import Problem
 from specmargin.objectives import LapSVM
 from specmargin.results import SolveResult
 from specmargin.solvers import factorized
-from specmargin.solvers.newton import newton
-from specmargin.solvers.pcg import pcg_one_vs_rest
+from specmargin.solvers.manifold.newton import newton
+from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
 __all__ = ["EXACT", "METHODS", "RULES", "Fit", "Method", "Setting", "early_stopped", "exact", "timed"]
 

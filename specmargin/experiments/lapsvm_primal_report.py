@@ -14,9 +14,9 @@ from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
+from specmargin.experiments.engine.protocol import FixedSetting, Tuning, ValidationSet
+from specmargin.experiments.engine.records import Row
 from specmargin.experiments.lapsvm_primal_methods import EXACT, METHODS, RULES, Setting
-from specmargin.experiments.protocol import FixedSetting, Tuning, ValidationSet
-from specmargin.experiments.records import Row
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import Reference, compare
 

@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from specmargin.datasets import available, load
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.splits import Split
+from specmargin.experiments.engine.splits import Split
 from specmargin.graphs import Laplacian, knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.labels import Labels, encode_labels

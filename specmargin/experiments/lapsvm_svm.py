@@ -24,12 +24,12 @@ from typing import Any
 from specmargin import graphs, kernels
 from specmargin.datasets import Dataset, load
 from specmargin.exceptions import DataNotFoundError
-from specmargin.experiments.evaluation import evaluate
-from specmargin.experiments.protocol import LabeledFolds, UnlabeledPoints
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell
-from specmargin.experiments.splits import Split, published_splits, random_splits
-from specmargin.experiments.sweep import run_sweep
+from specmargin.experiments.engine.evaluation import evaluate
+from specmargin.experiments.engine.protocol import LabeledFolds, UnlabeledPoints
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell
+from specmargin.experiments.engine.splits import Split, published_splits, random_splits
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.table_report import TableReport
 from specmargin.experiments.tables import Reference, TableOptions, compare, footer
 from specmargin.typing import FloatArray, MatrixLike

@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Row, worst_gap
+from specmargin.experiments.engine.significance import Errors, duel
 from specmargin.experiments.laplacian_axis import LAPLACIANS
 from specmargin.experiments.manifold_tasks import (
     GRAPH,
@@ -22,9 +25,6 @@ from specmargin.experiments.manifold_tasks import (
     TSVM_LABELS,
     Plan,
 )
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Row, worst_gap
-from specmargin.experiments.significance import Errors, duel
 from specmargin.experiments.spectrum_claims import verdict
 from specmargin.typing import FloatArray
 

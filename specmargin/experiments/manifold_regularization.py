@@ -53,6 +53,10 @@ from typing import Any
 import numpy as np
 
 from specmargin.datasets import load
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row, make_row
+from specmargin.experiments.engine.splits import Split
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.isolet_claims import isolet_claims, laplacian_verdicts
 from specmargin.experiments.laplacian_axis import LAPLACIANS
 from specmargin.experiments.manifold_claims import PAPER, by_task, claims, figure_4_mean, published_mean
@@ -73,17 +77,13 @@ from specmargin.experiments.manifold_tasks import (
     splits_of,
     tasks_at_hand,
 )
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row, make_row
-from specmargin.experiments.splits import Split
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
 from specmargin.experiments.tsvm import transductive_svm
 from specmargin.labels import Labels
 from specmargin.model_selection import precision_recall_breakeven
 from specmargin.objectives import LapSVM
-from specmargin.solvers.factorized import factorized
+from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["breakeven_error", "manifold_regularization", "measure", "work"]

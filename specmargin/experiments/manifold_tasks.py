@@ -17,8 +17,8 @@ import numpy as np
 
 from specmargin.datasets import available, load
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.records import Cell
-from specmargin.experiments.splits import Split, random_splits
+from specmargin.experiments.engine.records import Cell
+from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.experiments.tsvm import span
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram

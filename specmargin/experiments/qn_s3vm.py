@@ -45,15 +45,15 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.experiments.engine.protocol import LabeledFolds, labeled_folds
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Cell, Row
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.lapsvm_primal_report import SectionedReport
-from specmargin.experiments.protocol import LabeledFolds, labeled_folds
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Cell, Row
 from specmargin.experiments.s3vm_methods import Setting, decide, fit
 from specmargin.experiments.s3vm_partitions import Partition, Problem, at_hand, checksum, partition, problem
 from specmargin.experiments.s3vm_tasks import labels_of
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
 from specmargin.typing import IntArray

@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from specmargin.datasets import load
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row, make_row
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row, make_row
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.s3vm_directions import DIRECTION
 from specmargin.experiments.s3vm_directions import row as along_direction
 from specmargin.experiments.s3vm_methods import Setting, decide, fit
@@ -33,7 +34,6 @@ from specmargin.experiments.s3vm_tasks import (
     source_of,
     splits,
 )
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions
 from specmargin.typing import FloatArray, IntArray

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.records import Row
-from specmargin.experiments.significance import paired_p_value
+from specmargin.experiments.engine.records import Row
+from specmargin.experiments.engine.significance import paired_p_value
 from specmargin.experiments.table_report import Line
 from specmargin.typing import FloatArray
 

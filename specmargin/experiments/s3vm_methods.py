@@ -21,16 +21,16 @@ from specmargin.labels import Labels
 from specmargin.losses import ExpSquared, SmoothLoss, SymmetricRamp
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted import WeightedSVM
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import SolveResult
-from specmargin.solvers.annealing import annealing
-from specmargin.solvers.cccp import cccp
-from specmargin.solvers.continuation import continuation, smoothing_path
-from specmargin.solvers.gradient import gradient
-from specmargin.solvers.label_switching import label_switching
-from specmargin.solvers.multi_switch import multi_switch
-from specmargin.solvers.quasi_newton import quasi_newton
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.s3vm.annealing import annealing
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.label_switching import label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["METHODS", "Fit", "Method", "Setting", "common_objective", "decide", "fit", "supervised"]

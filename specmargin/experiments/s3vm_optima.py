@@ -27,8 +27,8 @@ from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
-from specmargin.solvers.branch_and_bound import branch_and_bound
-from specmargin.solvers.one_flip import one_flip
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["HIT", "SOLVERS", "Task", "available_solvers", "rows", "summary", "tasks"]
@@ -136,7 +136,7 @@ def available_solvers() -> dict[str, Callable[[S3VM], SolveResult]]:
             found[name] = lambda obj: one_flip(obj, max_iter=0)
             continue
         try:
-            solver = getattr(importlib.import_module(f"specmargin.solvers.{name}"), name)
+            solver = getattr(importlib.import_module(f"specmargin.solvers.s3vm.{name}"), name)
         except ImportError:
             continue
         found[name] = lambda obj, solver=solver, losses=losses: solver(obj.with_(**losses))  # type: ignore[misc]

@@ -11,10 +11,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.s3vm_optima import SOLVERS, Task, rows, summary, tasks
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.table_report import Line, TableReport
 from specmargin.experiments.tables import TableOptions, footer
 

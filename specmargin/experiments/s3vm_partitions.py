@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from specmargin.datasets import available, digits_pair, load, make_g2c, make_g4c
 from specmargin.datasets.text import TEXT_SETS, find_text, load_text
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.splits import Split, random_splits
+from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import kernel_map
 from specmargin.typing import FloatArray, IntArray

@@ -27,9 +27,9 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import replace
 
+from specmargin.experiments.engine.published import published, published_parameters
+from specmargin.experiments.engine.records import Row
 from specmargin.experiments.lapsvm_primal_report import SectionedReport
-from specmargin.experiments.published import published, published_parameters
-from specmargin.experiments.records import Row
 from specmargin.experiments.s3vm_blocks import Block, at_hand, run_blocks, seconds
 from specmargin.experiments.s3vm_tasks import Representation, pairs
 from specmargin.experiments.tables import TableOptions, footer

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from specmargin.datasets import available, load
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.splits import Split, published_splits
+from specmargin.experiments.engine.splits import Split, published_splits
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import deformed_kernel, kernel_map

@@ -15,8 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from specmargin.experiments.artifacts import replace_file
-from specmargin.experiments.significance import Entry, Shade, tally
+from specmargin.experiments.engine.artifacts import replace_file
+from specmargin.experiments.engine.significance import Entry, Shade, tally
 from specmargin.experiments.table_report import Line, TableReport
 
 __all__ = ["ShadedReport", "ShadedRow", "lines_of"]
@@ -82,7 +82,7 @@ class ShadedReport(TableReport):
 
     Examples
     --------
-    >>> from specmargin.experiments.significance import shades
+    >>> from specmargin.experiments.engine.significance import shades
     >>> entries = shades({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.0}})
     >>> report = ShadedReport("demo", "Demo", [], rows=[ShadedRow("3-8", 20, entries)], methods=["STOAM", "STORM"])
     >>> print("\n".join(report.text().splitlines()[2:4]))

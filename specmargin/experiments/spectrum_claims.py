@@ -16,7 +16,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from specmargin.experiments.significance import Duel, Entry, Errors, duel, shades
+from specmargin.experiments.engine.significance import Duel, Entry, Errors, duel, shades
 from specmargin.experiments.spectrum_methods import PAPER
 
 __all__ = ["claims", "verdict"]

@@ -34,11 +34,12 @@ import numpy as np
 
 from specmargin.datasets import load
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.protocol import UnlabeledPoints, select
-from specmargin.experiments.provenance import collect
-from specmargin.experiments.records import Cell, Row, canonical_json
+from specmargin.experiments.engine.protocol import UnlabeledPoints, select
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row, canonical_json
+from specmargin.experiments.engine.significance import Errors, shades
+from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.shaded_report import ShadedReport, ShadedRow, lines_of
-from specmargin.experiments.significance import Errors, shades
 from specmargin.experiments.spectrum_claims import claims
 from specmargin.experiments.spectrum_methods import METHODS, Setting, installed_methods
 from specmargin.experiments.spectrum_tasks import (
@@ -53,10 +54,9 @@ from specmargin.experiments.spectrum_tasks import (
     splits,
     tasks_at_hand,
 )
-from specmargin.experiments.sweep import run_sweep
 from specmargin.experiments.tables import TableOptions, footer
 from specmargin.labels import Labels
-from specmargin.solvers.spectral_ridge import PENALTIES
+from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
 __all__ = ["GRID", "Measurements", "Plan", "errors_of", "measure", "spectrum_learning", "work"]
 

@@ -47,7 +47,7 @@ import scipy.sparse as sp
 
 from specmargin.labels import Labels
 from specmargin.objectives import Alignment, SpectralGraphTransducer, SpectralRidge, SpectrumMargin
-from specmargin.objectives.ridge import power_spectrum
+from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.results import SolveResult
 from specmargin.solvers import alignment, graph_transducer, spectral_ridge, spectrum_margin
 from specmargin.spectra import Spectrum

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias
 
 from specmargin.datasets import available, digits_pair, load, mnist_pair, newsgroups_pair
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.splits import Split, random_splits
+from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.graphs import knn_graph
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.typing import IntArray, SparseArray

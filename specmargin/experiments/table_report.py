@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from specmargin.experiments.artifacts import replace_file
+from specmargin.experiments.engine.artifacts import replace_file
 
 __all__ = ["Line", "TableReport"]
 

@@ -18,11 +18,11 @@ from typing import Any
 
 from specmargin.checks import checked, maybe, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.experiments.artifacts import explained, remove_leftovers, require_folder
-from specmargin.experiments.locking import locked
-from specmargin.experiments.protocol import Tuning, select
-from specmargin.experiments.published import published
-from specmargin.experiments.records import Row, Store, worst_gap
+from specmargin.experiments.engine.artifacts import explained, remove_leftovers, require_folder
+from specmargin.experiments.engine.locking import locked
+from specmargin.experiments.engine.protocol import Tuning, select
+from specmargin.experiments.engine.published import published
+from specmargin.experiments.engine.records import Row, Store, worst_gap
 from specmargin.experiments.table_report import Line, TableReport
 
 __all__ = ["TABLES", "Reference", "TableEntry", "TableOptions", "compare", "footer", "run_table"]

@@ -19,7 +19,7 @@ from specmargin.kernels.maps import KernelMap, kernel_map
 from specmargin.labels import Labels
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
-from specmargin.solvers.label_switching import label_switching
+from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.typing import FloatArray
 
 __all__ = ["Transduced", "span", "transductive_svm"]

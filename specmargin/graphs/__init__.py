@@ -7,7 +7,7 @@ says what a disconnected graph means. `neighbor_weights` ties new points to the 
 
 from specmargin.graphs.components import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, to_networkx
-from specmargin.graphs.laplacian import Laplacian, check_adjacency, laplacian
+from specmargin.graphs.laplacians import Laplacian, check_adjacency, laplacian
 from specmargin.graphs.neighbors import NeighborSearch
 from specmargin.graphs.weights import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 

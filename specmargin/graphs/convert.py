@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import foreign, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs.laplacian import check_adjacency
+from specmargin.graphs.laplacians import check_adjacency
 from specmargin.typing import SparseArray
 
 __all__ = ["from_networkx", "to_networkx"]

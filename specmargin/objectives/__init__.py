@@ -16,15 +16,15 @@ from specmargin.losses import get_loss, get_unlabeled_loss
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.features import Features
-from specmargin.objectives.manifold import LapSVM
-from specmargin.objectives.margin import RMM, RelativeMargin
+from specmargin.objectives.graph_transducer import SpectralGraphTransducer
+from specmargin.objectives.lapsvm import LapSVM
 from specmargin.objectives.reduction import Reduction
-from specmargin.objectives.ridge import SpectralRidge
+from specmargin.objectives.relative_margin import RMM, RelativeMargin
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.objectives.spectrum import Alignment, SpectrumMargin, SpectrumPoint
-from specmargin.objectives.transduction import SpectralGraphTransducer
-from specmargin.objectives.weighted import WeightedSVM
+from specmargin.objectives.spectral_ridge import SpectralRidge
+from specmargin.objectives.spectrum_margin import Alignment, SpectrumMargin, SpectrumPoint
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.spectra import Spectrum
 
 __all__ = [

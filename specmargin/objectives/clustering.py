@@ -23,7 +23,7 @@ one the same less a constant; alpha = (lambda f + mu 1 - L f) / gamma, equal on 
 Duality, which makes the certificate: for any Z with Z'Z <= I and weights s = sigma - theta >= 0, let kappa be the
 least Rayleigh quotient of gamma |.|_K^2 + L + Z diag(s) Z' under 1'f = 0. Then m functions cost at least
 m kappa - sum s. With the m lowest eigenvectors for Z, sigma the m-th eigenvalue, the bound is attained. How kappa is
-proved, whatever is rounded, is told in `specmargin.objectives._clustering_bound`.
+proved, whatever is rounded, is told in `specmargin.objectives.clustering_bound`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ import scipy.linalg as sla
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
-from specmargin.objectives._clustering_bound import Envelope, centred_kernel
+from specmargin.objectives.clustering_bound import Envelope, centred_kernel
 from specmargin.objectives.products import Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.graphs.laplacian import Laplacian
+from specmargin.graphs.laplacians import Laplacian
 from specmargin.kernels.operators import KernelOperator, kernel_diagonal
 from specmargin.kernels.semidefinite import blocks
 from specmargin.objectives.reduction import Applied

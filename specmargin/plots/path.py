@@ -159,7 +159,7 @@ class SpectrumPathDisplay:
         -------
         SpectrumPathDisplay
         """
-        from specmargin.solvers.path import spectrum_path
+        from specmargin.solvers.spectrum.path import spectrum_path
 
         Cs = np.logspace(-2.0, 3.0, 61) if Cs is None else Cs
         return cls.from_results(Cs, spectrum_path(objective, Cs), tol=tol).plot(ax, **options)

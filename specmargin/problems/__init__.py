@@ -15,14 +15,14 @@ from specmargin.objectives import (
     S3VMRelaxation,
     SpectrumMargin,
 )
+from specmargin.problems.alignment import kta
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
-from specmargin.problems.kta import kta
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal
-from specmargin.problems.rmm import rmm
-from specmargin.problems.s3vm_bounds import s3vm_relaxation
-from specmargin.problems.storm import Form, mkl, stoam, storm
+from specmargin.problems.relative_margin import rmm
+from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 
 __all__ = [
     "BuiltProblem",

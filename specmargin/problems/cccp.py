@@ -16,7 +16,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted import WeightedSVM
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.typing import FloatArray

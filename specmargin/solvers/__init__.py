@@ -19,30 +19,30 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
 )
-from specmargin.solvers.alignment import alignment
-from specmargin.solvers.alternation import alternation
-from specmargin.solvers.annealing import annealing
-from specmargin.solvers.branch_and_bound import branch_and_bound
-from specmargin.solvers.cccp import cccp
-from specmargin.solvers.continuation import continuation
-from specmargin.solvers.eigenmaps import eigenmaps
-from specmargin.solvers.factorized import factorized
-from specmargin.solvers.finite_newton import finite_newton
-from specmargin.solvers.gradient import gradient
-from specmargin.solvers.graph_transducer import graph_transducer
-from specmargin.solvers.label_switching import label_switching
-from specmargin.solvers.multi_switch import multi_switch
-from specmargin.solvers.newton import newton
-from specmargin.solvers.one_flip import one_flip
-from specmargin.solvers.path import spectrum_path
-from specmargin.solvers.pcg import pcg, pcg_one_vs_rest
-from specmargin.solvers.polish import polish
-from specmargin.solvers.probing import probe
-from specmargin.solvers.quasi_newton import quasi_newton
-from specmargin.solvers.s3vm_bound import certify, s3vm_bound
-from specmargin.solvers.spectral_ridge import spectral_ridge
-from specmargin.solvers.spectrum_margin import relative_margin, spectrum_margin
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.manifold.eigenmaps import eigenmaps
+from specmargin.solvers.manifold.factorized import factorized
+from specmargin.solvers.manifold.newton import newton
+from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
+from specmargin.solvers.s3vm.annealing import annealing
+from specmargin.solvers.s3vm.bound import certify, s3vm_bound
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.continuation import continuation
+from specmargin.solvers.s3vm.finite_newton import finite_newton
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.label_switching import label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.one_flip import one_flip
+from specmargin.solvers.s3vm.polish import polish
+from specmargin.solvers.s3vm.probing import probe
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+from specmargin.solvers.spectrum.alignment import alignment
+from specmargin.solvers.spectrum.alternation import alternation
+from specmargin.solvers.spectrum.graph_transducer import graph_transducer
+from specmargin.solvers.spectrum.path import spectrum_path
+from specmargin.solvers.spectrum.spectral_ridge import spectral_ridge
+from specmargin.solvers.spectrum.spectrum_margin import relative_margin, spectrum_margin
 
 __all__ = [
     "alignment",

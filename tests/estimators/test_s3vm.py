@@ -34,13 +34,13 @@ from specmargin.losses import SymmetricRamp
 from specmargin.model_selection import LabeledKFold, labeled_accuracy
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate, Status
-from specmargin.solvers.annealing import annealing
-from specmargin.solvers.cccp import cccp
-from specmargin.solvers.continuation import continuation
-from specmargin.solvers.gradient import gradient
-from specmargin.solvers.label_switching import label_switching
-from specmargin.solvers.multi_switch import multi_switch
-from specmargin.solvers.quasi_newton import quasi_newton
+from specmargin.solvers.s3vm.annealing import annealing
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.continuation import continuation
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.label_switching import label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 
 FACES = {
     ContinuationS3VM: (continuation, "hinge", "exp"),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.estimators import _memory, manifold
+from specmargin.estimators import _memory
+from specmargin.estimators import lapsvm as manifold
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
 

@@ -22,7 +22,7 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
 )
-from specmargin.objectives.ridge import power_spectrum
+from specmargin.objectives.spectral_ridge import power_spectrum
 
 REGIMES = ("random", "real", "weights", "gammas", "hard margin", "ties", "scale", "offset")
 

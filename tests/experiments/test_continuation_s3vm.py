@@ -20,7 +20,7 @@ from specmargin.experiments.s3vm_tasks import Representation
 from specmargin.experiments.table_report import Line
 from specmargin.kernels.maps import kernel_map
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers.continuation import continuation
+from specmargin.solvers.s3vm.continuation import continuation
 
 RBF = Representation(20.0)
 

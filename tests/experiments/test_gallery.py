@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from specmargin.exceptions import DataNotFoundError, SpecmarginError
-from specmargin.experiments.artifacts import read_data, strict_json, write_data
+from specmargin.experiments.engine.artifacts import read_data, strict_json, write_data
+from specmargin.experiments.engine.progress import figure_bars
 from specmargin.experiments.figure_plan import SIZES, duration, expected_seconds, longest_first, makespan, size_of
 from specmargin.experiments.gallery import FigureError, available_figures, run_figures
-from specmargin.experiments.progress import figure_bars
 
 GOOD = '''
 """A parabola.

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from specmargin.experiments import isolet_claims, manifold_regularization, manifold_tasks
+from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.laplacian_axis import verdict_on
 from specmargin.experiments.manifold_claims import by_task, published_mean
-from specmargin.experiments.records import make_row
 
 SPEAKERS = [manifold_tasks.speaker_name(i) for i in range(1, 31)]
 

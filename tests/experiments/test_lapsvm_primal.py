@@ -20,9 +20,9 @@ from specmargin.experiments import lapsvm_primal as table
 from specmargin.experiments import lapsvm_primal_methods as methods
 from specmargin.experiments import lapsvm_primal_report as report
 from specmargin.experiments import lapsvm_primal_tasks as tasks
+from specmargin.experiments.engine.published import published_parameters, published_sizes
+from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.published import published_parameters, published_sizes
-from specmargin.experiments.records import make_row
 from specmargin.kernels import gram
 
 PAPER = "lapsvm_primal_2009"

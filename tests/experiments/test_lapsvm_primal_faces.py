@@ -11,11 +11,11 @@ import pytest
 import specmargin as sm
 from specmargin.experiments import lapsvm_primal_faces as faces
 from specmargin.experiments import lapsvm_primal_faces_report as report
+from specmargin.experiments.engine.published import published_parameters, published_sizes
+from specmargin.experiments.engine.records import Cell, make_row
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.lapsvm_primal import fits_of
 from specmargin.experiments.lapsvm_primal_tasks import four_fold_splits
-from specmargin.experiments.published import published_parameters, published_sizes
-from specmargin.experiments.records import Cell, make_row
 from specmargin.experiments.tables import run_table
 from specmargin.kernels import gram
 

@@ -13,7 +13,7 @@ from specmargin.experiments import Cell, evaluate, run_table
 from specmargin.experiments import lapsvm_primal as table
 from specmargin.experiments import lapsvm_primal_laplacian as laplacian
 from specmargin.experiments import lapsvm_primal_tasks as tasks
-from specmargin.experiments.records import make_row
+from specmargin.experiments.engine.records import make_row
 
 PAPER = "lapsvm_primal_2009"
 

@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, manifold_claims, manifold_tasks, published_parameters
 from specmargin.experiments import manifold_regularization as experiment
+from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
 from specmargin.experiments.tsvm import span, transductive_svm
 

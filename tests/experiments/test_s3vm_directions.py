@@ -9,7 +9,7 @@ from specmargin.experiments import s3vm_directions as experiment
 from specmargin.experiments.s3vm_methods import Setting
 from specmargin.experiments.s3vm_tasks import Representation
 from specmargin.objectives.s3vm import S3VM
-from specmargin.solvers.continuation import smoothing_path
+from specmargin.solvers.s3vm.continuation import smoothing_path
 
 
 def test_v_star_is_the_leading_eigenvector_of_m(rng):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from specmargin.experiments.s3vm_optima import SOLVERS, Task, available_solvers, rows, summary, tasks
-from specmargin.solvers.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 
 
 @pytest.mark.data

@@ -8,8 +8,8 @@ import re
 
 import pytest
 
+from specmargin.experiments.engine.significance import shades
 from specmargin.experiments.shaded_report import ShadedReport, ShadedRow, lines_of
-from specmargin.experiments.significance import shades
 
 
 @pytest.fixture

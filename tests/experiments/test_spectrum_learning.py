@@ -12,8 +12,8 @@ import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, evaluate, run_table
 from specmargin.experiments import spectrum_learning as table
 from specmargin.experiments import spectrum_tasks as tasks
+from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.records import make_row
 from specmargin.experiments.tables import TableOptions
 
 GRID = {"C": (1.0, 100.0), "B": (1.5,), "loss_weight": (1e3,), "width": (0.1,)}

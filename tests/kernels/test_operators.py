@@ -143,7 +143,7 @@ def test_blocks_cannot_be_factorised_but_serve_conjugate_gradients():
     blocks = sm.objectives.LapSVM(BlockKernel(X, gamma=0.5, block_elements=200), L, labels, **words)
     with pytest.raises(TypeError, match="BlockKernel is not stored"):
         sm.solvers.factorized(blocks)
-    from specmargin.solvers.pcg import pcg
+    from specmargin.solvers.manifold.pcg import pcg
 
     stored = sm.solvers.factorized(sm.objectives.LapSVM(gram(X, gamma=0.5), L, labels, **words))
     found = pcg(blocks, stopping="gradient", tol=1e-10, max_iter=2000)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.objectives import _clustering_bound as bound
+from specmargin.objectives import clustering_bound as bound
 from specmargin.objectives.clustering import RegularizedClustering
 
 

@@ -8,12 +8,12 @@ import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.losses import SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted import WeightedSVM
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.problems import solve
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.results import Status
-from specmargin.solvers.cccp import cccp
-from specmargin.solvers.weighted_svm import weighted_svm
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 

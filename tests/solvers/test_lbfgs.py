@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from specmargin.solvers._lbfgs import _Pairs, lbfgs, line_search, relative_norm
+from specmargin.solvers.lbfgs import _Pairs, lbfgs, line_search, relative_norm
 
 
 class Counted:

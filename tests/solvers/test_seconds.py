@@ -11,9 +11,9 @@ import specmargin as sm
 from specmargin import objectives, solvers
 from specmargin.objectives import Features, WeightedSVM
 from specmargin.objectives.clustering import RegularizedClustering
-from specmargin.objectives.ridge import SpectralRidge, power_spectrum
+from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.transduction import SpectralGraphTransducer
+from specmargin.objectives.spectral_ridge import SpectralRidge, power_spectrum
 
 X = np.array([[-2.0], [2.0], [-1.5], [-1.2], [1.0], [1.8]])
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])

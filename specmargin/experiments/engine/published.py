@@ -1,0 +1,134 @@
+"""The numbers of the papers, as printed, for the columns "published" of every table.
+
+`published` filters the results, `published_parameters` and `published_sizes` what else the papers state. They are CSV
+files inside the package; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from specmargin.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["published", "published_parameters", "published_sizes"]
+
+
+def published(
+    paper: str | None = None,
+    table: str | None = None,
+    dataset: str | None = None,
+    method: str | None = None,
+    quantity: str | None = None,
+    split: str | None = None,
+) -> pd.DataFrame:
+    """Return published results, filtered by any of the columns.
+
+    Parameters
+    ----------
+    paper, table, dataset, method, quantity : str, optional
+        Exact names, e.g. ``"survey2008"``, ``"15"``, ``"g50c"``, ``"lapsvm_dual"``, ``"error_percent"``.
+    split : str, optional
+        ``"U"`` unlabelled training points, ``"V"`` validation, ``"T"`` unseen test set, ``""`` not stated.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``paper table dataset method quantity split mean std n_labeled note``; a dash of the table is NaN.
+        Empty if every name exists but not together. Rows that differ in `n_labeled` or `note` alone are variants.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known of a name; the message lists what is.
+
+    Examples
+    --------
+    >>> published("survey2008", table="15", dataset="g50c", method="lapsvm_dual")["mean"].item()
+    6.4
+    """
+    return _filtered("mean", paper=paper, table=table, dataset=dataset, method=method, quantity=quantity, split=split)
+
+
+def published_parameters(
+    paper: str | None = None,
+    table: str | None = None,
+    dataset: str | None = None,
+    method: str | None = None,
+    parameter: str | None = None,
+) -> pd.DataFrame:
+    """Return published parameters (columns ``paper table dataset method parameter value note``), values as text.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known of a name; the message lists what is.
+
+    Examples
+    --------
+    >>> published_parameters("lapsvm_primal_2009", dataset="uspst", method="lapsvm_dual", parameter="nn").value.item()
+    '10'
+    """
+    return _filtered("parameter", paper=paper, table=table, dataset=dataset, method=method, parameter=parameter)
+
+
+def published_sizes(
+    paper: str | None = None,
+    table: str | None = None,
+    dataset: str | None = None,
+    quantity: str | None = None,
+) -> pd.DataFrame:
+    """Return published sizes of data sets (columns ``paper table dataset quantity value note``), values as text.
+
+    Raises
+    ------
+    ValueError
+        If nothing is known of a name; the message lists what is.
+
+    Examples
+    --------
+    >>> len(published_sizes("survey2008", dataset="g50c")) > 0
+    True
+    """
+    return _filtered("size", paper=paper, table=table, dataset=dataset, quantity=quantity)
+
+
+@cache
+def _load(kind: str) -> pd.DataFrame:
+    """All files of one kind, told apart by their columns, in the order of their names."""
+    import pandas as pd
+
+    frames = []
+    for file in sorted(resources.files("specmargin.experiments.engine").joinpath("published_data").iterdir(), key=str):
+        if file.name.endswith(".csv"):
+            with file.open(encoding="utf-8") as stream:
+                frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
+            found = next((k for k in ("mean", "parameter") if k in frame.columns), "size")
+            if found == kind:
+                frames.append(frame)
+    table = pd.concat(frames, ignore_index=True)
+    if kind == "mean":
+        for name in ("mean", "std"):
+            table[name] = pd.to_numeric(table[name])
+        table["n_labeled"] = pd.to_numeric(table["n_labeled"]).astype("Int64")
+    return table
+
+
+def _filtered(kind: str, **wanted: str | None) -> pd.DataFrame:
+    table = _load(kind)
+    keep = table["paper"].notna()
+    for column, value in wanted.items():
+        if value is None:
+            continue
+        match = table[column] == str(value)
+        if not match.any():
+            raise InvalidInputError(
+                f"nothing is published here for {column}={value!r}; take one of: "
+                f"{', '.join(sorted(set(table[column])))}."
+            )
+        keep &= match
+    return table[keep].reset_index(drop=True)

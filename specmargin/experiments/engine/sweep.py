@@ -1,0 +1,392 @@
+"""Sweeps: many cells, computed once each, in any number of processes, across any number of interruptions.
+
+`run_sweep(cells, work, folder=...)` is all there is. The process that computed a cell writes its row at once, so that
+kill -9 loses the cells in flight and nothing else; the same call computes what is missing. A cell that fails is a row
+with its error, and the sweep goes on. Results do not depend on the number of processes: every cell runs with the same
+number of threads, and rows come back in the order in which the cells were declared.
+
+Every row bears the fingerprint of the sources and data that it was computed with. A row of another fingerprint is
+stale: it is computed again, or kept on request and marked so. The old row stays in the folder, and counts again when
+the sources are again what they were.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import logging
+import secrets
+import statistics
+import sys
+import time
+import traceback
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from specmargin.checks import checked, count, members, path, processes, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.experiments.engine.artifacts import explained, remove_leftovers, replace_file
+from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest, fingerprint
+from specmargin.experiments.engine.locking import locked
+from specmargin.experiments.engine.processes import Terminated, WorkerDiedError, in_order, in_processes
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row
+
+__all__ = ["StaleResultsError", "SweepInterruptedError", "Work", "read_sweep", "run_sweep"]
+
+Work: TypeAlias = Callable[[Cell], Mapping[str, Any]]
+"""A function of a cell: errors in percent and what else the row should hold."""
+
+
+class StaleResultsError(SpecmarginError):
+    """The folder holds results of another experiment, or was written by a later version of this package."""
+
+
+class SweepInterruptedError(KeyboardInterrupt):
+    """Ctrl-C, SIGTERM or SIGHUP during a sweep; the text says what is kept and how to go on.
+
+    Parameters
+    ----------
+    interrupt : KeyboardInterrupt
+        What came; `number` is its signal.
+    kept : str
+        What is there.
+    """
+
+    def __init__(self, interrupt: KeyboardInterrupt, kept: str) -> None:
+        how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
+        super().__init__(f"{how}: {kept}; the same call goes on from there.")
+        self.number = getattr(interrupt, "number", 2)
+
+
+_logger = logging.getLogger(__name__)
+_FORMAT = 2
+
+
+def _work(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise InvalidTypeError(f"{name}={shown(value)} is no function; pass one that takes a Cell and returns columns.")
+    return value
+
+
+@checked(work=_work, folder=path, jobs=processes, threads=count(1))
+def run_sweep(
+    cells: Iterable[Cell],
+    work: Work,
+    *,
+    folder: str | Path,
+    version: str | None = None,
+    jobs: int = 1,
+    threads: int = 1,
+    progress: bool = True,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    keep_stale: bool = False,
+    wait: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> list[Row]:
+    """Compute every cell that `folder` does not hold yet, and return the rows of all.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Of one experiment. Equal cells count as one.
+    work : callable
+        ``work(cell) -> mapping`` of column to number, text or None. Defined at the top of a module, so that other
+        processes find it; keep data sets, kernels and graphs in ``functools.lru_cache`` functions beside it, and
+        declare cells that share them one after the other.
+    folder : path
+        Where rows, provenance and the manifest live; made if missing.
+    version : str, optional
+        Of the experiment, kept by hand: change it when results change. By default the `fingerprint` of all sources
+        that `work` can reach.
+    jobs : int, default 1
+        Processes; -1 for one per core.
+    threads : int, default 1
+        BLAS and OpenMP threads of a cell. Not derived from `jobs`, because the last bits of a product depend on it.
+    progress : bool, default True
+        Show done/total, failures and the time left on stderr.
+    fresh : bool, default False
+        Forget what `folder` holds first.
+    retry_failed : bool, default False
+        Compute failed cells again.
+    keep_stale : bool, default False
+        Take cells of other sources or data as they are; their rows have a column ``stale``, which names what changed.
+    wait : bool, default False
+        Wait for another process that writes into the folder, rather than raise.
+    provenance : mapping, optional
+        Of this run; by default `provenance.collect()`. A change of the checksums in its ``data`` makes cells stale.
+
+    Returns
+    -------
+    list of dict
+        One row per cell, in the order of `cells`; exactly what a later call reads back.
+
+    Raises
+    ------
+    ValueError
+        If there is no cell, or cells of several experiments.
+    StaleResultsError
+        If the folder belongs to another experiment.
+    LockedError
+        If another process writes into the folder.
+    SweepInterruptedError
+        On Ctrl-C, SIGTERM and SIGHUP. The folder can be resumed.
+    NotWrittenError
+        If the disk is full, or the folder cannot be written into. It can be resumed.
+    SpecmarginError
+        If a worker process dies. The folder can be resumed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> def work(cell):
+    ...     return {"error_test": 10.0 * cell.parameters["k"]}
+    >>> cells = [Cell("demo", "toy", "none", "s0", {"k": k}) for k in (1, 2)]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = run_sweep(cells, work, folder=folder, version="1", progress=False)
+    ...     again = run_sweep(cells, work, folder=folder, version="1", progress=False)  # reads
+    >>> [row["error_test"] for row in rows], rows == again
+    ([10.0, 20.0], True)
+    """
+    unique = dict.fromkeys(members("cells", cells, Cell, "pass those of the experiment"))
+    experiments = sorted({cell.experiment for cell in unique})
+    if len(experiments) != 1:
+        raise InvalidInputError(
+            f"a sweep needs cells of one experiment, got {experiments or 'no cell'}; use a folder for each."
+        )
+    provenance = collect() if provenance is None else provenance
+    code = fingerprint(work) if version is None else {"version": version}
+    code |= {f"data {name}": str(checksum) for name, checksum in provenance.get("data", {}).items()}
+    store = Store(Path(folder).resolve())  # workers may live in another folder
+    done = 0
+
+    def kept() -> str:
+        return f"{_kept(store, done, len(unique))}."
+
+    with (
+        explained(store.folder, kept),
+        locked(store.folder / ".lock", f"results of {experiments[0]} into {str(store.folder)!r}", wait=wait),
+    ):
+        every = _open(store, experiments[0], fresh)
+        rows = _usable(every, store, list(unique), code, keep_stale)
+        missing = [
+            cell for cell in unique if cell.key not in rows or (retry_failed and rows[cell.key]["status"] != "ok")
+        ]
+        done = len(unique) - len(missing)
+        if missing:
+            run = _new_run(store, {**provenance, "code": code})
+            if progress:
+                _announce(missing, len(unique), every, jobs)
+            for row in _compute(missing, work, store, (run, digest(code)), jobs, threads, progress, len(unique)):
+                rows[row["key"]] = row
+                done += 1
+    return [rows[cell.key] for cell in unique]
+
+
+@checked(folder=path)
+def read_sweep(folder: str | Path) -> list[Row]:
+    """Return every row of a folder, in no particular order, without computing anything."""
+    return list(Store(folder).read().values())
+
+
+def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:
+    """Make the folder, or check that it is ours, and return all its rows; what is damaged is set aside."""
+    manifest = store.folder / "manifest.json"
+    if fresh:  # only what a sweep writes: the folder may hold other things
+        manifest.unlink(missing_ok=True)
+        for part in ("cells", "runs", "damaged"):
+            for file in (store.folder / part).glob("*"):
+                file.unlink()
+    for place in (store.folder, store.cells, store.folder / "runs"):
+        place.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(place)
+    known = _experiment_in(manifest)
+    every = store.all_rows(set_aside=known in (None, experiment))
+    known = known or next((row["experiment"] for row in every), experiment)
+    if known != experiment:
+        raise StaleResultsError(
+            f"the folder {str(store.folder)!r} holds results of {known!r}, but this is {experiment!r}. Results of two "
+            "experiments are not mixed: choose another folder, or start anew with fresh=True (--fresh on the command "
+            "line)."
+        )
+    _write(manifest, {"format": _FORMAT, "experiment": experiment})
+    return every
+
+
+def _experiment_in(manifest: Path) -> str | None:
+    """Return what a manifest says, None where it cannot be read: the rows know it, too."""
+    try:
+        content = json.loads(manifest.read_bytes())
+        experiment, number = str(content["experiment"]), int(content["format"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return None
+    if number > _FORMAT:
+        raise StaleResultsError(
+            f"the folder {str(manifest.parent)!r} was written by a later version of specmargin; update specmargin, or "
+            "choose another folder."
+        )
+    return experiment
+
+
+def _usable(
+    every: Iterable[Row], store: Store, cells: list[Cell], code: Fingerprint, keep_stale: bool
+) -> dict[str, Row]:
+    """Return the rows that need no computation, by key, and say which are stale and why."""
+    wanted = {cell.key for cell in cells}
+    current = digest(code)
+    known = {
+        digest(c): c for run in store.provenance(set_aside=True).values() if isinstance(c := run.get("code"), dict)
+    }
+    reasons: dict[Any, list[str]] = {current: []}
+    rows: dict[str, Row] = {}
+    stale: dict[str, Row] = {}
+    for row in every:
+        if row["key"] not in wanted:
+            continue
+        mark = row.get("code")
+        if mark not in reasons:
+            reasons[mark] = changes(known[mark], code) if mark in known else ["code of which no record is left"]
+        of_now = rows if not reasons[mark] else stale
+        if row["status"] == "ok" or of_now.get(row["key"], row)["status"] != "ok":
+            of_now[row["key"]] = row if of_now is rows else {**row, "stale": ", ".join(reasons[mark])}
+    stale = {key: row for key, row in stale.items() if key not in rows}
+    if stale:
+        why = Counter(name for row in stale.values() for name in row["stale"].split(", "))
+        most = ", ".join(name for name, _ in why.most_common(6)) + (f" and {len(why) - 6} more" if len(why) > 6 else "")
+        seconds = sum(row["seconds"] for row in stale.values())
+        _logger.warning(
+            "%s: %d of %d cells are stale, because this changed since: %s. %s",
+            cells[0].experiment,
+            len(stale),
+            len(cells),
+            most,
+            "They are KEPT, as asked for: the results are of older code."
+            if keep_stale
+            else f"They are computed again, {_duration(seconds)} of work (--keep-stale keeps them).",
+        )
+    return {**stale, **rows} if keep_stale else rows
+
+
+def _announce(missing: list[Cell], total: int, every: Iterable[Row], jobs: int) -> None:
+    """Say how long it will take, as far as earlier rows of the same methods and sets tell."""
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for row in every:
+        seconds.setdefault((row["method"], row["dataset"]), []).append(row["seconds"])
+    told = [statistics.fmean(seconds[k]) for cell in missing if (k := (cell.method, cell.dataset)) in seconds]
+    if not told:
+        return
+    from joblib import effective_n_jobs
+
+    processes = effective_n_jobs(jobs)
+    left = statistics.fmean(told) * len(missing) / processes
+    of = f" with {processes} processes" if processes > 1 else ""
+    print(  # noqa: T201  on stderr, like the bar below it
+        f"{missing[0].experiment}: {len(missing)} of {total} cells to compute, about {_duration(left)}{of}, judged by "
+        f"{sum(map(len, seconds.values()))} rows of earlier runs",
+        file=sys.stderr,
+    )
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _write(path: Path, value: Any) -> None:
+    replace_file(path, (json.dumps(value, indent=1, default=str) + "\n").encode())
+
+
+def _new_run(store: Store, provenance: Mapping[str, Any]) -> str:
+    run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
+    _write(store.folder / "runs" / f"{run}.json", dict(provenance))
+    return run
+
+
+def _compute(
+    cells: list[Cell],
+    work: Work,
+    store: Store,
+    marks: tuple[str, str],
+    jobs: int,
+    threads: int,
+    progress: bool,
+    total: int,
+) -> Iterator[Row]:
+    """Yield the rows of `cells` as they are done; each is on disk before it is yielded."""
+    from tqdm import tqdm
+
+    done, failed = total - len(cells), 0
+    bar = tqdm(
+        total=total,
+        initial=done,
+        desc=cells[0].experiment,
+        unit="cell",
+        disable=not progress,
+        # A log file gets a line every half minute, a terminal a moving bar.
+        mininterval=0.2 if sys.stderr.isatty() else 30.0,
+    )
+    with bar, in_order():
+        try:
+            for row in in_processes(_run_cell, ((cell, work, store, marks, threads) for cell in cells), jobs, threads):
+                done += 1
+                failed += row["status"] != "ok"
+                bar.set_postfix(failed=failed, refresh=False)
+                bar.update()
+                yield row
+        except KeyboardInterrupt as interrupt:
+            raise SweepInterruptedError(interrupt, _kept(store, done, total)) from None
+        except WorkerDiedError as error:
+            raise SpecmarginError(
+                f"{error}: {_kept(store, done, total)}; the same call goes on from there. Run it with fewer jobs than "
+                f"{jobs}."
+            ) from error
+
+
+def _kept(store: Store, done: int, total: int) -> str:
+    # Workers may have written rows that nobody has collected.
+    return f"{done} of {total} cells or more are in {str(store.folder)!r}"
+
+
+@lru_cache(maxsize=1)
+def _thread_controller(n_modules: int) -> Any:
+    # Looking for the libraries takes milliseconds; a new one can only have come with a new module.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+def _run_cell(cell: Cell, work: Work, store: Store, marks: tuple[str, str], threads: int) -> Row:
+    """Compute one cell, write its row, marked with run and code, and return it. Runs in a worker."""
+    import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
+
+    start = time.perf_counter()
+    with (
+        _thread_controller(len(sys.modules)).limit(limits=threads),
+        warnings.catch_warnings(record=True) as caught,
+    ):
+        warnings.simplefilter("always")
+        try:
+            row = make_row(cell, {"status": "ok", **work(cell)})
+            canonical_json(row)
+        except Exception as error:
+            if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise  # says nothing of the cell
+            row = make_row(cell, {"status": "failed", **_describe(error)})
+    said = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    if said:
+        row["warnings"] = " | ".join(said[:5])
+    row |= {"seconds": time.perf_counter() - start, "run": marks[0], "code": marks[1]}
+    return store.append(row, marks[0])
+
+
+def _describe(error: Exception) -> dict[str, str]:
+    """Type, message and traceback; of each file the name alone, because rows are published."""
+    frames = traceback.extract_tb(error.__traceback__)[1:]
+    lines = [f"{Path(f.filename).name}:{f.lineno} in {f.name}: {f.line}" for f in frames]
+    return {"error": f"{type(error).__name__}: {error}", "traceback": "\n".join(lines)}

@@ -1,0 +1,565 @@
+r"""Manifold regularization: LapSVM with the hinge and the squared hinge, and LapRLS.
+
+For a kernel K, a graph Laplacian L and labels y at the labelled samples (J picks their rows),
+
+    min_{alpha, b}  scale * [ sum_i V(y_i f_i) + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha ],
+
+f = K alpha + b. The sums are sums, not means (eq. 4 of the primal paper for the hinge, eq. 7 for the squared
+hinge with scale = 1/2, eq. 14 for least squares). The manifold-regularization paper writes 1/l and 1/(l+u)^2
+instead: gamma_A = l gamma_A', gamma_I = l gamma_I' / (l+u)^2 leads to the same alpha. The intercept is not
+penalised by the Laplacian term, as in eq. 7.
+
+Everything collapses to l right-hand sides: with S = gamma_A I + gamma_I L K, X = S^-1 J' and the *deformed
+kernel* G = J K X, any loss has its optimum at alpha = X v, where f_lab = G v + b and the penalty is v'G v.
+
+Duality, which makes the certificate: for multipliers theta with 1'theta = 0 and any vector a,
+
+    sum_i V*(y_i theta_i) + a'KSa - theta'JKa - r'K r / (4 gamma_A),   r = 2 S a - J'theta,
+
+bounds the optimum from below (V* is the loss's `dual_value`): the first terms are the Lagrangian at a, and
+K S^-1 <= K / gamma_A bounds what minimising over a could still take off. Where that is too much, the part of r that
+the graph penalises is charged to the graph instead: K S^-1 <= (gamma_I L)^-1 on the range of L. Both need products
+with K and L only, so a solver that never factorised anything can be certified, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
+
+from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
+from specmargin.kernels.semidefinite import require_minors, require_semidefinite, symmetric
+from specmargin.labels import Labels, several
+from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives.pivoted import reduce_pivoted
+from specmargin.objectives.products import Image, Products
+from specmargin.objectives.reduction import Reduction, reduce
+from specmargin.objectives.relative_margin import balanced, exactly_balanced, hinge_intercept
+from specmargin.results import Certificate
+from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
+from specmargin.typing import FloatArray, MatrixLike
+
+__all__ = ["LapSVM"]
+
+_CHECKED = 200  # rows of K that every objective looks at: all of a small K
+
+
+@dataclass(frozen=True, eq=False)
+class LapSVM:
+    """The objective of LapSVM (hinge, squared hinge) and LapRLS (squared).
+
+    Parameters
+    ----------
+    K : ndarray or sparse matrix of shape (n, n), or KernelOperator
+        Positive semidefinite Gram matrix of all samples; it may be singular. A `specmargin.kernels.LowRankKernel`
+        confines f to a span of m functions, exactly and at the cost of m; a `specmargin.kernels.BlockKernel` is never
+        stored and serves solvers that need products only.
+    L : matrix-like of shape (n, n) or None
+        Anything symmetric positive semidefinite with ``L @ v``, e.g. `specmargin.graphs.laplacian`. None where
+        gamma_I is 0.
+    labels : Labels
+        Binary labels, from `specmargin.encode_labels`.
+    loss : {"hinge", "squared_hinge", "squared"} or MarginLoss
+        Loss of the margin y f.
+    gamma_A : float
+        Weight of the ambient norm, > 0.
+    gamma_I : float, default 0
+        Weight of the intrinsic (graph) norm, >= 0.
+    fit_intercept : bool, default True
+        Whether f has an (unpenalised) intercept b.
+
+    Raises
+    ------
+    ValueError
+        For a gamma out of range, matrices of the wrong size, NaN in K, labels of more than two classes, stored matrices
+        that are symmetric not even up to rounding, which is averaged away, a K that is not positive semidefinite on 200
+        of its rows (`specmargin.kernels.require_semidefinite` checks all of them), or an L with an entry that its
+        diagonal does not allow: an adjacency.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> K, L = np.eye(3), np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
+    >>> obj = LapSVM(K, L, encode_labels([0, 1, -1]), loss="hinge", gamma_A=0.5, gamma_I=0.1)
+    >>> obj.value(np.array([-1.0, 1.0, 0.0]), b=0.0)
+    1.5
+    """
+
+    K: Any
+    L: MatrixLike | None
+    labels: Labels
+    loss: str | MarginLoss = "hinge"
+    gamma_A: float = 1.0
+    gamma_I: float = 0.0
+    fit_intercept: bool = True
+
+    def __post_init__(self) -> None:
+        self._check_weights()
+        if not self.labels.is_binary:
+            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
+        K, n = as_kernel(self.K), self.labels.n_samples
+        if K.shape != (n, n):
+            raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
+        if not isinstance(K, KernelOperator):
+            # To the last bit: the penalty sees the mean of K and its transpose only, decisions see K itself.
+            K = symmetric(K, "K")
+            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
+            some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
+            block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
+            require_semidefinite(block, name=name)
+        object.__setattr__(self, "K", K)
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        if self.L is not None and tuple(getattr(self.L, "shape", (n, n))) != (n, n):
+            raise InvalidInputError(
+                f"L has the shape {getattr(self.L, 'shape', None)}, but K has {K.shape}; build both on the same rows."
+            )
+        if isinstance(self.L, np.ndarray) or sp.issparse(self.L):
+            object.__setattr__(self, "L", symmetric(self.L, "L"))
+            require_minors(self.L)
+
+    def _check_weights(self) -> None:
+        if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):
+            raise InvalidInputError(
+                f"gamma_A={self.gamma_A!r} must be a positive number: without the ambient norm the problem has no "
+                "unique solution. Use a small value such as 1e-6 to let the graph rule."
+            )
+        if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
+            raise InvalidInputError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
+        if self.L is None and self.gamma_I > 0:
+            raise InvalidInputError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
+
+    @property
+    def _loss(self) -> MarginLoss:
+        assert not isinstance(self.loss, str)
+        return self.loss
+
+    @property
+    def scale(self) -> float:
+        """Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1."""
+        return 0.5 if self._loss.name == "squared_hinge" else 1.0
+
+    def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
+        """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
+        if self.L is None or self.gamma_I == 0:
+            return self.gamma_A * alpha
+        return self.gamma_A * alpha + self.gamma_I * (self.L @ (self.K @ alpha if Ka is None else Ka))
+
+    def decision(self, alpha: FloatArray, b: float) -> FloatArray:
+        """Return f = K alpha + b at all samples."""
+        return self.K @ alpha + b
+
+    def value(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> float:
+        """Return the objective; `Ka` is K alpha where it is known."""
+        f = self.K @ alpha if Ka is None else Ka
+        t = self.labels.sign * (f[self.labels.labeled] + b)
+        return float(self.scale * (self._loss.value(t).sum() + f @ self.apply_S(alpha, f)))
+
+    def gradient(self, alpha: FloatArray, b: float) -> tuple[FloatArray, float]:
+        """Return the derivatives by alpha, (n,), and by b (0 without intercept)."""
+        y, labeled = self.labels.sign, self.labels.labeled
+        f = self.K @ alpha
+        slope = y * self._loss.gradient(y * (f[labeled] + b))
+        inner = 2.0 * self.apply_S(alpha, f)
+        inner[labeled] += slope
+        return self.scale * (self.K @ inner), self.scale * float(slope.sum()) * self.fit_intercept
+
+    def hessian_product(
+        self, alpha: FloatArray, b: float, direction: FloatArray, direction_b: float
+    ) -> tuple[FloatArray, float]:
+        """Return the (generalised) Hessian at (alpha, b) times a direction."""
+        y, labeled = self.labels.sign, self.labels.labeled
+        f = self.K @ alpha
+        curved = self._loss.curvature(y * (f[labeled] + b))
+        change = self.K @ direction
+        bent = curved * (change[labeled] + direction_b)
+        inner = 2.0 * self.apply_S(direction, change)
+        inner[labeled] += bent
+        return self.scale * (self.K @ inner), self.scale * float(bent.sum()) * self.fit_intercept
+
+    @cached_property
+    def products(self) -> Products:
+        """Products with K and L whose rounding is known."""
+        return Products(self.K, self.L if self.gamma_I > 0 else None)
+
+    @cached_property
+    def labeled_rows(self) -> FloatArray:
+        """Rows of K at the labelled samples, (l, n)."""
+        return kernel_rows(self.K, self.labels.labeled)
+
+    @cached_property
+    def reduction(self) -> Reduction:
+        """X = S^-1 J' and G = J K X by one LU factorisation, shared by every class of `one_vs_rest`.
+
+        Where gamma_A is so far below gamma_I that S is singular to rounding, by the longer way of `pivoted`.
+        """
+        try:
+            return self._reduced(np.float64)
+        except SolverError:
+            return self._pivoted_reduction()
+
+    def reduced(self, dtype: npt.DTypeLike = np.float64) -> LapSVM:
+        """Return the same objective with its reduction computed, by a factorisation in that precision.
+
+        Parameters
+        ----------
+        dtype : {float64, float32}
+            float32 halves time and memory of the factorisation; iterative refinement with residuals in float64 makes
+            up for it.
+
+        Raises
+        ------
+        SolverError
+            If S is too ill-conditioned for float32: refinement does not converge.
+        """
+        other = replace(self)
+        other.__dict__["reduction"] = self._reduced(dtype)
+        return other
+
+    def pivoted(self) -> LapSVM:
+        """Return the same objective with a reduction that is stable for all gammas, at four times the time.
+
+        Raises
+        ------
+        SolverError
+            If K is zero or the numbers overflow.
+        """
+        other = self.with_labels(self.labels)
+        other.__dict__["reduction"] = self._pivoted_reduction()
+        return other
+
+    def _pivoted_reduction(self) -> Reduction:
+        key = (self.gamma_A, self.gamma_I, self.labels.labeled.tobytes())
+        # All classes share the products, and with them the last of these reductions.
+        if self.products.kept is None or self.products.kept[0] != key:
+            L = self.L if self.gamma_I > 0 else None
+            found = reduce_pivoted(self.K, L, self.labels.labeled, self.gamma_A, self.gamma_I)
+            self.products.kept = (key, found)
+        known: Reduction = self.products.kept[1]
+        return known
+
+    def _reduced(self, dtype: npt.DTypeLike) -> Reduction:
+        return reduce(self.K, self.L, self.labels.labeled, self.gamma_A, self.gamma_I, dtype)
+
+    def with_gammas(self, gamma_A: float, gamma_I: float) -> LapSVM:
+        """Return the same problem under other weights; one of the same ratio shares the factorisation.
+
+        A grid over (gamma_A, gamma_I) costs one factorisation per distinct ratio, if it is walked ratio by ratio.
+        """
+        _ = self.products
+        other = copy(self)  # not `replace`, which would look at all of K again
+        object.__setattr__(other, "gamma_A", gamma_A)
+        object.__setattr__(other, "gamma_I", gamma_I)
+        other._check_weights()
+        known = other.__dict__.pop("reduction", None)
+        same = math.isclose(self.gamma_I * gamma_A, gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
+        if same and known is not None:
+            other.__dict__["reduction"] = known.scaled(self.gamma_A / gamma_A)
+        if (gamma_I > 0) != (self.gamma_I > 0):
+            del other.__dict__["products"]
+        return other
+
+    def with_labels(self, labels: Labels) -> LapSVM:
+        """Return the same problem for other binary labels of the same samples, sharing what does not depend on them."""
+        _ = self.products
+        # Not `replace`: to look at all of K once per class costs more than solving for it.
+        other = copy(self)
+        object.__setattr__(other, "labels", labels)
+        if not np.array_equal(labels.labeled, self.labels.labeled):
+            for name in ("reduction", "labeled_rows"):
+                other.__dict__.pop(name, None)
+        return other
+
+    def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
+        """Yield one objective per class of `labels`, all on this objective's factorisation."""
+        _ = self.reduction, self.labeled_rows
+        for binary in labels.one_vs_rest():
+            yield self.with_labels(binary)
+
+    def repair_multipliers(self, theta: FloatArray) -> FloatArray:
+        """Return near multipliers inside the loss's bounds and, with an intercept, of a sum that is 0 exactly."""
+        y, loss = self.labels.sign, self._loss
+        beta = np.clip(y * theta, loss.lower, loss.upper)
+        if not self.fit_intercept:
+            return y * beta
+        if np.isinf(loss.lower):
+            return exactly_balanced(y, y * (y * beta - np.mean(y * beta)))
+        return exactly_balanced(y, balanced(y, beta))
+
+    def dual_bound(self, theta: FloatArray, a: FloatArray | None = None, Ka: FloatArray | None = None) -> float:
+        """Return the lower bound of the module's docstring at feasible multipliers theta = y beta, less its rounding.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (l,)
+            Multipliers, feasible (`repair_multipliers`).
+        a : ndarray of shape (n,), optional
+            A candidate for alpha; the closer 2 S a is to J'theta, the tighter the bound. By default the exact one,
+            which needs the factorisation.
+        Ka : ndarray of shape (n,), optional
+            K a where it is known.
+        """
+        if a is None:
+            a, Ka = self.reduction.coefficients(theta / 2), None
+        bounds = []
+        for image in (self.products.image(a, Ka), self.products.image(a, slices=2)):
+            if image is not None:
+                penalty = self._penalty(theta, image)
+                value, error = self._dual(theta, image, penalty)
+                bounds.append(value - error - self.scale * penalty[1])
+        return max(bounds)
+
+    def _penalty(self, theta: FloatArray, image: Image) -> tuple[float, float]:
+        """Return gamma_A a'Ka + gamma_I a'KLKa, and a bound on the error of that less theta'J Ka.
+
+        An error of Ka moves that difference by its inner product with gamma_A a + 2 gamma_I L K a - J'theta, which is
+        small where theta are the multipliers of a, far smaller than its three parts; and by terms of second order.
+        """
+        value, error = (self.gamma_A * part for part in image.ambient())
+        slope = self.gamma_A * image.alpha
+        size = np.abs(slope)
+        if self.products.L is not None:
+            intrinsic, more = image.intrinsic()
+            value, error = value + self.gamma_I * intrinsic, error + self.gamma_I * more
+            part = 2.0 * self.gamma_I * (image.g + image.g_low)
+            slope, size = slope + part, size + np.abs(part)
+        slope[self.labels.labeled] -= theta
+        size[self.labels.labeled] += np.abs(theta)
+        error += (1.0 + 1e-9) * float(image.f_error @ (np.abs(slope) + 8.0 * UNIT * size))
+        return value, error + 4.0 * UNIT * abs(value)
+
+    def _losses(self, slack: FloatArray) -> FloatArray:
+        """Return the losses of 1 - y f, which may be far smaller than the rounding of y f."""
+        name = self._loss.name
+        if name == "hinge":
+            return np.maximum(slack, 0.0)
+        if name in ("squared", "squared_hinge"):
+            return (slack if name == "squared" else np.maximum(slack, 0.0)) ** 2
+        return self._loss.value(1.0 - slack)
+
+    def _primal(self, image: Image, b: float, theta: FloatArray, penalty: float) -> tuple[float, float]:
+        """Return the objective, and a bound on its error but for that of `_penalty`; theta are near -y V'(y f)."""
+        y, labeled = self.labels.sign, self.labels.labeled
+        total, lost = two_sum(np.ones(len(y)), -y * b)
+        slack, again = two_sum(total, -y * image.f[labeled])
+        low = lost + again - y * image.f_low[labeled]
+        slack = slack + low
+        # Of the error of f its product with theta is in `_penalty`; the rest is convex, and largest at an end.
+        off = image.f_error[labeled]
+        known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
+        share = 8.0 * UNIT
+        if self._loss.name not in ("hinge", "squared", "squared_hinge"):
+            # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
+            known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
+        losses, beta = self._losses(slack), y * theta
+        up, down = (
+            np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
+        )
+        rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
+        error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
+        value = exact_sum(losses) + penalty
+        return self.scale * value, self.scale * ((1.0 + 1e-9) * error + 4.0 * UNIT * abs(value))
+
+    def _dual(
+        self,
+        theta: FloatArray,
+        image: Image,
+        penalty: tuple[float, float],
+        thorough: bool = True,
+    ) -> tuple[float, float]:
+        """Return the lower bound of the module's docstring, and a bound on its error but for that of `_penalty`.
+
+        What a hundredth of the error outweighs is not made smaller.
+        """
+        y, labeled = self.labels.sign, self.labels.labeled
+        beta = y * theta
+        gains = self._loss.dual_value(beta)
+        linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
+        error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
+        error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
+        lagrangian = exact_sum(gains) + penalty[0] - linear
+        error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
+        enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
+        value = lagrangian - self._residual_bound(theta, image, enough, thorough)
+        return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
+
+    def _residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
+        """Return r = 2 S a - J'theta, and a bound on the error of every entry."""
+        labeled = self.labels.labeled
+        pull = np.zeros(len(image.alpha))
+        pull[labeled] = theta
+        r, off = two_product(2.0 * self.gamma_A, image.alpha)
+        # What is left of the parts may cancel, too: each counts by itself.
+        parts, error = np.abs(off), np.zeros(len(r))
+        if self.products.L is not None:
+            weight = 2.0 * self.gamma_I
+            part, rounded = two_product(weight, image.g)
+            r, lost = two_sum(r, part)
+            low = weight * image.g_low
+            off = off + rounded + lost + low
+            parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
+            error = weight * (image.g_error + image.g_shift)
+        r, lost = two_sum(r, -pull)
+        r = r + (off + lost)
+        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
+        return r, error
+
+    def _residual_bound(self, theta: FloatArray, image: Image, negligible: float, thorough: bool = True) -> float:
+        """Return an upper bound on r'K S^-1 r / 4, r = 2 S a - J'theta, without ado where the simple one is negligible.
+
+        Whatever rounding may have made of r and of the products with it is part of the bound.
+        """
+        products = self.products
+        r, error = self._residual(theta, image)
+        unit = 1.0 / (4.0 * self.gamma_A)
+
+        def ambient(part: FloatArray, error: FloatArray) -> float:
+            """Return a bound on the length of part in the kernel's norm, over 2 sqrt(gamma_A)."""
+            image, off = products.kernel(part)
+            inner, rounding = float(part @ image), float(np.abs(part) @ off)
+            rounding += gamma(len(part) + 2) * products.length(np.abs(part)) ** 2
+            if rounding * unit > 0.1 * negligible and (split := products.split_kernel(part, 2)) is not None:
+                inner = exact_dot(part, split[0]) + float(part @ split[1])
+                low = gamma(len(part) + 2) * np.abs(split[1])
+                rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
+            inner += rounding
+            root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
+            return root + products.length(error) * math.sqrt(unit)
+
+        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that settles it, a product with K is saved.
+        n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
+        if coarse <= negligible:
+            return coarse
+        simple = ambient(r, error) ** 2
+        if simple <= negligible or not thorough or products.L is None or not np.isfinite(simple):
+            return min(coarse, simple)
+        # K S^-1 = (gamma_A K^-1 + gamma_I L)^-1 is a parallel sum: whatever x is, r = gamma_I L x + rest costs
+        # gamma_I x'L x + rest'K rest / gamma_A. The best x is K S^-1 r; a few conjugate gradients find another one.
+        found = min(coarse, simple)
+        for x in self._splits(r):
+            Lx, rounded = products.graph(x)
+            graph = self.gamma_I * Lx
+            inner = float(x @ graph) + float(np.abs(x) @ (self.gamma_I * rounded + gamma(n + 2) * np.abs(graph)))
+            more = error + self.gamma_I * rounded + 4.0 * UNIT * (np.abs(graph) + np.abs(r))
+            found = min(found, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
+            if found <= negligible:
+                break
+        return found
+
+    def _splits(self, r: FloatArray) -> Iterator[FloatArray]:
+        """Yield candidates for the x of `_residual_bound`."""
+        reduction = self.__dict__.get("reduction")
+        z = None if reduction is None else reduction.solve(r)
+        if z is not None:
+            yield np.asarray(self.K @ z)
+        L, n, shift = self.products.L, len(r), self.gamma_A / max(kernel_trace(self.K), 1e-300)
+        assert L is not None
+        A = LinearOperator((n, n), matvec=lambda x: shift * x + self.gamma_I * (L @ x), dtype=np.float64)
+        yield cg(A, r, rtol=1e-8, maxiter=100)[0]
+
+    def multipliers(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> FloatArray:
+        """Return the theta that a candidate implies: from the loss's slope, or from S alpha where that jumps."""
+        y, labeled = self.labels.sign, self.labels.labeled
+        f = self.K @ alpha if Ka is None else Ka
+        if np.isfinite(self._loss.upper):
+            return 2.0 * self.apply_S(alpha, f)[labeled]
+        return -y * self._loss.gradient(y * (f[labeled] + b))
+
+    def constant(self) -> float:
+        """Return the b that is best at alpha = 0 (0 without an intercept): no answer should be worse than that."""
+        y = self.labels.sign
+        if not self.fit_intercept:
+            return 0.0
+        if self._loss.name == "hinge":
+            return hinge_intercept(y, np.zeros(len(y)))
+        return float(np.mean(y))  # of both squares; a fair start for other losses
+
+    def residual(self, theta: FloatArray, image: Image) -> FloatArray:
+        """Return r = 2 S a - J'theta, which is zero at the optimum."""
+        return self._residual(theta, image)[0]
+
+    def best_intercept(self, alpha: FloatArray, b: float) -> float:
+        """Return the optimal intercept by `relative_margin.hinge_intercept`; b if the loss is no hinge."""
+        if self._loss.name != "hinge" or not self.fit_intercept:
+            return b
+        return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
+
+    def certificate(
+        self,
+        alpha: FloatArray,
+        b: float,
+        theta: FloatArray | None = None,
+        a: FloatArray | None = None,
+        Ka: FloatArray | Image | None = None,
+        *,
+        tol: float = 1e-9,
+        thorough: bool = True,
+    ) -> Certificate:
+        """Measure the gap at a candidate, by two products with K, or one where K alpha is known.
+
+        Its rounding is part of it. Where that alone keeps the relative gap above `tol`, the products are computed anew,
+        with more digits.
+
+        Parameters
+        ----------
+        alpha, b : ndarray of shape (n,), float
+            The candidate; any point is primal feasible.
+        theta : ndarray of shape (l,), optional
+            Its multipliers y beta; derived from the candidate where they are not given.
+        a : ndarray of shape (n,), optional
+            Passed to `dual_bound`; default alpha.
+        Ka : ndarray of shape (n,) or Image, optional
+            ``K @ alpha`` of these very alpha in float64, or `Products.image` of them: the proof rests on it.
+        tol : float, default 1e-9
+            Relative gap that is to be proved.
+        thorough : bool, default True
+            Whether to go on where the cheap bounds do not prove `tol`: by products with more digits, and by up to 100
+            products with L for the dual bound.
+        """
+        first = Ka if isinstance(Ka, Image) else self.products.image(alpha, Ka)
+        assert first is not None
+        given = self.multipliers(alpha, b, first.f) if theta is None else theta
+        feasible = self.repair_multipliers(given)
+        best: Certificate | None = None
+        for slices in (0, 1, 2) if thorough else (0,):
+            image = first if slices == 0 else self.products.image(alpha, slices=slices)
+            other = image if a is None else self.products.image(a, slices=slices)
+            if image is None or other is None:
+                break
+            penalty = self._penalty(feasible, image)
+            primal, error = self._primal(image, b, feasible, penalty[0])
+            error += self.scale * penalty[1]
+            if other is not image:
+                penalty = self._penalty(feasible, other)
+                error += self.scale * penalty[1]
+            # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
+            dual, dual_error = self._dual(feasible, other, penalty, thorough)
+            known = Certificate(
+                primal_objective=primal,
+                dual_objective=dual,
+                dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
+                complementarity=self._complementarity(image.f[self.labels.labeled] + b, feasible, primal),
+                rounding=error + dual_error,
+            )
+            settled = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
+            if best is None or known.gap < best.gap:
+                best = known
+            if settled or known.is_optimal(tol):
+                break
+        assert best is not None
+        return best
+
+    def _complementarity(self, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
+        """Return the largest share of the objective by which one sample misses Fenchel's equality."""
+        t, beta = self.labels.sign * decisions, self.labels.sign * theta
+        miss = self._loss.value(t) + beta * t - self._loss.dual_value(beta)
+        return float(self.scale * np.abs(miss).max(initial=0.0) / max(abs(primal), 1e-300))

@@ -1,0 +1,180 @@
+r"""The convex SVM inside every label-guessing S3VM solver: a weight for each label of each sample.
+
+    min_w  1/2 w'Pw + sum_i [ p_i V(f_i) + m_i V(-f_i) + t_i f_i ],   f = A w + offset.
+
+A labelled sample has the weight C on its side; a guessed one C* on one side (label switching), shared between both
+sides (annealing: C* times its probabilities), or on both in full with a linear term (CCCP, whose tilt t linearises the
+concave half of the ramps). V is convex, so the answer has a proof:
+
+**Duality.** With multipliers theta+ and theta- in the domain of V's `dual_value` and a = t - p theta+ + m theta-,
+
+    -1/2 |P^(-1/2) A'a|^2 + offset * sum(a) + sum_i [ p_i V*(theta+_i) + m_i V*(theta-_i) ]
+
+bounds the optimum from below (V* is `dual_value`); a free intercept needs sum(a) = 0 besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives.features import Features
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
+from specmargin.results import Certificate
+from specmargin.typing import FloatArray
+
+__all__ = ["WeightedSVM"]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedSVM:
+    """An SVM whose samples have a weight for each of both labels.
+
+    Parameters
+    ----------
+    features : Features
+        The map from w to the decisions of n samples.
+    plus, minus : ndarray of shape (n,)
+        p and m: weights of the labels +1 and -1, >= 0.
+    loss : {"hinge", "squared_hinge", "squared", "smooth_hinge"} or MarginLoss
+        V.
+    tilt : ndarray of shape (n,), optional
+        t, weights of the decisions themselves; default 0.
+
+    Examples
+    --------
+    >>> A = Features.of(np.array([[1.0], [-1.0]]), "regularized", rows=np.array([0, 1]))
+    >>> svm = WeightedSVM(A, plus=np.array([1.0, 0.0]), minus=np.array([0.0, 1.0]))
+    >>> svm.value(np.array([0.8, 0.0])), svm.certificate(np.array([0.8, 0.0])).is_optimal(1e-12)
+    (0.4, True)
+    """
+
+    features: Features
+    plus: FloatArray
+    minus: FloatArray
+    loss: str | MarginLoss = "squared_hinge"
+    tilt: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        n = self.features.n_samples
+        object.__setattr__(self, "loss", get_loss(self.loss))
+        for name in ("plus", "minus", "tilt"):
+            values = getattr(self, name)
+            if name == "tilt" and values is None:
+                continue
+            values = np.asarray(values, dtype=float)
+            if values.shape != (n,):
+                raise InvalidInputError(
+                    f"{name}={shown(values)}, but there are {n} samples; pass one weight per sample."
+                )
+            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "tilt" else 0.0)
+            object.__setattr__(self, name, values)
+
+    @classmethod
+    def guessed(cls, obj: S3VM, labels: FloatArray, weight: float | None = None, **changes: Any) -> WeightedSVM:
+        """Return the SVM that S3VM becomes when the labels of the unlabelled samples are known.
+
+        Parameters
+        ----------
+        obj : S3VM
+            With a convex loss V; its U is V(|f|).
+        labels : ndarray of shape (u,)
+            In [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
+        weight : float, optional
+            In place of C*.
+        """
+        C_star = obj._C_star if weight is None else weight
+        sign = np.zeros(obj.features.n_samples)
+        cost = np.full(len(sign), C_star)
+        sign[obj.labels.labeled] = obj.labels.sign
+        cost[obj.labels.labeled] = obj.C
+        sign[obj.unlabeled] = labels
+        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj._losses[0], **changes)  # type: ignore[arg-type]
+
+    def with_(self, **changes: Any) -> WeightedSVM:
+        """Return this SVM with other weights, loss or tilt."""
+        return replace(self, **changes)
+
+    @property
+    def _loss(self) -> MarginLoss:
+        assert not isinstance(self.loss, str)
+        return self.loss
+
+    @property
+    def size(self) -> int:
+        """Length of w."""
+        return self.features.size
+
+    def value(self, w: FloatArray, f: FloatArray | None = None) -> float:
+        """Return the objective at w; `f` are its decisions where they are known."""
+        f = self.features.decisions(w) if f is None else f
+        value = 0.5 * float(self.features.weights @ w**2)
+        value += float(self.plus @ self._loss.value(f) + self.minus @ self._loss.value(-f))
+        return value + (0.0 if self.tilt is None else float(self.tilt @ f))
+
+    def slopes(self, f: FloatArray) -> FloatArray:
+        """Return the derivative of the losses by every decision, (n,)."""
+        out = self.plus * self._loss.gradient(f) - self.minus * self._loss.gradient(-f)
+        return out if self.tilt is None else out + self.tilt
+
+    def curvatures(self, f: FloatArray) -> FloatArray:
+        """Return the second derivative of the losses by every decision, (n,)."""
+        return self.plus * self._loss.curvature(f) + self.minus * self._loss.curvature(-f)
+
+    def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:
+        """Return the gradient, (size,); a subgradient at a kink of V."""
+        f = self.features.decisions(w) if f is None else f
+        return self.features.weights * w + self.features.adjoint(self.slopes(f))
+
+    def dual_bound(self, theta_plus: FloatArray, theta_minus: FloatArray) -> float:
+        """Return the dual objective at multipliers of both labels, a lower bound on the optimum.
+
+        Parameters
+        ----------
+        theta_plus, theta_minus : ndarray of shape (n,)
+            In [loss.lower, loss.upper], else the bound is -inf. Where the intercept is free they are made to balance:
+            those of the heavier side are scaled down, or all are shifted where a loss sets them no bounds.
+        """
+        return dual_with_rounding(self, theta_plus, theta_minus)[0]
+
+    def _balanced(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return multipliers with sum(a) = 0, or NaN where scaling cannot reach that."""
+        up, down = self.minus * theta_minus, self.plus * theta_plus
+        lift = 0.0 if self.tilt is None else float(self.tilt.sum())
+        excess = float(up.sum() - down.sum()) + lift
+        if excess == 0:
+            return theta_plus, theta_minus
+        if np.isinf(self._loss.lower):
+            shift = excess / float(self.plus.sum() + self.minus.sum())
+            return theta_plus + shift, theta_minus - shift
+        total, rest = (up.sum(), down.sum() - lift) if excess > 0 else (down.sum(), up.sum() + lift)
+        scale = float(rest / total) if 0 <= rest <= total and total > 0 else np.nan
+        if excess > 0:
+            return theta_plus, theta_minus * scale
+        return theta_plus * scale, theta_minus
+
+    def certificate(
+        self, w: FloatArray, theta_plus: FloatArray | None = None, theta_minus: FloatArray | None = None
+    ) -> Certificate:
+        """Measure the gap between the objective at w and the dual bound, rounding included.
+
+        Parameters
+        ----------
+        w : ndarray of shape (size,)
+            Candidate.
+        theta_plus, theta_minus : ndarray of shape (n,), optional
+            Multipliers; by default the slopes of the losses at w, which are exact at the optimum of a smooth V.
+        """
+        f = self.features.decisions(w)
+        theta_plus = -self._loss.gradient(f) if theta_plus is None else theta_plus
+        theta_minus = -self._loss.gradient(-f) if theta_minus is None else theta_minus
+        primal, above = value_with_rounding(self, w, f)
+        dual, below = dual_with_rounding(self, theta_plus, theta_minus)
+        return Certificate(primal, dual, rounding=above + below)

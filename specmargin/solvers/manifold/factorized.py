@@ -1,0 +1,401 @@
+r"""LapSVM, LapRLS, SVM and RLSC from one factorisation.
+
+With X = S^-1 J' and the deformed kernel G = J K X (see `specmargin.objectives.LapSVM`) every loss has its optimum
+at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l unknowns is left:
+
+- squared: (G + I) v = y - b, 1'v = 0: one linear system;
+- squared hinge: the same on the active set E = {y f < 1}, found by Newton's method in a handful
+  of steps, each with an exact line search;
+- hinge: a support vector machine on the kernel G / 2 with C = 1, by libsvm, or by an interior-point method where G is
+  so ill-conditioned that libsvm's steps are too many, then the linear system of its free support vectors to reach
+  machine precision.
+
+Where the answer is not proved, gamma_A is too far below gamma_I for S, and the reduction is computed once more on a
+Cholesky factor of K (`specmargin.objectives.LapSVM.pivoted`).
+
+X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
+ratio (`specmargin.objectives.LapSVM.with_gammas`).
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg as sla
+
+from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.objectives import LapSVM
+from specmargin.objectives.relative_margin import hinge_intercept
+from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.base import never_worse_than_zero
+from specmargin.typing import BoolArray, FloatArray
+
+__all__ = ["factorized"]
+
+
+_SMO_STEPS = 100
+"""Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
+_SMO_TOL = 1e-5
+"""libsvm keeps kernels in single precision: asked for more it may never end."""
+_SAFE = 1e-7
+"""Smallest pivot, relative to the largest, at which Cholesky's method settles the free multipliers."""
+
+
+def factorized(
+    obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 300, dtype: npt.DTypeLike | None = None
+) -> SolveResult:
+    """Solve a manifold-regularised problem exactly through its l-dimensional reduction.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        The objective with any of its losses; K may be singular, samples may repeat.
+    tol : float, default 1e-9
+        Relative gap that the certificate has to prove for the status OPTIMAL.
+    max_iter : int, default 300
+        Newton steps (squared hinge) or interior-point steps (hinge).
+    dtype : {float64, float32}, optional
+        Precision of the factorisation, if the objective has none yet (`specmargin.objectives.LapSVM.reduced`). With
+        float32 it takes half the time, and refinement keeps the accuracy.
+
+    Returns
+    -------
+    SolveResult
+        Variables ``alpha`` (n,), ``b``, ``f`` (n,), ``beta`` (l,), ``v`` (l,).
+
+    References
+    ----------
+    Melacci & Belkin, Laplacian support vector machines trained in the primal, eqs. 4, 7 and 14.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> K = sm.kernels.gram(np.arange(6.0)[:, None], gamma=0.5)
+    >>> L = sm.graphs.laplacian(sm.graphs.knn_graph(np.arange(6.0)[:, None], n_neighbors=2))
+    >>> obj = sm.objectives.LapSVM(K, L, sm.encode_labels([0, -1, -1, -1, -1, 1]), gamma_A=0.01, gamma_I=1.0)
+    >>> sm.solvers.factorized(obj).certificate.is_optimal(1e-9)
+    True
+    """
+    start = time.perf_counter()
+    if obj._loss.name not in ("squared", "squared_hinge", "hinge"):
+        raise InvalidInputError(
+            f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared."
+        )
+    if dtype is not None and "reduction" not in obj.__dict__:
+        obj = obj.reduced(dtype)
+    answers: list[SolveResult] = []
+    failures: list[str] = []
+    for route in ("factorized", "factorized, pivoted"):
+        try:
+            answers.append(_answer(obj if not answers and not failures else obj.pivoted(), route, tol, max_iter))
+        except (SolverError, np.linalg.LinAlgError) as error:
+            failures.append(f"{route}: {error}")
+            continue
+        if answers[-1].status is Status.OPTIMAL:
+            break
+    result = _best(obj, answers, failures, tol)
+    return replace(result, seconds=time.perf_counter() - start)
+
+
+def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
+    """Solve by the reduction that the objective has."""
+    history = History()
+    G, y = obj.reduction.G, obj.labels.sign
+    name = obj._loss.name
+    if name == "squared":
+        v, b = _ridge(G, y, obj.fit_intercept)
+        n_iter = 1
+    elif name == "squared_hinge":
+        v, b, n_iter = _active_set_newton(G, y, obj.fit_intercept, max_iter, history)
+    else:
+        v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
+    theta = obj.repair_multipliers(2.0 * v)
+    alpha = obj.reduction.coefficients(v)
+    image = obj.products.image(alpha)
+    certificate = obj.certificate(alpha, b, theta, Ka=image, tol=tol)
+    if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
+        other = obj.products.image(refined)
+        again = obj.certificate(refined, b, theta, Ka=other, tol=tol)
+        if again.gap < certificate.gap:
+            alpha, certificate, image = refined, again, other
+    assert image is not None
+    stopped = Status.MAX_ITER if name != "squared" and n_iter >= max_iter else None
+    return SolveResult(
+        problem="LapRLS" if name == "squared" else "LapSVM",
+        status=certificate.status(tol, stopped),
+        variables={
+            "alpha": alpha,
+            "b": np.asarray(b),
+            "f": image.f + b,
+            "v": theta / 2,
+            "beta": y * theta,
+        },
+        duals={"balance": np.asarray(b)},
+        certificate=certificate,
+        history=history,
+        solver=route,
+        n_iter=n_iter,
+        message=f"relative gap {certificate.relative_gap:.1e}",
+    )
+
+
+def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
+    """Return alpha after one step of iterative refinement of 2 S alpha = J'theta, where the factors are kept."""
+    image = obj.products.image(alpha, slices=2)
+    step = None if image is None else obj.reduction.solve(obj.residual(theta, image))
+    return None if step is None or not np.isfinite(step).all() else alpha - step / 2
+
+
+def _best(obj: LapSVM, answers: list[SolveResult], failures: list[str], tol: float) -> SolveResult:
+    """Return the answer of the lowest objective, under the best bound, and never one above that of alpha = 0."""
+    if not answers:
+        raise SolverError(
+            "neither factorisation is possible: " + "; ".join(failures) + ". Scale kernel and graph, or take gammas "
+            "that are less extreme."
+        )
+    best = min(answers, key=lambda one: _or_infinite(one.certificate.primal_objective + one.certificate.rounding))
+    # A bound holds for the problem, whoever proved it.
+    proof = max(answers, key=lambda one: -_or_infinite(one.certificate.rounding - one.certificate.dual_objective))
+    if proof is not best:
+        theirs, ours = proof.certificate, best.certificate
+        both = replace(ours, dual_objective=theirs.dual_objective, rounding=ours.rounding + theirs.rounding)
+        if both.gap < ours.gap:
+            stopped = Status.MAX_ITER if best.status is Status.MAX_ITER else None
+            beta = {name: proof.variables[name] for name in ("v", "beta")}
+            best = replace(
+                best, certificate=both, status=both.status(tol, stopped), variables={**best.variables, **beta}
+            )
+    return never_worse_than_zero(obj, best, tol)
+
+
+def _or_infinite(value: float) -> float:
+    return value if not np.isnan(value) else np.inf
+
+
+def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:
+    """Solve (G + I) v + b = target, 1'v = 0; without an intercept b = 0 and the second equation is gone."""
+    if len(target) == 0:
+        return np.zeros(0), 0.0
+    A = G + np.eye(len(G))
+    try:
+        factor = sla.cho_factor(A)
+    except np.linalg.LinAlgError:
+        return _ridge_by_modes(G, target, fit_intercept)
+    if not fit_intercept:
+        v = sla.cho_solve(factor, target)
+        return v + sla.cho_solve(factor, target - A @ v), 0.0
+    by_target, by_one = sla.cho_solve(factor, np.column_stack([target, np.ones_like(target)])).T
+    b = float(by_target.sum() / by_one.sum())
+    v = by_target - b * by_one
+    return v - by_one * (v.sum() / by_one.sum()), b
+
+
+def _ridge_by_modes(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:
+    """Solve the same where G is so large that the unit matrix is lost in its rounding: on what 1'v = 0 leaves of it."""
+    basis = sla.helmert(len(G)).T if fit_intercept else np.eye(len(G))
+    w, Q = np.linalg.eigh(basis.T @ G @ basis)
+    B = basis @ Q
+    v = B @ ((B.T @ target) / (np.maximum(w, 0.0) + 1.0))
+    return v, float((target - G @ v - v).mean()) if fit_intercept else 0.0
+
+
+def _exact_step(G: FloatArray, y: FloatArray, v: FloatArray, b: float, target_v: FloatArray, target_b: float) -> float:
+    """Return the step from (v, b) towards the target that minimises sum max(0, 1 - y f)^2 + v'G v.
+
+    Along a line the derivative (halved here) is piecewise linear and increasing: sort its kinks, where a sample enters
+    or leaves the active set, and find the piece on which it crosses zero.
+    """
+    dv, db = target_v - v, target_b - b
+    Gdv = G @ dv
+    slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kinks = slack / speed
+    passed = np.flatnonzero((kinks > 0) & np.isfinite(kinks))
+    passed = passed[np.argsort(kinks[passed], kind="stable")]
+    active = (slack > 0) | ((slack == 0) & (speed < 0))
+    # A sample that is active at the start leaves at its kink, any other enters.
+    sign = np.where(active[passed], -1.0, 1.0)
+    constant = v @ Gdv - (slack * speed)[active].sum() + np.cumsum(np.append(0.0, -sign * (slack * speed)[passed]))
+    slope = dv @ Gdv + (speed**2)[active].sum() + np.cumsum(np.append(0.0, sign * (speed**2)[passed]))
+    ends = np.append(kinks[passed], np.inf)
+    with np.errstate(invalid="ignore"):
+        crossing = int(np.argmax(constant + slope * ends >= 0))
+    return float(max(0.0, -constant[crossing] / slope[crossing])) if slope[crossing] > 0 else 1.0
+
+
+def _active_set_newton(
+    G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
+) -> tuple[FloatArray, float, int]:
+    """Newton's method on the piecewise quadratic; ends when the active set repeats after a full step."""
+    v, b = np.zeros(len(y)), 0.0
+    active: BoolArray = np.ones(len(y), dtype=bool)
+    for n_iter in range(1, max_iter + 1):
+        target_v = np.zeros(len(y))
+        target_v[active], target_b = _ridge(G[np.ix_(active, active)], y[active], fit_intercept)
+        if not active.any():
+            target_b = b
+        after = y * (G @ target_v + target_b) < 1
+        # The target minimises on its own active set; elsewhere a full step may overshoot, and sets may cycle.
+        full = bool((after == active).all())
+        step = 1.0 if full else _exact_step(G, y, v, b, target_v, target_b)
+        v, b = v + step * (target_v - v), b + step * (target_b - b)
+        f = G @ v
+        history.record(
+            objective=0.5 * float((np.maximum(1.0 - y * (f + b), 0.0) ** 2).sum() + v @ f),
+            active=float(active.sum()),
+            step=step,
+        )
+        if full:
+            return v, b, n_iter
+        active = y * (f + b) < 1
+    return v, b, max_iter
+
+
+def _reach(x: FloatArray, step: FloatArray) -> float:
+    """Longest step up to 1 that keeps x >= 0."""
+    down = step < 0
+    return float(min(1.0, (-x[down] / step[down]).min(initial=np.inf)))
+
+
+def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
+    """Solve the hinge's problem, by libsvm where that ends and can be polished, else by an interior point."""
+    G, y = obj.reduction.G, obj.labels.sign
+    if obj.fit_intercept and abs(y.sum()) == len(y):
+        return np.zeros(len(y)), hinge_intercept(y, np.zeros(len(y))), 1  # one class: a constant
+    if obj.fit_intercept and (found := _sequential(G, y)) is not None:
+        v, b, gap = _polished(obj, *found)
+        if gap <= 0.1 * tol:
+            history.record(gap=gap)
+            return v, b, 1
+    v, b, n_iter = _interior_point(G, y, obj.fit_intercept, max_iter, history)
+    return *_polished(obj, v, b)[:2], n_iter
+
+
+def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
+    """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
+    from sklearn.svm import SVC
+
+    machine = SVC(
+        C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a search that is cut short
+        machine.fit(G / 2, y)
+    if machine.fit_status_ != 0:
+        return None
+    v = np.zeros(len(y))
+    v[machine.support_] = machine.dual_coef_[0] / 2
+    return v, float(machine.intercept_[0])
+
+
+def _interior_point(
+    G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
+) -> tuple[FloatArray, float, int]:
+    """Solve the hinge's dual, min 1/2 beta'Q beta - sum beta on [0, 1]^l with y'beta = 0 and Q = Y G Y / 2.
+
+    Mehrotra's predictor-corrector, started feasible. Rows of x are beta and 1 - beta, rows of z the multipliers of
+    x >= 0. SMO takes 1e5 steps and more where gamma_A is small; this takes twenty.
+    """
+    Q = y[:, None] * (G / 2) * y
+    share = float((y > 0).mean()) if fit_intercept else 0.5
+    beta, b = np.where(y > 0, 1.0 - share, share) * (0.5 if fit_intercept else 1.0), 0.0
+    # Both rows are carried along: close to the bound 1 - beta would be rounded to zero.
+    x = np.stack([beta, 1.0 - beta])
+    miss = Q @ beta - 1.0
+    z = np.maximum(np.stack([miss, -miss]), 0.0) + 0.5
+    best = np.inf
+    while len(history) < max_iter:
+        gap = float((x * z).sum())
+        # The gap may grow while the start is not yet dual feasible; at the end of the path rounding stops it.
+        scale = float(x[0].sum())
+        if gap <= 1e-15 * scale or (gap >= best and best <= 1e-8 * scale):
+            break
+        best = min(gap, best)
+        history.record(gap=gap)
+        try:
+            factor = sla.cho_factor(Q + np.diag((z / x).sum(axis=0)))
+        except sla.LinAlgError:  # rounding, at the end of the path: the polish takes over
+            break
+        stationarity = Q @ x[0] - 1.0 + y * b - z[0] + z[1]
+        by_balance = sla.cho_solve(factor, y)
+        target, shift, dx, dz = np.zeros_like(x), 0.0, np.zeros_like(x), np.zeros_like(x)
+        for corrected in (False, True):
+            if corrected:
+                primal, dual = _reach(x, dx), _reach(z, dz)
+                left = float(((x + primal * dx) * (z + dual * dz)).sum())
+                target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
+            step = sla.cho_solve(factor, target[0] - z[0] - target[1] + z[1] - stationarity)
+            if fit_intercept:
+                shift = float(y @ (step + x[0]) / (y @ by_balance))
+                step -= shift * by_balance
+            dx = np.stack([step, -step])
+            dz = target - z - z / x * dx
+        length = 0.9995 * min(_reach(x, dx), _reach(z, dz))
+        x, z, b = x + length * dx, z + length * dz, b + length * shift
+    return y * x[0] / 2, b, len(history)
+
+
+def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[FloatArray, float, float]:
+    """Solve for the free multipliers given who is free; keep the point of the smallest gap on the labelled samples.
+
+    The gap comes third, relative to the objective.
+    """
+    G, y, rows = obj.reduction.G, obj.labels.sign, obj.labeled_rows
+
+    def decisions(v: FloatArray) -> FloatArray:
+        # Those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.
+        return rows @ obj.reduction.coefficients(v)
+
+    def measured(v: FloatArray, b: float) -> tuple[float, FloatArray, float]:
+        v = obj.repair_multipliers(2.0 * v) / 2
+        f = decisions(v)
+        if obj.fit_intercept:
+            b = hinge_intercept(y, f)
+        # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
+        loss = float(np.maximum(1.0 - y * (f + b), 0.0).sum())
+        return (loss + 2.0 * float(v @ (f - y))) / max(loss + float(v @ f), 1e-300), v, b
+
+    best, v, b = measured(v, b)
+    trial_v, trial_b = v, b
+    for _ in range(steps):
+        beta, miss = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
+        # Who is at a bound: complementarity, each side in its own scale.
+        at_zero = beta < -miss
+        at_one = (1.0 - beta < miss) & ~at_zero
+        free = ~at_zero & ~at_one
+        trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
+        # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
+        rhs = (y - decisions(trial_v) - trial_b)[free]
+        k = int(free.sum())
+        if k == 0:
+            break
+        step, shift = _correction(G[np.ix_(free, free)], rhs, trial_v.sum(), obj.fit_intercept)
+        trial_v[free] += step
+        trial_b += shift
+        gap, feasible, offset = measured(trial_v, trial_b)
+        if abs(gap) >= abs(best):
+            break
+        best, v, b = gap, feasible, offset
+    return v, b, abs(best)
+
+
+def _correction(G: FloatArray, rhs: FloatArray, excess: float, fit_intercept: bool) -> tuple[FloatArray, float]:
+    """Solve G step + shift = rhs, 1'step = -excess; the step of least norm where that is singular."""
+    k = len(rhs)
+    factor, failed = sla.lapack.dpotrf(G, lower=1)
+    pivots = factor.diagonal()
+    if failed == 0 and pivots.min() > _SAFE * pivots.max():
+        by_rhs, by_one = sla.lapack.dpotrs(factor, np.column_stack([rhs, np.ones(k)]), lower=1)[0].T
+        shift = float((by_rhs.sum() + excess) / by_one.sum()) if fit_intercept else 0.0
+        return by_rhs - shift * by_one, shift
+    A = np.zeros((k + 1, k + 1))
+    A[:k, :k] = G
+    A[:k, k] = A[k, :k] = float(fit_intercept)
+    if not fit_intercept:
+        A[k, k] = 1.0
+    solution = np.linalg.lstsq(A, np.append(rhs, -excess * fit_intercept), rcond=1e-14)[0]
+    return solution[:k], float(solution[k])

@@ -1,0 +1,383 @@
+r"""Preconditioned conjugate gradients in the primal (Algorithm 1 of the primal paper): early stopping, large n.
+
+Preconditioned by K, the gradient by alpha of `specmargin.objectives.LapSVM` is the inner gradient
+g = S alpha + I_E (K alpha + b - y): what is left after dividing K out costs nothing. An iteration needs one kernel
+product, K g; K alpha, L K alpha and the products with the direction d follow by recurrence. The step is exact
+(`specmargin.solvers.base`), directions are those of Polak and Ribiere, and start anew where their update is negative
+or does not descend.
+
+Two things differ from the printed algorithm. The bias is preconditioned by 1/l, the inverse of its second derivative
+while all l labelled samples are active, instead of 1: fewer iterations. And what the recurrences promise is checked
+with a true K alpha before a norm counts as reached; where they have drifted, they are set right and the loop goes on.
+That makes kernels in single precision exact to the digits that are asked for, as iterative refinement does.
+
+`pcg` trains one classifier, `pcg_one_vs_rest` all classes at once: one matrix product instead of many products
+with vectors, which are bound by memory. Convergence is ruled by cond(S): at gamma_A <= 1e-4 expect thousands of
+iterations to a small gradient, and call `specmargin.solvers.factorized` for an accurate answer. The decisions settle
+much earlier; see `specmargin.solvers.manifold.stopping`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
+from specmargin.objectives import LapSVM
+from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.base import full_space_result
+from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
+from specmargin.solvers.manifold.monitor import Watch
+from specmargin.solvers.manifold.stopping import RULES, Stagnation, stopping_rule
+from specmargin.typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["pcg", "pcg_one_vs_rest"]
+
+Preconditioner = Literal["scaled", "printed"]
+
+
+def pcg(
+    obj: LapSVM,
+    *,
+    stopping: str = "gradient",
+    tol: float = 1e-8,
+    max_iter: int = 5000,
+    validation: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    check_every: int | None = None,
+    preconditioner: Preconditioner = "scaled",
+    dtype: npt.DTypeLike = np.float64,
+    gap_tol: float = 1e-6,
+    start: tuple[npt.ArrayLike, float] | None = None,
+    prove: bool = False,
+) -> SolveResult:
+    """Train in the primal by preconditioned conjugate gradients.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        With the loss "squared_hinge" or "squared".
+    stopping : str, default "gradient"
+        "gradient", "preconditioned_gradient", "mixed_product" or "objective" (to `tol`, relative to the start), or
+        one of "stability", "validation", "mixed", "safe", which look at the decisions (module ``stopping``).
+    tol : float, default 1e-8
+        Of the rule; for those that look at decisions, the relative mixed product at which nothing is left to do. 0
+        goes on until rounding has the last word.
+    max_iter : int, default 5000
+        Iterations. More than are needed change nothing.
+    validation : array-like of int, optional
+        Samples that are unlabelled in `obj` but have a label in `truth`, for "validation" and "mixed".
+    truth : array-like of shape (n,), optional
+        Signs in {-1, +1} as far as they are known, 0 elsewhere: the history then holds errors.
+    check_every : int, optional
+        Iterations between two looks at the decisions, default round(sqrt(n) / 2).
+    preconditioner : {"scaled", "printed"}, default "scaled"
+        Of the bias: 1/l, or 1 as in Algorithm 1.
+    dtype : float64 or float32, default float64
+        Precision of the products with a stored kernel. Single precision takes half the time, and half the memory of
+        K once more; the answer and its certificate are in double precision.
+    gap_tol : float, default 1e-6
+        Relative gap that the certificate has to prove for the status OPTIMAL.
+    start : tuple of (alpha, b), optional
+        Where to begin (section 3.2.2 of the paper), for instance the answer under other gammas; default zero. What is
+        relative to the start in `tol` remains relative to zero.
+    prove : bool, default False
+        Whether the certificate of an answer that was stopped early is to be as tight as that of others. It takes up to
+        100 products with L, and says how far the optimum still is.
+
+    Returns
+    -------
+    SolveResult
+        Variables ``alpha`` (n,), ``b``, ``f`` (n,), ``beta`` (l,). EARLY_STOPPED where the decisions stopped it. The
+        history starts with the start, so that it has n_iter + 1 entries: ``objective``; the norms ``gradient``,
+        ``preconditioned_gradient`` and ``mixed_product`` (the root of their inner product); ``step``, ``active``;
+        ``changed``, the share of other decisions on the unlabelled samples than one iteration before;
+        ``labeled_error``, and with `truth` ``unlabeled_error`` and ``validation_error``, as shares.
+
+    Raises
+    ------
+    ValueError
+        If the loss is the hinge, a parameter is out of range, or validation samples are labelled in `obj`.
+
+    References
+    ----------
+    Melacci & Belkin, Laplacian support vector machines trained in the primal, sections 3.2 and 4.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=100, noise=0.05, random_state=0)
+    >>> labels = sm.encode_labels(sm.hide_labels(y_true, per_class=2, random_state=0))
+    >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+    >>> obj = sm.objectives.LapSVM(K, L, labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0)
+    >>> pcg(obj).status.name, pcg(obj, stopping="safe").status.name
+    ('OPTIMAL', 'EARLY_STOPPED')
+    """
+    signs = None if truth is None else np.asarray(truth, dtype=float).reshape(-1, 1)
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    return _solve([obj], options, validation, signs, "pcg", start)[0]
+
+
+def pcg_one_vs_rest(
+    obj: LapSVM,
+    labels: Labels,
+    *,
+    stopping: str = "gradient",
+    tol: float = 1e-8,
+    max_iter: int = 5000,
+    validation: npt.ArrayLike | None = None,
+    truth: npt.ArrayLike | None = None,
+    check_every: int | None = None,
+    preconditioner: Preconditioner = "scaled",
+    dtype: npt.DTypeLike = np.float64,
+    gap_tol: float = 1e-6,
+    prove: bool = False,
+) -> list[SolveResult]:
+    """Train one classifier per class against the rest, all in one loop.
+
+    Every class has its own steps, directions and stopping rule and leaves the stack when it is done; they share the
+    product of K with the matrix of their gradients.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        Kernel, graph, loss and gammas; its labels do not matter.
+    labels : Labels
+        Of all classes.
+    truth : array-like of shape (n,), optional
+        Class values as far as they are known; whatever is no class of `labels` is unknown.
+    stopping, tol, max_iter, validation, check_every, preconditioner, dtype, gap_tol, prove
+        As in `pcg`.
+
+    Returns
+    -------
+    list of SolveResult
+        One per class, in the order of ``labels.classes``; a single one for two classes.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[0.0], [0.1], [1.0], [1.1], [2.0], [2.1]])
+    >>> labels = sm.encode_labels([0, -1, 1, -1, 2, -1])
+    >>> K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=2))
+    >>> obj = sm.objectives.LapSVM(K, L, next(labels.one_vs_rest()), loss="squared", gamma_A=0.1, gamma_I=0.1)
+    >>> F = np.column_stack([result.variables["f"] for result in pcg_one_vs_rest(obj, labels)])
+    >>> F.argmax(axis=1).tolist()
+    [0, 0, 1, 1, 2, 2]
+    """
+    binary = list(labels.one_vs_rest())
+    signs = None
+    if truth is not None:
+        values = np.asarray(truth)
+        known = np.isin(values, labels.classes)
+        if labels.is_binary:
+            signs = np.where(known, np.where(values == labels.classes[1], 1.0, -1.0), 0.0)[:, None]
+        else:
+            signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
+    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    objectives = [obj.with_labels(one) for one in binary]
+    return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
+
+
+class _Options(NamedTuple):
+    """What the user chose."""
+
+    stopping: str
+    tol: float
+    max_iter: int
+    check_every: int | None
+    preconditioner: str
+    dtype: np.dtype[Any]
+    gap_tol: float
+    prove: bool
+
+    def check(self) -> None:
+        """Raise where a value makes no sense."""
+        if self.stopping not in RULES:
+            raise InvalidInputError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
+        if not self.tol >= 0:
+            raise InvalidInputError(
+                f"tol={self.tol!r} must be a number >= 0, relative to the start; 1e-8 is the default."
+            )
+        if not self.gap_tol > 0:
+            raise InvalidInputError(f"gap_tol={self.gap_tol!r} must be positive: the relative gap to be proved.")
+        if self.max_iter < 1:
+            raise InvalidInputError(f"max_iter={self.max_iter!r} must be at least 1; 5000 is the default.")
+        if self.check_every is not None and self.check_every < 1:
+            raise InvalidInputError(f"check_every={self.check_every!r} must be at least 1 iteration, or None.")
+        if self.preconditioner not in ("scaled", "printed"):
+            raise InvalidInputError(f"preconditioner={self.preconditioner!r} is unknown; take scaled or printed.")
+        if self.dtype not in (np.float64, np.float32):
+            raise InvalidInputError(
+                f"dtype={self.dtype} is no precision of kernel products here; take float64 or float32."
+            )
+
+
+class _Run:
+    """What is kept per class while the columns of the stack come and go."""
+
+    def __init__(self, problem: StackedProblem, watch: Watch, options: _Options) -> None:
+        n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
+        every = options.check_every or max(1, round(np.sqrt(n) / 2))
+        validation = watch.validation
+        self.problem, self.watch, self.max_iter = problem, watch, options.max_iter
+        self.rules = [
+            stopping_rule(
+                options.stopping,
+                options.tol,
+                check_every=every,
+                watched=watch.watched,
+                validation=validation,
+                truth=watch.truth[validation, j] > 0,
+            )
+            for j in range(c)
+        ]
+        self.stagnation = [Stagnation() for _ in range(c)]
+        self.histories = [History() for _ in range(c)]
+        self.positive = np.zeros((n, c), dtype=bool)
+        self.alpha, self.b = np.zeros((n, c)), np.zeros(c)
+        self.n_iter = np.zeros(c, dtype=int)
+        self.answer, self.answer_b, self.Kalpha = self.alpha.copy(), self.b.copy(), self.alpha.copy()
+        self.reached, self.final = np.full(c, np.inf), np.zeros(c, dtype=bool)
+        """Mixed product by true products, and whether nothing is to be gained any more."""
+        self.ended = [""] * c
+        """Why a column left the stack: "rule", "early", "rounding" or "max_iter"."""
+
+    def begin(self, stack: Stack) -> None:
+        """Let the rules measure from this point, and not from where the iteration starts."""
+        for rule, now, f in zip(self.rules, stack.quantities(self.problem), (stack.Kalpha + stack.b).T, strict=True):
+            rule.stops(0, now, f)
+
+    def take_in(self, stack: Stack, step: FloatArray, fall: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
+        f = stack.Kalpha + stack.b
+        positive, watched = f > 0, self.watch.watched
+        changed = (positive[watched] != self.positive[np.ix_(watched, stack.column)]).mean(axis=0)
+        self.positive[:, stack.column] = positive
+        goes_on, stuck = np.ones(len(stack.b), dtype=bool), np.zeros(len(stack.b), dtype=bool)
+        for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
+            t = int(self.n_iter[j])
+            self.histories[j].record(
+                **now, step=step[k], changed=changed[k] if t else np.nan, **self.watch.errors(positive[:, k], j)
+            )
+            rule = self.rules[j]
+            stuck[k] = self.stagnation[j].update(now["mixed_product"], fall[k], now["objective"])
+            if rule.stops(t, now, f[:, k]):
+                self.ended[j] = "early" if rule.early else "rule"
+            elif t and (self.stagnation[j].exhausted or not step[k] > 0):
+                self.ended[j] = "rounding"
+            elif t >= self.max_iter:
+                self.ended[j] = "max_iter"
+            else:
+                continue
+            goes_on[k] = False
+            self.alpha[:, j], self.b[j] = stack.alpha[:, k], stack.b[k]
+        return goes_on, stuck
+
+    def descend(self, stack: Stack) -> None:
+        """Iterate until every column of the stack has left it."""
+        while len(stack.b):
+            step, fall = stack.advance(self.problem)
+            self.n_iter[stack.column] += 1
+            goes_on, stuck = self.take_in(stack, step, fall)
+            stack.renew(self.problem, stuck & goes_on)
+            if not goes_on.all():
+                stack.keep(goes_on)
+
+    def doubtful(self) -> IntArray:
+        """Return the columns whose end rests on the recurrences alone."""
+        ended = [why in ("rule", "rounding") for why in self.ended]
+        return np.flatnonzero(np.array(ended) & ~self.final)
+
+    def confirm(self, stack: Stack) -> BoolArray:
+        """Compare with true products, keep the better point; return who has to go on from here, and can."""
+        goes_on = np.zeros(len(stack.b), dtype=bool)
+        for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
+            product = now["mixed_product"]
+            goes_on[k] = (
+                not self.rules[j].confirms(now) and product < 0.5 * self.reached[j] and self.n_iter[j] < self.max_iter
+            )
+            if product < self.reached[j]:
+                self.reached[j] = product
+                self.answer[:, j], self.answer_b[j], self.Kalpha[:, j] = (
+                    stack.alpha[:, k],
+                    stack.b[k],
+                    stack.Kalpha[:, k],
+                )
+            self.final[j] = not goes_on[k]
+            self.stagnation[j] = Stagnation()
+        return goes_on
+
+    def finish(self) -> None:
+        """Take the last iterates as the answers where the loop was cut off."""
+        cut = ~self.final
+        if cut.any():
+            self.answer[:, cut], self.answer_b[cut] = self.alpha[:, cut], self.b[cut]
+            self.Kalpha[:, cut] = kernel_product(self.problem.obj.K, self.alpha[:, cut])
+
+
+def _seed(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, FloatArray]:
+    """Return the start as columns."""
+    alpha, b = np.asarray(start[0], dtype=np.float64), float(start[1])
+    n = obj.labels.n_samples
+    if alpha.shape != (n,) or not np.isfinite(alpha).all() or not np.isfinite(b):
+        raise InvalidInputError(
+            f"start must be (alpha, b), {n} finite coefficients and a number; alpha has {alpha.shape}."
+        )
+    return alpha[:, None].copy(), np.array([b if obj.fit_intercept else 0.0])
+
+
+def _solve(
+    objectives: list[LapSVM],
+    options: _Options,
+    validation: npt.ArrayLike | None,
+    truth: FloatArray | None,
+    solver: str,
+    start: tuple[npt.ArrayLike, float] | None = None,
+) -> list[SolveResult]:
+    """Run the stack, set right what has drifted, and collect the answers."""
+    begin = time.perf_counter()
+    options.check()
+    obj, c = objectives[0], len(objectives)
+    signs = np.column_stack([one.labels.sign for one in objectives])
+    problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
+    run = _Run(problem, Watch(obj.labels, c, validation, truth, options.stopping), options)
+    stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
+    if start is not None:
+        run.begin(stack)
+        stack = Stack.at(problem, np.arange(c), *_seed(start, obj))
+    stack.keep(run.take_in(stack, np.full(c, np.nan), np.zeros(c))[0])
+    run.descend(stack)
+    while len(doubtful := run.doubtful()):
+        stack = Stack.at(problem, doubtful, run.alpha[:, doubtful], run.b[doubtful])
+        stack.keep(run.confirm(stack))
+        run.descend(stack)
+    run.finish()
+    statuses = {"early": Status.EARLY_STOPPED, "max_iter": Status.MAX_ITER}
+    words = {
+        "early": f"stopped by {options.stopping}",
+        "rule": f"{options.stopping} at {options.tol:g} of its start",
+        "rounding": "nothing left but rounding",
+        "max_iter": "iterations used up",
+    }
+    return [
+        full_space_result(
+            one,
+            run.answer[:, j].copy(),
+            float(run.answer_b[j]),
+            Kalpha=run.Kalpha[:, j].copy(),
+            solver=solver,
+            history=run.histories[j],
+            n_iter=int(run.n_iter[j]),
+            seconds=time.perf_counter() - begin,
+            tol=options.gap_tol,
+            stopped=statuses.get(run.ended[j]),
+            message=words[run.ended[j]],
+            prove=options.prove or run.ended[j] != "early",
+        )
+        for j, one in enumerate(objectives)
+    ]

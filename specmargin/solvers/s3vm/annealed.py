@@ -1,0 +1,160 @@
+r"""What the gradient methods for S3VMs share: a walk along a path of easier objectives, each started at the last end.
+
+`gradient` and `quasi_newton` raise the weight C* of the unlabelled losses, `continuation` lowers the smoothing gamma.
+Only the last objective of a path counts; those before are followed loosely, for they are left again anyway.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.lbfgs import Descent, lbfgs, relative_norm
+from specmargin.solvers.s3vm.range import far_away, require_range, trusted
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["Minimizer", "annealed", "follow", "rising", "started", "with_lbfgs"]
+
+Minimizer = Callable[[S3VM, FloatArray, float, float, int], Descent]
+"""(objective, w, tol, scale, max_iter) -> Descent."""
+
+
+def with_lbfgs(memory: int = 50) -> Minimizer:
+    """Return L-BFGS as a minimiser of an S3VM."""
+
+    def minimize(obj: S3VM, w: FloatArray, tol: float, scale: float, max_iter: int) -> Descent:
+        fun, weights = obj.value_and_gradient, obj.features.weights
+        return lbfgs(fun, w, weights, tol=tol, scale=scale, max_iter=max_iter, memory=memory)
+
+    return minimize
+
+
+def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> FloatArray:
+    """Return the start: a copy of w, or zeros."""
+    require_range(obj, power=1)
+    if not tol > 0:
+        raise InvalidInputError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
+    if max_iter < 1:
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
+    if w is None:
+        return np.zeros(obj.size)
+    w = np.array(w, dtype=float)
+    if w.shape != (obj.size,) or not np.isfinite(w).all():
+        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
+    return w
+
+
+def follow(
+    obj: S3VM,
+    path: Sequence[tuple[float, S3VM]],
+    w: FloatArray,
+    *,
+    parameter: str,
+    minimizer: Minimizer,
+    solver: str,
+    tol: float,
+    loose: float,
+    max_iter: int,
+    start: float,
+) -> SolveResult:
+    """Minimise the objectives of a path in turn and return the end of the last one as an answer to `obj`.
+
+    Parameters
+    ----------
+    obj : S3VM
+        What is to be answered.
+    path : sequence of (float, S3VM)
+        The parameter and the objective of every step.
+    w : ndarray of shape (size,)
+        Where to start.
+    parameter : str
+        The parameter's column in the history.
+    minimizer : Minimizer
+        Who descends.
+    tol, loose : float
+        `relative_norm` to be reached by the last step, and by those before.
+    max_iter : int
+        Iterations in each step.
+    start : float
+        Clock at the start.
+    """
+    history = History()
+    n_iter, scale = 0, 0.0
+    for step, (value, surrogate) in enumerate(path):
+        last = step == len(path) - 1
+        end = minimizer(surrogate, w, tol if last else max(tol, loose), scale, max_iter)
+        w, scale = end.w, end.scale
+        n_iter += end.n_iter
+        history.record(
+            **{
+                parameter: value,
+                "objective": end.value,
+                "gradient": relative_norm(w, end.gradient, surrogate.features.weights),
+                "n_iter": end.n_iter,
+                "n_calls": end.n_calls,
+            }
+        )
+    stopped = Status.STATIONARY if end.converged else Status.MAX_ITER
+    status, message = trusted(obj, w, stopped, end.message(max_iter))
+    if status is Status.MAX_ITER and end.n_iter < max_iter:
+        message = far_away(obj) or message
+    return obj.result(
+        w,
+        solver=solver,
+        status=status,
+        history=history,
+        n_iter=n_iter,
+        seconds=time.perf_counter() - start,
+        message=message,
+    )
+
+
+def rising(schedule: npt.ArrayLike) -> FloatArray:
+    """Return the factors of C*, (k,), checked."""
+    factors = np.atleast_1d(np.asarray(schedule, dtype=float))
+    if factors.ndim != 1 or len(factors) == 0 or not (np.isfinite(factors).all() and (factors >= 0).all()):
+        raise InvalidInputError(
+            f"schedule={schedule!r} must be a sequence of numbers >= 0: factors of C*, mostly rising to 1."
+        )
+    return factors
+
+
+def annealed(
+    obj: S3VM,
+    w: FloatArray | None,
+    schedule: npt.ArrayLike,
+    *,
+    solver: str,
+    tol: float,
+    loose: float,
+    max_iter: int,
+    start: float,
+    memory: int = 50,
+) -> SolveResult:
+    """Follow the objectives with C* times each factor of a schedule by L-BFGS."""
+    factors = rising(schedule)
+    if memory < 1:
+        raise InvalidInputError(f"m={memory!r} must be at least 1: the pairs that L-BFGS keeps; 50 is the default.")
+    w = started(obj, w, tol, max_iter)
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
+    path = [(float(factor), obj.with_(C_star=factor * obj._C_star)) for factor in factors]
+    return follow(
+        obj,
+        path,
+        w,
+        parameter="factor",
+        minimizer=with_lbfgs(memory),
+        solver=solver,
+        tol=tol,
+        loose=loose,
+        max_iter=max_iter,
+        start=start,
+    )

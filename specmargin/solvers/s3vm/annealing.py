@@ -1,0 +1,294 @@
+r"""Deterministic annealing (DA): unlabelled samples with probabilities in place of labels, cooled down.
+
+The labels that minimise an S3VM objective are a combinatorial problem. DA lets sample j be positive with the
+probability p_j and minimises the expected cost less T times the entropy of p. With w fixed the best p is a sigmoid of
+what the wrong label would cost,
+
+.. math:: p_j = \frac{1}{1 + \exp((g_j - \nu) / T)}, \qquad g_j = C^* [V(f_j) - V(-f_j)],
+
+with nu such that the mean of p is R, the share of positive labels. With p fixed w is the optimum of a convex SVM,
+`specmargin.objectives.WeightedSVM` with the weights C* p and C* (1 - p).
+
+The paper alternates between the two until p stays; then T falls. Here p is eliminated: with the best p for every w the
+cost is a function of w alone, the *free energy*, whose derivative is that of the SVM at this p (p is optimal, so
+that what it changes with w does not count). L-BFGS minimises it, at a small part of the price, and further down: where
+the alternation creeps it seems to have settled long before it has. A loss with a kink, the hinge, is left to the
+alternation. At T = 0 all probabilities are 0 or 1, and the cost is that of a transductive SVM.
+
+A hot system is convex, a cold one has all the local minima; somewhere between is the best w for the objective itself,
+and that one is returned.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+
+import numpy as np
+from scipy.special import entr, expit, logit, rel_entr
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import Hinge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
+from specmargin.solvers.lbfgs import lbfgs
+from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["annealing"]
+
+_HOT = 10.0
+"""Temperature of the start, in units of C*."""
+_COOLING = 1.5
+_SETTLED = 1e-4
+"""Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
+_SYSTEMS = (500, 50)
+"""Linear systems of one machine; the latter once one was beyond float64."""
+_FAILED = 5
+"""Temperatures in a row whose machines are beyond float64 that end the search."""
+_PROVED = 1e-6
+"""Relative gap of the machine of p at which L-BFGS has settled in fact."""
+_MACHINE_TOL = 1e-8
+"""Relative gap to which every convex SVM is solved: far below what one step of p moves."""
+
+
+def annealing(
+    obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-6, max_iter: int = 30, max_inner: int = 100
+) -> SolveResult:
+    """Minimise an S3VM objective by deterministic annealing.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With a convex loss V. Its unlabelled loss judges the path; the path itself is that of V at either label, whose
+        cold limit is V(|f|).
+    w : ndarray of shape (size,), optional
+        Where the first probabilities come from, and the first descent; by default every p_j is R.
+    tol : float, default 1e-6
+        Cooling ends when the mean entropy of p is below this, in nats. Where R times the number of samples is no whole
+        number, one sample must stay undecided, and its entropy does not count. With the hinge, p is settled at one
+        temperature when its mean Kullback-Leibler divergence from the previous one is below this, too.
+    max_iter : int, default 30
+        Temperatures, from 10 C* down by a factor 1.5 each.
+    max_inner : int, default 100
+        Steps of L-BFGS per temperature; with the hinge, convex SVMs.
+
+    Returns
+    -------
+    SolveResult
+        At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
+        machine, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
+        (u,), the probabilities there, whose machine w solves. MAX_ITER means that the last temperature was not settled,
+        NUMERICAL that rounding keeps the machine from being solved.
+
+    Raises
+    ------
+    ValueError
+        If `max_iter` or `max_inner` is less than 1, `tol` negative, or w of the wrong shape.
+
+    References
+    ----------
+    Sindhwani, Keerthi & Chapelle, Deterministic annealing for semi-supervised kernel machines, ICML 2006.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[-2.0], [-1.0], [-1.5], [1.0], [1.5], [2.0]])
+    >>> obj = S3VM(X, encode_labels([0, -1, -1, -1, -1, 1]), C=10.0)
+    >>> result = annealing(obj)
+    >>> result.status.name, result.variables["labels"].tolist()
+    ('STATIONARY', [-1.0, -1.0, 1.0, 1.0])
+    """
+    if max_iter < 1 or max_inner < 1:
+        raise InvalidInputError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
+    if not tol >= 0:
+        raise InvalidInputError(f"tol={tol!r} must be a number >= 0.")
+    require_range(obj)
+    start = time.perf_counter()
+    u, share = len(obj.unlabeled), obj.positive_share
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
+    if w is not None and np.shape(w) != (obj.size,):
+        raise InvalidInputError(
+            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
+        )
+    # Where all labels are known to be the same there is one machine, and nothing to anneal.
+    exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
+    settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
+    path = _Path(obj)
+    temperature = _HOT * obj._C_star
+    least = _entropy(np.array([share * u % 1.0])) / u
+    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
+    failed = 0
+    for _ in range(max_iter):
+        w, p, settled = settle(w, p, temperature, path)
+        failed = failed + 1 if isinstance(settle, _Alternation) and settle.unproved is not None else 0
+        if _entropy(p) / u - least <= tol or failed == _FAILED:
+            break
+        temperature /= _COOLING
+    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w) if path.settled else None
+    if not exact and (not settled or (proof is not None and not proof.is_optimal(_PROVED))):
+        # Large weights: L-BFGS, in too small steps or at its rounding, is where no machine of its p has a minimum.
+        settle = _Alternation(obj, tol, max_inner)
+        w, p, settled = settle(path.w, path.p, path.history["temperature"][-1], path)
+        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w)
+    if isinstance(settle, _Alternation) and settle.unproved is not None:
+        settled, proof = True, settle.unproved  # for more iterations would not settle it
+    message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
+    status, message = trusted(obj, path.w, Status.STATIONARY if settled else Status.MAX_ITER, message, proof)
+    return obj.result(
+        path.w,
+        solver="annealing",
+        status=status,
+        history=path.history,
+        n_iter=len(path.history),
+        seconds=time.perf_counter() - start,
+        message=message,
+        p=path.p,
+    )
+
+
+class _Path:
+    """The history, and the lowest point so far."""
+
+    def __init__(self, obj: S3VM) -> None:
+        self.obj, self.history = obj, History()
+        self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
+        self.settled = False
+        """Whether w is said to be the optimum of the SVM of p, with multipliers that are the slopes at w."""
+
+    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, settled: bool = False) -> None:
+        """Note weights, their decisions, and the probabilities that belong to them."""
+        value = self.obj.value(w, f)
+        self.history.record(
+            objective=value,
+            gradient=self.obj.stationarity(w, f),
+            temperature=temperature,
+            entropy=_entropy(p) / len(p),
+        )
+        if value < self.value:
+            self.w, self.p, self.value, self.settled = w, p, value, settled
+
+
+class _Descent:
+    """Minimise the free energy by L-BFGS."""
+
+    def __init__(self, obj: S3VM, max_steps: int) -> None:
+        self.obj, self.max_steps, self.scale = obj, max_steps, 0.0
+
+    def __call__(
+        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """Return weights, their probabilities, and whether they are settled."""
+        end = lbfgs(
+            partial(free_energy, self.obj, temperature),
+            np.zeros(self.obj.size) if w is None else np.asarray(w, dtype=float),
+            self.obj.features.weights,
+            tol=_SETTLED,
+            max_iter=self.max_steps,
+            scale=self.scale,
+        )
+        self.scale = end.scale
+        f = self.obj.decisions(end.w)
+        p = _probabilities(self.obj, f, temperature)
+        path.record(end.w, f, p, temperature, end.converged)
+        return end.w, p, end.converged
+
+
+class _Alternation:
+    """Alternate between the SVM of p and the p of the SVM."""
+
+    def __init__(self, obj: S3VM, tol: float, max_machines: int) -> None:
+        self.obj, self.tol, self.max_machines = obj, tol, max_machines
+        self.hard = False
+        self.unproved: Certificate | None = None
+        """Of the last machine, where that was beyond float64."""
+
+    def __call__(
+        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+    ) -> tuple[FloatArray, FloatArray, bool]:
+        """Return weights, the probabilities that follow, and whether they are settled."""
+        for _ in range(self.max_machines):
+            machine = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
+            found = weighted_svm(machine, w, tol=_MACHINE_TOL, max_iter=_SYSTEMS[int(self.hard)])
+            w = np.asarray(found.variables["w"])
+            f = self.obj.decisions(w)
+            path.record(w, f, p, temperature)
+            self.unproved = None if found.certificate.is_optimal(INACCURATE_GAP) else found.certificate
+            self.hard |= not found.certificate.is_optimal(_PROVED)
+            if self.unproved is not None:
+                break
+            before, p = p, _probabilities(self.obj, f, temperature)
+            if (rel_entr(p, before) + rel_entr(1.0 - p, 1.0 - before)).sum() <= self.tol * len(p):
+                return w, p, True
+        assert w is not None
+        return w, p, False
+
+
+def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, FloatArray]:
+    """Return the least over p of the expected cost less T times the entropy of p, and its gradient by w.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With a smooth loss V.
+    temperature : float
+        T > 0.
+    w : ndarray of shape (size,)
+        Weights.
+    """
+    f = obj.decisions(w)
+    p = _probabilities(obj, f, temperature)
+    machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
+    return machine.value(w, f) - temperature * _entropy(p), machine.gradient(w, f)
+
+
+def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
+    """Return the best p at the decisions f: sigmoids of (nu - g) / T whose mean is the positive share."""
+    loss, share = obj._losses[0], obj.positive_share
+    f = f[obj.unlabeled]
+    if share in (0.0, 1.0):
+        return np.full(len(f), share)
+    g = obj._C_star * (loss.value(f) - loss.value(-f))
+    # In units of T, where a cold system may leave the range of double precision.
+    with np.errstate(over="ignore"):
+        e = np.clip((g - np.median(g)) / temperature, -1e15, 1e15)
+    return np.asarray(expit(_level(e, share) - e))
+
+
+def _level(e: FloatArray, share: float) -> float:
+    """Return the nu at which the sigmoids of nu - e have the mean `share`, by Newton's method between two bounds.
+
+    The start is where the cold system ends: between the samples that are positive and those that are not, or, where a
+    fraction of a sample is left over, at that sample.
+    """
+    whole, part = divmod(share * len(e), 1.0)
+    k = int(whole)
+    if part < 1e-9 or part > 1.0 - 1e-9:
+        k = round(share * len(e))
+        last, first = max(k - 1, 0), min(k, len(e) - 1)
+        ordered = np.partition(e, (last, first))
+        nu = 0.5 * float(ordered[last] + ordered[first])
+    else:
+        nu = float(np.partition(e, k)[k] + logit(part))
+    # At nu = e_j + logit(R) the sample j has the probability R: the ends make all of them at most, or at least, that.
+    low, high = float(e.min() + logit(share)) - 1.0, float(e.max() + logit(share)) + 1.0
+    for _ in range(200):
+        p = expit(nu - e)
+        surplus, slope = float(p.mean()) - share, float((p * (1.0 - p)).mean())
+        if abs(surplus) <= 1e-15:
+            break
+        low, high = (low, nu) if surplus > 0 else (nu, high)
+        following = nu - surplus / slope if slope > 0 else np.inf
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if following == nu:
+            break
+        nu = following
+    return nu
+
+
+def _entropy(p: FloatArray) -> float:
+    return float((entr(p) + entr(1.0 - p)).sum())

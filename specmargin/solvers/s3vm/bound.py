@@ -1,0 +1,239 @@
+r"""Global lower bounds of S3VM objectives: how far a local solution can be from the optimum.
+
+    >>> import numpy as np
+    >>> from specmargin.labels import encode_labels
+    >>> from specmargin.objectives.s3vm import S3VM
+    >>> X = np.array([[-2.0, 0.1], [2.0, 0.0], [-1.0, 0.3], [1.0, -0.2], [1.2, 0.1]])
+    >>> obj = S3VM(X, encode_labels([0, 1, -1, -1, -1]), C=1.0)
+    >>> bound = s3vm_bound(obj)
+    >>> bound.certificate.dual_objective <= obj.value(bound.variables["w"])
+    True
+
+`s3vm_bound` maximises the dual of the semidefinite relaxation (`specmargin.objectives.S3VMRelaxation`) by a barrier
+method in numpy; `specmargin.problems.s3vm_relaxation` is the same relaxation in CVXPY. `certify` puts the bound into
+the certificate of any local solution. A bound that is not tight is closed by `specmargin.solvers.branch_and_bound`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg as sla
+from scipy.optimize import minimize
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.s3vm.barrier import barrier
+from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
+from specmargin.typing import FloatArray
+
+__all__ = ["certify", "s3vm_bound"]
+
+_PROVED = 1e-6
+"""Relative gap to the bound at which a local solution is the global one."""
+
+
+def s3vm_bound(
+    obj: S3VM,
+    *,
+    tol: float = 1e-3,
+    max_iter: int = 100,
+    theta: FloatArray | None = None,
+    beta: FloatArray | None = None,
+) -> SolveResult:
+    """Bound the global optimum of an S3VM from below.
+
+    The answer is that of the *relaxation*: its certificate holds the relaxed objective at a feasible (w, W) and, as
+    ``dual_objective``, the lower bound. The bound is proved (`S3VMRelaxation.dual_bound`): by a Cholesky factor, with a
+    margin for rounding, whatever the status is. It is at least that of the labelled samples alone, and never negative.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With the hinge or the squared hinge for labelled samples, a symmetric hinge or exp(-s f^2) for unlabelled ones,
+        and the intercept "balance" or "regularized".
+    tol : float, default 1e-3
+        Relative gap at which the relaxation counts as solved (not the distance of the bound from the optimum of J).
+    max_iter : int, default 100
+        Newton steps.
+    theta : ndarray of shape (u,), optional
+        Multipliers from anywhere, any solver. They are repaired, scaled and evaluated, not improved.
+    beta : ndarray of shape (l,), optional
+        With theta: multipliers of the labelled samples. Default: the best for that theta.
+
+    Returns
+    -------
+    SolveResult
+        ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
+        minimiser of the minorant of J and a good start for local solvers, and its decisions ``f`` (n,).
+        OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where the steps ran out, EARLY_STOPPED where theta
+        was given; else by the relaxation's gap (`Certificate.status`).
+
+    Raises
+    ------
+    ValueError
+        If the intercept is free (the relaxation is unbounded), or for other losses.
+
+    References
+    ----------
+    De Bie & Cristianini, Semi-supervised learning using semi-definite programming, 2006: the same bound, for the
+    hinge, by a semidefinite program over the Gram matrix of the labels.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
+    >>> bound = s3vm_bound(obj).certificate.dual_objective
+    >>> bool(bound <= min(obj.value(np.array([w])) for w in np.linspace(-2, 2, 99)))
+    True
+    """
+    start = time.perf_counter()
+    relaxation = S3VMRelaxation(obj)
+    history = History()
+    if theta is not None:
+        lower, theta, beta = _evaluated(relaxation, np.asarray(theta, dtype=float), beta)
+        w = relaxation.minimizer(theta, beta)
+        w = np.zeros(relaxation.rank) if w is None else w
+        lower, theta, beta = _at_least(relaxation, lower, theta, beta)
+        certificate = Certificate(np.inf, lower)
+        status, n_iter = Status.EARLY_STOPPED, 0
+    else:
+        found = barrier(relaxation, tol=tol, max_iter=max_iter, history=history)
+        theta, beta, w, n_iter = found.theta, found.beta, found.w, found.n_iter
+        lower, theta, beta = _at_least(relaxation, found.lower, theta, beta)
+        certificate = Certificate(found.upper, lower, rounding=found.rounding)
+        status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
+    weights = relaxation.lift(w)
+    return SolveResult(
+        problem="S3VM relaxation",
+        status=status,
+        variables={
+            "w": weights,
+            "f": obj.decisions(weights),
+            "theta": _for_all(relaxation, theta),
+            "beta": beta,
+        },
+        certificate=certificate,
+        history=history,
+        solver="s3vm_bound",
+        n_iter=n_iter,
+        seconds=time.perf_counter() - start,
+        message=f"lower bound {certificate.dual_objective:.6g}",
+    )
+
+
+def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
+    """Return a local solution with a lower bound, and hence a gap, in its certificate.
+
+    Parameters
+    ----------
+    obj : S3VM
+        The objective the solution is measured in; J is recomputed at its ``w``.
+    result : SolveResult
+        Of any solver, with the variable ``w`` of this objective's size.
+    **options
+        For `s3vm_bound`. The better of this bound and one that the result may hold already is kept.
+
+    Returns
+    -------
+    SolveResult
+        The status is the solver's, unless the gap proves optimality to 1e-6, or the bound is above J by more than their
+        rounding: NUMERICAL.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
+    >>> certified = certify(obj, obj.result(np.array([0.8]), solver="mine"), tol=1e-8)
+    >>> certified.status.name, certified.message[:21]
+    ('OPTIMAL', 'global optimum proved')
+    """
+    if "w" not in result.variables:
+        raise InvalidInputError("the result holds no variable 'w'; certify the answer of an S3VM solver.")
+    w = np.asarray(result.variables["w"], dtype=float)
+    bound = s3vm_bound(obj, **options).certificate.dual_objective
+    known = result.certificate
+    if known.primal_objective == obj.certificate(w).primal_objective:
+        bound = max(bound, known.dual_objective)
+    return with_bound(obj, result, bound)
+
+
+def with_bound(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
+    """Return the result with that bound in its certificate, and a status that it allows."""
+    certificate = obj.certificate(np.asarray(result.variables["w"], dtype=float), bound)
+    gap = certificate.relative_gap
+    if certificate.is_optimal(_PROVED):
+        message = f"global optimum proved: relative gap {max(gap, 0.0):.1e}"
+        return replace(result, status=Status.OPTIMAL, certificate=certificate, message=message)
+    if not gap >= 0:
+        message = f"the lower bound {bound:.6g} is above the objective {certificate.primal_objective:.6g}"
+        return replace(result, status=Status.NUMERICAL, certificate=certificate, message=message)
+    message = f"{result.message + '; ' if result.message else ''}within {gap:.1%} of the global optimum"
+    return replace(result, certificate=certificate, message=message)
+
+
+def _evaluated(
+    relaxation: S3VMRelaxation, theta: FloatArray, beta: FloatArray | None
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return the best bound of multipliers from elsewhere, repaired and drawn inwards, and where it is attained."""
+    if beta is not None:
+        beta = np.asarray(beta, dtype=float)
+        if beta.shape != relaxation.y.shape:
+            raise InvalidInputError(
+                f"beta must hold {len(relaxation.y)} numbers, one per labelled sample, got {beta.shape}."
+            )
+    found = []
+    for inside in relaxation.inwards(theta):
+        at = _best_multipliers(relaxation, inside) if beta is None else beta
+        found.append((relaxation.dual_bound(inside, at), inside, at))
+    return max(found, key=lambda bound: bound[0])
+
+
+def _at_least(
+    relaxation: S3VMRelaxation, lower: float, theta: FloatArray, beta: FloatArray
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return a bound that is no worse than zero and the machine of the labelled samples alone, with its multipliers."""
+    none, nothing = np.zeros_like(theta), np.zeros_like(beta)
+    if lower < 0.0:
+        lower, theta, beta = 0.0, none, nothing
+    if len(beta) <= PIVOTED:
+        qp = LabelQP(relaxation)
+        point = qp.solve(qp.known)
+        known = qp.lower(point)
+        if known > lower:
+            lower, theta, beta = known, none, point.a[relaxation.known] / relaxation.weights
+    return lower, theta, beta
+
+
+def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArray:
+    """Return beta that is (nearly) best for a fixed theta: a concave problem in a box of l dimensions."""
+    c, y, Z = relaxation.weights, relaxation.y, relaxation.Z_known
+    solved = np.column_stack([Z.T, relaxation.linear(theta, np.zeros(len(y)))])
+    if relaxation.rank:
+        _, solved, failed = sla.lapack.dposv(relaxation.matrix(theta), solved, lower=1)
+        if failed:
+            return np.ones(len(y))
+    K, fixed = Z @ solved[:, :-1], Z @ solved[:, -1] + relaxation.offset
+
+    def negative(beta: FloatArray) -> tuple[float, FloatArray]:
+        a = c * y * beta
+        pulled = K @ a
+        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * pulled)
+        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + pulled)
+        return -float(value), -c * slopes
+
+    bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
+    found = minimize(negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9})
+    return np.asarray(found.x)
+
+
+def _for_all(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArray:
+    """Return theta of all unlabelled samples: 0 for those that cost nothing (C* = 0)."""
+    full = np.zeros(len(relaxation.obj.unlabeled))
+    full[relaxation.free] = theta
+    return full

@@ -1,0 +1,190 @@
+r"""The concave-convex procedure (CCCP) for S3VMs: `cccp`, the algorithm of UniverSVM.
+
+Each unlabelled sample enters with both labels under the ramp :math:`R_s = H_1 - H_s`, the difference of two hinges
+:math:`H_s(t) = \max(0, s - t)`. The objective is then convex plus concave,
+
+.. math:: U(f) = [H_1(f) + H_1(-f)] - [H_s(f) + H_s(-f)] - (1 - s),
+
+with U = `specmargin.losses.SymmetricRamp`, at s = 0 the symmetric hinge. A round replaces the concave half by its
+tangent at the present decisions: it charges beta f with
+
+    beta = C* if f < s,    -C* if f > -s,    0 between (those are left alone),
+
+on top of both hinges. What remains is a convex SVM, `specmargin.objectives.WeightedSVM` with the weight C* on both
+labels and the tilt beta. The tangent lies above the concave half and touches it: the objective never rises, and with
+finitely many beta the rounds end when beta stays.
+
+Once the unlabelled losses weigh, labels hardly ever change: at s = 0 not at all beyond the margin. A `schedule` lets C*
+rise from a small share of itself, and the rounds begin anew at each, while changes still cost little.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.s3vm.annealed import rising
+from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["cccp"]
+
+_MACHINE_TOL = 1e-10
+"""Relative gap to which every convex SVM is solved."""
+
+
+def cccp(
+    obj: S3VM,
+    w: FloatArray | None = None,
+    *,
+    schedule: npt.ArrayLike = (1.0,),
+    tol: float = 1e-9,
+    max_iter: int = 100,
+    inner_tol: float = _MACHINE_TOL,
+) -> SolveResult:
+    """Minimise an S3VM objective by the concave-convex procedure.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With the hinge, and `SymmetricHinge` or `SymmetricRamp`.
+    w : ndarray of shape (size,), optional
+        Where beta comes from first; by default the supervised SVM.
+    schedule : array-like of float, default (1.0,)
+        Factors of C*, >= 0; the last should be 1. UniverSVM has that one alone; (1e-4, 1e-3, 0.01, 0.1, 1) anneals.
+    tol : float, default 1e-9
+        Rounds end when beta stays, or the objective falls by less than this share of itself.
+    max_iter : int, default 100
+        Rounds at each factor; UniverSVM needs about five.
+    inner_tol : float, default 1e-10
+        Relative gap to which every round is solved.
+
+    Returns
+    -------
+    SolveResult
+        Variables add ``beta`` (u,), the tilt of the last round. The history holds, from the start of every factor on,
+        that ``factor``, the ``objective`` with it (never rising), ``gradient`` (`S3VM.stationarity`, of little meaning
+        at kinks) and ``changes``, how many entries of beta the decisions would change. The status is that of the last
+        factor.
+
+    Raises
+    ------
+    ValueError
+        For other losses, or parameters out of range.
+
+    References
+    ----------
+    Collobert, Sinz, Weston & Bottou, Large scale transductive SVMs, JMLR 7, 2006. Yuille & Rangarajan, The
+    concave-convex procedure, Neural Computation 15, 2003.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[-2.0], [-1.0], [-1.5], [1.0], [1.5], [2.0]])
+    >>> obj = S3VM(X, encode_labels([0, -1, -1, -1, -1, 1]), "hinge", SymmetricRamp(s=-0.3), C=10.0)
+    >>> result = cccp(obj)
+    >>> result.status.name, result.variables["labels"].tolist(), result.history["changes"][-1]
+    ('STATIONARY', [-1.0, -1.0, 1.0, 1.0], 0.0)
+    """
+    loss, unlabeled = obj._losses
+    if not (isinstance(loss, Hinge) and isinstance(unlabeled, SymmetricHinge | SymmetricRamp)):
+        raise InvalidInputError(
+            f"solvers.cccp splits the hinge with symmetric_hinge or symmetric_ramp, not {loss!r} with {unlabeled!r}; "
+            "solvers.annealing takes any convex loss, solvers.gradient smooth ones."
+        )
+    s = unlabeled.s if isinstance(unlabeled, SymmetricRamp) else 0.0
+    if max_iter < 1 or not tol >= 0:
+        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
+    require_range(obj)
+    start = time.perf_counter()
+    if obj.is_supervised:
+        return supervised_svm(obj, w, solver="cccp", start=start, beta=np.zeros(len(obj.unlabeled)))
+    factors = rising(schedule)
+    history, n_iter = History(), 0
+    if w is None:
+        w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
+    elif np.shape(w) != (obj.size,):
+        raise InvalidInputError(
+            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
+        )
+    for factor in factors:
+        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
+        end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
+        w, n_iter = end.w, n_iter + end.n_iter
+    # The machine of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
+    value, missed = obj.value(w), end.proof.primal_objective - end.proof.dual_objective
+    proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
+    status, message = trusted(obj, w, end.status, end.message, proof)
+    return obj.result(
+        w,
+        solver="cccp",
+        status=status,
+        history=history,
+        n_iter=n_iter,
+        seconds=time.perf_counter() - start,
+        message=message,
+        beta=end.beta,
+    )
+
+
+class _End(NamedTuple):
+    """Where the rounds ended."""
+
+    w: FloatArray
+    beta: FloatArray
+    n_iter: int
+    status: Status
+    message: str
+    proof: Certificate
+
+
+def _rounds(
+    obj: S3VM, w: FloatArray, s: float, factor: float, history: History, tol: float, max_iter: int, inner_tol: float
+) -> _End:
+    """Linearise and solve until beta stays."""
+    # Twice C*, half of it on either label.
+    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj._C_star)
+    f = obj.decisions(w)
+    value, beta = obj.value(w, f), _tilt(obj, f, s)
+    history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
+    for n_iter in range(1, max_iter + 1):
+        tilt = np.zeros(len(f))
+        tilt[obj.unlabeled] = beta
+        trial, proof = _solved(both.with_(tilt=tilt), w, inner_tol)
+        f = obj.decisions(trial)
+        lowered, tangent = obj.value(trial, f), _tilt(obj, f, s)
+        fall = value - lowered
+        changes = int((tangent != beta).sum())
+        # No round can raise the objective, but for the rounding of its machine.
+        if fall >= 0:
+            w, value = trial, lowered
+        history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
+        if changes == 0 or abs(fall) <= tol * abs(value):
+            message = "beta stays" if changes == 0 else "the objective stays"
+            return _End(w, beta, n_iter, Status.STATIONARY, message, proof)
+        if fall < 0:
+            message = "a round was not solved to the accuracy that it takes to lower the objective"
+            return _End(w, beta, n_iter, Status.MAX_ITER, message, proof)
+        beta = tangent
+    return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes", proof)
+
+
+def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
+    """Return beta: C* times the slope of the concave half at the unlabelled decisions, (u,)."""
+    f = f[obj.unlabeled]
+    return obj._C_star * ((f < s).astype(float) - (f > -s))
+
+
+def _solved(machine: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:
+    found = weighted_svm(machine, w, tol=tol)
+    return np.asarray(found.variables["w"]), found.certificate

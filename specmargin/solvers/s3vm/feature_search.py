@@ -1,0 +1,98 @@
+r"""Local searches of the S3VM objective in its own weights, where there is no relaxation to search with.
+
+Module ``local_search`` descends in the row space of a relaxation, which a free intercept does not have (it is
+unbounded below), nor losses that the bounds do not cover. The descents need neither: retraining with guessed labels is
+a convex problem with any intercept, and exp(-s f^2) is slid down in w.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import ExpSquared, Hinge, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.solvers.lbfgs import lbfgs
+from specmargin.solvers.s3vm.local_search import signs_of
+from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["FeatureSearch", "has_relaxation"]
+
+_ROUNDS = 100
+_TOL = 1e-7
+"""Norm of the gradient relative to its parts at which a slide ends."""
+
+
+def has_relaxation(obj: S3VM) -> bool:
+    """Whether `specmargin.objectives.s3vm_relaxation.S3VMRelaxation` takes intercept and labelled loss."""
+    return obj.features.penalty != 0.0 and isinstance(obj._losses[0], Hinge | SquaredHinge)
+
+
+class FeatureSearch:
+    """Descents of one objective, in w; labelings that were tried are not tried again.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With exp(-s f^2), or with V and U the hinge and the symmetric hinge, or both squared.
+    """
+
+    def __init__(self, obj: S3VM) -> None:
+        self.obj = obj
+        loss, unlabeled = obj._losses
+        self.by_labels = not isinstance(unlabeled, ExpSquared)
+        ramp = isinstance(unlabeled, SymmetricRamp) and unlabeled.s == 0
+        same = isinstance(loss, SquaredHinge) and isinstance(unlabeled, SymmetricSquaredHinge)
+        same |= isinstance(loss, Hinge) and (ramp or isinstance(unlabeled, SymmetricHinge))
+        if self.by_labels and not same:
+            raise InvalidInputError(
+                f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
+                f"not the better label's {loss!r}; take unlabeled_loss=None or 'exp', or intercept='balance'."
+            )
+        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
+
+    @cached_property
+    def Z_unlabeled(self) -> FloatArray:
+        """Rows of the unlabelled samples, (u, size)."""
+        return self.obj.features.subset(self.obj.unlabeled).dense()
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f of the unlabelled samples."""
+        return self.obj.decisions(w)[self.obj.unlabeled]
+
+    def cold(self) -> tuple[float, FloatArray]:
+        """Return the descent from the supervised SVM."""
+        found = supervised_svm(self.obj.supervised(), None, solver="one_flip", start=0.0)
+        return self.descend(np.asarray(found.variables["w"]))
+
+    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w where the descent from w ends."""
+        if self.by_labels or self.obj.is_supervised:
+            return self.alternate(signs_of(self.decisions(w)), w)
+        end = lbfgs(self.obj.value_and_gradient, w, self.obj.features.weights, tol=_TOL, max_iter=2000)
+        return end.value, end.w
+
+    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Retrain and guess the labels anew until they stay; `w` is a start."""
+        for _ in range(_ROUNDS):
+            value, w = self.retrain(labels, w)
+            guessed = signs_of(self.decisions(w))
+            if self.obj.is_supervised or (guessed == labels).all():
+                break
+            labels = guessed
+        return value, w
+
+    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
+        key = np.packbits(labels > 0).tobytes()
+        if key not in self._seen:
+            trained = weighted_svm(WeightedSVM.guessed(self.obj, labels), w)
+            w = np.asarray(trained.variables["w"])
+            if len(self._seen) > 100_000:
+                self._seen.clear()
+            self._seen[key] = (self.obj.value(w), w)
+        return self._seen[key]

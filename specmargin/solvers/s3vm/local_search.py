@@ -1,0 +1,169 @@
+r"""Local searches of the S3VM objective in the row space of its features: what branch and bound starts and ends with.
+
+With the unlabelled loss U(f) = min(V(f), V(-f)) the minimum over w is one over labels: retrain with guessed labels (a
+convex problem), take the signs of the decisions as the new guess, and repeat until they stay. No step raises J. With
+exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import minimize
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.losses import ExpSquared, Hinge, SquaredHinge
+from specmargin.objectives.features import Features
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.s3vm.barrier import barrier
+from specmargin.solvers.s3vm.finite_newton import descend as newton_descent
+from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+from specmargin.typing import FloatArray
+
+__all__ = ["LocalSearch", "cold_descent", "given_weights", "signs_of"]
+
+_HARD = 1e4
+"""C |z|^2 beyond which Newton's method in w is not accurate enough."""
+
+
+def signs_of(f: FloatArray) -> FloatArray:
+    """Return the best labels of unlabelled samples; +1 for a decision of 0."""
+    return np.where(f >= 0, 1.0, -1.0)
+
+
+def given_weights(obj: S3VM, w: FloatArray) -> FloatArray:
+    """Return the caller's weights as an array; refuse what cannot be a start."""
+    w = np.asarray(w, dtype=float)
+    if w.shape != (obj.size,) or not np.isfinite(w).all():
+        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
+    return w
+
+
+class LocalSearch:
+    """Descents of one objective; labelings that were tried are not tried again.
+
+    Parameters
+    ----------
+    relaxation : S3VMRelaxation
+        Of the objective; its decided labels do not matter.
+    """
+
+    def __init__(self, relaxation: S3VMRelaxation) -> None:
+        self.relaxation = relaxation
+        self.obj = relaxation.obj
+        assert relaxation.space is not None
+        self.Z = relaxation.space.Z
+        self.Z_unlabeled = self.Z[self.obj.unlabeled]
+        self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
+        self.features = Features(self.Z, offset=relaxation.offset)
+        self._system = NewtonSystem(self.features)
+        self._last: LabelPoint | None = None
+        self._seen: dict[bytes, tuple[float, FloatArray]] = {}
+
+    @cached_property
+    def qp(self) -> LabelQP:
+        """The machines with given labels, solved exactly."""
+        return LabelQP(self.relaxation)
+
+    @cached_property
+    def _pivoted(self) -> bool:
+        """Whether machines with all labels are left to `qp`: few samples, mixed losses or large weights."""
+        qp = self.qp
+        mixed = len(set(qp.hinge[qp.c > 0])) > 1
+        return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.lengths**2).max(initial=0.0)) > _HARD)
+
+    @cached_property
+    def supervised(self) -> LabelPoint | None:
+        """The SVM of the known labels alone, solved; None where they are too many for `qp`."""
+        qp = self.qp
+        return qp.solve(qp.known) if self.obj.labels.n_labeled <= PIVOTED else None
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f of the unlabelled samples."""
+        return self.Z_unlabeled @ w + self.relaxation.offset
+
+    def value(self, w: FloatArray) -> float:
+        """Return J at coordinates w of the row space."""
+        return self.obj.value(self.relaxation.lift(w))
+
+    def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
+        """Return J and w at a solution of `qp`."""
+        several = self.qp.primal(point)
+        if len(several) == 1:
+            return self.value(several[0]), several[0]
+        # Which is the lowest float64 cannot tell.
+        found = [(self.obj.certificate(self.relaxation.lift(w)), w) for w in several]
+        certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
+        return certificate.primal_objective, w
+
+    def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w where the descent from w ends."""
+        if self.obj.is_supervised:
+            return self.retrain(np.ones(len(self.obj.unlabeled)), w)
+        if not self.by_labels:
+            return self._slide(w)
+        return self.alternate(signs_of(self.decisions(w)), w)
+
+    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Retrain and guess the labels anew until they stay; `w` is a start."""
+        for _ in range(100):
+            value, w = self.retrain(labels, w)
+            guessed = signs_of(self.decisions(w))
+            if (guessed == labels).all():
+                break
+            labels = guessed
+        return value, w
+
+    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
+        key = np.packbits(labels > 0).tobytes()
+        if key not in self._seen:
+            if self._pivoted:
+                self._last = self.qp.solve(self.qp.labels(labels), self._last)
+                self._seen[key] = self.at(self._last)
+                return self._seen[key]
+            problem = self.relaxation.assigned(labels)
+            kinds = {type(loss) for _, loss in problem.groups}
+            if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
+                cost = np.zeros((2, len(self.Z)))
+                cost[(problem.y < 0).astype(int), problem.known] = problem.weights
+                machine = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
+                if kinds == {Hinge}:
+                    w = weighted_svm(machine, w).variables["w"]
+                else:
+                    f = self.features.decisions(w)
+                    w = newton_descent(machine, w, f, tol=1e-12, system=self._system).w
+            else:
+                found = barrier(problem, tol=1e-9)
+                w = found.w if found.primal is None else found.primal
+            if len(self._seen) > 100_000:
+                self._seen.clear()
+            self._seen[key] = (self.value(w), w)
+        return self._seen[key]
+
+    def _slide(self, w: FloatArray) -> tuple[float, FloatArray]:
+        space, obj = self.relaxation, self.obj
+        if not len(w):
+            return self.value(w), w  # scipy calls the minimum over nothing 0
+
+        def function(w: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = obj.value_and_gradient(space.lift(w))
+            return value, space.coordinates(gradient)
+
+        options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
+        found = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
+        return float(found.fun), np.asarray(found.x)
+
+
+def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
+    """Return the descent from the supervised SVM: the usual start of local solvers."""
+    if search.supervised is not None:
+        return search.descend(search.supervised.w)
+    supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)
+    found = barrier(supervised, tol=1e-6)
+    return search.descend(found.w)

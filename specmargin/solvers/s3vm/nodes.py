@@ -1,0 +1,154 @@
+"""Nodes of the label tree of an S3VM, and the best known point: what branch and bound and probing share."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.results import Certificate
+from specmargin.solvers.s3vm.barrier import barrier
+from specmargin.solvers.s3vm.label_qp import LabelPoint
+from specmargin.solvers.s3vm.lattice import near_margins, rounded_margins
+from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent
+from specmargin.solvers.s3vm.one_flip import flip_once
+from specmargin.typing import FloatArray
+
+__all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "root_node"]
+
+
+@dataclass
+class Node:
+    """Decided labels, a proved lower bound, and where the search for it ended.
+
+    Parameters
+    ----------
+    lower : float
+        Bound on J where the decided labels hold.
+    signs : ndarray of shape (u,)
+        +1, -1, or 0 where free.
+    theta : ndarray of shape (k,)
+        Multipliers of the samples that were free.
+    w : ndarray of shape (rank,)
+        The minimiser of the minorant.
+    """
+
+    lower: float
+    signs: FloatArray
+    theta: FloatArray
+    w: FloatArray
+    point: LabelPoint | None = None
+    """The SVM of the labelled and decided samples alone, once it is solved: where its children start."""
+
+    def child(self, j: int, sign: float) -> Node:
+        """Return the node in which the unlabelled sample j has that label as well, with the bound of this one."""
+        signs = self.signs.copy()
+        signs[j] = sign
+        return Node(self.lower, signs, self.theta, self.w, self.point)
+
+
+@dataclass
+class Incumbent:
+    """The best point found so far, in the row space."""
+
+    search: LocalSearch
+    value: float = np.inf
+    w: FloatArray = field(default_factory=lambda: np.zeros(0))
+    _upper: float = np.nan
+
+    def offer(self, value: float, w: FloatArray) -> None:
+        """Keep the point if it is better."""
+        if value < self.value:
+            self.value, self.w, self._upper = value, w, np.nan
+
+    def start(self, w: FloatArray | None, root: Node, tol: float, deadline: float) -> None:
+        """Find the first one: by descents from w, from the supervised SVM and from the root's w, and by flips."""
+        search = self.search
+        self.offer(*cold_descent(search))
+        self.offer(*search.descend(root.w))
+        if w is not None:
+            self.offer(*search.descend(search.relaxation.coordinates(w)))
+        better = True
+        while better and self.value > root.lower * (1 + tol) and time.perf_counter() < deadline:
+            found, _ = flip_once(search, self.w, self.value, 1e-9, deadline=deadline)
+            better = found is not None
+            if found is not None:
+                self.offer(*found)
+
+    @property
+    def upper(self) -> float:
+        """J at the best point with all that rounding may hide: an upper bound on the optimum."""
+        if np.isnan(self._upper):
+            certificate = self.search.obj.certificate(self.search.relaxation.lift(self.w))
+            self._upper = certificate.primal_objective + certificate.rounding
+        return self._upper
+
+    def weights(self, given: FloatArray | None) -> FloatArray:
+        """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
+        obj = self.search.obj
+        weights = self.search.relaxation.lift(self.w)
+        if given is not None and obj.value(given) < obj.value(weights):
+            return given
+        return weights
+
+
+def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[FloatArray, Certificate, str]:
+    """Return the answer's weights and certificate, and what stands in the way of a proof to `tol` if rounding does.
+
+    Where hinges charge for the rounding of margins that are to be 1, weights nearby may do better.
+    """
+    best = w, obj.certificate(w, lower)
+    wanted = 0.5 * tol * best[1].primal_objective
+    if best[1].is_optimal(tol) or not best[1].gap >= 0 or not rounded_margins(obj, w) > wanted:
+        return *best, ""
+    for moved in near_margins(obj, w):
+        certificate = obj.certificate(moved, lower)
+        if certificate.gap < best[1].gap:
+            best = moved, certificate
+        if best[1].is_optimal(tol):
+            break
+    cost = rounded_margins(obj, best[0])
+    if not cost > wanted:
+        return *best, ""
+    return *best, (
+        f"of J {cost:.2g} is the hinge of margins that must be 1 and that rounding misses; take a smaller "
+        "C, a balance nearer to zero, or the squared hinge"
+    )
+
+
+def root_node(search: LocalSearch, *, tol: float, deadline: float) -> Node:
+    """Return the bound without decided labels; at least that of the known labels alone."""
+    found = barrier(search.relaxation, tol=tol, deadline=deadline)
+    node = Node(max(found.lower, 0.0), np.zeros(len(search.obj.unlabeled)), found.theta, found.w, search.supervised)
+    if node.point is not None:
+        node.lower = max(node.lower, search.qp.lower(node.point))
+    return node
+
+
+def by_labels(search: LocalSearch, node: Node) -> Node:
+    """Return the node with the bound of its labelled and decided samples, the others left out: exact at a leaf."""
+    qp = search.qp
+    point = qp.solve(qp.labels(node.signs), node.point)
+    return Node(max(node.lower, qp.lower(point)), node.signs, node.theta, node.w, point)
+
+
+def bounded(
+    relaxation: S3VMRelaxation, node: Node, *, target: float, tol: float, deadline: float
+) -> tuple[Node, S3VMRelaxation]:
+    """Return the node with its own bound, at least the one it came with, and the relaxation at the node.
+
+    Parameters
+    ----------
+    target : float
+        A bound above it is good enough; that it cannot be reached ends the search, too.
+    tol : float
+        Relative gap of the node's own relaxation at which it is solved.
+    """
+    problem = relaxation.assigned(node.signs)
+    # What a leaf leaves open stays open: its bound is to be as good as it gets.
+    prune = target if len(problem.free) else np.inf
+    found = barrier(problem, tol=tol, prune=prune, deadline=deadline)
+    return Node(max(node.lower, found.lower), node.signs, found.theta, found.w, node.point), problem

@@ -1,0 +1,178 @@
+r"""Labels of unlabelled samples that hold in every global optimum, proved by bounds.
+
+Take the label of one sample as known and bound the rest: where that bound exceeds J at some point, no global optimum
+has this label, and the other one is proved. Proved labels sharpen all further bounds, so that the samples are probed in
+rounds. Often every label is proved, and with them the global optimum itself.
+
+A bound that is to refute a label must exceed J with all that rounding may have hidden of it (`S3VM.certificate`).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights, signs_of
+from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.typing import FloatArray
+
+__all__ = ["probe"]
+
+
+def probe(
+    obj: S3VM,
+    w: FloatArray | None = None,
+    *,
+    tol: float = 1e-6,
+    rounds: int = 5,
+    time_limit: float = 60.0,
+) -> SolveResult:
+    """Prove labels of unlabelled samples.
+
+    Parameters
+    ----------
+    obj : S3VM
+        With the losses and the intercept of `specmargin.solvers.s3vm_bound`.
+    w : ndarray of shape (size,), optional
+        A local solution: the lower its J, the more is proved. Our own descents are tried besides.
+    tol : float, default 1e-6
+        Relative gap at which the optimum counts as proved.
+    rounds : int, default 5
+        Passes over the samples that are left; the last is the first that proves nothing.
+    time_limit : float, default 60
+        Seconds.
+
+    Returns
+    -------
+    SolveResult
+        At the best w found, with ``proved`` (u,): +1 or -1 where *every* global optimum has that sign of the decision,
+        0 where nothing was proved (always so where a decision of zero is optimal), and ``bounds`` (u, 2): bounds for
+        the labels -1 and +1 of every sample; J with that label is at least the lesser of it and of J at the answer.
+        ``certificate.dual_objective`` is the bound that all proofs together give. OPTIMAL where it proves w to `tol`,
+        else STATIONARY, or MAX_ITER after `time_limit`, or NUMERICAL if it is above J by more than their rounding.
+        ``n_iter`` counts the bounds.
+
+    Raises
+    ------
+    ValueError
+        As `specmargin.solvers.s3vm_bound`.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[-2.0], [2.0], [-1.0], [0.0], [1.0]])
+    >>> obj = S3VM(X, encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
+    >>> probe(obj).variables["proved"].tolist()
+    [-1.0, 0.0, 1.0]
+    """
+    if not (time_limit > 0 and tol > 0 and rounds >= 0):
+        raise InvalidInputError(
+            f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative."
+        )
+    if w is not None:
+        w = given_weights(obj, w)
+    start = time.perf_counter()
+    deadline = start + time_limit
+    relaxation = S3VMRelaxation(obj)
+    best = Incumbent(LocalSearch(relaxation))
+    node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline)
+    best.start(w, node, tol, deadline)
+    u = len(obj.unlabeled)
+    probing = _Probing(relaxation, best, tol, deadline, np.full((u, 2), node.lower))
+    history = History()
+    history.record(objective=best.value, bound=node.lower, proved=0)
+    count = 1
+    for _ in range(rounds if obj._C_star else 0):
+        before = np.count_nonzero(node.signs)
+        for j in np.argsort(-np.abs(best.search.decisions(best.w)), kind="stable"):
+            if not node.signs[j] and not probing.late():
+                count += probing.sample(node, int(j))
+                if probing.proved:
+                    node = node.child(int(j), probing.proved)
+        node = probing.bound(node, refute=False)
+        count += 1
+        history.record(objective=best.value, bound=node.lower, proved=int(np.count_nonzero(node.signs)))
+        if np.count_nonzero(node.signs) in (before, u) or probing.late():
+            break
+    weights, certificate, cause = answered(obj, best.weights(w), node.lower, tol)
+    result = obj.result(
+        weights,
+        solver="probe",
+        history=history,
+        status=Status.MAX_ITER if probing.late() else Status.STATIONARY,
+        n_iter=count,
+        seconds=time.perf_counter() - start,
+        message=f"{np.count_nonzero(node.signs)} of {u} labels proved by {count} bounds{'; ' + cause if cause else ''}",
+        proved=node.signs,
+        bounds=probing.bounds,
+    )
+    status = result.status
+    if certificate.is_optimal(tol):
+        status = Status.OPTIMAL
+    elif not certificate.gap >= 0:
+        status = Status.NUMERICAL
+    return replace(result, status=status, certificate=certificate)
+
+
+@dataclass
+class _Probing:
+    """What the bounds share."""
+
+    relaxation: S3VMRelaxation
+    best: Incumbent
+    tol: float
+    deadline: float
+    bounds: FloatArray
+    proved: float = 0.0
+    """The label that the last sample must have, 0 if that is open."""
+
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return time.perf_counter() > self.deadline
+
+    def bound(self, node: Node, refute: bool = True) -> Node:
+        """Return the node with its own bound; its w is a start for a descent, too.
+
+        To refute a label, the bound need only exceed J; otherwise it is to be as good as it gets.
+        """
+        search = self.best.search
+        upper = self.best.upper
+        target = upper if refute else np.inf
+        if search.by_labels and node.point is not None:
+            node = by_labels(search, node)
+            assert node.point is not None
+            if node.signs.all():
+                self.best.offer(*search.at(node.point))
+                return node
+            if node.lower > target:
+                return node
+        tol = 0.1 * self.tol if refute or node.signs.all() else max(1e-4, self.tol)
+        node, _ = bounded(self.relaxation, node, target=target, tol=tol, deadline=self.deadline)
+        if node.lower <= upper:
+            self.best.offer(*search.descend(node.w))
+        return node
+
+    def sample(self, node: Node, j: int) -> int:
+        """Bound both labels of one sample, and return how many bounds that took.
+
+        The label that is not expected comes first: if that is refuted, the other one needs no bound.
+        """
+        search = self.best.search
+        side = float(signs_of(search.decisions(self.best.w)[j : j + 1])[0])
+        self.proved = 0.0
+        for count, sign in enumerate((-side, side), start=1):
+            found = self.bound(node.child(j, sign))
+            column = int(sign > 0)
+            self.bounds[j, column] = max(self.bounds[j, column], found.lower)
+            if self.bounds[j, column] > self.best.upper:
+                self.proved = -sign
+                return count
+        # One of both labels is right.
+        node.lower = max(node.lower, float(self.bounds[j].min()))
+        return 2

@@ -1,0 +1,140 @@
+"""Weights and features beyond double precision: refused where products overflow, told where digits are lost.
+
+`require_range` is the first thing that a search of S3VMs does; `trusted` decides whether its end is STATIONARY or
+NUMERICAL.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_rounding import decision_rounding
+from specmargin.results import INACCURATE_GAP, Certificate, Status
+from specmargin.typing import FloatArray
+
+__all__ = ["far_away", "require_range", "trusted"]
+
+_LARGEST = {1: 1e160, 2: 1e120}
+"""Most of n C |x|^power: of gradients, whose lengths are taken with scaling, and of Hessians, which lack that care."""
+_FAR = 1e6
+"""How far from the origin, in lengths of the longest centred row, sparse features get the blame for roundings."""
+_PROVED = 1e-6
+"""Relative gap of a convex problem, its rounding aside, that no descent closes any more."""
+_SMALLEST_C, _SMALLEST_SQUARE = 1e-100, 1e-305
+
+
+def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
+    """Raise a ValueError where the objective's derivatives would leave the range of double precision.
+
+    Parameters
+    ----------
+    obj : S3VM
+        What is to be searched.
+    power : {1, 2}
+        Of the lengths of the features in what the search computes: 1 for gradients alone, 2 for Hessians.
+    """
+    features = obj.features
+    entries = features.X.data if features.is_sparse else features.X
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        square = float(features.squared_norms.max(initial=0.0))
+        largest = float(np.abs(entries).max(initial=0.0))
+        most = _LARGEST[power] / (features.n_samples * max(square, 1.0) ** (power / 2))
+    if not np.isfinite(square):
+        raise InvalidInputError(
+            "squared lengths of the features overflow; divide the features by their largest length."
+        )
+    if largest > 0.0 and largest**2 < _SMALLEST_SQUARE:
+        raise InvalidInputError(
+            "squared lengths of the features underflow; divide the features by their largest length."
+        )
+    for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj._C_star, 0.0)):
+        if not least <= value <= most:
+            remedy = f"Take {name} from {_SMALLEST_C:.0e} to {most:.0e}, or scale" if most > _SMALLEST_C else "Scale"
+            raise InvalidInputError(
+                f"{name}={value:.6g} with features of length up to {square**0.5:.3g} is beyond double precision: "
+                f"{'squares of gradients underflow' if value < least else 'derivatives overflow'}. {remedy} the "
+                "features to a length of about one; a large C separates the samples, and its size does not matter."
+            )
+
+
+def trusted(
+    obj: S3VM, w: FloatArray, status: Status, message: str = "", inner: Certificate | None = None
+) -> tuple[Status, str]:
+    """Return the status and the message, or NUMERICAL and why where the search ended in rounding.
+
+    Parameters
+    ----------
+    obj : S3VM
+        What was searched.
+    w : ndarray of shape (size,)
+        Where it ended.
+    status : Status
+        STATIONARY or MAX_ITER.
+    message : str
+        What there is to say otherwise.
+    inner : Certificate, optional
+        Of the last convex problem, where the search consists of such.
+
+    Returns
+    -------
+    Status, str
+        NUMERICAL where more than `INACCURATE_GAP` of J(w) is rounding (the decisions' times the slopes of the losses:
+        large weights on a kink), or the last convex problem is proved less well than that, or than
+        to 1e-6 even if its rounding is left out.
+    """
+    if status is not Status.STATIONARY or (_is_proved(inner) and _lost(obj, w) <= INACCURATE_GAP * abs(obj.value(w))):
+        return status, message
+    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_blamed(obj)}"
+
+
+def _blamed(obj: S3VM) -> str:
+    """Return what makes roundings of an objective large, and what to do about it."""
+    far = far_away(obj)
+    if far:
+        return far
+    hardness = max(obj.C, obj._C_star) * float(obj.features.squared_norms.max(initial=0.0))
+    return (
+        f"rounding decides: the weights times the squared length of the features are up to {hardness:.1e}; take a "
+        "smaller C, which changes little where the samples can be separated"
+    )
+
+
+def far_away(obj: S3VM) -> str:
+    """Return what is wrong with sparse features far from the origin, nothing for others."""
+    features = obj.features
+    if not features.is_sparse or features.mu is None:
+        return ""
+    far = float(np.linalg.norm(features.mu))
+    if far**2 <= _FAR**2 * float(features.squared_norms.max(initial=0.0)):
+        return ""
+    return (
+        f"rounding decides: the centre of the sparse features is at {far:.1e}, and products with them cancel against "
+        "it; pass X.toarray(), which is centred once, or subtract a typical row from all of them first"
+    )
+
+
+def _is_proved(inner: Certificate | None) -> bool:
+    if inner is None:
+        return True
+    # What more than rounding is left of the gap is a way down.
+    open_gap = inner.gap - inner.rounding
+    return inner.is_optimal(INACCURATE_GAP) and open_gap <= _PROVED * abs(inner.primal_objective)
+
+
+def _lost(obj: S3VM, w: FloatArray) -> float:
+    """Return by how much J may change when the decisions move by their roundings."""
+    f = obj.decisions(w)
+    df = decision_rounding(obj.features, w, f)
+    loss, unlabeled_loss = obj._losses
+    labeled, free = obj.labels.labeled, obj.unlabeled
+    parts = [(obj.C, loss, obj.labels.sign * f[labeled], df[labeled])]
+    if obj._C_star:
+        parts.append((obj._C_star, unlabeled_loss, f[free], df[free]))
+    return sum(
+        weight * float(np.maximum(abs(V.value(t + e) - V.value(t)), abs(V.value(t - e) - V.value(t))).sum())
+        for weight, V, t, e in parts
+    )

@@ -1,0 +1,714 @@
+"""Sweeps survive kill -9, failures, damage and impatience, and give the same rows whatever happened."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from specmargin.exceptions import SpecmarginError
+from specmargin.experiments import (
+    Cell,
+    StaleResultsError,
+    SweepInterruptedError,
+    read_sweep,
+    run_sweep,
+)
+from specmargin.experiments.engine import artifacts, locking, records
+from specmargin.experiments.engine.artifacts import NotWrittenError
+from specmargin.experiments.engine.locking import LockedError, locked
+from specmargin.experiments.engine.processes import Terminated
+from specmargin.experiments.engine.records import Store
+
+
+def cells_of(n, experiment="toy"):
+    return [Cell(experiment, "m", "d", f"s{k % 3}", {"k": k}) for k in range(n)]
+
+
+def logging_work(log: Path, fail=()):
+    """Return a work that writes a byte per call into a file named after the cell."""
+
+    def work(cell):
+        k = cell.parameters["k"]
+        with open(log / str(k), "ab") as file:
+            file.write(b"x")
+        if k in fail:
+            raise ArithmeticError(f"no answer for {k}")
+        return {"error_test": 100.0 / (3 + k), "solver": "toy"}
+
+    return work
+
+
+def calls(log: Path) -> dict[int, int]:
+    return {int(path.name): path.stat().st_size for path in log.iterdir()}
+
+
+def timeless(rows):
+    return [{k: v for k, v in row.items() if k not in ("seconds", "run")} for row in rows]
+
+
+def stored(key):
+    """Return a row as short as a row may be."""
+    names = dict.fromkeys(("experiment", "method", "dataset", "split", "parameters", "run"), "")
+    return {"key": key, "status": "ok", "seconds": 0.0, **names}
+
+
+@pytest.fixture
+def log(tmp_path):
+    (tmp_path / "log").mkdir()
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    def run(cells, work, **options):
+        options = {"folder": tmp_path / "sweep", "version": "1", "progress": False} | options
+        return run_sweep(cells, work, **options)
+
+    return run
+
+
+def test_second_call_reads_and_adds_only_new_cells(sweep, log):
+    first = sweep(cells_of(4), logging_work(log))
+    assert [row["error_test"] for row in first] == [100.0 / (3 + k) for k in range(4)]
+    again = sweep(cells_of(6), logging_work(log))
+    assert again[:4] == first
+    assert calls(log) == dict.fromkeys(range(6), 1)
+
+
+def test_rows_come_in_the_declared_order_and_equal_cells_run_once(sweep, log):
+    cells = cells_of(5)[::-1]
+    rows = sweep(cells + cells_of(5), logging_work(log), jobs=2)
+    assert [row["key"] for row in rows] == [cell.key for cell in cells]
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_results_do_not_depend_on_the_number_of_processes(tmp_path):
+    def work(cell):
+        # Products of this size are split among threads, and the split changes the last bits.
+        A = np.random.default_rng(cell.parameters["k"]).standard_normal((300, 300))
+        return {"error_test": float(np.linalg.svd(A @ A.T, compute_uv=False).sum())}
+
+    one, two = (
+        run_sweep(cells_of(6), work, folder=tmp_path / str(jobs), version="1", jobs=jobs, progress=False)
+        for jobs in (1, 2)
+    )
+    assert timeless(one) == timeless(two)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_threads_are_set_in_the_cell(sweep, jobs, threads):
+    def work(cell):
+        from threadpoolctl import threadpool_info
+
+        return {"threads": max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")}
+
+    rows = sweep(cells_of(3), work, jobs=jobs, threads=threads)
+    assert [row["threads"] for row in rows] == [threads] * 3
+
+
+SCRIPT = """
+import os, sys, time
+from pathlib import Path
+from specmargin.experiments import Cell, run_sweep
+
+def work(cell):
+    with open(Path(sys.argv[1]) / "log" / f"{os.getpid()}", "ab") as file:
+        file.write(b"x")
+    time.sleep(0.05)
+    return {"error_test": 100.0 / (3 + cell.parameters["k"])}
+
+if __name__ == "__main__":
+    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(60)]
+    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=int(sys.argv[2]), progress=False)
+"""
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, jobs):
+    script = tmp_path / "toy.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path), jobs]
+    store = Store(tmp_path / "sweep")
+    process = subprocess.Popen(command, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while len(store.read()) < 8 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    time.sleep(0.1)
+    kept = store.read()
+    started = sum(path.stat().st_size for path in log.iterdir())
+    assert 8 <= len(kept) < 60
+    assert started - len(kept) <= int(jobs)
+
+    subprocess.run(command, check=True)
+
+    total = sum(path.stat().st_size for path in log.iterdir())
+    assert total - started == 60 - len(kept)
+    rows = store.read()
+    assert {key: rows[key] for key in kept} == kept
+    whole = run_sweep(
+        cells_of(60),
+        lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])},
+        folder=tmp_path / "whole",
+        version="1",
+        progress=False,
+    )
+    assert timeless(rows[row["key"]] for row in whole) == timeless(whole)
+
+
+def test_failed_cell_is_recorded_and_does_not_stop_the_rest(sweep, log):
+    rows = sweep(cells_of(4), logging_work(log, fail={1}), jobs=2)
+    assert [row["status"] for row in rows] == ["ok", "failed", "ok", "ok"]
+    assert rows[1]["error"] == "ArithmeticError: no answer for 1"
+    assert "in work: raise ArithmeticError" in rows[1]["traceback"]
+    assert "/" not in rows[1]["traceback"].replace("100.0 / (3 + k)", "")
+    assert "error_test" not in rows[1]
+
+
+def test_failed_cells_are_retried_only_on_request(sweep, log):
+    failed = sweep(cells_of(3), logging_work(log, fail={1}))
+    assert sweep(cells_of(3), logging_work(log)) == failed
+    rows = sweep(cells_of(3), logging_work(log), retry_failed=True)
+    assert [row["status"] for row in rows] == ["ok"] * 3
+    assert calls(log) == {0: 1, 1: 2, 2: 1}
+    assert sweep(cells_of(3), logging_work(log)) == rows
+
+
+def test_second_failure_replaces_the_first(sweep, log):
+    sweep(cells_of(1), logging_work(log, fail={0}))
+
+    def other(cell):
+        raise LookupError("another reason")
+
+    assert sweep(cells_of(1), other, retry_failed=True)[0]["error"] == "LookupError: another reason"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: text.replace(b'"param_k":2', b'"param_k":7'),  # one byte, still JSON
+        lambda text: text[: text.index(b'"param_k":2')],  # torn: rows 3 and 4 are gone, too
+        lambda text: text.replace(b'"status"', b"\xff\xfe", 1),
+        lambda text: b"",
+        lambda text: b"\x00" * 100 + text,
+    ],
+)
+def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
+    whole = sweep(cells_of(5), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
+    before = shard.read_bytes()
+    shard.write_bytes(damage(before))
+    assert shard.read_bytes() != before
+    missing = 5 - len(read_sweep(tmp_path / "sweep"))
+    assert (missing > 0) == (b"\x00" not in shard.read_bytes())
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert sum(calls(log).values()) == 5 + missing
+
+
+def test_row_after_a_torn_one_in_the_same_file_is_kept(tmp_path):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    store.append(stored("a"), "run")
+    (shard,) = store.cells.iterdir()
+    shard.write_bytes(shard.read_bytes() + b'\n12345678 {"key":"b","sta')  # what a full disk leaves
+    store.append(stored("c"), "run")
+    assert set(store.read()) == {"a", "c"}
+
+
+def test_stale_cells_are_computed_again_and_the_old_rows_come_back_with_the_old_version(sweep, log, caplog):
+    first = sweep(cells_of(2), logging_work(log))
+    rows = sweep(cells_of(3), logging_work(log), version="2")
+    assert "toy: 2 of 3 cells are stale, because this changed since: version. They are computed again" in caplog.text
+    assert "--keep-stale" in caplog.text
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+    assert timeless(first)[0]["code"] != timeless(rows)[0]["code"]
+    caplog.clear()
+    assert sweep(cells_of(2), logging_work(log)) == first  # the version of these is there, too
+    assert sweep(cells_of(3), logging_work(log), version="2") == rows
+    assert caplog.text == ""
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+
+
+def test_stale_cells_are_kept_on_request_and_say_so(sweep, log, caplog):
+    first = sweep(cells_of(2), logging_work(log))
+    rows = sweep(cells_of(3), logging_work(log), version="2", keep_stale=True)
+    assert rows[:2] == [row | {"stale": "version"} for row in first]
+    assert "stale" not in rows[2]
+    assert "They are KEPT" in caplog.text
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    assert all("stale" not in row for row in sweep(cells_of(3), logging_work(log), version="2"))
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+
+
+def test_other_data_make_cells_stale_but_further_data_do_not(sweep, log, caplog):
+    def provenance(**data):
+        return {"data": data}
+
+    sweep(cells_of(2), logging_work(log), provenance=provenance(a="1"))
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="1", b="7"))
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="1", b="8"))
+    assert calls(log) == {0: 1, 1: 1, 2: 2}
+    assert "1 of 3 cells are stale, because this changed since: data b" in caplog.text
+    sweep(cells_of(3), logging_work(log), provenance=provenance(a="2", b="8"))
+    assert calls(log) == {0: 2, 1: 2, 2: 3}
+
+
+def test_rows_of_before_the_fingerprints_are_stale(tmp_path, sweep, log, caplog):
+    """What earlier versions of the package left: no code in the rows, a version in the manifest."""
+    (row,) = sweep(cells_of(1), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
+    shard.unlink()
+    Store(tmp_path / "sweep").append({k: v for k, v in row.items() if k != "code"}, row["run"])
+    (tmp_path / "sweep" / "manifest.json").write_text('{"format": 1, "experiment": "toy", "version": "1"}')
+    assert timeless(sweep(cells_of(1), logging_work(log))) == timeless([row])
+    assert calls(log) == {0: 2}
+    assert "code of which no record is left" in caplog.text
+
+
+def test_another_experiment_is_refused_with_the_remedy(tmp_path, sweep, log):
+    sweep(cells_of(2), logging_work(log))
+    manifest = tmp_path / "sweep" / "manifest.json"
+    before = manifest.read_bytes()
+    for content in (before, b'{"version"', b"", b"[]", b"\xff\x00", None):
+        if content is None:
+            manifest.unlink()
+        else:
+            manifest.write_bytes(content)
+        with pytest.raises(StaleResultsError, match=r"'toy', but this is 'other'.*fresh=True"):
+            sweep(cells_of(2, "other"), logging_work(log))
+        sweep(cells_of(2), logging_work(log))  # the manifest is made again
+        assert manifest.read_bytes() == before
+    manifest.write_text('{"format": 99, "experiment": "toy"}')
+    with pytest.raises(StaleResultsError, match="later version of specmargin"):
+        sweep(cells_of(2), logging_work(log))
+    assert calls(log) == {0: 1, 1: 1}
+
+
+def test_fresh_forgets_the_sweep_and_nothing_else(tmp_path, sweep, log):
+    sweep(cells_of(3), logging_work(log))
+    (tmp_path / "sweep" / "notes.txt").write_text("mine")
+    rows = sweep(cells_of(2), logging_work(log), version="2", fresh=True)
+    assert calls(log) == {0: 2, 1: 2, 2: 1}
+    assert len(read_sweep(tmp_path / "sweep")) == len(rows) == 2
+    assert len(Store(tmp_path / "sweep").provenance()) == 1
+    assert (tmp_path / "sweep" / "notes.txt").read_text() == "mine"
+
+
+def test_version_is_the_source_of_the_work_by_default(sweep, caplog):
+    def work(cell):
+        return {"error_test": 1.0}
+
+    sweep(cells_of(1), work, version=None)
+    first = work
+
+    def work(cell):
+        return {"error_test": 2.0}
+
+    assert sweep(cells_of(1), first, version=None)[0]["error_test"] == 1.0
+    assert caplog.text == ""
+    assert sweep(cells_of(1), work, version=None)[0]["error_test"] == 2.0
+    assert "1 of 1 cells are stale, because this changed since: source." in caplog.text
+    with pytest.raises(ValueError, match="pass version="):
+        sweep(cells_of(1), len, version=None)
+
+
+def test_interrupt_leaves_a_folder_that_can_be_resumed(tmp_path, sweep, log):
+    def impatient(cell):
+        if cell.parameters["k"] == 3:
+            raise KeyboardInterrupt
+        return logging_work(log)(cell)
+
+    with pytest.raises(SweepInterruptedError, match="interrupted: 3 of 5 cells"):
+        sweep(cells_of(5), impatient)
+    assert len(sweep(cells_of(5), logging_work(log))) == 5
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_death_of_a_worker_is_explained(sweep, log):
+    inner = logging_work(log)  # a closure goes to the workers by value; this module they may not be able to import
+
+    def mortal(cell):
+        if cell.parameters["k"] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return inner(cell)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # joblib's own word on it
+        with pytest.raises(SpecmarginError, match=r"worker process died.*goes on from there.*fewer jobs than 2"):
+            sweep(cells_of(8), mortal, jobs=2)
+    assert [row["status"] for row in sweep(cells_of(8), logging_work(log))] == ["ok"] * 8
+
+
+def test_nan_is_a_failure_and_so_is_a_name_of_the_cell(sweep):
+    outcomes = [{"error_test": float("nan")}, {"dataset": "x"}, {"error_test": object()}, {"relative_gap": np.inf}]
+    rows = sweep(cells_of(4), lambda cell: outcomes[cell.parameters["k"]])
+    assert [row["status"] for row in rows] == ["failed", "failed", "failed", "ok"]
+    assert "error_test = nan" in rows[0]["error"]
+    assert "['dataset']" in rows[1]["error"]
+    assert "does not fit into JSON" in rows[2]["error"]
+
+
+def test_warnings_are_kept_in_the_row(sweep):
+    def work(cell):
+        for _ in range(3):
+            warnings.warn("gap 1e-3 only", RuntimeWarning, stacklevel=2)
+        return {}
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sweep(cells_of(1), work)[0]["warnings"] == "RuntimeWarning: gap 1e-3 only"
+
+
+def test_workers_start_with_the_limit_in_their_environment(sweep):
+    # For libraries that only the cell loads, after the limit was set.
+    rows = sweep(cells_of(2), lambda cell: {"limit": os.environ["OMP_NUM_THREADS"]}, jobs=2, threads=3)
+    assert [row["limit"] for row in rows] == ["3", "3"]
+
+
+def test_success_outlives_the_failure_of_a_later_or_parallel_run(tmp_path):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    store.append(stored("a"), "1")
+    store.append(stored("a") | {"status": "failed"}, "2")
+    assert store.read() == {"a": stored("a")}
+
+
+def test_numpy_numbers_read_back_as_they_were_returned(tmp_path, sweep):
+    rows = sweep(cells_of(1), lambda cell: {"a": np.float64(0.1) + 0.2, "n": np.int64(7), "flag": np.bool_(True)})
+    assert (rows[0]["a"], rows[0]["n"], rows[0]["flag"]) == (0.1 + 0.2, 7, True)
+    assert read_sweep(tmp_path / "sweep") == rows
+
+
+def test_rows_name_the_run_that_computed_them(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log), provenance={"commit": "one"})
+    rows = sweep(cells_of(2), logging_work(log), provenance={"commit": "two"})
+    provenance = Store(tmp_path / "sweep").provenance()
+    assert [provenance[row["run"]]["commit"] for row in rows] == ["one", "two"]
+    sweep(cells_of(2), logging_work(log))
+    assert len(Store(tmp_path / "sweep").provenance()) == 2  # nothing computed, no run
+
+
+def test_no_cell_or_several_experiments_are_refused(sweep):
+    with pytest.raises(ValueError, match="got no cell"):
+        sweep([], dict)
+    with pytest.raises(ValueError, match=r"\['other', 'toy'\]"):
+        sweep(cells_of(1) + cells_of(1, "other"), dict)
+
+
+def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
+    sweep(cells_of(2), logging_work(log))
+    sweep(cells_of(5), logging_work(log, fail={4}), progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "2/5" in shown.err
+    assert "5/5" in shown.err
+    assert "failed=1" in shown.err
+
+
+def test_manifest_is_readable(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    manifest = json.loads((tmp_path / "sweep" / "manifest.json").read_text())
+    assert manifest == {"format": 2, "experiment": "toy"}
+
+
+def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog):
+    whole = sweep(cells_of(5), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").glob("*.jsonl")
+    lines = [line for line in shard.read_bytes().split(b"\n") if line]
+    payload = json.loads(lines[1].split(b" ", 1)[1])
+    bad = {
+        "no status": {k: v for k, v in payload.items() if k != "status"},
+        "no seconds": {k: v for k, v in payload.items() if k != "seconds"},
+        "odd status": payload | {"status": "maybe"},
+        "a list": [1, 2],
+        "a number": 7,
+    }
+    texts = [json.dumps(value).encode() for value in bad.values()]
+    torn = [b"%08x %s" % (zlib.crc32(text), text) for text in texts]  # checksums that fit
+    torn += [lines[1][:-9], b"\x00\xff" * 40, b"zz", b"12345678"]
+    shard.write_bytes(b"\n".join([lines[0], *torn, *lines[2:], lines[0]]))  # the second cell is lost, the first double
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert calls(log) == {0: 1, 1: 2, 2: 1, 3: 1, 4: 1}
+    assert f" {len(torn)} damaged lines in cells are set aside in damaged/" in caplog.text
+    assert (tmp_path / "sweep" / "damaged" / shard.name).read_bytes().split(b"\n")[:-1] == torn
+    caplog.clear()
+    assert timeless(sweep(cells_of(5), logging_work(log))) == timeless(whole)
+    assert timeless(read_sweep(tmp_path / "sweep")) == timeless(Store(tmp_path / "sweep").read().values())
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe\x00", b"null"])
+def test_damaged_records_of_runs_cost_nothing(tmp_path, sweep, log, caplog, content):
+    rows = sweep(cells_of(3), logging_work(log))
+    (record,) = (tmp_path / "sweep" / "runs").iterdir()
+    record.write_bytes(content)
+    assert Store(tmp_path / "sweep").provenance() == {}
+    assert sweep(cells_of(3), logging_work(log)) == rows
+    assert "1 damaged records in runs are set aside" in caplog.text
+    assert (tmp_path / "sweep" / "damaged" / record.name).read_bytes() == content
+    assert calls(log) == dict.fromkeys(range(3), 1)
+
+
+def test_leftovers_of_killed_writers_are_cleared_away(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    left = [tmp_path / "sweep" / ".manifest.json.77.tmp", tmp_path / "sweep" / "runs" / ".a.json.77.tmp"]
+    left.append(tmp_path / "sweep" / "manifest.json.77.tmp")  # as earlier versions called it
+    for path in left:
+        path.write_text("half")
+    sweep(cells_of(1), logging_work(log))
+    assert not any(path.exists() for path in left)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
+    """The n-th thing that is asked of the disk fails, for every n: one message, and the next run goes on."""
+    asked, limit = [0], [10**9]
+
+    class Disk:
+        """The module os as the writers see it: joblib's own pipes are left alone."""
+
+        def __getattr__(self, name):
+            true = getattr(os, name)
+            if name not in ("write", "fsync", "replace"):
+                return true
+
+            def ask(*arguments):
+                asked[0] += 1
+                if asked[0] > limit[0]:
+                    raise OSError(number, os.strerror(number))
+                return true(*arguments)
+
+            return ask
+
+    for module in (artifacts, locking, records):
+        monkeypatch.setattr(module, "os", Disk())
+
+    def run(folder):
+        asked[0] = 0
+        return run_sweep(cells_of(3), logging_work(log), folder=folder, version="1", progress=False)
+
+    whole = run(tmp_path / "whole")
+    n_asked = asked[0]
+    assert n_asked >= 11  # the lock's text, manifest and record by two each, rows by two each
+    for n in range(n_asked):
+        folder, limit[0] = tmp_path / str(n), n
+        if n > 0:  # the lock holds without its text
+            pass
+        if True:
+            with pytest.raises(
+                NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"
+            ):
+                run(folder)
+        assert list(folder.rglob("*.tmp")) == []
+        before = len(read_sweep(folder))
+        limit[0] = 10**9
+        count = sum(calls(log).values())
+        assert timeless(run(folder)) == timeless(whole)
+        assert sum(calls(log).values()) - count == 3 - before
+
+
+def test_row_that_is_cut_short_is_taken_back(tmp_path, monkeypatch):
+    store = Store(tmp_path)
+    store.cells.mkdir()
+    store.append(stored("a"), "run")
+    (shard,) = store.cells.iterdir()
+    before, write = shard.read_bytes(), os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[: len(line) // 2]))
+    with pytest.raises(OSError, match=r"wrote .* bytes of a row"):
+        store.append(stored("b"), "run")
+    assert shard.read_bytes() == before
+
+
+def test_full_disk_inside_a_cell_says_nothing_of_the_cell(sweep, log):
+    def full(cell):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(NotWrittenError, match=r"No space left on device.*Make room and run the same again"):
+        sweep(cells_of(2), full)
+    assert [row["status"] for row in sweep(cells_of(2), logging_work(log))] == ["ok", "ok"]
+
+
+def test_folder_that_is_a_file_is_named(tmp_path, log):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(NotWrittenError, match="Name another folder"):
+            run_sweep(cells_of(1), logging_work(log), folder=folder, version="1", progress=False)
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name, heeded):
+    number = heeded(name)
+
+    def signalled(cell):
+        if cell.parameters["k"] == 3:
+            os.kill(os.getpid(), number)
+        return logging_work(log)(cell)
+
+    with pytest.raises(SweepInterruptedError, match=rf"ended by {name}: 3 of 5 cells.*goes on from there") as caught:
+        sweep(cells_of(5), signalled)
+    assert caught.value.number == number
+    assert signal.getsignal(number) is signal.SIG_DFL
+    assert len(sweep(cells_of(5), logging_work(log))) == 5
+    assert calls(log) == dict.fromkeys(range(5), 1)
+
+
+def test_handlers_of_others_stay(sweep, log):
+    heard = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: heard.append(number))
+    try:
+        sweep(cells_of(1), lambda cell: os.kill(os.getpid(), signal.SIGTERM) or {})
+        assert heard == [signal.SIGTERM]
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert issubclass(Terminated, KeyboardInterrupt)
+
+
+WORKERS = """
+import os, sys, time
+from pathlib import Path
+from specmargin.experiments import Cell, run_sweep
+
+def work(cell):
+    (Path(sys.argv[1]) / "pids" / str(os.getpid())).touch()
+    time.sleep(600)
+
+if __name__ == "__main__":
+    cells = [Cell("toy", "m", "d", str(k)) for k in range(4)]
+    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=2, progress=False)
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_workers_end_with_their_parent(tmp_path, number):
+    """In the middle of a cell, when the parent alone gets the signal."""
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "toy.py").write_text(WORKERS)
+    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while len(list((tmp_path / "pids").iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    workers = [int(path.name) for path in (tmp_path / "pids").iterdir()]
+    assert len(workers) == 2
+    process.send_signal(number)
+    process.communicate()
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux for the workers of a process")
+def test_worker_that_has_no_cell_yet_ends_with_its_parent(tmp_path):
+    """One cell for two workers: the other one waits, for five minutes if nobody told it."""
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "toy.py").write_text(WORKERS.replace("range(4)", "range(1)"))
+    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)])
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "pids").iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    time.sleep(2)  # until the other one has begun, too
+    workers = children(process.pid)
+    process.kill()
+    process.wait()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 10
+    while any(map(alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, workers))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
+@pytest.mark.parametrize("asks_kernel", [True, False])
+@pytest.mark.parametrize("early", [True, False])
+def test_parent_that_is_dead_but_not_yet_waited_for(asks_kernel, early):
+    """Its number still exists then. Early: it dies before the worker has asked to die with it."""
+    code = """
+import os, sys, time
+from specmargin.experiments.engine import processes
+if sys.argv[1] == "False":
+    processes._ask_kernel = lambda: False
+parent = os.getpid()
+child = os.fork()
+if child == 0:
+    if sys.argv[2] == "True":
+        while os.getppid() == parent:
+            time.sleep(0.01)
+    processes.die_with(parent)
+    time.sleep(60)
+    os._exit(0)
+print(child, flush=True)
+time.sleep(0.0 if sys.argv[2] == "True" else 1.0)
+"""
+    command = [sys.executable, "-c", code, str(asks_kernel), str(early)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    child = int(process.stdout.readline())
+    deadline = time.monotonic() + 20
+    while alive(child) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    dead = not alive(child)
+    process.wait()
+    assert dead
+
+
+def children(pid):
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"LokyProcess" in (entry / "cmdline").read_bytes():
+                found.add(int(entry.name))
+        except OSError:  # it has ended
+            continue
+    return found
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    # A process that nobody has waited for yet is no more.
+    stat = Path(f"/proc/{pid}/stat")
+    return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def test_one_writer_to_a_folder(tmp_path, sweep, log):
+    sweep(cells_of(1), logging_work(log))
+    script = tmp_path / "toy.py"
+    script.write_text(SCRIPT)
+    command = [sys.executable, str(script), str(tmp_path), "1"]
+    with locked(tmp_path / "sweep" / ".lock", "results"):
+        other = subprocess.run(command, capture_output=True, text=True)
+        sweep(cells_of(2), logging_work(log))  # the holder itself may
+    assert other.returncode == 1
+    assert f"LockedError: Process {os.getpid()} (" in other.stderr
+    assert issubclass(LockedError, SpecmarginError)
+
+
+def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
+    sweep(cells_of(2), logging_work(log), progress=True)
+    assert "to compute, about" not in capsys.readouterr().err
+    sweep(cells_of(6), logging_work(log), progress=True)
+    assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
+def test_durations_in_words(seconds, said):
+    from specmargin.experiments.engine.sweep import _duration
+
+    assert _duration(seconds) == said

@@ -1,0 +1,260 @@
+"""The margin loss against brute force, and the certificate of the RMM against its literal formula."""
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import specmargin as sm
+from specmargin.objectives import RMM, RelativeMargin
+from specmargin.objectives.relative_margin import balanced, hinge_intercepts
+
+pytestmark = pytest.mark.filterwarnings("ignore:B=.* is below 1")
+BOUNDS = (0.0, 0.5, 1.0, 1.2, 3.0)
+
+
+def some_labels(n, n_hidden=0, seed=0):
+    y = np.random.default_rng(seed).integers(0, 2, n)
+    y[:2] = 0, 1
+    y[n - n_hidden :] = -1
+    return sm.encode_labels(y)
+
+
+def some_gram(n, seed=0, rank=3):
+    X = np.random.default_rng(seed).normal(size=(n, rank))
+    return X @ X.T
+
+
+# The loss of one sample
+
+
+@pytest.mark.parametrize("B", BOUNDS)
+@given(s=st.floats(-5, 5), C=st.floats(0.1, 4.0))
+def test_dual_value_is_the_least_over_the_interval(B, s, C):
+    loss = RelativeMargin(C, B)
+    # Piecewise linear: the least lies on a corner, and the grid holds all of them.
+    t = np.union1d(np.linspace(-B, B, 2001), [-B, B, *([1.0] if B >= 1 else [])])
+    least = (C * np.maximum(1 - t, 0) + s * t).min()
+    assert float(loss.dual_value(np.array([s]))[0]) == pytest.approx(least, abs=1e-12)
+
+
+@given(s=st.floats(-5, 5), C=st.floats(0.1, 4.0))
+def test_dual_value_without_a_bound(s, C):
+    value = float(RelativeMargin(C).dual_value(np.array([s]))[0])
+    t = np.union1d(np.linspace(-1e3, 1e3, 4001), [1.0])
+    least = (C * np.maximum(1 - t, 0) + s * t).min()
+    if 0 <= s <= C:
+        assert value == pytest.approx(least, abs=1e-12)
+    else:
+        assert value == -np.inf
+
+
+def test_value_is_infinite_beyond_the_bound():
+    assert RelativeMargin(2.0, 1.5).value(np.array([-1.6, -1.5, 0.0, 1.5, 1.6])).tolist() == [np.inf, 5, 2, 0, np.inf]
+    assert RelativeMargin(2.0).value(np.array([-100.0, 0.5, 7.0])).tolist() == [202.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
+def test_C_out_of_range(C):
+    with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
+        RelativeMargin(C)
+
+
+@pytest.mark.parametrize("B", [-0.1, np.nan, -np.inf])
+def test_B_out_of_range(B):
+    with pytest.raises(ValueError, match=f"B={B!r} must be >= 0"):
+        RelativeMargin(1.0, B)
+
+
+@pytest.mark.parametrize("B", [0.0, 0.99])
+def test_B_below_one_warns(B):
+    with pytest.warns(UserWarning, match=f"B={B!r} is below 1"):
+        RelativeMargin(1.0, B)
+
+
+def test_B_of_one_and_above_does_not_warn():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RelativeMargin(1.0, 1.0)
+        RelativeMargin(1.0)
+
+
+# Repairs
+
+
+def hinge_sum(y, f, b):
+    return np.maximum(0.0, 1.0 - y * (f + b)).sum()
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 9))
+def test_hinge_intercepts_are_the_interval_of_minimisers(seed, n):
+    rng = np.random.default_rng(seed)
+    y, f = rng.choice([-1.0, 1.0], n), rng.normal(size=n).round(rng.integers(1, 12))
+    left, right = hinge_intercepts(y, f)
+    grid = np.concatenate([np.linspace(-8, 8, 801), y - f])
+    values = np.array([hinge_sum(y, f, b) for b in grid])
+    best = values.min()
+    inside = (grid >= left) & (grid <= right)
+    np.testing.assert_allclose(values[inside], best, atol=1e-12)
+    assert (values[(grid < left - 1e-9) | (grid > right + 1e-9)] > best).all()
+    assert inside.any()
+
+
+def test_hinge_intercepts_of_one_class_are_unbounded():
+    assert hinge_intercepts(np.ones(2), np.zeros(2)) == (1.0, np.inf)
+    assert hinge_intercepts(-np.ones(2), np.zeros(2)) == (-np.inf, -1.0)
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 9))
+def test_balanced_scales_the_heavier_class_down(seed, n):
+    rng = np.random.default_rng(seed)
+    y, s = rng.choice([-1.0, 1.0], n), rng.exponential(size=n) * (rng.random(n) < 0.8)
+    before = s.copy()
+    out = balanced(y, s)
+    assert abs(y @ out) <= 1e-14 * max(1.0, s.sum())
+    assert (out >= 0).all()
+    assert (out <= before + 1e-15).all()
+    np.testing.assert_array_equal(s, before)  # the argument is left alone
+    light = y < 0 if y @ s > 0 else y > 0
+    np.testing.assert_array_equal(out[light], s[light])
+
+
+@pytest.mark.parametrize("B", [*BOUNDS, np.inf])
+@given(seed=st.integers(0, 10**6))
+def test_repairs_are_feasible(B, seed):
+    rng = np.random.default_rng(seed)
+    n, loss = 7, RelativeMargin(2.0, B)
+    y = rng.choice([-1.0, 1.0], n)
+    gamma = loss.repair_multipliers(y, 3 * rng.normal(size=n))
+    assert abs(gamma.sum()) <= 1e-13
+    assert np.isfinite(loss.dual_value(y * gamma)).all()
+    f, b = 3 * rng.normal(size=n), float(rng.normal())
+    scale, offset = loss.repair_decisions(y, f, b)
+    assert 0 <= scale <= 1
+    assert np.abs(scale * f + offset).max() <= B * (1 + 1e-14)
+    if np.ptp(f) <= 2 * B:
+        assert scale == 1.0
+    # No other intercept inside the bound does better.
+    values = [loss.value(np.clip(y * (scale * f + other), -B, B)).sum() for other in (offset, b)]
+    if np.abs(scale * f + b).max() <= B:
+        assert values[0] <= values[1] + 1e-12
+    for other in np.linspace(-5, 5, 101):
+        if np.abs(scale * f + other).max() <= B:
+            assert values[0] <= loss.value(y * (scale * f + other)).sum() + 1e-12
+
+
+def test_a_good_intercept_is_kept():
+    # The hinge is flat for -1 <= b <= 1 here: nothing may move b.
+    y, f = np.array([-1.0, 1.0]), np.array([-2.0, 2.0])
+    assert RelativeMargin(1.0).repair_decisions(y, f, 0.7) == (1.0, 0.7)
+    assert RelativeMargin(1.0).repair_decisions(y, f, 1.7) == (1.0, 1.0)
+
+
+# The objective
+
+
+def literal_value(K, y, C, B, gamma, b):
+    f = K @ gamma + b
+    assert np.abs(f).max() <= B
+    return 0.5 * gamma @ K @ gamma + C * sum(max(0.0, 1.0 - yi * fi) for yi, fi in zip(y, f, strict=True))
+
+
+def test_value_is_the_literal_formula(rng):
+    K, labels = some_gram(8), some_labels(8)
+    gamma = rng.normal(size=8) * 0.01
+    for B in (2.0, np.inf):
+        expected = literal_value(K, labels.sign, 3.0, B, gamma, 0.2)
+        assert RMM(K, labels, C=3.0, B=B).value(gamma, 0.2) == pytest.approx(expected, rel=1e-13)
+    assert RMM(K, labels, C=3.0, B=0.5).value(100 * gamma, 0.2) == np.inf
+
+
+@pytest.mark.parametrize("B", [0.5, 1.0, 1.3, np.inf])
+@given(seed=st.integers(0, 10**6))
+def test_weak_duality_of_random_candidates(B, seed):
+    rng = np.random.default_rng(seed)
+    K, labels = some_gram(9, seed), some_labels(9, seed=seed)
+    rmm = RMM(K, labels, C=float(rng.uniform(0.1, 10)), B=B)
+    certificate, gamma, b = rmm.repaired(rng.normal(size=9), float(rng.normal()))
+    assert certificate.gap >= -1e-12 * abs(certificate.primal_objective)
+    assert certificate.complementarity >= 0
+    # The value belongs to the point that is returned with it.
+    f = np.clip(K @ gamma + b, -B, B)
+    expected = 0.5 * gamma @ K @ gamma + rmm.C * np.maximum(0, 1 - labels.sign * f).sum()
+    assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)
+    assert np.abs(K @ gamma + b).max() <= B * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("B", [1.1, 1.5, np.inf])
+def test_certificate_closes_at_the_optimum_and_bounds_it_elsewhere(B, rng):
+    K, labels, C = some_gram(12, rank=2), some_labels(12), 1.5
+    y = labels.sign
+    X = np.linalg.eigh(K)
+    R = X[1][:, -2:] * np.sqrt(X[0][-2:])
+    w, b, xi = cp.Variable(2), cp.Variable(), cp.Variable(12, nonneg=True)
+    constraints = [cp.multiply(y, R @ w + b) >= 1 - xi]
+    if np.isfinite(B):
+        constraints += [R @ w + b <= B, R @ w + b >= -B]
+    problem = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + C * cp.sum(xi)), constraints)
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-12, tol_gap_abs=1e-12, tol_feas=1e-12)
+    gamma = y * constraints[0].dual_value
+    if np.isfinite(B):
+        gamma = gamma - constraints[1].dual_value + constraints[2].dual_value
+    rmm = RMM(K, labels, C=C, B=B)
+    at_optimum = rmm.certificate(gamma, float(b.value))
+    assert at_optimum.primal_objective == pytest.approx(problem.value, rel=1e-8)
+    assert at_optimum.is_optimal(1e-8)
+    assert at_optimum.complementarity < 1e-8
+    for _ in range(30):
+        other = rmm.certificate(gamma + 0.1 * rng.normal(size=12), float(b.value) + 0.1 * rng.normal())
+        assert other.dual_objective <= problem.value * (1 + 1e-10) <= other.primal_objective * (1 + 2e-10)
+
+
+def test_residuals_tell_how_far_the_candidate_was_moved():
+    K, labels = some_gram(6), some_labels(6)
+    rmm = RMM(K, labels, C=1.0, B=1.2)
+    assert rmm.certificate(np.zeros(6), 0.0).dual_residual == 0.0
+    moved = rmm.certificate(np.ones(6), 5.0)
+    assert moved.dual_residual == pytest.approx(1.0)
+    assert moved.primal_residual > 0.1
+
+
+def test_gram_matrix_of_all_samples_is_cut_to_the_labelled():
+    labels = some_labels(9, n_hidden=4)
+    K = some_gram(9)
+    np.testing.assert_array_equal(RMM(K, labels).K, K[:5, :5])
+    np.testing.assert_array_equal(RMM(K[:5, :5], labels).K, K[:5, :5])
+
+
+def test_errors_say_what_was_wrong():
+    labels, K = some_labels(6, n_hidden=2), some_gram(6)
+    with pytest.raises(ValueError, match=r"K has the shape \(5, 5\).*4 labelled or of all 6"):
+        RMM(K[:5, :5], labels)
+    with pytest.raises(ValueError, match=r"K has the shape \(6, 4\)"):
+        RMM(K[:, :4], labels)
+    with pytest.raises(ValueError, match=r"the first K\[0, 0\] is nan"):
+        RMM(np.where(np.eye(6) > 0, np.nan, K), labels)
+    with pytest.raises(ValueError, match="one_vs_rest"):
+        RMM(some_gram(3), sm.encode_labels([0, 1, 2]))
+    with pytest.raises(ValueError, match=r"C=0\.0"):
+        RMM(K, labels, C=0.0)
+    with pytest.raises(ValueError, match=r"B=-1\.0"):
+        RMM(K, labels, B=-1.0)
+    with pytest.warns(UserWarning, match=r"B=0\.5"):
+        RMM(K, labels, B=0.5)
+
+
+def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part():
+    """How indefinite that is counts, and not how indefinite its lower triangle is: there are two of them."""
+    labels, rng = some_labels(9), np.random.default_rng(0)
+    K = some_gram(9)
+    N = np.tril(rng.normal(size=K.shape), -1)
+    obj = RMM(K + 1e-9 * N.T, labels, C=10.0)  # of a lower triangle that is semidefinite
+    np.testing.assert_array_equal(obj.K, obj.K.T)
+    assert obj._negative == pytest.approx(-np.linalg.eigvalsh(K + 0.5e-9 * (N + N.T))[0], rel=1e-3)
+    assert obj._negative > 1e-10
+    certificate = sm.solvers.relative_margin(obj).certificate
+    whole = sm.solvers.relative_margin(RMM((K + 1e-9 * N.T + K.T + 1e-9 * N) / 2, labels, C=10.0)).certificate
+    assert certificate == whole

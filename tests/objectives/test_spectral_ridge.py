@@ -1,0 +1,371 @@
+"""The ridge objective against its literal formula, CVXPY, finite differences, refitting, and LapRLS."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import cvxpy as cp
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import Ridge
+
+import specmargin as sm
+from specmargin.objectives.spectral_ridge import SpectralRidge, power_spectrum
+from specmargin.spectra import Spectrum
+from specmargin.spectra.transforms import inverse
+
+KINDS = ("simple", "tied", "split")
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture(scope="session")
+def case(spectrum_data):
+    """Return make(kind, n_classes, l, ...) -> objective; more than two classes make columns of signs."""
+
+    def make(kind="simple", n_classes=2, l=8, q=9, n=24, penalty=0.2, power=2.0, seed=0):
+        spectrum, _ = spectrum_data(kind, n=n, q=q, seed=seed)
+        rng = np.random.default_rng(seed)
+        y = np.full(n, -1)
+        y[rng.permutation(n)[:l]] = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=l - n_classes)])
+        return SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum, power), penalty)
+
+    return make
+
+
+def scaled_rows(obj):
+    return np.sqrt(obj.spectrum.n_samples) * obj.spectrum.eigenvectors[obj.labels.labeled]
+
+
+def solution(obj, keep=slice(None)):
+    """Coefficients and intercepts by least squares on stacked rows, without normal equations: (q, K) and (K,)."""
+    root = np.sqrt(obj.delta)
+    X, y = (scaled_rows(obj) * root)[keep], obj.labels.sign[keep]
+    stacked = np.block([[X, np.ones((len(X), 1))], [np.sqrt(obj.penalty) * np.eye(obj.q), np.zeros((obj.q, 1))]])
+    target = np.concatenate([y, np.zeros((obj.q, *y.shape[1:]))])
+    found = np.linalg.lstsq(stacked, target, rcond=None)[0]
+    return (found[:-1].T * root).T, found[-1]
+
+
+def random_point(obj, seed=0, size=1.0):
+    rng = np.random.default_rng(seed)
+    tail = obj.labels.sign.shape[1:]
+    v = size * rng.normal(size=(obj.q, *tail))
+    v[obj.delta == 0] = 0.0
+    return v, rng.normal(size=tail)
+
+
+# The objective
+
+
+@kinds
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_the_value_is_the_literal_sum(case, kind, n_classes, tol):
+    obj = case(kind, n_classes, l=11)
+    v, b = random_point(obj)
+    columns, offsets = v.reshape(obj.q, -1), np.atleast_1d(b)
+    literal = 0.0
+    for row, i in enumerate(obj.labels.labeled):
+        u = np.sqrt(24) * obj.spectrum.eigenvectors[i]
+        for k in range(len(offsets)):
+            y = obj.labels.sign[row] if n_classes == 2 else obj.labels.sign[row, k]
+            literal += (y - u @ columns[:, k] - offsets[k]) ** 2
+    literal += 0.2 * sum(columns[j, k] ** 2 / obj.delta[j] for j in range(1, obj.q) for k in range(len(offsets)))
+    assert obj.value(v, b) == pytest.approx(literal, rel=tol["exact"])
+    f = np.sqrt(24) * obj.spectrum.eigenvectors @ v + b
+    np.testing.assert_allclose(obj.decision(v, b), f, rtol=tol["exact"], atol=1e-12)
+
+
+def test_a_coefficient_without_weight_costs_infinity_and_is_repaired(case):
+    obj = case()
+    v, b = random_point(obj)
+    moved = v.copy()
+    moved[0] = 0.5
+    assert obj.value(moved, b) == np.inf
+    certificate = obj.certificate(moved, b)
+    assert certificate.primal_objective == obj.value(v, b)
+    assert certificate.primal_residual == pytest.approx(0.5 / np.abs(moved).max())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gradient_by_central_differences(case, n_classes, tol):
+    obj = case(n_classes=n_classes)
+    v, b = random_point(obj, seed=3)
+    slope_v, slope_b = obj.gradient(v, b)
+    step = 1e-5
+    for at in np.ndindex(v.shape):
+        if obj.delta[at[0]] == 0:
+            assert slope_v[at] == 0.0
+            continue
+        move = np.zeros_like(v)
+        move[at] = step
+        difference = (obj.value(v + move, b) - obj.value(v - move, b)) / (2 * step)
+        assert slope_v[at] == pytest.approx(difference, rel=tol["gradient"], abs=1e-6)
+    for at in np.ndindex(np.shape(b)):
+        move = np.zeros_like(b)
+        move[at] = step
+        difference = (obj.value(v, b + move) - obj.value(v, b - move)) / (2 * step)
+        assert slope_b[at] == pytest.approx(difference, rel=tol["gradient"], abs=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gradient_vanishes_at_scikit_learns_ridge(case, n_classes):
+    obj = case(n_classes=n_classes)
+    root = np.sqrt(obj.delta)
+    model = Ridge(alpha=obj.penalty, solver="svd").fit(scaled_rows(obj) * root, obj.labels.sign)
+    v, b = (model.coef_ * root).T, model.intercept_
+    slope_v, slope_b = obj.gradient(v, b)
+    np.testing.assert_allclose(slope_v[1:] * np.sqrt(obj.delta[1:]).reshape(-1, *(1,) * (v.ndim - 1)), 0, atol=1e-10)
+    np.testing.assert_allclose(slope_b, 0, atol=1e-10)
+    assert obj.certificate(v, b).is_optimal(1e-13)
+
+
+def test_it_is_lap_rls_when_all_eigenvectors_are_in(tol):
+    """With q = n the ridge is min sum (y - f)^2 + c f'L^2 f over all f, whose stationarity is a linear system."""
+    rng = np.random.default_rng(4)
+    W = np.triu(rng.random((15, 15)) < 0.4, 1) * rng.random((15, 15))
+    W = W + W.T
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=15)
+    assert spectrum.n_components == 1
+    y = np.full(15, -1)
+    y[[0, 3, 7, 8, 12]] = [0, 1, 1, 0, 1]
+    labels = sm.encode_labels(y)
+    obj = SpectralRidge(spectrum, labels, power_spectrum(spectrum, 2), 0.7)
+    L = np.diag(W.sum(axis=1)) - W
+    # penalty v_j^2 / delta_j with f = sqrt(n) U v and delta_j = c lambda_j^-2
+    c = 1.0 / (spectrum.eigenvalues[1:] ** -2.0).sum()
+    A = 0.7 / (15 * c) * L @ L
+    A[labels.labeled, labels.labeled] += 1.0
+    rhs = np.zeros(15)
+    rhs[labels.labeled] = labels.sign
+    f = np.linalg.solve(A, rhs)
+    v, b = solution(obj)
+    np.testing.assert_allclose(obj.decision(v, b), f, atol=tol["linalg"] * np.linalg.cond(A))
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_moments_are_those_of_the_decisions(n_classes, tol):
+    """On a normalized Laplacian, whose columns have a mean; those of the combinatorial one have none."""
+    W = nx.to_numpy_array(nx.barabasi_albert_graph(24, 2, seed=1))
+    y = np.full(24, -1)
+    y[:8] = np.arange(8) % n_classes
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=9, normalized=True)
+    obj = SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum))
+    v, b = random_point(obj, seed=1)
+    f = obj.decision(v, b)
+    mean, deviation = obj.moments(v, b)
+    np.testing.assert_allclose(mean, f.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(deviation, f.std(axis=0), rtol=tol["exact"])
+
+
+def test_another_penalty_shares_what_it_can_and_changes_the_rest(case):
+    obj = case()
+    obj.leave_one_out()
+    other = obj.with_penalty(3.0)
+    fresh = SpectralRidge(obj.spectrum, obj.labels, obj.delta, 3.0)
+    assert other.design is obj.design
+    np.testing.assert_array_equal(other.leave_one_out(), fresh.leave_one_out())
+    assert not np.allclose(other.leave_one_out(), obj.leave_one_out())
+
+
+# The bound
+
+
+@kinds
+@settings(max_examples=25)
+@given(seed=st.integers(0, 10**6), exponent=st.floats(-6, 4), n_classes=st.sampled_from([2, 3]))
+def test_no_dual_value_exceeds_a_primal_value(case, kind, seed, exponent, n_classes):
+    obj = case(kind, n_classes, seed=seed % 50, penalty=10.0**exponent)
+    rng = np.random.default_rng(seed)
+    theta = obj.repair_multipliers(rng.normal(size=obj.labels.sign.shape))
+    v, b = solution(obj)
+    noise = 10.0 ** rng.uniform(-6, 1)
+    w, c = random_point(obj, seed, noise)
+    primal = obj.value(v + w * np.sqrt(obj.delta).reshape(-1, *(1,) * (v.ndim - 1)), b + noise * c)
+    assert obj.dual_bound(theta) <= primal * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 0.2, 50.0])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_bound_is_the_optimum_that_cvxpy_finds(case, penalty, n_classes):
+    obj = case(n_classes=n_classes, penalty=penalty, l=10)
+    target = obj.labels.sign.reshape(10, -1)
+    V, b = cp.Variable((obj.q, target.shape[1])), cp.Variable((1, target.shape[1]))
+    F = scaled_rows(obj) @ V + np.ones((10, 1)) @ b
+    norm = sum(cp.sum_squares(V[j]) / obj.delta[j] for j in range(1, obj.q))
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(target - F) + penalty * norm), [V[0] == 0])
+    problem.solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_gap_abs=1e-11, tol_feas=1e-11)
+    v, offset = solution(obj)
+    certificate = obj.certificate(v, offset)
+    assert certificate.primal_objective == pytest.approx(problem.value, rel=1e-7)
+    assert certificate.dual_objective == pytest.approx(problem.value, rel=1e-7)
+    assert certificate.is_optimal(1e-12)
+
+
+def test_the_gap_is_what_the_docstring_says_it_is(case):
+    """Without the best multiple: |X'r - penalty w|^2 / penalty; with it no more than that."""
+    obj = case(penalty=0.3)
+    v, _ = random_point(obj, seed=2, size=0.1)
+    b = obj.best_intercept(v)
+    X = scaled_rows(obj) * np.sqrt(obj.delta)
+    r = obj.labels.sign - scaled_rows(obj) @ v - b
+    w = v[1:] / np.sqrt(obj.delta[1:])
+    stated = ((X[:, 1:].T @ r - 0.3 * w) ** 2).sum() / 0.3
+    literal = 2 * r @ obj.labels.sign - r @ r - ((X.T @ r) ** 2).sum() / 0.3
+    assert obj.value(v, b) - literal == pytest.approx(stated, rel=1e-10)
+    assert literal < obj.dual_bound(2 * r) <= obj.value(v, b)
+    # Only the direction of theta matters, and classes are scaled one by one.
+    assert obj.dual_bound(7 * r) == pytest.approx(obj.dual_bound(2 * r))
+
+
+def test_unbalanced_multipliers_are_balanced_and_reported(case):
+    obj = case()
+    v, b = solution(obj)
+    theta = obj.multipliers(v, b)
+    shifted = obj.certificate(v, b, theta + 0.5 * np.abs(theta).max())
+    assert shifted.is_optimal(1e-12)
+    assert shifted.dual_residual > 0.3
+
+
+# Leave-one-out
+
+
+@kinds
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("l", [4, 9, 10, 11, 20], ids="l={}".format)
+def test_leave_one_out_is_refitting(case, kind, n_classes, l, tol):
+    """l below, at and above q = 9, and at q + 1 and q + 2, where the route changes."""
+    obj = case(kind, n_classes, l=l)
+    for penalty in (1e-6, 0.2, 30.0):
+        found = obj.leave_one_out([penalty])[0]
+        for i in range(l):
+            v, b = solution(obj.with_penalty(penalty), np.arange(l) != i)
+            np.testing.assert_allclose(found[i], scaled_rows(obj)[i] @ v + b, rtol=1e-7, atol=1e-7)
+
+
+def test_leave_one_out_keeps_its_digits_at_small_penalties(case):
+    """Below q labels interpolate: 1 - S_ii is of the order of the penalty, and a difference of ones would lose it.
+
+    The limit is the minimum-norm interpolation of the others, by a pseudo-inverse.
+    """
+    obj = case(l=7, power=0.0, penalty=1e-13)
+    X = scaled_rows(obj) * np.sqrt(obj.delta)
+    for i in range(7):
+        keep = np.arange(7) != i
+        mean_x, mean_y = X[keep].mean(axis=0), obj.labels.sign[keep].mean()
+        w = np.linalg.pinv(X[keep] - mean_x) @ (obj.labels.sign[keep] - mean_y)
+        assert obj.leave_one_out()[i] == pytest.approx((X[i] - mean_x) @ w + mean_y, abs=1e-9)
+
+
+def test_leave_one_out_of_the_only_sample_of_a_class_predicts_the_rest(case):
+    obj = case(n_classes=4, l=4)
+    np.testing.assert_allclose(np.diag(obj.leave_one_out()[obj.labels.sign.argmax(axis=0)]), -1.0, atol=1e-12)
+
+
+def test_a_path_of_penalties_is_the_single_ones_stacked(case):
+    obj = case(n_classes=3)
+    path = obj.leave_one_out([0.01, 0.2])
+    assert path.shape == (2, 8, 3)
+    np.testing.assert_array_equal(path[1], obj.leave_one_out())
+
+
+# The spectrum
+
+
+def test_the_power_spectrum_is_a_power_of_sum_one(case, tol):
+    spectrum = case(q=9).spectrum
+    for power in (0.0, 0.5, 1.0, 2.0, 7.0):
+        delta = power_spectrum(spectrum, power)
+        expected = spectrum.eigenvalues[1:] ** -power
+        assert delta[0] == 0.0
+        np.testing.assert_allclose(delta[1:], expected / expected.sum(), rtol=tol["exact"])
+
+
+@kinds
+def test_the_first_power_is_the_resistance_kernel(case, kind, tol):
+    spectrum = case(kind).spectrum
+    np.testing.assert_allclose(power_spectrum(spectrum, 1.0), inverse(spectrum), rtol=tol["linalg"])
+
+
+def test_columns_of_the_null_space_cost_as_much_as_the_cheapest_other():
+    graph = nx.disjoint_union_all([nx.path_graph(4), nx.path_graph(5), nx.empty_graph(1)])
+    spectrum = sm.spectra.laplacian_eigenpairs(nx.to_numpy_array(graph), q=7, normalized=True)
+    delta = power_spectrum(spectrum, 2)
+    assert spectrum.n_components == 3
+    np.testing.assert_allclose(delta[1:3], delta[3])
+    assert delta[3] > delta[5] > 0
+    only_null = power_spectrum(spectrum.truncate(3), 2)
+    np.testing.assert_allclose(only_null, [0, 0.5, 0.5])
+    # An eigenvalue that is zero but for rounding would take all of the trace.
+    rounded = Spectrum(np.array([0.0, 1e-17, 0.5, 1.0]), np.eye(4), n_components=1)
+    np.testing.assert_allclose(power_spectrum(rounded, 2), np.array([0, 4, 4, 1]) / 9)
+
+
+def test_a_high_power_neither_overflows_nor_underflows():
+    steep = Spectrum(np.array([0.0, 1e-9, 1e-3, 2.0]), np.eye(4), n_components=1)
+    delta = power_spectrum(steep, 40.0)
+    assert np.isfinite(delta).all()
+    assert delta.sum() == pytest.approx(1.0)
+
+
+# Bad input
+
+
+def test_bad_input_is_named(case):
+    obj = case()
+    spectrum, labels, delta = obj.spectrum, obj.labels, obj.delta
+    for penalty in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match=f"penalty={penalty!r} must be a positive number"):
+            SpectralRidge(spectrum, labels, delta, penalty)
+        with pytest.raises(ValueError, match="must be a positive number"):
+            obj.leave_one_out([1.0, penalty])
+    with pytest.raises(ValueError, match=r"shape \(8,\).*q=9"):
+        SpectralRidge(spectrum, labels, delta[1:])
+    for bad, says in (
+        (-delta, r"delta\[\d\] is -"),
+        (np.where(delta > 0, np.nan, 0.0), r"delta\[\d\] is nan"),
+        (np.zeros(9), "delta holds 9 zeros"),
+        (np.full(9, np.inf), r"delta\[0\] is inf"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            SpectralRidge(spectrum, labels, bad)
+    with pytest.raises(ValueError, match="5 samples, but the eigenvectors have 24"):
+        SpectralRidge(spectrum, sm.encode_labels([0, 1, -1, -1, -1]), delta)
+    for power in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="power="):
+            power_spectrum(spectrum, power)
+    with pytest.raises(ValueError, match="q=1 leaves nothing"):
+        power_spectrum(spectrum.truncate(1))
+
+
+def exact(x):
+    return np.vectorize(Fraction, otypes=[object])(x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_value_and_bound_are_within_their_rounding(case, seed):
+    """In fractions: where large coefficients fit the labels, and where the eigenvectors hardly see the multipliers."""
+    rng = np.random.default_rng(seed)
+    obj = case(l=14, q=5, seed=seed, penalty=10.0 ** rng.integers(-30, 1))
+    U, y, delta, penalty = exact(obj.U), exact(obj.labels.sign), exact(obj.delta), Fraction(obj.penalty)
+    fitted = case(l=4, seed=seed, penalty=1e-40)
+    v, b = np.zeros(9), 10.0 ** rng.integers(0, 9)
+    used = fitted.delta > 0
+    v[used] = np.linalg.lstsq(fitted.U[:, used], fitted.labels.sign - b)[0]
+    r = exact(fitted.labels.sign) - exact(fitted.U) @ exact(v) - Fraction(b)
+    norm = (exact(v)[used] ** 2 / exact(fitted.delta)[used]).sum()
+    value = (r**2).sum() + Fraction(fitted.penalty) * norm
+    assert abs(Fraction(fitted.value(v, b)) - value) <= Fraction(fitted._value_error(v, b))
+    theta = rng.normal(size=14)
+    hidden = np.column_stack([np.ones(14), obj.U])
+    for multipliers in (theta, theta - hidden @ np.linalg.lstsq(hidden, theta)[0]):
+        balanced = obj.repair_multipliers(multipliers)
+        gain, image = (exact(balanced) * y).sum(), U.T @ exact(balanced)
+        bound = gain**2 / ((exact(balanced) ** 2).sum() + (delta * image**2).sum() / penalty)
+        proved = Fraction(obj.dual_bound(balanced)) - Fraction(obj._bound_error(balanced))
+        assert proved <= bound
+        # Another value in float64 is charged by what it is above that.
+        above = replace(obj)
+        above.__dict__["design"] = 0.9 * obj.design
+        assert Fraction(above.dual_bound(balanced)) - Fraction(above._bound_error(balanced)) <= bound

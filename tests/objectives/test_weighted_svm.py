@@ -1,0 +1,334 @@
+"""The convex machine with a weight for each label: its formulas against differences, duality and CVXPY."""
+
+from decimal import Decimal, getcontext
+from fractions import Fraction
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import specmargin as sm
+from specmargin.losses import get_loss
+from specmargin.objectives import S3VM, Features, WeightedSVM
+from specmargin.objectives import weighted_rounding as _weighted_rounding
+from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+
+
+def machine(rng, loss="squared_hinge", intercept="balance", n=25, d=4, tilted=True, sparse=False):
+    """Both labels of most samples weigh something; with a free intercept the tilt leaves the problem bounded."""
+    X = rng.normal(size=(n, d))
+    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n // 2), balance=0.2)
+    plus, minus = rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
+    plus[::5], minus[1::5] = 0.0, 0.0
+    tilt = 0.3 * rng.normal(size=n) if tilted else None
+    return WeightedSVM(features, plus, minus, loss, tilt=tilt)
+
+
+def written_out(svm, w):
+    """The objective sample by sample, from the dense rows."""
+    A, loss = svm.features.dense(), get_loss(svm.loss)
+    penalty = np.ones(svm.size)
+    if svm.features.penalty is not None:
+        penalty[-1] = svm.features.penalty
+    total = 0.5 * sum(p * x * x for p, x in zip(penalty, w, strict=True))
+    for i in range(len(A)):
+        f = np.array([A[i] @ w + svm.features.offset])
+        total += svm.plus[i] * loss.value(f)[0] + svm.minus[i] * loss.value(-f)[0]
+        total += 0.0 if svm.tilt is None else svm.tilt[i] * f[0]
+    return total
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("sparse", [False, True])
+def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, tol):
+    svm = machine(rng, loss, intercept, sparse=sparse)
+    w = rng.normal(size=svm.size)
+    assert svm.value(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
+
+
+@losses
+@intercepts
+def test_gradient_is_that_of_differences(loss, intercept, rng):
+    svm = machine(rng, loss, intercept)
+    w, step = rng.normal(size=svm.size), 1e-6
+    numeric = [(svm.value(w + step * e) - svm.value(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
+    np.testing.assert_allclose(svm.gradient(w), numeric, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "squared", "smooth_hinge"])
+def test_curvatures_are_the_differences_of_slopes(loss, rng):
+    svm = machine(rng, loss)
+    f, step = rng.normal(size=svm.features.n_samples), 1e-6
+    numeric = (svm.slopes(f + step) - svm.slopes(f - step)) / (2 * step)
+    np.testing.assert_allclose(svm.curvatures(f), numeric, rtol=1e-6, atol=1e-6)
+
+
+@losses
+@intercepts
+def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
+    """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a tilt."""
+    svm = machine(rng, loss, intercept)
+    upper = 1.0 if loss in ("hinge", "smooth_hinge") else 3.0
+    lower = -3.0 if loss == "squared" else 0.0
+    n, bounds = svm.features.n_samples, []
+    values = [svm.value(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
+    for _ in range(100):
+        bound = svm.dual_bound(rng.uniform(lower, upper, n), rng.uniform(lower, upper, n))
+        bounds.append(bound)
+        assert bound <= min(values) + 1e-12
+    # Random multipliers of a free intercept cannot always be scaled into balance; most are bounds.
+    assert np.isfinite(bounds).sum() >= 20
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("tilted", [False, True])
+def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
+    svm = machine(rng, loss, intercept, tilted=tilted)
+    w, value = by_cvxpy(svm)
+    assert svm.value(w) == pytest.approx(value, rel=1e-7)
+    if loss != "hinge":  # whose multipliers are not the slopes at its kink
+        assert svm.certificate(w).relative_gap < 1e-4
+    assert svm.certificate(w).dual_objective <= value + 1e-8
+
+
+def by_cvxpy(svm):
+    """The machine in CVXPY, from the dense rows."""
+    A, w = svm.features.dense(), cp.Variable(svm.size)
+    f = A @ w + svm.features.offset
+    terms = {
+        "hinge": lambda t: cp.pos(1 - t),
+        "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
+        "squared": lambda t: cp.square(1 - t),
+        "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
+    }[svm._loss.name]
+    root = np.sqrt(svm.features.weights)
+    cost = 0.5 * cp.sum_squares(cp.multiply(root, w)) + svm.plus @ terms(f) + svm.minus @ terms(-f)
+    if svm.tilt is not None:
+        cost += svm.tilt @ f
+    problem = cp.Problem(cp.Minimize(cost))
+    problem.solve(solver="CLARABEL")
+    return w.value, problem.value
+
+
+@intercepts
+def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
+    """V at the labels of the signs is U, so that both objectives agree where the guess is the sign."""
+    y = np.array([0, 1, *[-1] * 12])
+    obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
+    w = rng.normal(size=obj.size)
+    svm = WeightedSVM.guessed(obj, obj.labels_of(w))
+    assert svm.value(w) == pytest.approx(obj.value(w), rel=tol["exact"])
+    # Half a label is half of both costs.
+    halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
+    np.testing.assert_array_equal(halves.plus[2:], 0.5)
+    np.testing.assert_array_equal(halves.minus[:2], [2.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "match"),
+    [
+        ({"plus": np.ones(3)}, r"plus=array\(\[1., 1., 1.\]\), but there are 25 samples"),
+        ({"minus": np.full(25, np.nan)}, r"minus\[0\] is nan"),
+        ({"minus": np.full(25, -1.0)}, r"minus\[0\] is -1"),
+        ({"tilt": np.full(25, np.inf)}, r"tilt\[0\] is inf"),
+        ({"loss": "quartic"}, "unknown loss 'quartic'"),
+    ],
+)
+def test_bad_weights_are_refused(changes, match, rng):
+    with pytest.raises(ValueError, match=match):
+        machine(rng).with_(**changes)
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
+    """Primal and dual once more, in rational numbers (the entropies in 60 decimals), at the very same points."""
+    for scale in (1.0, 100.0):
+        svm = machine(rng, loss, intercept, n=12, d=3)
+        X = scale * (svm.features.X + 2.0)
+        svm = svm.with_(
+            features=Features.of(X, intercept, rows=np.arange(6), balance=0.2),
+            plus=C * svm.plus,
+            minus=C * svm.minus,
+            tilt=C * svm.tilt,
+        )
+        result = weighted_svm(svm)
+        w, certificate = result.variables["w"], svm.certificate(result.variables["w"])
+        f = svm.features.decisions(w)
+        theta = -svm._loss.gradient(f), -svm._loss.gradient(-f)
+        gap = exact_gap(svm, w, *theta)
+        assert gap <= certificate.gap
+        if loss != "hinge":  # whose multipliers are not the slopes at its kink
+            assert certificate.rounding < 1e-9 * certificate.primal_objective
+
+
+def exact_gap(svm, w, theta_plus, theta_minus):
+    """What primal and dual differ by, with the multipliers of a free intercept balanced to the last digit."""
+    primal, dual = exact_values(svm, w, theta_plus, theta_minus)
+    return primal - dual
+
+
+def exact_values(svm, w, theta_plus, theta_minus):
+    """Primal and dual objective in fractions."""
+    features, zero = svm.features, Fraction(0)
+    # Dense features are centred once: that is the data.
+    A = [[Fraction(x) for x in row] for row in np.asarray(features.X if features.mu is None else features.matrix)]
+    if features.penalty is not None:
+        A = [[*row, Fraction(1)] for row in A]
+    P = [Fraction(x) for x in features.weights]
+    W, p, m, t, up, down = (
+        [Fraction(x) for x in values] for values in (w, svm.plus, svm.minus, svm.tilt, theta_plus, theta_minus)
+    )
+    offset = Fraction(features.offset)
+    if features.penalty == 0.0:
+        up, down = balanced_exactly(svm, p, m, t, up, down)
+    f = [sum((x * v for x, v in zip(row, W, strict=True)), offset) for row in A]
+    primal = sum((q * v * v for q, v in zip(P, W, strict=True)), zero) / 2
+    primal += sum((c * f_i for c, f_i in zip(t, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm._loss, x) for c, x in zip(p, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm._loss, -x) for c, x in zip(m, f, strict=True)), zero)
+    a = [c - q * x + r * y for c, q, x, r, y in zip(t, p, up, m, down, strict=True)]
+    pulled = [sum((row[j] * v for row, v in zip(A, a, strict=True)), zero) for j in range(len(W))]
+    dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
+    for weights, theta in ((p, up), (m, down)):
+        dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
+    return primal, dual
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+@pytest.mark.parametrize("tilted", [False, True])
+def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilted, rng):
+    """Where decisions cancel, extended precision takes them; what float64 knew of them is to leave no trace."""
+    for size in 10.0 ** np.arange(0, 10, 3):
+        w, tilt = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
+        across = rng.normal(size=(6, 4))
+        across -= np.outer(across @ w, w) / (w @ w)
+        features = Features(across + np.outer(rng.uniform(-0.9, 0.9, 6), w) / (w @ w))
+        for cost in 10.0 ** np.arange(0, 13, 4):
+            plus, minus = cost * rng.uniform(size=(2, 6))
+            svm = WeightedSVM(features, plus, minus, loss, tilt=cost * tilt)
+            value, rounding = value_with_rounding(svm, w, features.decisions(w))
+            exact = exact_values(svm, w, np.zeros(6), np.zeros(6))[0]
+            assert abs(Fraction(value) - exact) <= Fraction(rounding)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+def test_a_tilt_far_larger_than_the_multipliers_is_balanced_by_them(loss, rng):
+    """What is left of a large tilt by rounding is much of small multipliers, which have to make up for it."""
+    for size in 10.0 ** np.arange(0, 15, 2):
+        X, tilt = 10.0 ** rng.integers(-2, 3) * rng.normal(size=(8, 3)), np.zeros(8)
+        X[:4], tilt[:3] = 0.0, size * rng.normal(size=3)
+        tilt[3] = -tilt[:3].sum()
+        features = Features.of(X, "free", rows=np.arange(8))
+        svm = WeightedSVM(features, *rng.uniform(size=(2, 8)), loss, tilt=tilt)
+        theta = rng.uniform(-3.0 if loss == "squared" else 0.0, 1.0, size=(2, 8))
+        bound, rounding = dual_with_rounding(svm, *theta)
+        assert np.isfinite(bound)
+        exact = exact_values(svm, np.zeros(4), *theta)[1]
+        assert abs(Fraction(bound) - exact) <= Fraction(rounding)
+
+
+def dual_case(name, rng):
+    """A machine and multipliers whose dual objective is little beside one thing that rounds."""
+    n = 8
+    plus, minus = rng.uniform(0.5, 1.0, size=(2, n))
+    theta, X, tilt = rng.uniform(size=(2, n)), rng.normal(size=(n, 3)), np.zeros(n)
+    if name == "tilt against multipliers":  # a is what is left of large numbers
+        plus, X = 1e8 * plus, 1e3 * X
+        tilt = plus * theta[0]
+    elif name == "long rows that cancel":
+        X *= 1e8
+        X[-1] = -((minus * theta[1] - plus * theta[0])[:-1] @ X[:-1]) / (minus * theta[1] - plus * theta[0])[-1]
+    elif name == "gains that cancel":
+        X, theta = 0.0 * X, 4.0 * (1.0 - 1e-9 * rng.uniform(size=(2, n)))
+    elif name == "offset":
+        X, tilt, theta = 0.0 * X, 1e8 * rng.normal(size=n), 1e-3 * theta
+        tilt[-1] -= tilt.sum()
+    features = Features(X, offset=0.0 if name == "gains that cancel" else 0.3)
+    return WeightedSVM(features, plus, minus, "squared_hinge", tilt=tilt), theta
+
+
+CASES = ["tilt against multipliers", "long rows that cancel", "gains that cancel", "offset"]
+
+
+@pytest.mark.parametrize("refined", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monkeypatch):
+    monkeypatch.setattr(_weighted_rounding, "_worth", lambda *args: refined)
+    for _ in range(20):
+        svm, theta = dual_case(name, rng)
+        bound, rounding = dual_with_rounding(svm, *theta)
+        exact = exact_values(svm, np.zeros(3), *theta)[1]
+        assert abs(Fraction(bound) - exact) <= Fraction(rounding)
+
+
+def test_tilts_that_cancel_are_charged_for_their_sum(rng):
+    for _ in range(20):
+        X = 2.0 + rng.uniform(size=(40, 1))
+        tilt = 1e8 * rng.normal(size=40)
+        tilt[-1] = -(tilt[:-1] @ X[:-1, 0]) / X[-1, 0]
+        svm = WeightedSVM(Features(X), np.zeros(40), np.zeros(40), "hinge", tilt=tilt)
+        value, rounding = value_with_rounding(svm, np.ones(1), X[:, 0])
+        exact = exact_values(svm, np.ones(1), np.zeros(40), np.zeros(40))[0]
+        assert abs(Fraction(value) - exact) <= Fraction(rounding)
+
+
+def test_multipliers_that_cannot_make_up_for_the_rounding_of_a_tilt_prove_nothing():
+    features = Features.of(np.eye(4), "free", rows=np.arange(4))
+    tilt = np.array([1e10 / 3, 1e10 / 7, -1e10 / 3 - 1e10 / 7, 0.0])
+    svm = WeightedSVM(features, np.full(4, 1e-9), np.full(4, 1e-9), "squared", tilt=tilt)
+    assert svm.dual_bound(np.ones(4), np.ones(4)) == -np.inf
+
+
+def balanced_exactly(svm, p, m, t, up, down):
+    up, down = ([Fraction(x) for x in values] for values in svm._balanced(np.array(up, float), np.array(down, float)))
+    heavy = sum(c * x for c, x in zip(m, down, strict=True)), sum(c * x for c, x in zip(p, up, strict=True)) - sum(t)
+    if svm._loss.name == "squared":
+        shift = (heavy[0] - heavy[1]) / (sum(p) + sum(m))
+        return [x + shift for x in up], [x - shift for x in down]
+    if heavy[0] > heavy[1]:
+        return up, [x * heavy[1] / heavy[0] for x in down]
+    share = (heavy[0] + sum(t)) / (heavy[1] + sum(t))
+    return [x * share for x in up], down
+
+
+def exact_loss(loss, t):
+    slack = max(1 - t, Fraction(0))
+    if loss.name == "smooth_hinge":
+        u = decimal(20 * abs(1 - t))
+        return slack + Fraction((1 + (-u).exp()).ln() / 20)
+    return {"hinge": slack, "squared_hinge": slack**2, "squared": (1 - t) ** 2}[loss.name]
+
+
+def exact_conjugate(loss, beta):
+    if loss.name == "smooth_hinge":
+        entropy = sum((-x * Fraction(decimal(x).ln()) for x in (beta, 1 - beta) if x), Fraction(0))
+        return beta + entropy / 20
+    return beta if loss.name == "hinge" else beta - beta**2 / 4
+
+
+def decimal(x):
+    getcontext().prec = 60
+    return Decimal(x.numerator) / Decimal(x.denominator)
+
+
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
+def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
+    """Whatever multipliers are given, those that the bound takes leave b without a slope."""
+    for tilted in (False, True):
+        svm = machine(rng, loss, "free", tilted=tilted)
+        for _ in range(20):
+            given = rng.uniform(0.0, 1.0, size=(2, 25))
+            plus, minus = svm._balanced(*given)
+            tilt = 0.0 if svm.tilt is None else svm.tilt.sum()
+            assert svm.minus @ minus - svm.plus @ plus + tilt == pytest.approx(0.0, abs=1e-12)
+            bound = svm.dual_bound(*given)
+            assert all(bound <= svm.value(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))

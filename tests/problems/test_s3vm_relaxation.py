@@ -1,0 +1,150 @@
+"""The semidefinite relaxation of S3VMs in CVXPY against the numpy bound, and its certificates against the truth."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.labels import encode_labels
+from specmargin.losses import ExpSquared, SymmetricRamp
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.problems.base import solve
+from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.results import Status
+from specmargin.solvers.s3vm.bound import s3vm_bound
+
+LOSSES = {
+    "hinge": {"loss": "hinge"},
+    "squared hinge": {"loss": "squared_hinge"},
+    "exp": {"unlabeled_loss": "exp"},
+    "exp, s = 5": {"unlabeled_loss": ExpSquared(5.0)},
+    "hinge and exp": {"loss": "hinge", "unlabeled_loss": "exp"},
+    "mixed": {"loss": "squared_hinge", "unlabeled_loss": "symmetric_hinge"},
+    "flat ramp": {"loss": "hinge", "unlabeled_loss": SymmetricRamp(0.0)},
+}
+losses = pytest.mark.parametrize("options", LOSSES.values(), ids=LOSSES)
+
+
+def objective(u=8, d=4, C=10.0, seed=0, balance=0.2, intercept="balance", **options):
+    rng = np.random.default_rng(seed)
+    side = np.arange(u + 4) % 2
+    X = rng.standard_normal((u + 4, d)) + side[:, None]
+    y = np.where(np.arange(u + 4) < 4, side, -1)
+    return S3VM(X, encode_labels(y), C=C, balance=balance, intercept=intercept, **options)
+
+
+def best_of_all(obj):
+    """The global optimum of the squared hinge by CVXPY, labeling by labeling."""
+    A, l = obj.features.dense(), obj.labels.n_labeled
+    values = []
+    for labels in itertools.product([-1.0, 1.0], repeat=len(obj.unlabeled)):
+        y, w = np.concatenate([obj.labels.sign, labels]), cp.Variable(A.shape[1])
+        slack = cp.pos(1 - cp.multiply(y, A @ w + obj.features.offset))
+        cost = obj.C * cp.sum_squares(slack[:l]) + obj.C_star * cp.sum_squares(slack[l:])
+        values.append(cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + cost)).solve(solver="CLARABEL"))
+    return min(values)
+
+
+@losses
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("intercept", ["balance", "regularized"])
+def test_relaxation_equals_the_numpy_bound(options, C, intercept, tight):
+    obj = objective(C=C, intercept=intercept, **options)
+    result = solve(s3vm_relaxation(obj), **tight["CLARABEL"])
+    ours = s3vm_bound(obj, tol=1e-7)
+    assert result.status is Status.OPTIMAL
+    assert ours.status is Status.OPTIMAL
+    for certificate in (result.certificate, ours.certificate):
+        assert certificate.dual_objective == pytest.approx(ours.certificate.primal_objective, rel=2e-6)
+        assert certificate.primal_objective == pytest.approx(ours.certificate.primal_objective, rel=2e-6)
+    np.testing.assert_allclose(result.variables["theta"], ours.variables["theta"], rtol=0.02, atol=1e-3 * C)
+
+
+@pytest.mark.slow
+@losses
+def test_relaxation_equals_the_numpy_bound_of_more_samples(options):
+    for seed in range(3):
+        obj = objective(u=24, d=10, C=[1.0, 100.0][seed % 2], seed=seed, **options)
+        result, ours = solve(s3vm_relaxation(obj)), s3vm_bound(obj, tol=1e-6)
+        assert result.certificate.dual_objective == pytest.approx(ours.certificate.dual_objective, rel=1e-5)
+
+
+def test_the_solvers_own_value_is_no_bound_but_the_certificate_is():
+    """A loose first-order solver: whatever it says, the repaired multipliers prove a bound."""
+    obj = objective(u=5, d=3, C=100.0, seed=4)
+    optimum = best_of_all(obj)
+    tight = s3vm_bound(obj, tol=1e-7).certificate.dual_objective
+    said = []
+    for eps in (1e-1, 1e-2, 1e-3):
+        built = s3vm_relaxation(obj)
+        result = solve(built, "SCS", eps=eps)
+        said.append(built.problem.value)
+        assert result.certificate.dual_objective <= min(optimum, tight) * (1 + 1e-6)
+        assert result.certificate.primal_objective >= tight * (1 - 1e-9)
+        assert result.certificate.dual_objective >= 0.5 * tight
+        # Those multipliers are returned, not what they were before the repair.
+        theta, beta = result.variables["theta"], result.variables["beta"]
+        assert S3VMRelaxation(obj).dual_bound(theta, beta) == pytest.approx(
+            result.certificate.dual_objective, rel=1e-12
+        )
+    # One of these claims is above the global optimum of J.
+    assert max(said) > 1.1 * optimum
+
+
+def test_multipliers_of_the_constraints_are_those_of_the_dual(tol):
+    obj = objective(u=6)
+    built = s3vm_relaxation(obj)
+    result = solve(built)
+    relaxation = S3VMRelaxation(obj)
+    theta, beta = 2 * result.duals["square"], result.duals["margin"] / relaxation.weights
+    np.testing.assert_allclose(result.variables["theta"], theta, rtol=1e-4, atol=1e-8)
+    np.testing.assert_allclose(result.variables["beta"], beta)
+    # Complementarity: where s and t are the relaxed f^2 and margins, theta = -2 C* v'(s) and beta = -V'(t).
+    s, t = result.variables["s"], result.variables["t"]
+    np.testing.assert_allclose(theta, 2 * obj.C_star * np.maximum(1 / np.sqrt(s) - 1, 0), atol=1e-3 * obj.C_star)
+    np.testing.assert_allclose(beta, 2 * np.maximum(1 - t, 0), atol=1e-3)
+    f = result.variables["f"]
+    np.testing.assert_allclose(f, obj.decisions(result.variables["w"]), rtol=tol["linalg"])
+    np.testing.assert_allclose(t, obj.labels.sign * f[obj.labels.labeled], atol=1e-5)
+    assert set(built.constraints) == {"psd", "corner", "margin", "square"}
+    assert set(built.variables) == {"M", "s", "t"}
+
+
+def test_decided_labels():
+    """A relaxation with decided labels, a node of branch and bound, and one with all of them: then it is exact."""
+    obj = objective(u=4, d=3)
+    values = []
+    for first in (-1.0, 1.0):
+        node = S3VMRelaxation(obj, np.array([first, 0, 0, 0]))
+        values.append(solve(s3vm_relaxation(node)).certificate.dual_objective)
+    root = solve(s3vm_relaxation(obj)).certificate.dual_objective
+    optimum = best_of_all(obj)
+    assert root <= min(values) * (1 + 1e-7) <= optimum * (1 + 1e-6)
+    leaves = [
+        solve(s3vm_relaxation(S3VMRelaxation(obj, np.array(labels)))).certificate
+        for labels in itertools.product([-1.0, 1.0], repeat=4)
+    ]
+    assert min(c.dual_objective for c in leaves) == pytest.approx(optimum, rel=1e-6)
+    with pytest.raises(TypeError, match=r"ExpEnvelope\(s=3.0\) has no convex CVXPY expression"):
+        s3vm_relaxation(S3VMRelaxation(objective(u=4, unlabeled_loss="exp"), np.array([1.0, 0, 0, 0])))
+
+
+def test_without_unlabelled_losses():
+    obj = objective(C_star=0.0)
+    result = solve(s3vm_relaxation(obj))
+    assert result.certificate.is_optimal(1e-6)
+    assert "s" not in result.variables
+    assert result.certificate.dual_objective == pytest.approx(obj.value(result.variables["w"]), rel=1e-6)
+
+
+def test_refusals_and_failures():
+    with pytest.raises(ValueError, match="unbounded for a free intercept"):
+        s3vm_relaxation(objective(intercept="free"))
+    with pytest.raises(ValueError, match="cover the losses"):
+        s3vm_relaxation(objective(loss="smooth_hinge"))
+    with pytest.raises(ValueError, match="not convex in f\\^2"):
+        s3vm_relaxation(objective(loss="hinge", unlabeled_loss=SymmetricRamp(-0.2)))
+    assert sm.problems.default_solvers()[0] == "CLARABEL"

@@ -1,0 +1,300 @@
+"""Newton's method in the full space and its exact line search, against independent routes to the same minimum."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize, minimize_scalar
+from scipy.sparse.csgraph import connected_components, laplacian
+from scipy.spatial.distance import cdist
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
+
+import specmargin as sm
+from specmargin.objectives import LapSVM
+from specmargin.results import Status
+from specmargin.solvers import factorized
+from specmargin.solvers.base import exact_step
+from specmargin.solvers.manifold.newton import newton
+
+losses = pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def data(n=60, l=20, *, seed=0, copies=1, width=4.0, normed=True):
+    """A radial kernel, the Laplacian of the six nearest neighbours, noisy labels."""
+    rng = np.random.default_rng(seed)
+    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
+    truth = (X[:, 0] + 0.5 * rng.normal(size=n) > 0).astype(int)
+    distances = cdist(X, X)
+    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
+    W = np.maximum(W, W.T) - np.eye(n)
+    labeled = rng.permutation(n)[:l]
+    truth[labeled[:2]] = (0, 1)
+    y = np.full(n, -1)
+    y[labeled] = truth[labeled]
+    return np.exp(-width * distances**2), laplacian(W, normed=normed), sm.encode_labels(y)
+
+
+def objective(case, loss="squared_hinge", gamma_A=1e-2, gamma_I=1.0, **options):
+    K, L, labels = case
+    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
+
+
+def point(result):
+    return result.variables["alpha"], float(result.variables["b"])
+
+
+@losses
+@intercepts
+def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept):
+    obj = objective(data(), loss, 0.1, fit_intercept=fit_intercept)
+    theirs = sm.solve(sm.problems.lapsvm_primal(obj), solver="CLARABEL")
+    ours = newton(obj)
+    assert ours.status is Status.OPTIMAL
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"], theirs.variables["f"], atol=1e-6)
+
+
+@losses
+@intercepts
+@pytest.mark.parametrize("copies", [1, 2])
+@pytest.mark.parametrize("width", [0.1, 4.0])
+def test_same_objective_as_the_factorisation_with_cond_S_to_1e8(loss, fit_intercept, copies, width):
+    """Singular K (a wide kernel, copies of samples) and gammas over six orders; the gradient is the full one."""
+    K, L, _ = data(copies=copies, width=width)
+    gamma_A = np.linalg.norm(L @ K, 2) / 1e8
+    worst, hardest = 0.0, (gamma_A * np.linalg.cond(gamma_A * np.eye(60) + L @ K) / 1e8, 1.0)
+    for l in (2, 20, 60):
+        for gamma_A, gamma_I in (hardest, (1e-6, 0.01), (1e-3, 100.0), (1e-2, 1.0), (1.0, 1.0), (1e-4, 0.0)):
+            obj = objective(
+                data(60, l, copies=copies, width=width), loss, gamma_A, gamma_I, fit_intercept=fit_intercept
+            )
+            worst = max(worst, np.linalg.cond(gamma_A * np.eye(60) + gamma_I * obj.L @ obj.K))
+            ours, theirs = newton(obj), factorized(obj)
+            assert ours.status is Status.OPTIMAL
+            assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+            by_alpha, by_b = obj.gradient(*point(ours))
+            # K (S alpha + ...) cannot be computed better than to the roundings of K alpha.
+            floor = (
+                1e-13
+                * np.abs(obj.K).sum(axis=1).max()
+                * (1.0 + np.abs(obj.K * ours.variables["alpha"]).sum(axis=1).max())
+            )
+            assert max(np.abs(by_alpha).max(), abs(by_b)) < 1e-9 + floor
+    assert 5e7 < worst < 2e8
+
+
+def test_refinement_closes_the_gap_to_rounding():
+    """Where the graph dominates 1e8-fold the bare solution of the system leaves a gap of 1e-9."""
+    for l in (2, 20, 60):
+        for copies in (1, 2):
+            for gamma_A, gamma_I in ((1e-6, 1.0), (1e-6, 100.0)):
+                obj = objective(data(60, l, copies=copies, width=0.1), "squared", gamma_A, gamma_I)
+                assert abs(newton(obj).certificate.relative_gap) < 1e-11
+
+
+def test_duplicates_share_their_decision():
+    """Copies of a sample with opposite labels among them."""
+    obj = objective(data(60, 30, copies=2))
+    assert np.linalg.matrix_rank(obj.K, tol=1e-8) <= 30
+    f = newton(obj).variables["f"]
+    np.testing.assert_allclose(f[::2], f[1::2], atol=1e-11)
+
+
+@losses
+def test_components_without_a_label_fall_to_the_intercept(loss):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]], 20, axis=0)
+    K = sm.kernels.gram(X, gamma=1.0)
+    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    assert connected_components(W)[0] == 3
+    y = np.full(60, -1)
+    y[:4], y[20:24] = (0, 1, 1, 1), (1, 1, 1, 0)
+    obj = LapSVM(K, sm.graphs.laplacian(W), sm.encode_labels(y), loss=loss, gamma_A=1e-6, gamma_I=1.0)
+    ours = newton(obj)
+    assert ours.certificate.is_optimal(1e-9)
+    assert ours.certificate.primal_objective == pytest.approx(factorized(obj).certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"][40:], float(ours.variables["b"]), atol=1e-9)
+
+
+def test_the_printed_first_row_is_another_point():
+    """Eq. 11 as printed, 1'alpha = 0, on a graph whose normalised Laplacian does not annihilate constants."""
+    obj = objective(data(), "squared")
+    n, labeled, y = 60, obj.labels.labeled, obj.labels.sign
+    S = obj.gamma_A * np.eye(n) + obj.gamma_I * obj.L @ obj.K
+    E = np.zeros(n)
+    E[labeled] = 1.0
+    right = np.zeros(n + 1)
+    right[1 + labeled] = y
+    printed = np.linalg.solve(
+        np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * obj.K + S]]), right
+    )
+    optimum = newton(obj).certificate.primal_objective
+    assert obj.value(printed[1:], printed[0]) > optimum * (1 + 1e-4)
+    flat = objective(data(normed=False), "squared")
+    S = flat.gamma_A * np.eye(n) + flat.gamma_I * flat.L @ flat.K
+    printed = np.linalg.solve(
+        np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * flat.K + S]]), right
+    )
+    assert flat.value(printed[1:], printed[0]) == pytest.approx(newton(flat).certificate.primal_objective, rel=1e-9)
+
+
+def test_squared_loss_takes_one_step_and_is_ridge_regression():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(30, 4))
+    y = (X[:, 0] > 0).astype(int)
+    obj = LapSVM(X @ X.T, None, sm.encode_labels(y), loss="squared", gamma_A=0.7)
+    result = newton(obj)
+    theirs = Ridge(alpha=0.7, tol=1e-12).fit(X, 2 * y - 1)
+    assert result.n_iter == 1
+    np.testing.assert_allclose(X.T @ result.variables["alpha"], theirs.coef_, rtol=1e-9, atol=1e-12)
+    assert float(result.variables["b"]) == pytest.approx(theirs.intercept_, rel=1e-9)
+
+
+def test_without_a_graph_it_is_the_l2_svm_of_scikit_learn():
+    """1/2 w'w + C sum hinge^2 with C = 1 / (2 gamma_A), in the units of eq. 7 after division by gamma_A."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 3))
+    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0).astype(int)
+    obj = LapSVM(X @ X.T, None, sm.encode_labels(y), loss="squared_hinge", gamma_A=0.5, fit_intercept=False)
+    theirs = LinearSVC(C=1.0, loss="squared_hinge", fit_intercept=False, tol=1e-10, max_iter=100000, dual=False).fit(
+        X, y
+    )
+    result = newton(obj)
+    np.testing.assert_allclose(X.T @ result.variables["alpha"], theirs.coef_[0], rtol=1e-6)
+
+
+@intercepts
+def test_no_other_minimiser_goes_lower(fit_intercept):
+    obj = objective(data(30, 12, width=1.0), gamma_A=0.1, fit_intercept=fit_intercept)
+
+    def fun(x):
+        by_alpha, by_b = obj.gradient(x[:-1], x[-1])
+        return obj.value(x[:-1], x[-1]), np.append(by_alpha, by_b)
+
+    found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    value = newton(obj).certificate.primal_objective
+    assert value <= found.fun * (1 + 1e-12)
+    assert value == pytest.approx(found.fun, rel=1e-9)
+
+
+def test_variables_belong_together():
+    obj = objective(data())
+    result = newton(obj)
+    alpha, b = point(result)
+    y, labeled = obj.labels.sign, obj.labels.labeled
+    np.testing.assert_allclose(result.variables["f"], obj.K @ alpha + b, atol=1e-13)
+    np.testing.assert_allclose(result.variables["beta"], 2 * np.maximum(1 - y * result.variables["f"][labeled], 0))
+    np.testing.assert_allclose(2 * obj.apply_S(alpha)[labeled], y * result.variables["beta"], atol=1e-9)
+    assert (y * result.variables["beta"]).sum() == pytest.approx(0.0, abs=1e-10)
+    assert float(result.duals["balance"]) == b
+
+
+@pytest.mark.parametrize("gamma_A", [1e-6, 1e-2])
+def test_where_the_set_cycles_the_line_search_ends_it(gamma_A):
+    """Interpolating noisy labels: the whole steps of the paper never settle here, ours fall to the optimum."""
+    obj = objective(data(60, 60, width=1.0), gamma_A=gamma_A, gamma_I=0.0)
+    result = newton(obj)
+    values, steps = np.array(result.history["objective"]), np.array(result.history["step"])
+    assert result.status is Status.OPTIMAL
+    assert (np.diff(values) <= 1e-12 * values[0]).all()
+    assert values[-1] == pytest.approx(result.certificate.primal_objective, rel=1e-12)
+    assert steps[-1] == 1.0
+    if gamma_A == 1e-6:
+        assert (steps != 1.0).sum() > 5
+    assert result.certificate.primal_objective == pytest.approx(factorized(obj).certificate.primal_objective, rel=1e-9)
+
+
+def test_papers_settings_take_a_handful_of_steps():
+    steps = [newton(objective(data(seed=seed), gamma_A=gA)).n_iter for seed in range(3) for gA in (1e-6, 1e-2)]
+    assert max(steps) <= 8
+
+
+def test_order_of_the_samples_does_not_matter():
+    K, L, labels = data()
+    p = np.random.default_rng(5).permutation(60)
+    y = np.zeros(60)
+    y[labels.labeled] = labels.sign
+    moved = LapSVM(
+        K[np.ix_(p, p)], L[np.ix_(p, p)], sm.encode_labels(y[p], unlabeled=0), loss="squared_hinge", gamma_A=0.01
+    )
+    moved = LapSVM(moved.K, moved.L, moved.labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0)
+    np.testing.assert_allclose(newton(moved).variables["f"], newton(objective(data())).variables["f"][p], atol=1e-9)
+
+
+def test_sparse_and_powered_laplacians():
+    X, _ = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    labels, K = data()[2], sm.kernels.gram(X, gamma=2.0)
+    powered = newton(
+        LapSVM(K, sm.graphs.laplacian(W, power=2), labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0)
+    )
+    L = sm.graphs.laplacian(W).toarray()
+    dense = newton(LapSVM(K, L @ L, labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0))
+    csr = newton(LapSVM(K, sp.csr_array(L @ L), labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0))
+    np.testing.assert_allclose(powered.variables["f"], dense.variables["f"], atol=1e-9)
+    np.testing.assert_allclose(csr.variables["f"], dense.variables["f"], atol=1e-9)
+
+
+def test_limit_of_steps_is_reported():
+    result = newton(objective(data(60, 60, width=1.0), gamma_A=1e-6, gamma_I=0.0), max_iter=2)
+    assert result.status is Status.MAX_ITER
+    assert result.n_iter == 2
+    assert result.certificate.relative_gap > 1e-6
+    assert newton(objective(data()), tol=1e-30).status is Status.OPTIMAL_INACCURATE
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"tol": 0.0}, "tol=0.0 must be positive"), ({"tol": np.nan}, "tol=nan"), ({"max_iter": 0}, "max_iter=0 must be")],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        newton(objective(data()), **options)
+
+
+def test_the_hinge_is_refused():
+    with pytest.raises(ValueError, match=r"solvers\.newton needs a loss with a continuous slope.*'hinge'"):
+        newton(objective(data(), "hinge"))
+
+
+# The line search
+
+
+def along(slack, speed, slope, curvature, hinge=True):
+    """Half the objective along a line, up to a constant, and its derivative at 0 from the penalty alone."""
+    active = slack > 0 if hinge else np.ones(len(slack), bool)
+    own = slope + (slack * speed)[active].sum()
+
+    def value(s):
+        left = slack - s * speed
+        return 0.5 * ((np.maximum(left, 0) if hinge else left) ** 2).sum() + own * s + 0.5 * curvature * s * s
+
+    return value
+
+
+@pytest.mark.parametrize("hinge", [True, False])
+def test_exact_step_is_the_minimum_along_the_line(rng, hinge):
+    """Many random lines, one per column, against a bounded scalar minimiser."""
+    l, c = 15, 200
+    slack, speed = rng.normal(size=(l, c)) * 3, rng.normal(size=(l, c))
+    slack[0], speed[1] = 0.0, 0.0
+    slope, curvature = -np.exp(3 * rng.normal(size=c)), np.exp(rng.normal(size=c))
+    steps = exact_step(slack, speed, slope, curvature, hinge=hinge)
+    crossed = 0
+    for j in range(c):
+        value = along(slack[:, j], speed[:, j], slope[j], curvature[j], hinge)
+        found = minimize_scalar(value, bounds=(0, 10 * steps[j] + 1), method="bounded", options={"xatol": 1e-10})
+        assert steps[j] == pytest.approx(found.x, abs=1e-5 * (1 + found.x))
+        h = 1e-6 * (1 + steps[j])
+        assert abs(value(steps[j] + h) - value(steps[j] - h)) / (2 * h) < 1e-6 * (1 + abs(slope[j]))
+        kinks = slack[:, j] / np.where(speed[:, j] == 0, np.inf, speed[:, j])
+        crossed += ((kinks > 0) & (kinks < steps[j])).sum()
+    assert crossed > c or not hinge
+
+
+def test_exact_step_of_a_line_that_does_not_descend_is_zero():
+    one = np.ones((1, 3))
+    assert exact_step(one, one, np.array([0.0, 1.0, np.nan]), np.ones(3)).tolist() == [0.0, 0.0, 0.0]
+    nothing = np.zeros((1, 1))
+    assert exact_step(nothing, nothing, np.array([-1.0]), np.zeros(1)).tolist() == [0.0]

@@ -1,0 +1,306 @@
+"""Deterministic annealing against its definition, its cold limit, and enumeration of labels."""
+
+from importlib import import_module
+from itertools import product
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import brentq, minimize
+from scipy.special import expit, logit
+
+import specmargin as sm
+from specmargin.kernels.maps import kernel_map
+from specmargin.losses import SquaredHinge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.annealing import annealing
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+
+# The package has the function under the name of its module.
+module = import_module("specmargin.solvers.s3vm.annealing")
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+
+
+@pytest.fixture
+def problem():
+    """Return make(...) -> S3VM on two moons in the features of a Gaussian kernel."""
+
+    def make(n=40, per_class=2, seed=0, *, gamma=2.0, rank=None, **words):
+        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
+        labels = sm.encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
+        return S3VM(kernel_map(sm.kernels.gram(X, gamma=gamma), rank=rank).Z, labels, **{"C": 5.0, **words})
+
+    return make
+
+
+# What is returned
+
+
+@intercepts
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "hinge"])
+def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
+    obj = problem(intercept=intercept, loss=loss)
+    result = annealing(obj)
+    assert (result.problem, result.solver, result.status) == ("S3VM", "annealing", Status.STATIONARY)
+    objective = result.history["objective"]
+    assert result.certificate.primal_objective == min(objective)
+    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+    assert result.n_iter == len(objective)
+    # The columns speak of one machine.
+    k = int(np.argmin(objective))
+    p = result.variables["p"]
+    machine = WeightedSVM.guessed(obj, 2 * p - 1)
+    solved = weighted_svm(machine)
+    assert machine.value(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
+    assert len(np.unique(result.history["temperature"])) > 8
+    assert result.history["gradient"][k] == pytest.approx(obj.stationarity(result.variables["w"]))
+    entropy = -(p * np.log(np.maximum(p, 1e-300)) + (1 - p) * np.log(np.maximum(1 - p, 1e-300))).mean()
+    assert result.history["entropy"][k] == pytest.approx(entropy, abs=1e-12)
+
+
+def test_the_lowest_need_not_be_the_last():
+    """A run whose cold end is worse than what came before: it is the reason for the rule."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(30, 4))
+    y = np.full(30, -1)
+    y[:4] = 0, 1, 0, 1
+    found = 0
+    for balance in (-0.6, -0.3, 0.0, 0.3, 0.6):
+        result = annealing(S3VM(X, sm.encode_labels(y), C=1.0, balance=balance))
+        found += result.history["objective"][-1] > result.certificate.primal_objective * (1 + 1e-6)
+        assert result.certificate.primal_objective == min(result.history["objective"])
+    assert found
+
+
+# The path
+
+
+def test_temperatures_are_those_of_the_paper(problem):
+    obj = problem(C=5.0, C_star=2.0)
+    temperatures = np.array(annealing(obj).history["temperature"])
+    distinct = np.unique(temperatures)[::-1]
+    assert (np.diff(temperatures) <= 0).all()
+    assert distinct[0] == 20.0
+    np.testing.assert_allclose(distinct[:-1] / distinct[1:], 1.5)
+    assert len(distinct) <= 30
+    assert max(np.unique(temperatures, return_counts=True)[1]) <= 100
+
+
+@pytest.mark.parametrize("temperature", [100.0, 3.0, 0.05])
+@pytest.mark.parametrize("balance", [-0.7, 0.0, 0.31])
+def test_probabilities_minimise_the_free_energy(problem, temperature, balance, rng):
+    """Expected cost less T times entropy under the mean R, against CVXPY."""
+    obj = problem(n=24, balance=balance)
+    f = 0.7 * rng.normal(size=24)
+    p = module._probabilities(obj, f, temperature)
+    loss, g = SquaredHinge(), f[obj.unlabeled]
+    plus, minus = obj.C_star * loss.value(g), obj.C_star * loss.value(-g)
+    q = cp.Variable(len(p))
+    energy = plus @ q + minus @ (1 - q) - temperature * cp.sum(cp.entr(q) + cp.entr(1 - q))
+    convex = cp.Problem(cp.Minimize(energy), [cp.sum(q) == obj.positive_share * len(p)])
+    convex.solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_gap_abs=1e-11, tol_feas=1e-11)
+    assert p.mean() == pytest.approx(obj.positive_share, abs=1e-10)
+    np.testing.assert_allclose(p, q.value, atol=1e-5)
+    reached = convex.solution.opt_val
+    q.value = p
+    assert energy.value == pytest.approx(reached, rel=1e-8)
+
+
+def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
+    obj = problem()
+    temperature = 3.0
+
+    def energy(w, p):
+        entropy = -(p @ np.log(p) + (1 - p) @ np.log(1 - p))
+        return WeightedSVM.guessed(obj, 2 * p - 1).value(w) - temperature * entropy
+
+    p, w, values = np.full(len(obj.unlabeled), obj.positive_share), np.zeros(obj.size), []
+    for _ in range(6):
+        w = weighted_svm(WeightedSVM.guessed(obj, 2 * p - 1), w).variables["w"]
+        values.append(energy(w, p))
+        p = module._probabilities(obj, obj.decisions(w), temperature)
+        values.append(energy(w, p))
+    assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
+    assert values[-1] < values[0] * (1 - 1e-3)
+
+
+@intercepts
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
+@pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
+def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss, temperature, rng):
+    obj = problem(n=20, intercept=intercept, loss=loss, balance=0.3)
+    w, directions = 0.5 * rng.normal(size=obj.size), rng.normal(size=(5, obj.size))
+    value, gradient = module.free_energy(obj, temperature, w)
+    for d in directions:
+        ahead, behind = (module.free_energy(obj, temperature, w + step * d)[0] for step in (1e-5, -1e-5))
+        assert (ahead - behind) / 2e-5 == pytest.approx(gradient @ d, rel=1e-6, abs=1e-7 * abs(value))
+
+
+@pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
+def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperature, rng):
+    obj = problem(n=24, balance=0.1)
+    w = 0.7 * rng.normal(size=obj.size)
+    f, loss = obj.decisions(w), SquaredHinge()
+    g, t = f[obj.unlabeled], obj.labels.sign * f[obj.labels.labeled]
+    q = cp.Variable(len(g))
+    cost = obj.C_star * (loss.value(g) @ q + loss.value(-g) @ (1 - q)) - temperature * cp.sum(
+        cp.entr(q) + cp.entr(1 - q)
+    )
+    convex = cp.Problem(cp.Minimize(cost), [cp.sum(q) == obj.positive_share * len(g)])
+    convex.solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_gap_abs=1e-11, tol_feas=1e-11)
+    rest = 0.5 * obj.features.weights @ w**2 + obj.C * loss.value(t).sum()
+    assert module.free_energy(obj, temperature, w)[0] == pytest.approx(rest + convex.solution.opt_val, rel=1e-8)
+
+
+def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
+    """At the first temperature there is one minimum."""
+    obj = problem(balance=0.2)
+    first = annealing(obj, max_iter=1)
+    assert len(first.history) == 1
+    assert first.status is Status.STATIONARY
+    value = module.free_energy(obj, 50.0, first.variables["w"])[0]
+    reference = minimize(
+        lambda w: module.free_energy(obj, 50.0, w), np.zeros(obj.size), jac=True, method="L-BFGS-B", tol=1e-14
+    )
+    assert value == pytest.approx(reference.fun, rel=1e-7)
+    p = np.full(len(obj.unlabeled), obj.positive_share)
+    path = module._Path(obj)
+    w, _, settled = module._Alternation(obj, 1e-12, 500)(None, p, 50.0, path)
+    assert settled
+    assert module.free_energy(obj, 50.0, w)[0] == pytest.approx(reference.fun, rel=1e-7)
+    assert annealing(obj, max_iter=1, max_inner=1).status is Status.MAX_ITER
+
+
+def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
+    """Above all where C* is large, where the alternation creeps."""
+    lower = []
+    for seed in range(6):
+        for C in (1.0, 100.0):
+            obj = problem(n=60, seed=seed, C=C)
+            u, temperature, w = len(obj.unlabeled), 10.0 * C, None
+            p, path, settle = np.full(u, obj.positive_share), module._Path(obj), module._Alternation(obj, 1e-6, 100)
+            for _ in range(30):
+                w, p, _ = settle(w, p, temperature, path)
+                temperature /= 1.5
+            lower.append(annealing(obj).certificate.primal_objective <= path.value * (1 + 1e-3))
+    assert np.mean(lower) >= 0.7
+
+
+def test_small_problems_against_all_labels(problem):
+    """Ten unlabelled samples: never below the best of 1024 labellings, which it reaches at times."""
+    gaps = []
+    for seed in range(4):
+        obj = problem(n=14, seed=seed, C=1.0, rank=6)
+        machines = [WeightedSVM.guessed(obj, np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
+        best = min(weighted_svm(machine, tol=1e-8).certificate.primal_objective for machine in machines)
+        gaps.append(annealing(obj).certificate.primal_objective / best - 1)
+    assert min(gaps) > -1e-7
+    assert sum(gap < 1e-6 for gap in gaps) >= 2
+
+
+# Extremes
+
+
+@pytest.mark.parametrize("temperature", [1e-300, 1e-12, 1.0, 1e300])
+def test_extreme_temperatures_are_finite_and_keep_the_share(problem, temperature, rng):
+    obj = problem(balance=0.0)
+    f = rng.normal(size=40)
+    with np.errstate(all="raise", under="ignore"):
+        p = module._probabilities(obj, f, temperature)
+    assert np.isfinite(p).all()
+    assert p.mean() == pytest.approx(0.5, abs=1e-9)
+    if temperature < 1e-6:
+        cost = np.argsort(f[obj.unlabeled])[::-1]
+        assert (p[cost[:18]] > 0.99).all()
+        assert (p[cost[18:]] < 0.01).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 500])
+@pytest.mark.parametrize("scale", [1e-9, 0.3, 20.0, 1e6, 1e14])
+def test_level_is_that_of_bisection(n, scale, rng):
+    for share in (1e-10, 0.1, 0.25, 0.5, 3 / 7, 0.77, 1 - 1e-10):
+        e = np.clip(scale * rng.standard_t(2, size=n), -1e15, 1e15)
+        nu = module._level(e, share)
+        assert expit(nu - e).mean() == pytest.approx(share, abs=1e-9 if scale < 1e10 else 0.5 / n)
+        if scale < 100:
+            ends = e.min() + logit(share) - 1, e.max() + logit(share) + 1
+            reference = brentq(lambda t, e=e, share=share: expit(t - e).mean() - share, *ends, xtol=1e-14)
+            np.testing.assert_allclose(expit(nu - e), expit(reference - e), atol=1e-9)
+
+
+def test_ties_share_the_probability(problem):
+    obj = problem(balance=0.5)
+    np.testing.assert_allclose(module._probabilities(obj, np.full(40, 0.3), 1e-9), 0.75, atol=1e-9)
+
+
+@pytest.mark.parametrize("balance", [-1.0, 1.0])
+def test_all_of_one_class(problem, balance):
+    """R = 0 or 1: nothing is to be decided, one machine is all."""
+    obj = problem(balance=balance)
+    result = annealing(obj)
+    assert (result.variables["p"] == (1 + balance) / 2).all()
+    assert result.status is Status.STATIONARY
+    assert result.n_iter == 1
+    machine = WeightedSVM.guessed(obj, np.full(len(obj.unlabeled), balance))
+    assert machine.value(result.variables["w"]) == pytest.approx(
+        weighted_svm(machine).certificate.primal_objective, rel=1e-7
+    )
+
+
+def test_a_share_that_no_labels_have_still_ends_cold(problem):
+    """36 samples, R = 0.52: one of them stays undecided."""
+    obj = problem(balance=0.04, C=0.5)
+    assert obj.positive_share * len(obj.unlabeled) % 1 > 0.1
+    result = annealing(obj)
+    assert result.status is Status.STATIONARY
+    assert len(np.unique(result.history["temperature"])) < 30
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
+def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
+    obj = problem(n=20, per_class=10, loss=loss)
+    assert len(obj.unlabeled) == 0
+    result = annealing(obj)
+    machine = WeightedSVM.guessed(obj, np.empty(0))
+    assert result.certificate.primal_objective == pytest.approx(
+        weighted_svm(machine).certificate.primal_objective, rel=1e-9
+    )
+    ignored = problem(C_star=0.0, loss=loss)
+    value = annealing(ignored).certificate.primal_objective
+    supervised = weighted_svm(WeightedSVM.guessed(ignored, np.zeros(len(ignored.unlabeled))))
+    assert value == pytest.approx(supervised.certificate.primal_objective, rel=1e-7)
+    assert result.status is annealing(ignored).status is Status.OPTIMAL
+    assert annealing(ignored).variables["p"] == pytest.approx(ignored.positive_share)  # nothing is known of them
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_a_start_is_used(problem, loss):
+    obj = problem(C=1.0, loss=loss)
+    end = annealing(obj, max_iter=1, max_inner=1000, tol=1e-12).variables["w"]
+    again = annealing(obj, end, max_iter=1, max_inner=1)
+    assert again.status is Status.STATIONARY  # from zero one step is not enough
+    assert annealing(obj, max_iter=1, max_inner=1).status is Status.MAX_ITER
+    np.testing.assert_allclose(again.variables["w"], end, atol=1e-3)
+
+
+def test_sparse_features_are_the_dense_ones(rng):
+    X = rng.normal(size=(30, 8)) * (rng.random((30, 8)) < 0.4)
+    y = np.full(30, -1)
+    y[:6] = 0, 1, 0, 1, 0, 1
+    labels = sm.encode_labels(y)
+    dense, sparse = (annealing(S3VM(A, labels, C=2.0)) for A in (X, sp.csr_array(X)))
+    assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-6)
+
+
+def test_what_it_cannot_do_is_an_error(problem):
+    obj = problem()
+    for words in ({"max_iter": 0}, {"max_inner": 0}):
+        with pytest.raises(ValueError, match="must be at least 1"):
+            annealing(obj, **words)
+    with pytest.raises(ValueError, match=r"tol=-1 must be a number >= 0"):
+        annealing(obj, tol=-1)
+    with pytest.raises(ValueError, match=r"w has the shape \(3,\)"):
+        annealing(obj, np.zeros(3))

@@ -1,0 +1,244 @@
+"""The hinge's box-constrained dual against CVXPY and libsvm; its parts against brute force."""
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.svm import SVC
+
+from specmargin.objectives import Features, WeightedSVM
+from specmargin.results import Status
+from specmargin.solvers.s3vm import box_qp as _box_qp
+from specmargin.solvers.s3vm.box_qp import _Envelope, _exact_step, _Partition, hinge_machine
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+
+
+def machine(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
+    """Kind "both" weighs both labels of every sample and tilts, as the CCCP does; the tilt keeps the dual feasible."""
+    X = rng.normal(size=(n, d))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
+    features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
+    if kind == "one":
+        return WeightedSVM(features, C * (y > 0), C * (y < 0), "hinge")
+    tilt = C * (0.1 * rng.normal(size=n) - 0.5 * y)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", tilt=tilt - tilt.mean())
+
+
+def by_cvxpy(svm):
+    A, w = svm.features.dense(), cp.Variable(svm.size)
+    f = A @ w + svm.features.offset
+    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
+    cost += svm.plus @ cp.pos(1 - f) + svm.minus @ cp.pos(1 + f)
+    if svm.tilt is not None:
+        cost += svm.tilt @ f
+    problem = cp.Problem(cp.Minimize(cost))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return problem.value
+
+
+@intercepts
+@pytest.mark.parametrize(("n", "d"), [(60, 3), (40, 40), (20, 80)])
+@pytest.mark.parametrize("kind", ["one", "both"])
+def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
+    """Gram matrices of low rank, of full rank, and more features than samples; weights over four orders."""
+    for C in (0.01, 1.0, 100.0):
+        svm = machine(rng, n, d, intercept, C, kind)
+        result = weighted_svm(svm)
+        assert result.status is Status.OPTIMAL
+        assert abs(result.certificate.relative_gap) < 1e-10
+        assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-8)
+
+
+@pytest.mark.slow
+def test_small_weights_and_a_free_intercept_are_no_trap():
+    """Hardly anyone is on a kink: Newton steps may zigzag at one width, and once did in one of a thousand machines."""
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        for n, d in ((60, 3), (40, 5), (30, 2)):
+            for C, kind in itertools.product((0.003, 0.01, 0.03, 1.0), ("one", "both")):
+                result = weighted_svm(machine(rng, n, d, "free", C, kind))
+                assert result.certificate.is_optimal(1e-10), (seed, n, d, C, kind)
+
+
+@pytest.mark.parametrize("C", [0.05, 5.0])
+def test_libsvm_has_the_same_machine_with_sample_weights(C, rng):
+    svm = machine(rng, 80, 80, "free", C)
+    weights = rng.uniform(0.2, 3.0, 80)
+    svm = svm.with_(plus=svm.plus * weights, minus=svm.minus * weights)
+    y = np.where(svm.plus > 0, 1, -1)
+    X = svm.features.X
+    theirs = SVC(kernel="precomputed", C=C, tol=1e-8).fit(X @ X.T, y, sample_weight=weights)
+    result = weighted_svm(svm)
+    np.testing.assert_allclose(result.variables["f"], theirs.decision_function(X @ X.T), atol=1e-4)
+    alpha = np.zeros(80)
+    alpha[theirs.support_] = np.abs(theirs.dual_coef_[0])
+    ours = svm.plus * result.duals["plus"] + svm.minus * result.duals["minus"]
+    np.testing.assert_allclose(ours, alpha, atol=1e-4 * C)
+
+
+@intercepts
+@pytest.mark.parametrize("d", [4, 60])
+def test_warm_start_at_the_optimum_is_one_system(intercept, d, rng):
+    for kind in ("one", "both"):
+        svm = machine(rng, 60, d, intercept, 0.5, kind)
+        cold = weighted_svm(svm)
+        again = weighted_svm(svm, cold.variables["w"])
+        assert again.n_iter == 1
+        certificate = again.certificate
+        assert certificate.gap - certificate.rounding <= 1e-13 * certificate.primal_objective
+        assert certificate.is_optimal(1e-11)  # a free intercept's multipliers balance up to rounding, which is charged
+
+
+@intercepts
+def test_warm_start_after_a_switch_of_labels(intercept, rng):
+    """With a Gram matrix of full rank the partition alone gets there, in a handful of systems."""
+    svm = machine(rng, 120, 150, intercept)
+    w, taken = weighted_svm(svm).variables["w"], []
+    plus, minus = svm.plus.copy(), svm.minus.copy()
+    for i in range(20):
+        plus[i], minus[i] = minus[i], plus[i]
+        result = weighted_svm(svm.with_(plus=plus, minus=minus), w)
+        assert result.certificate.is_optimal(1e-11)
+        w = result.variables["w"]
+        taken.append(result.n_iter)
+    assert np.median(taken) <= 8
+
+
+@intercepts
+def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
+    """Without the search for the partition, which would hide a wrong step of Newton's method."""
+    monkeypatch.setattr(_Partition, "search", lambda self, state, max_iter: (None, 0))
+    for d in (5, 50):
+        svm = machine(rng, 40, d, intercept, 1.0, "both")
+        point = hinge_machine(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
+        certificate = svm.certificate(point.w, point.theta_plus, point.theta_minus)
+        assert certificate.relative_gap < 1e-7
+        assert certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-7)
+
+
+def slopes(envelope, f):
+    low, high = envelope.parts(f)
+    return envelope.lowest + low + high
+
+
+def test_envelope_is_the_infimal_convolution(rng):
+    """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
+    svm = machine(rng, 6, 3, "balance", 1.0, "both")
+    eps, centre = 0.4, rng.normal(size=6)
+    envelope = _Envelope(svm, centre, eps)
+    z = np.linspace(-6, 6, 240_001)[:, None]
+    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.tilt * z
+    for f in rng.normal(scale=1.5, size=(20, 6)):
+        u = f + eps * centre
+        prox = z[np.argmin(h + (z - u) ** 2 / (2 * eps), axis=0), 0]
+        np.testing.assert_allclose(slopes(envelope, f), (u - prox) / eps, atol=1e-3)
+        low, high = envelope.parts(f)
+        bends = envelope.bends(low, high)
+        numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
+        np.testing.assert_allclose(bends, numeric, atol=1e-6)
+
+
+def test_partition_is_read_off_decisions_and_slopes():
+    """Both labels weigh, then only the positive, then only the negative one."""
+    features = Features.of(np.arange(15.0)[:, None], "regularized", rows=np.arange(15))
+    plus, minus = np.repeat([2.0, 2.0, 0.0], 5), np.repeat([1.0, 0.0, 1.0], 5)
+    partition = _Partition(WeightedSVM(features, plus, minus, "hinge"))
+    expected = [0, 1, 2, 3, 4, 2, 2, 2, 3, 4, 0, 1, 2, 2, 2]
+    f = np.tile([-3.0, -1.0, 0.2, 1.0, 3.0], 3)
+    np.testing.assert_array_equal(partition.of(f), expected)
+    low, high = np.tile([0.0, 0.5, 1.0, 1.0, 1.0], 3), np.tile([0.0, 0.0, 0.0, 0.7, 2.0], 3)
+    np.testing.assert_array_equal(partition.at(np.minimum(low, minus), np.minimum(high, plus)), expected)
+
+
+def test_line_search_finds_the_root(rng):
+    svm = machine(rng, 30, 3, "balance", 1.0, "both")
+    envelope = _Envelope(svm, np.zeros(30), 0.05)
+    for _ in range(20):
+        f, df = rng.normal(size=30), rng.normal(size=30)
+        if df @ slopes(envelope, f) > 0:
+            df = -df
+        slope, curvature = -0.5, 0.3
+        s = _exact_step(envelope, f, df, slope, curvature)
+        assert s > 0
+        assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9
+
+
+@intercepts
+def test_tiny_problems_by_enumeration(intercept, rng):
+    """Every partition of five samples solved; the best feasible dual value is the optimum."""
+    for _ in range(5):
+        svm = machine(rng, 5, 2, intercept, 0.6)
+        sign = np.where(svm.plus > 0, 1.0, -1.0)
+        cost = svm.plus + svm.minus
+        A = svm.features.dense()
+        if intercept == "free":
+            A = A[:, :-1]
+        G, best = A @ A.T, -np.inf
+        for state in itertools.product((0, 1, 2), repeat=5):
+            state = np.array(state)
+            free = np.flatnonzero(state == 1)
+            v = sign * cost * (state == 2)
+            rows = len(free) + (intercept == "free")
+            M, right = np.zeros((rows, rows)), np.zeros(rows)
+            M[: len(free), : len(free)] = G[np.ix_(free, free)]
+            right[: len(free)] = sign[free] - svm.features.offset - G[free] @ v
+            if intercept == "free":
+                M[-1, :-1] = M[:-1, -1] = 1.0
+                right[-1] = -v.sum()
+            solution = np.linalg.lstsq(M, right, rcond=None)[0] if rows else np.zeros(0)
+            v[free] = solution[: len(free)]
+            feasible = (sign * v >= -1e-9).all() and (sign * v <= cost + 1e-9).all()
+            if feasible and (intercept != "free" or abs(v.sum()) < 1e-9):
+                best = max(best, float(sign @ v - 0.5 * v @ G @ v - svm.features.offset * v.sum()))
+        assert weighted_svm(svm).certificate.primal_objective == pytest.approx(best, rel=1e-8)
+
+
+@intercepts
+def test_copies_zero_rows_and_sparse_features(intercept, rng):
+    X = np.repeat(rng.normal(size=(12, 3)), 3, axis=0)
+    X[:3] = 0.0
+    y = np.tile([1.0, -1.0, 1.0], 12)  # copies with opposite labels
+    values = []
+    for features in (X, sp.csr_array(X)):
+        svm = WeightedSVM(Features.of(features, intercept, rows=np.arange(36)), 2.0 * (y > 0), 2.0 * (y < 0), "hinge")
+        result = weighted_svm(svm)
+        assert result.status is Status.OPTIMAL
+        values.append(result.certificate.primal_objective)
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+    assert values[0] == pytest.approx(by_cvxpy(svm), rel=1e-8)
+
+
+def test_free_intercept_with_nobody_on_a_kink():
+    """Balanced slopes at their bounds: any intercept in an interval will do, and the gap is zero."""
+    X = np.array([[-1.0], [1.0], [-0.9], [0.9]])
+    svm = WeightedSVM(
+        Features.of(X, "free", rows=np.arange(4)),
+        1e-3 * np.array([0, 1.0, 0, 1]),
+        1e-3 * np.array([1.0, 0, 1, 0]),
+        "hinge",
+    )
+    result = weighted_svm(svm)
+    assert abs(result.certificate.relative_gap) < 1e-14
+    assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), abs=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_one_class_of_labels_is_the_intercept_alone(loss):
+    features = Features.of(np.eye(4), "free", rows=np.arange(4))
+    result = weighted_svm(WeightedSVM(features, np.ones(4), np.zeros(4), loss))
+    assert result.certificate.primal_objective == pytest.approx(0.0, abs=1e-10)
+    assert (result.variables["f"] >= 1 - 1e-4).all()
+
+
+def test_large_problems_go_without_the_whole_gram_matrix(monkeypatch, rng):
+    svm = machine(rng, 80, 20, "free")
+    expected = weighted_svm(svm).certificate.primal_objective
+    monkeypatch.setattr(_box_qp, "_GRAM", 60)
+    again = WeightedSVM(Features.of(svm.features.X, "free", rows=np.arange(80)), svm.plus, svm.minus, "hinge")
+    result = weighted_svm(again)
+    assert "gram" not in vars(again.features)
+    assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-10)

@@ -1,0 +1,246 @@
+"""The concave-convex procedure against its majoriser, CVXPY, and its fixed points."""
+
+from importlib import import_module
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.kernels.maps import kernel_map
+from specmargin.losses import Hinge, Ramp, SymmetricRamp
+from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.weighted_svm import WeightedSVM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+
+# The package has the function under the name of its module.
+module = import_module("specmargin.solvers.s3vm.cccp")
+ramps = pytest.mark.parametrize("s", [0.0, -0.3, -0.9])
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+_TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
+
+
+@pytest.fixture
+def problem():
+    """Return make(...) -> S3VM with ramps on two moons in the features of a Gaussian kernel."""
+
+    def make(n=60, per_class=2, seed=0, *, s=-0.3, gamma=2.0, **words):
+        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
+        labels = sm.encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
+        Z = kernel_map(sm.kernels.gram(X, gamma=gamma)).Z
+        return S3VM(Z, labels, "hinge", SymmetricRamp(s=s), **{"C": 5.0, **words})
+
+    return make
+
+
+def round_of(obj, beta):
+    """Return the machine of a round, and what its value is short of the objective where beta is the tangent."""
+    s = obj.unlabeled_loss.s
+    tilt = np.zeros(obj.labels.n_samples)
+    tilt[obj.unlabeled] = beta
+    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, tilt=tilt)
+    return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
+
+
+@ramps
+def test_two_ramps_are_the_symmetric_one(s):
+    """R_s(f) + R_s(-f) = U(f) + 1 - s with R_s = H_1 - H_s: what the procedure splits."""
+    f = np.linspace(-3, 3, 601)
+    both = Ramp(s=s).value(f) + Ramp(s=s).value(-f)
+    np.testing.assert_allclose(SymmetricRamp(s=s).value(f), both - (1 - s), atol=1e-14)
+    np.testing.assert_allclose(Ramp(s=s).value(f), Hinge().value(f) - np.maximum(s - f, 0), atol=1e-14)
+
+
+@ramps
+@intercepts
+def test_a_round_lies_above_the_objective_and_touches_it(problem, s, intercept, rng):
+    obj = problem(s=s, intercept=intercept, C_star=2.0)
+    at = rng.normal(size=obj.size)
+    machine, constant = round_of(obj, module._tilt(obj, obj.decisions(at), s))
+    assert machine.value(at) + constant == pytest.approx(obj.value(at), rel=1e-12)
+    for size in (0.1, 1.0, 10.0):
+        w = at + size * rng.normal(size=obj.size)
+        assert machine.value(w) + constant >= obj.value(w) * (1 - 1e-12)
+
+
+@ramps
+@intercepts
+@pytest.mark.parametrize("C", [0.5, 50.0])
+def test_the_objective_never_rises(problem, s, intercept, C):
+    obj = problem(s=s, intercept=intercept, C=C)
+    result = cccp(obj)
+    objective = np.array(result.history["objective"])
+    assert (np.diff(objective) <= 0).all()
+    assert result.status is Status.STATIONARY
+    assert result.certificate.primal_objective == objective[-1] == obj.value(result.variables["w"])
+    assert (result.problem, result.solver, result.n_iter) == ("S3VM", "cccp", len(objective) - 1)
+    assert not result.certificate.is_optimal(1e-3)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rounds_end_because_beta_stays(problem, seed):
+    """A few rounds; the answer is the optimum of the convex problem with its own tangent."""
+    obj = problem(seed=seed, C=5.0)
+    result = cccp(obj)
+    w, beta = result.variables["w"], result.variables["beta"]
+    assert result.message == "beta stays"
+    assert result.history["changes"][-1] == 0
+    assert result.n_iter <= 20
+    assert set(beta) <= {-5.0, 0.0, 5.0}
+    np.testing.assert_array_equal(beta, module._tilt(obj, obj.decisions(w), -0.3))
+    machine, constant = round_of(obj, beta)
+    convex = cp.Variable(obj.size)
+    f = obj.features.dense() @ convex + obj.features.offset
+    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.tilt @ f
+    reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(convex) + loss))
+    reference.solve(**_TIGHT)
+    assert obj.value(w) == pytest.approx(reference.value + constant, rel=1e-8)
+
+
+def test_it_starts_from_the_supervised_machine(problem):
+    obj = problem()
+    w = cp.Variable(obj.size)
+    A = obj.features.dense()[obj.labels.labeled]
+    margins = cp.multiply(obj.labels.sign, A @ w + obj.features.offset)
+    cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + obj.C * cp.sum(cp.pos(1 - margins)))).solve(**_TIGHT)
+    result = cccp(obj)
+    assert result.history["objective"][0] == pytest.approx(obj.value(w.value), rel=1e-6)
+    assert result.certificate.primal_objective < 0.9 * result.history["objective"][0]
+
+
+def test_a_start_is_used_and_a_fixed_point_stays(problem):
+    obj = problem()
+    first = cccp(obj)
+    again = cccp(obj, first.variables["w"])
+    assert again.n_iter == 1
+    assert again.certificate.primal_objective == pytest.approx(first.certificate.primal_objective, rel=1e-9)
+    other = cccp(obj, -first.variables["w"])
+    assert other.history["objective"][0] == pytest.approx(obj.value(-first.variables["w"]), rel=1e-12)
+
+
+def test_samples_in_the_flat_middle_are_left_alone():
+    """At |f| < -s beta is zero; at s = 0 every sample is pushed."""
+    X = np.array([[-1.0], [1.0], [0.1], [-0.1], [0.5], [-0.5]])
+    y = np.array([0, 1, -1, -1, -1, -1])
+    flat = S3VM(X, sm.encode_labels(y), "hinge", SymmetricRamp(s=-0.4), C=3.0)
+    f = flat.decisions(np.array([1.0]))
+    assert module._tilt(flat, f, -0.4).tolist() == [0.0, 0.0, -3.0, 3.0]
+    assert module._tilt(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
+
+
+def test_the_symmetric_hinge_is_the_ramp_at_zero(problem):
+    ramp = problem(s=0.0)
+    hinge = ramp.with_(unlabeled_loss="symmetric_hinge")
+    assert cccp(hinge).certificate.primal_objective == cccp(ramp).certificate.primal_objective
+
+
+def test_it_learns_from_the_unlabelled_samples():
+    """Two Gaussians of 20 dimensions, six draws: fewer errors than the machine that it starts from."""
+    errors = np.zeros(2)
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 2, 150)
+        X = rng.normal(size=(150, 20)) + 0.4 * (2 * truth - 1)[:, None]
+        labels = sm.encode_labels(sm.hide_labels(truth, per_class=5, random_state=seed))
+        obj = S3VM(X, labels, "hinge", SymmetricRamp(s=-0.3), C=0.1, C_star=0.01)
+        hidden = 2 * truth[obj.unlabeled] - 1
+        supervised = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(hidden)), 0.0)).variables["w"]
+        for k, w in enumerate((supervised, cccp(obj).variables["w"])):
+            errors[k] += (obj.labels_of(w) != hidden).sum()
+    assert errors[1] < 0.75 * errors[0]
+
+
+def test_nothing_unlabelled_is_the_supervised_machine(problem):
+    obj = problem(n=20, per_class=10)
+    result = cccp(obj)
+    w, b = cp.Variable(obj.size - 1), cp.Variable()
+    margins = cp.multiply(obj.labels.sign, obj.features.X @ w + b)
+    reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + obj.C * cp.sum(cp.pos(1 - margins))))
+    reference.solve(**_TIGHT)
+    assert result.certificate.primal_objective == pytest.approx(reference.value, rel=1e-8)
+    assert result.variables["beta"].size == 0
+    assert result.status is Status.OPTIMAL
+
+
+def test_stopped_early_it_says_so(problem):
+    obj = problem(C=100.0, gamma=4.0)
+    assert cccp(obj).n_iter > 1
+    result = cccp(obj, max_iter=1)
+    assert (result.status, result.n_iter, result.message) == (Status.MAX_ITER, 1, "beta still changes")
+
+
+def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
+    obj = problem(C=100.0, gamma=4.0)
+    solve = module.weighted_svm
+
+    def fail(machine, w=None, **words):
+        result = solve(machine, w, **words)
+        if machine.tilt is None:
+            return result
+        result.variables["w"][:] = 100.0
+        return result
+
+    monkeypatch.setattr(module, "weighted_svm", fail)
+    result = cccp(obj)
+    assert result.status is Status.MAX_ITER
+    assert "not solved" in result.message
+    assert result.history["objective"][1] == result.history["objective"][0]
+
+
+def test_what_it_cannot_do_is_an_error(problem):
+    obj = problem()
+    for loss, unlabeled in (("squared_hinge", None), ("hinge", "exp"), ("smooth_hinge", "symmetric_hinge")):
+        with pytest.raises(ValueError, match=r"splits the hinge with symmetric_hinge or symmetric_ramp, not"):
+            cccp(S3VM(obj.features, obj.labels, loss, unlabeled))
+    with pytest.raises(ValueError, match=r"max_iter=0 must be at least 1"):
+        cccp(obj, max_iter=0)
+    with pytest.raises(ValueError, match=r"w has the shape \(3,\)"):
+        cccp(obj, np.zeros(3))
+
+
+# A schedule of C*
+
+
+def test_a_schedule_of_one_factor_changes_nothing(problem):
+    obj = problem()
+    plain, given = cccp(obj), cccp(obj, schedule=1.0)
+    np.testing.assert_array_equal(plain.variables["w"], given.variables["w"])
+    assert plain.history["factor"] == [1.0] * len(plain.history)
+
+
+@ramps
+def test_every_factor_begins_where_the_last_one_ended(problem, s):
+    """Factor by factor it is the procedure with that C*, from the end of the one before."""
+    obj, schedule = problem(s=s), (0.0, 1e-2, 0.1, 1.0)
+    result, w, rows = cccp(obj, schedule=schedule), None, 0
+    for factor in schedule:
+        step = cccp(obj.with_(C_star=max(factor, 1e-300) * obj.C_star), w)
+        w = step.variables["w"]
+        at = [k for k, value in enumerate(result.history["factor"]) if value == factor]
+        objective = np.array(result.history["objective"])[at]
+        assert (np.diff(objective) <= 0).all()
+        assert objective[-1] == pytest.approx(step.certificate.primal_objective, rel=1e-9)
+        rows += len(at)
+    assert rows == len(result.history) == result.n_iter + len(schedule)
+    np.testing.assert_allclose(result.variables["f"], step.variables["f"], atol=1e-6)
+    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+
+
+def test_annealing_finds_lower_objectives(problem):
+    """At s = 0 a sample beyond the margin never changes sides once C* weighs."""
+    schedule = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
+    pairs = [
+        [cccp(obj, schedule=one).certificate.primal_objective for one in ((1.0,), schedule)]
+        for obj in (problem(n=120, seed=seed, s=0.0, C=10.0, balance=0.0) for seed in range(8))
+    ]
+    plain, annealed = np.array(pairs).T
+    assert (annealed < 0.95 * plain).sum() > (plain < 0.95 * annealed).sum()
+    assert annealed.mean() < 0.95 * plain.mean()
+
+
+@pytest.mark.parametrize("schedule", [[], [-1.0], [np.nan], [[1.0, 1.0]]])
+def test_a_bad_schedule_is_refused(problem, schedule):
+    with pytest.raises(ValueError, match="must be a sequence of numbers >= 0"):
+        cccp(problem(), schedule=schedule)

@@ -1,0 +1,199 @@
+"""Gradient descent with annealed C*: its schedule, the same minima as Newton's method, CVXPY, bad input."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from specmargin.labels import encode_labels
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.polish import polish
+
+
+def gaussians(
+    n=60, d=6, *, l=10, seed=0, gap=1.5, loss="squared_hinge", unlabeled_loss="exp", form=np.asarray, **options
+):
+    rng = np.random.default_rng(seed)
+    truth = np.where(np.arange(n) % 2 > 0, 1, 0)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += gap * (2 * truth - 1)
+    y = np.full(n, -1)
+    y[:l] = truth[:l]
+    return S3VM(form(X), encode_labels(y), loss, unlabeled_loss, **options)
+
+
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "squared"])
+def test_end_is_a_minimum(loss, intercept):
+    obj = gaussians(loss=loss, intercept=intercept, C=10.0, C_star=5.0)
+    result = gradient(obj, tol=1e-8)
+    assert result.status is Status.STATIONARY
+    assert result.certificate.dual_residual <= 1e-8
+    w = result.variables["w"]
+    assert np.linalg.eigvalsh(obj.hessian(w)).min() > 0
+    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-12)
+    assert result.certificate.primal_objective == obj.value(w)
+
+
+def test_schedule_is_that_of_the_paper():
+    """C*_i = 2^(i - 10) C*, i = 0 ... 10, each step started at the last end."""
+    obj = gaussians(C=3.0)
+    result = gradient(obj, tol=1e-7)
+    history = result.history
+    assert set(history) == {"factor", "objective", "gradient", "n_iter", "n_calls"}
+    assert history["factor"] == [2.0 ** (i - 10) for i in range(11)]
+    assert history["objective"][-1] == result.certificate.primal_objective
+    assert max(history["gradient"][:-1]) <= 1e-3
+    # The least value rises with C*.
+    assert (np.diff(history["objective"]) > 0).all()
+    assert result.n_iter == sum(history["n_iter"])
+    assert result.solver == "gradient"
+
+
+def test_other_schedules_are_taken():
+    obj = gaussians()
+    assert gradient(obj, n_steps=3).history["factor"] == [0.125, 0.25, 0.5, 1.0]
+    assert gradient(obj, n_steps=0).history["factor"] == [1.0]
+    assert gradient(obj, schedule=[0, 0.5, 1]).history["factor"] == [0.0, 0.5, 1.0]
+    # A part of C* only: the certificate is still that of the whole objective.
+    half = gradient(obj, schedule=[0.5], tol=1e-9)
+    assert half.history["objective"][0] == pytest.approx(obj.with_(C_star=0.5).value(half.variables["w"]), rel=1e-12)
+    assert half.certificate.primal_objective == obj.value(half.variables["w"])
+
+
+def by_newton(obj):
+    """The same walk, descending by Newton's method: an independent way along it."""
+    w = np.zeros(obj.size)
+    for i in range(11):
+        w = polish(obj.with_(C_star=2.0 ** (i - 10) * obj.C_star), w, tol=1e-8).variables["w"]
+    return obj.value(w)
+
+
+def test_newton_finds_the_same_minimum_mostly():
+    same = []
+    for seed in range(20):
+        obj = gaussians(n=50, d=8, seed=seed, gap=1.0, C=10.0, C_star=10.0)
+        found = gradient(obj, tol=1e-8).certificate.primal_objective
+        same.append(found == pytest.approx(by_newton(obj), rel=1e-6))
+    assert np.mean(same) >= 0.8
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+def test_supervised_machine_is_that_of_cvxpy(loss, intercept):
+    """The primal problem, the losses written out in CVXPY's own atoms."""
+    obj = gaussians(loss=loss, intercept=intercept, C=2.0, C_star=0.0)
+    A, y = obj.features.dense()[:10], obj.labels.sign
+    w = cp.Variable(obj.size)
+    slack = 1 - cp.multiply(y, A @ w + obj.features.offset)
+    losses = cp.square(cp.pos(slack)) if loss == "squared_hinge" else cp.logistic(20 * slack) / 20
+    penalty = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(obj.features.weights), w))
+    problem = cp.Problem(cp.Minimize(penalty + 2.0 * cp.sum(losses)))
+    problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+    result = gradient(obj, tol=1e-10)
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.primal_objective == pytest.approx(problem.value, rel=1e-9)
+    np.testing.assert_allclose(result.variables["w"], w.value, atol=1e-4)
+
+
+def test_without_unlabeled_samples_it_is_supervised():
+    labels = encode_labels([0, 1] * 10)
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    result = gradient(S3VM(X, labels, "squared_hinge", "exp"), tol=1e-9)
+    assert result.status is Status.OPTIMAL
+    assert result.variables["labels"].shape == (0,)
+    # A free intercept: its derivative vanishes.
+    f, y = result.variables["f"], labels.sign
+    assert (y * np.maximum(1 - y * f, 0)).sum() == pytest.approx(0.0, abs=1e-7)
+
+
+def test_annealing_finds_the_clusters_and_supervision_does_not():
+    """Two clusters told apart by a direction that the labelled samples hardly show."""
+    wins = []
+    for seed in range(10):
+        obj = gaussians(n=200, d=20, l=4, seed=seed, gap=2.0, C=10.0, C_star=1.0)
+        truth = np.where(np.arange(200) % 2 > 0, 1.0, -1.0)[obj.unlabeled]
+        errors = [(gradient(one).variables["labels"] != truth).mean() for one in (obj, obj.supervised())]
+        wins.append(errors[0] < errors[1])
+    assert np.mean(wins) >= 0.8
+
+
+def test_warm_start_at_the_end_stays_there():
+    obj = gaussians()
+    cold = gradient(obj, tol=1e-8)
+    again = gradient(obj, cold.variables["w"], schedule=[1.0], tol=1e-7)
+    assert again.n_iter == 0
+    assert (again.variables["w"] == cold.variables["w"]).all()
+    assert not np.shares_memory(again.variables["w"], cold.variables["w"])
+
+
+def test_start_is_not_written_to():
+    w = np.ones(6)
+    gradient(gaussians(), w)
+    assert (w == 1).all()
+
+
+def test_sparse_is_dense():
+    dense, sparse = (gradient(gaussians(form=form), tol=1e-9) for form in (np.asarray, sp.csr_array))
+    assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-12)
+
+
+def test_repeated_samples_are_twice_the_weight():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(30, 4)) + np.where(np.arange(30) % 2, 1.0, -1.0)[:, None]
+    y = np.array([0, 1] * 4 + [-1] * 22)
+    once = gradient(S3VM(X, encode_labels(y), "squared_hinge", "exp", C=2.0), tol=1e-9)
+    twice = gradient(S3VM(np.vstack([X, X]), encode_labels(np.r_[y, y]), "squared_hinge", "exp", C=1.0), tol=1e-9)
+    assert twice.certificate.primal_objective == pytest.approx(once.certificate.primal_objective, rel=1e-11)
+
+
+def test_features_that_say_nothing_give_zero():
+    result = gradient(S3VM(np.zeros((5, 2)), encode_labels([0, 1, -1, -1, -1]), "squared_hinge", "exp"))
+    assert result.status is Status.STATIONARY
+    assert (result.variables["w"] == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-20, 1e10, 1e100, 1e150])
+def test_features_of_extreme_scale_give_no_nan(scale):
+    obj = gaussians(form=lambda X: scale * X)
+    result = gradient(obj)
+    assert np.isfinite(result.variables["w"]).all()
+    assert result.certificate.primal_objective <= obj.value(np.zeros(6))
+    # Beyond 1e15 the penalty is lost in the rounding of the losses: no claim without a reason.
+    assert (result.status is Status.STATIONARY) == (result.message == "")
+    if scale <= 1e10:
+        assert result.status is Status.STATIONARY
+
+
+def test_kinked_losses_make_no_claim():
+    result = gradient(gaussians(loss="hinge", unlabeled_loss="symmetric_hinge", C=10.0))
+    assert np.isfinite(result.certificate.primal_objective)
+    assert result.status is Status.MAX_ITER
+    assert "kink" in result.message
+
+
+def test_it_is_cut_off_after_max_iter():
+    result = gradient(gaussians(C=100.0), tol=1e-12, max_iter=2)
+    assert result.status is Status.MAX_ITER
+    assert "raise max_iter" in result.message
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"n_steps": -1}, "n_steps=-1 must not be negative"),
+        ({"schedule": []}, "must be a sequence of numbers >= 0"),
+        ({"schedule": [0.5, -1.0]}, "must be a sequence of numbers >= 0"),
+        ({"schedule": [np.nan]}, "must be a sequence of numbers >= 0"),
+        ({"schedule": [[0.5], [1.0]]}, "must be a sequence of numbers >= 0"),
+        ({"tol": -1.0}, "tol=-1.0 must be positive"),
+        ({"max_iter": 0}, "max_iter=0 must be at least 1"),
+        ({"w": np.zeros(5)}, r"w must be finite and of the shape \(6,\)"),
+        ({"w": np.full(6, np.nan)}, "w must be finite"),
+    ],
+)
+def test_bad_arguments_are_refused(words, message):
+    with pytest.raises(ValueError, match=message):
+        gradient(gaussians(), **words)

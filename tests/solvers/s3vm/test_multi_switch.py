@@ -1,0 +1,162 @@
+"""Many switches between two trainings: the invariants of one switch, in fewer trainings; and text."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import specmargin as sm
+from specmargin.objectives import S3VM, WeightedSVM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.label_switching import admissible_pairs, label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
+from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+
+
+def objective(rng, intercept="regularized", u=120, d=10, gap=0.4, sparse=False, **options):
+    n = u + 6
+    truth = rng.integers(2, size=n)
+    truth[:6] = (0, 1, 0, 1, 0, 1)
+    X = rng.normal(size=(n, d)) + gap * (2.0 * truth[:, None] - 1.0)
+    y = np.where(np.arange(n) < 6, truth, -1)
+    return S3VM(sp.csr_array(X) if sparse else X, sm.encode_labels(y), intercept=intercept, **options)
+
+
+@intercepts
+@pytest.mark.parametrize("most", [1, 3, 10_000])
+def test_objective_never_rises_at_a_fixed_weight(intercept, most, rng):
+    """Although the trainings on the way are rough."""
+    result = multi_switch(objective(rng, intercept, C_star=0.5), max_switches=most)
+    weights, values = np.array(result.history["C_star"]), np.array(result.history["objective"])
+    assert result.status is Status.STATIONARY
+    assert weights[-1] == 0.5
+    assert max(result.history["switches"]) <= most
+    assert sum(result.history["switches"]) > 0
+    for weight in np.unique(weights):
+        fixed = values[weights == weight]
+        assert (np.diff(fixed) <= 1e-12 * np.abs(fixed[1:])).all()
+
+
+@intercepts
+def test_end_is_the_machine_of_its_labels_and_no_pair_is_left(intercept, rng):
+    obj = objective(rng, intercept)
+    result = multi_switch(obj)
+    held, f = result.variables["held_labels"], result.variables["f"]
+    svm = WeightedSVM.guessed(obj, held)
+    optimum = weighted_svm(svm).certificate.primal_objective
+    assert svm.value(result.variables["w"]) == pytest.approx(optimum, rel=1e-6)
+    assert len(admissible_pairs(f[obj.unlabeled], held, 1)[0]) == 0
+
+
+def test_one_pair_is_label_switching_with_equal_weights(rng):
+    obj = objective(rng, C_star=0.5, balance=-0.4)
+    one = multi_switch(obj, max_switches=1, tol=1e-10)
+    other = label_switching(obj, skewed=False, tol=1e-10)
+    np.testing.assert_array_equal(one.variables["held_labels"], other.variables["held_labels"])
+    np.testing.assert_allclose(one.variables["w"], other.variables["w"], atol=1e-6)
+    np.testing.assert_allclose(one.history["objective"], other.history["objective"], rtol=1e-9)
+
+
+def test_many_pairs_need_fewer_trainings(rng):
+    obj = objective(rng, u=300)
+    w = rng.normal(size=obj.size)  # labels that are far from good
+    one, many = multi_switch(obj, w, max_switches=1), multi_switch(obj, w)
+    assert many.n_iter < 0.5 * one.n_iter
+    assert many.certificate.primal_objective < 1.1 * one.certificate.primal_objective
+
+
+@intercepts
+def test_sparse_features_change_nothing(intercept):
+    dense = multi_switch(objective(np.random.default_rng(3), intercept))
+    sparse = multi_switch(objective(np.random.default_rng(3), intercept, sparse=True))
+    np.testing.assert_array_equal(dense.variables["held_labels"], sparse.variables["held_labels"])
+    np.testing.assert_allclose(dense.variables["w"], sparse.variables["w"], atol=1e-5)
+
+
+@intercepts
+def test_conjugate_gradients_lead_where_cholesky_does(intercept, monkeypatch):
+    from specmargin.solvers import newton_system as _newton_system
+
+    dense = multi_switch(objective(np.random.default_rng(4), intercept), tol=1e-9)
+    monkeypatch.setattr(_newton_system, "_FEW_FEATURES", 0)
+    monkeypatch.setattr(_newton_system, "_SPARSE_ORDER", 20)
+    obj = objective(np.random.default_rng(4), intercept, sparse=True)
+    sparse = multi_switch(obj, tol=1e-9)
+    last = WeightedSVM.guessed(obj, sparse.variables["held_labels"])
+    assert last.certificate(sparse.variables["w"]).is_optimal(1e-9)  # however rough the ones before
+    agree = np.mean(dense.variables["held_labels"] == sparse.variables["held_labels"])
+    assert agree > 0.95  # rough trainings may take another pair first
+    assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=0.02)
+
+
+def test_it_separates_what_few_labels_leave_open():
+    """Two far clouds along the second axis, labels that only tell the first: switching moves the plane between them."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    X = np.column_stack([0.3 * rng.normal(size=200), 3.0 * (2.0 * truth - 1.0) + 0.3 * rng.normal(size=200)])
+    y = np.full(200, -1)
+    first = [np.flatnonzero(truth == 0)[0], np.flatnonzero(truth == 1)[0]]
+    y[first] = (0, 1)
+    X[first] = [[-1.0, -0.4], [1.0, 0.4]]
+    result = multi_switch(S3VM(X, sm.encode_labels(y), C=10.0, balance=2 * truth.mean() - 1))
+    assert np.mean((result.variables["f"] > 0) == truth) > 0.99
+
+
+def test_no_unlabelled_samples_is_the_supervised_machine(rng):
+    X = rng.normal(size=(20, 3))
+    y = (X[:, 0] > 0).astype(int)
+    obj = S3VM(X, sm.encode_labels(y), intercept="free")
+    result = multi_switch(obj)
+    assert len(result.variables["held_labels"]) == 0
+    assert result.status is Status.OPTIMAL
+    expected = weighted_svm(WeightedSVM.guessed(obj, np.zeros(0))).certificate.primal_objective
+    assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"max_switches": 0}, "max_switches=0 must be at least 1 pair"),
+        ({"rate": 0.5}, "rate=0.5 must be above 1"),
+        ({"start": -1.0}, r"start=-1.0 must be in \(0, 1\]"),
+        ({"w": np.zeros(3)}, "start w must be finite and of the shape"),
+    ],
+)
+def test_bad_options_are_refused(options, match, rng):
+    with pytest.raises(ValueError, match=match):
+        multi_switch(objective(rng), **options)
+
+
+def test_other_losses_are_refused_and_overflow_is_named(rng):
+    obj = objective(rng)
+    hinge = S3VM(obj.features.X, obj.labels, "hinge", intercept="free")
+    with pytest.raises(ValueError, match=r"needs the squared hinge, not 'hinge'; solvers\.label_switching"):
+        multi_switch(hinge)
+    huge = S3VM(1e200 * obj.features.X, obj.labels, intercept="free")
+    with pytest.raises(ValueError, match="squared lengths of the features overflow; divide"):
+        multi_switch(huge)
+
+
+@pytest.mark.data
+def test_text_of_few_labels(data_folder):
+    """mac_windows on one published split: far below the linear SVM; bundled digits, made sparse, otherwise."""
+    if data_folder is None:
+        X, truth = sm.datasets.digits_pair(3, 8)
+        X, labeled = sp.csr_array(np.where(X > 0.5, X, 0.0) / 8.0), np.random.default_rng(0).permutation(len(truth))[:8]
+    else:
+        data = np.load(data_folder / "mac_windows.npz")
+        X = sp.csr_array((data["data"].astype(float), data["indices"], data["indptr"]), shape=data["shape"])
+        truth, labeled = (data["y"] > 0).astype(int), data["labeled_idx"][0]
+    y = np.full(len(truth), -1)
+    y[labeled] = truth[labeled]
+    l, u = len(labeled), len(truth) - len(labeled)
+    obj = S3VM(X, sm.encode_labels(y), C=1 / (2e-3 * l), C_star=1 / (2e-3 * u), intercept="regularized")
+    result = multi_switch(obj)
+
+    def error(found):
+        return np.mean((np.delete(found.variables["f"], labeled) > 0) != np.delete(truth, labeled).astype(bool))
+
+    assert error(result) < (0.13 if data_folder else 0.25)
+    if data_folder:
+        assert error(result) < 0.7 * error(multi_switch(obj.supervised()))

@@ -1,0 +1,187 @@
+"""The polishing Newton method: the rounding floor, indefinite Hessians, both ways to a step, scipy as an oracle."""
+
+import importlib
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+
+from specmargin.labels import encode_labels
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.polish import polish
+
+# The package's attribute of that name is the function.
+module = importlib.import_module("specmargin.solvers.s3vm.polish")
+
+smooth = pytest.mark.parametrize(
+    ("loss", "unlabeled_loss"),
+    [
+        ("squared_hinge", "exp"),
+        ("smooth_hinge", "exp"),
+        ("squared", "exp"),
+        ("squared_hinge", "symmetric_squared_hinge"),
+    ],
+)
+intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+
+
+def objective(loss="squared_hinge", unlabeled_loss="exp", *, n=60, d=6, seed=0, form=np.asarray, **options):
+    rng = np.random.default_rng(seed)
+    truth = np.where(np.arange(n) % 2 > 0, 1, 0)
+    X = rng.normal(size=(n, d))
+    X[:, 0] += 1.5 * (2 * truth - 1)
+    y = np.full(n, -1)
+    y[:10] = truth[:10]
+    return S3VM(form(X), encode_labels(y), loss, unlabeled_loss, **options)
+
+
+@pytest.fixture(params=["dense", "products"])
+def way(request, monkeypatch):
+    """By Cholesky's factor, or by conjugate gradients."""
+    if request.param == "products":
+        monkeypatch.setattr(module, "_DENSE", 0)
+    return request.param
+
+
+@smooth
+@intercepts
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_it_ends_at_the_rounding_floor_from_anywhere(loss, unlabeled_loss, intercept, C, way, rng):
+    obj = objective(loss, unlabeled_loss, intercept=intercept, C=C)
+    for w in (np.zeros(obj.size), rng.normal(size=obj.size), 30.0 * rng.normal(size=obj.size)):
+        result = polish(obj, w)
+        assert result.status is Status.STATIONARY
+        assert result.certificate.dual_residual <= 1e-10
+        assert result.certificate.primal_objective <= obj.value(w)
+        # No saddle: the second differences are those of a minimum.
+        assert np.linalg.eigvalsh(obj.hessian(result.variables["w"])).min() > -1e-9
+
+
+@smooth
+def test_it_stays_at_the_minimum_that_scipy_finds(loss, unlabeled_loss, way):
+    obj = objective(loss, unlabeled_loss)
+    theirs = minimize(obj.value_and_gradient, np.full(6, 0.3), jac=True, method="BFGS", options={"gtol": 1e-7})
+    ours = polish(obj, theirs.x)
+    assert ours.certificate.primal_objective == pytest.approx(theirs.fun, rel=1e-12)
+    assert ours.certificate.primal_objective <= theirs.fun * (1 + 1e-15)
+    np.testing.assert_allclose(ours.variables["w"], theirs.x, atol=1e-5)
+
+
+def test_the_last_steps_converge_quadratically():
+    obj = objective("smooth_hinge", "exp", C=10.0)
+    near = polish(obj, np.zeros(6)).variables["w"] + 1e-3
+    sizes = [s for s in polish(obj, near, tol=1e-13).history["gradient"] if s > 1e-12]
+    assert len(sizes) <= 6
+    for before, after in itertools.pairwise(sizes):
+        assert after < 100 * before**1.8
+
+
+def test_values_never_rise_and_the_shift_goes_away(rng):
+    # Unlabelled samples at the plane: an indefinite Hessian at the start.
+    obj = objective(C=5.0)
+    w = 0.01 * rng.normal(size=6)
+    assert np.linalg.eigvalsh(obj.hessian(w)).min() < 0
+    history = polish(obj, w).history
+    assert max(history["shift"]) > 0
+    assert history["shift"][-1] == 0
+    assert (np.diff(history["objective"]) <= 1e-14 * history["objective"][0]).all()
+    assert history["gradient"][-1] <= 1e-10
+
+
+def test_impossible_tolerance_ends_at_the_floor(way):
+    obj = objective("smooth_hinge", "exp", C=100.0)
+    result = polish(obj, np.zeros(6), tol=1e-300)
+    assert result.status is Status.STATIONARY
+    assert result.n_iter < 60
+    assert result.certificate.dual_residual < 1e-11
+
+
+def test_step_by_products_is_newtons(rng):
+    obj = objective("squared_hinge", "symmetric_squared_hinge")
+    w = rng.normal(size=6)
+    H, g = obj.hessian(w), obj.gradient(w)
+    assert np.linalg.eigvalsh(H).min() > 0
+    np.testing.assert_allclose(module._truncated(obj, w, g, 1e-13), -np.linalg.solve(H, g), rtol=1e-9)
+
+
+def test_step_by_products_turns_back_at_negative_curvature(rng):
+    obj = objective(C=5.0)
+    w = 0.01 * rng.normal(size=6)
+    assert np.linalg.eigvalsh(obj.hessian(w)).min() < 0
+    g = obj.gradient(w)
+    assert module._truncated(obj, w, g, 1e-13) @ g < 0
+
+
+def test_many_sparse_features_go_by_products():
+    rng = np.random.default_rng(3)
+    n, d = 150, 3000
+    X = sp.random_array((n, d), density=0.01, rng=rng, format="csr")
+    truth = (np.asarray(X[:, :1500].sum(axis=1)).ravel() > np.asarray(X[:, 1500:].sum(axis=1)).ravel()).astype(int)
+    y = np.full(n, -1)
+    y[:30] = truth[:30]
+    obj = S3VM(X, encode_labels(y), "smooth_hinge", "exp")
+    result = polish(obj, np.zeros(obj.size))
+    assert result.status is Status.STATIONARY
+    assert result.certificate.dual_residual <= 1e-10
+    assert np.isnan(result.history["shift"]).all()
+
+
+def test_smoothed_objective_can_be_polished():
+    obj = objective("hinge", "exp").smoothed(0.1)
+    assert polish(obj, np.zeros(6)).certificate.dual_residual <= 1e-10
+
+
+def test_it_is_cut_off_after_max_iter():
+    result = polish(objective(), np.full(6, 5.0), max_iter=1)
+    assert result.status is Status.MAX_ITER
+    assert "raise max_iter" in result.message
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-50, 1e10, 1e150])
+def test_features_of_extreme_scale_give_no_nan(scale):
+    obj = objective(form=lambda X: scale * X)
+    result = polish(obj, np.zeros(6))
+    assert np.isfinite(result.variables["w"]).all()
+    assert result.certificate.primal_objective <= obj.value(np.zeros(6))
+    assert (result.status is Status.STATIONARY) == (scale <= 1e10)
+    assert bool(result.message) == (scale > 1e10)
+
+
+def test_features_whose_squares_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"overflow; divide the features by their largest length"):
+        polish(objective(form=lambda X: 1e160 * X), np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("loss", "unlabeled_loss", "name"),
+    [
+        ("hinge", "exp", "hinge"),
+        ("squared_hinge", "symmetric_hinge", "symmetric_hinge"),
+        ("squared_hinge", "symmetric_ramp", "symmetric_ramp"),
+    ],
+)
+def test_piecewise_linear_losses_are_refused(loss, unlabeled_loss, name):
+    with pytest.raises(ValueError, match=rf"'{name}' is piecewise linear; polish obj.smoothed"):
+        polish(objective(loss, unlabeled_loss), np.zeros(6))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"tol": 0.0}, "tol=0.0 must be positive"),
+        ({"tol": np.nan}, "tol=nan must be positive"),
+        ({"max_iter": 0}, "max_iter=0 must be at least 1"),
+    ],
+)
+def test_bad_arguments_are_refused(words, message):
+    with pytest.raises(ValueError, match=message):
+        polish(objective(), np.zeros(6), **words)
+
+
+@pytest.mark.parametrize("w", [np.zeros(5), np.full(6, np.nan), np.zeros((6, 1))])
+def test_bad_start_is_refused(w):
+    with pytest.raises(ValueError, match=r"w must be finite and of the shape \(6,\)"):
+        polish(objective(), w)
