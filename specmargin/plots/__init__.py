@@ -14,7 +14,7 @@ from specmargin.plots.graph import GraphDisplay
 from specmargin.plots.path import SpectrumPathDisplay
 from specmargin.plots.points import LabelDisplay
 from specmargin.plots.spectrum import SpectrumDisplay
-from specmargin.plots.style import PALETTE, decision_colormap, method_styles, save, style, subplots
+from specmargin.plots.theme import PALETTE, decision_colormap, method_styles, save, style, subplots
 
 __all__ = [
     "DecisionDisplay",

@@ -19,7 +19,7 @@ from specmargin.arrays import numbers_array, vector
 from specmargin.checks import checked, instance, maybe, number, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
-from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
 
 __all__ = ["DecisionDisplay", "decision_grid"]

@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.plots.points import LabelDisplay, plane
-from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import Matrix
 
 __all__ = ["GraphDisplay"]

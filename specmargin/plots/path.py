@@ -21,7 +21,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from specmargin.arrays import finite_numbers, numbers_array, vector
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumPathDisplay"]

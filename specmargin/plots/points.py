@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_vector
-from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
+from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["LabelDisplay"]

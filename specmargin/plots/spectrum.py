@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["SpectrumDisplay"]

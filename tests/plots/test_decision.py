@@ -7,7 +7,7 @@ from matplotlib.contour import ContourSet
 from sklearn.svm import SVC
 
 from specmargin.plots import DecisionDisplay, LabelDisplay, decision_grid, subplots
-from specmargin.plots.style import CLASS_COLORS
+from specmargin.plots.theme import CLASS_COLORS
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([-1, -1], [3, 1], size=(60, 2))
