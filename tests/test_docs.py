@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Records that others return; the functions that make them carry the example.
 WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
-    "specmargin.graphs.components.Components",
+    "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.Labels",
     "specmargin.objectives.clustering.ClusteringBasis",

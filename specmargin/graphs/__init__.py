@@ -5,11 +5,12 @@ operator that the objectives read, `check_adjacency` reads a graph of the user's
 says what a disconnected graph means. `neighbor_weights` ties new points to the training points.
 """
 
-from specmargin.graphs.components import Components, components, warn_components
+from specmargin.graphs.adjacency import check_adjacency
+from specmargin.graphs.connectivity import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, to_networkx
-from specmargin.graphs.laplacians import Laplacian, check_adjacency, laplacian
+from specmargin.graphs.laplacians import Laplacian, laplacian
+from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.weights import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 
 __all__ = [
     "knn_graph",

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from specmargin.exceptions import DisconnectedGraphWarning
-from specmargin.graphs.laplacians import check_adjacency
+from specmargin.graphs.adjacency import check_adjacency
 from specmargin.typing import BoolArray, IntArray, SparseArray
 
 __all__ = ["Components", "components", "warn_components"]

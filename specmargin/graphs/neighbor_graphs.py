@@ -12,29 +12,27 @@ Every function also takes a `NeighborSearch` for the training rows, which is the
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._spanning import spanning_edges
-from specmargin.graphs._values import (
-    TINY,
-    edge_values,
-    listed_pairs,
-    local_scales,
-    mean_distance,
-    opened,
-)
+from specmargin.graphs._opening import open_search
+from specmargin.graphs._scales import listed_pairs, mean_distance, neighbor_scales
+from specmargin.graphs.docs import with_graph_sections
+from specmargin.graphs.kinds import KINDS
 from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.rules import KIND
+from specmargin.graphs.rules import KIND, WEIGHT
+from specmargin.graphs.weights import EDGE_WEIGHTS, TINY, Edges, weights_without
 from specmargin.rounding import directions
-from specmargin.typing import Matrix, SparseArray
+from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma"]
 
 
+@with_graph_sections
 def knn_graph(
     X: Matrix | NeighborSearch,
     n_neighbors: int = 6,
@@ -47,16 +45,10 @@ def knn_graph(
     search: str = "exact",
     random_state: int = 0,
 ) -> SparseArray:
-    r"""Return the nearest-neighbour graph of the rows of `X`.
+    """Return the nearest-neighbour graph of the rows of `X`.
 
     Every row lists its `n_neighbors` nearest other rows; a row never lists itself, also where it has
-    duplicates. Self-tuning weights are
-
-    .. math:: w_{ij} = \exp\bigl(-d_{ij}^2 / (s_i s_j)\bigr)
-
-    with :math:`s_i` the distance of row i to its `n_neighbors`-th neighbour [1]_, so that sparse and dense
-    regions are weighted alike; where that many copies leave :math:`s_i = 0`, the median of the positive
-    scales stands in for it.
+    duplicates. The weights are defined in `specmargin.graphs.weights`, self-tuning ones after [1]_.
 
     Parameters
     ----------
@@ -64,12 +56,10 @@ def knn_graph(
         Rows are samples. A search brings its own `metric`, `reduce`, `search` and `random_state`.
     n_neighbors : int, default 6
         Neighbours per row, 1 to n - 1.
-    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
-        Edge if either end lists the other; if both do; if both do, and along a minimum spanning tree of the
-        data (exact up to 3000 rows).
-    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
-        1; :math:`\exp(-d^2 / (2\sigma^2))`; the cosine of the angle between the rows, where it is positive;
-        the weights above.
+    kind : <kinds>, default "symmetric"
+        <each kind>
+    weight : <weights>, default "binary"
+        <each weight>
     metric : str or callable, default "euclidean"
         Any metric of `sklearn.neighbors.NearestNeighbors`. Under "cosine" (metric or weight) a row of zeros
         has no direction: it is left without edges.
@@ -115,18 +105,14 @@ def knn_graph(
     [0.368, 0.368, 0.135, 0.135]
     """
     KIND("kind", kind)
-    found = opened(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
-    k = found.count(n_neighbors, own=True)
-    rows, cols = listed_pairs(found, k)
-    listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(found.n_samples,) * 2)
-    edges = listed.maximum(listed.T) if kind == "symmetric" else listed.minimum(listed.T)
-    if kind == "mutual+mst":
-        start, end = spanning_edges(found, k)
-        tree = sp.csr_array((np.ones(len(start)), (start, end)), shape=edges.shape)
-        edges = edges.maximum(tree.maximum(tree.T))
-    if weight == "heat" and sigma is None:
-        sigma = mean_distance(found, rows, cols)
-    return _weighted(found, edges, k, weight, sigma)
+    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    k = searched.count(n_neighbors, own=True)
+    rows, cols = listed_pairs(searched, k)
+    listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(searched.n_samples,) * 2)
+    edges = KINDS[kind](listed, searched, k)
+    return _weighted(
+        searched, edges, k, weight, lambda: mean_distance(searched, rows, cols) if sigma is None else sigma
+    )
 
 
 def radius_graph(
@@ -146,13 +132,13 @@ def radius_graph(
     radius : float
         Largest distance of an edge, in units of the metric.
     weight, metric, sigma
-        As in `knn_graph`, but for self-tuning weights; `sigma` is by default the mean distance along the
-        edges.
+        As in `knn_graph`, but for weights that are measured in neighbours (self-tuning); `sigma` is by default the
+        mean distance along the edges.
 
     Returns
     -------
     csr_array of shape (n, n)
-        Exactly symmetric, float64, no self loops. Rows without a neighbour in reach are isolated.
+        Exactly symmetric, float64, no self loops. Rows with no other within the radius are isolated.
 
     Raises
     ------
@@ -173,25 +159,30 @@ def radius_graph(
         and radius >= 0
     ):
         raise InvalidInputError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
-    if weight == "self_tuning":
+    if EDGE_WEIGHTS[WEIGHT("weight", weight)].neighbors:
         raise InvalidInputError(
-            "weight='self_tuning' measures in neighbours, of which a radius names no number; take 'heat'."
+            f"weight={weight!r} measures in neighbours, of which a radius names no number; take one of "
+            f"{weights_without('neighbors')}."
         )
-    found = opened(X, weight, sigma, metric=metric)
-    index = np.flatnonzero(found.used)
-    inside = found.rows if len(index) == found.n_samples else found.rows[index]
-    if found.metric == "cosine":
+    searched = open_search(X, weight, sigma, metric=metric)
+    index = np.flatnonzero(searched.used)
+    inside = searched.rows if len(index) == searched.n_samples else searched.rows[index]
+    if searched.metric == "cosine":
         inside = directions(inside)
-    near = NearestNeighbors(radius=radius, metric=found.metric).fit(inside)
+    near = NearestNeighbors(radius=radius, metric=searched.metric).fit(inside)
     edges = sp.csr_array(near.radius_neighbors_graph(inside, mode="connectivity"))
     edges = edges.maximum(edges.T)
-    if len(index) < found.n_samples:
+    if len(index) < searched.n_samples:
         inner = edges.tocoo()
-        edges = sp.csr_array((inner.data, (index[inner.row], index[inner.col])), shape=(found.n_samples,) * 2)
-    if weight == "heat" and sigma is None:
+        edges = sp.csr_array((inner.data, (index[inner.row], index[inner.col])), shape=(searched.n_samples,) * 2)
+
+    def width() -> float:
+        if sigma is not None:
+            return sigma
         upper = sp.triu(edges, 1).tocoo()
-        sigma = mean_distance(found, upper.row.astype(np.intp), upper.col.astype(np.intp))
-    return _weighted(found, edges, 0, weight, sigma)
+        return mean_distance(searched, upper.row.astype(np.intp), upper.col.astype(np.intp))
+
+    return _weighted(searched, edges, 0, weight, width)
 
 
 def resolve_sigma(
@@ -226,8 +217,8 @@ def resolve_sigma(
     >>> resolve_sigma([[0.0], [1.0], [3.0]], n_neighbors=1)
     1.3333333333333333
     """
-    found = opened(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
-    return mean_distance(found, *listed_pairs(found, found.count(n_neighbors, own=True)))
+    searched = open_search(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    return mean_distance(searched, *listed_pairs(searched, searched.count(n_neighbors, own=True)))
 
 
 def neighbor_weights(
@@ -284,38 +275,47 @@ def neighbor_weights(
     >>> neighbor_weights([[0.4], [3.0]], [[0.0], [1.0], [3.0]], 2).toarray().tolist()
     [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    found = opened(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
-    queries = found.transform(X_new)
-    k = found.count(n_neighbors)
-    m, largest = queries.shape[0], int(found.used.sum()) - 1
-    indices = found.nearest(queries, k)
+    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    queries = searched.transform(X_new)
+    k = searched.count(n_neighbors)
+    m, largest = queries.shape[0], int(searched.used.sum()) - 1
+    indices = searched.nearest(queries, k)
     rows, cols = np.repeat(np.arange(m), k), indices.ravel()
-    distances = found.distances(queries, rows, cols)
-    scales = None
-    if weight == "heat" and sigma is None:
-        sigma = mean_distance(found, *listed_pairs(found, min(k, largest))) if largest else 1.0
-    elif weight == "self_tuning":
+    distances = searched.distances(queries, rows, cols)
+
+    def width() -> float:
+        if sigma is not None:
+            return sigma
+        return mean_distance(searched, *listed_pairs(searched, min(k, largest))) if largest else 1.0
+
+    def scales() -> tuple[FloatArray, FloatArray]:
         own = distances.reshape(m, k).max(axis=1)
-        scales = np.where(own > 0, own, 1.0), local_scales(found, min(k, largest))
-    values = edge_values(found, queries, rows, cols, weight, distances=distances, sigma=sigma, scales=scales)
+        return np.where(own > 0, own, 1.0), neighbor_scales(searched, min(k, largest))
+
+    values = EDGE_WEIGHTS[weight].values(Edges(searched, queries, rows, cols, width, scales, distances))
     values = np.where(values > TINY, values, 0.0).reshape(m, k)
     values[~values.any(axis=1)] = 1.0
     # A zero row is at cosine distance 1/2 from everything in pair_distances, hence never coincident.
     coincident = distances.reshape(m, k) == 0
     at = coincident.any(axis=1)
     values[at] = coincident[at]
-    out = sp.csr_array((values.ravel(), (rows, cols)), shape=(m, found.n_samples))
-    out.eliminate_zeros()
-    out.sort_indices()
-    return out
+    weights = sp.csr_array((values.ravel(), (rows, cols)), shape=(m, searched.n_samples))
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return weights
 
 
-def _weighted(found: NeighborSearch, edges: SparseArray, k: int, weight: str, sigma: float | None) -> SparseArray:
-    """Weigh every undirected edge once and mirror it."""
+def _weighted(
+    searched: NeighborSearch, edges: SparseArray, k: int, weight: str, width: Callable[[], float]
+) -> SparseArray:
+    """Return the graph with each of the symmetric `edges` weighted once, and mirrored."""
     upper = sp.triu(edges, 1).tocoo()
     rows, cols = upper.row.astype(np.intp), upper.col.astype(np.intp)
-    scales = (local_scales(found, k),) * 2 if weight == "self_tuning" else None
-    values = edge_values(found, found.rows, rows, cols, weight, sigma=sigma, scales=scales)
+
+    def scales() -> tuple[FloatArray, FloatArray]:
+        return (neighbor_scales(searched, k),) * 2
+
+    values = EDGE_WEIGHTS[weight].values(Edges(searched, searched.rows, rows, cols, width, scales))
     half = sp.csr_array((values, (rows, cols)), shape=edges.shape)
     W = sp.csr_array(half + half.T)
     W.eliminate_zeros()

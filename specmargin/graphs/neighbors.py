@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from specmargin.arrays import finite_numbers
 from specmargin.checks import seed
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
-from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent
+from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, check_rows, nonzero_rows, pair_distances, row_norms
+from specmargin.graphs._nearest import NeighborDescent, exact_neighbors, load_pynndescent
 from specmargin.graphs.rules import METRIC, REDUCE
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
@@ -28,7 +28,7 @@ __all__ = ["NeighborSearch"]
 SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
-_FAR = 100.0  # deviations from the origin, beyond which rows are centred
+_FAR = 100.0  # standard deviations from the origin, beyond which rows are centred
 _ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
 
 
@@ -109,9 +109,10 @@ class NeighborSearch:
             raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
         if search == "approximate":
             METRIC("metric", metric)
-            if metric not in ANGULAR:
+            if metric not in PROJECTED_METRICS:
                 raise InvalidInputError(
-                    f"search='approximate' knows the metrics {', '.join(ANGULAR)}, not {metric!r}; take search='exact'."
+                    f"search='approximate' knows the metrics {', '.join(PROJECTED_METRICS)}, not {metric!r}; "
+                    "take search='exact'."
                 )
             load_pynndescent()
         METRIC("metric", metric)
@@ -150,7 +151,7 @@ class NeighborSearch:
         self._index = np.flatnonzero(self.used)
         self._searched = self.rows if len(self._index) == self.n_samples else self.rows[self.used]
         self._lists: dict[int, IntArray] = {}
-        self._descents: dict[int, Descent] = {}
+        self._descents: dict[int, NeighborDescent] = {}
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
         """Return the distances and the indices of the nearest rows, the nearest first as the search saw them.
@@ -185,7 +186,7 @@ class NeighborSearch:
                 f"X_new has {X_new.shape[1]} columns but {self.n_features} were expected from the training data; "
                 "measure both in the same columns."
             )
-        # As the training rows are kept, so that copies of them are found to be copies.
+        # As the training rows are kept, so that copies of them come out at distance 0.
         if self._sparse:
             X_new = sp.csr_array(X_new)
         else:
@@ -197,11 +198,11 @@ class NeighborSearch:
         """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
         if k not in self._lists:
             searched = self._searched
-            found = self._find(searched, k + 1, k)
-            own = found == np.arange(searched.shape[0])[:, None]
+            indices = self._find(searched, k + 1, k)
+            own = indices == np.arange(searched.shape[0])[:, None]
             # Among duplicates a row need not find itself; it then gives up the farthest of its k + 1 neighbours.
             own[~own.any(axis=1), -1] = True
-            self._lists[k] = self._index[found[~own].reshape(-1, k)]
+            self._lists[k] = self._index[indices[~own].reshape(-1, k)]
         return self._lists[k]
 
     def nearest(self, queries: Matrix, k: int) -> IntArray:
@@ -230,9 +231,9 @@ class NeighborSearch:
     def _find(self, queries: Matrix, k: int, wanted: int) -> IntArray:
         """Search among the rows that can have neighbours; `wanted` names the index, own row not counted."""
         if self.search == "exact":
-            return exact(self._searched, queries, k, self.metric)
+            return exact_neighbors(self._searched, queries, k, self.metric)
         if wanted not in self._descents:
-            self._descents[wanted] = Descent(self._searched, wanted, self.metric, self.random_state)
+            self._descents[wanted] = NeighborDescent(self._searched, wanted, self.metric, self.random_state)
         return self._descents[wanted](queries, k)
 
     def _centred(self, X: Matrix) -> Matrix:
@@ -264,10 +265,10 @@ def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | Non
         return None
     if reduce == "auto":
         wide = X.shape[0] > LARGE and X.shape[1] > _AUTO_FEATURES
-        return _AUTO_COMPONENTS if wide and metric in ANGULAR and not sp.issparse(X) else None
-    if metric not in ANGULAR:
+        return _AUTO_COMPONENTS if wide and metric in PROJECTED_METRICS and not sp.issparse(X) else None
+    if metric not in PROJECTED_METRICS:
         raise InvalidInputError(
             f"reduce={reduce} projects the rows, which keeps Euclidean distances and angles but not "
-            f"metric={metric!r}; take reduce=None, or one of {', '.join(ANGULAR)}."
+            f"metric={metric!r}; take reduce=None, or one of {', '.join(PROJECTED_METRICS)}."
         )
     return int(reduce) if int(reduce) < min(X.shape) else None

@@ -1,116 +1,162 @@
-"""Weights of edges from the distances along them, and the scales that they are measured in."""
+r"""The weights of edges, each a function of this module.
+
+A new weight is one function here under `edge_weight`: it takes the `Edges` and returns a value for each of them. The
+checks of ``weight=``, their messages and the docstrings of the graph functions and the estimators list `EDGE_WEIGHTS`;
+the first paragraph of the function's docstring is its entry there.
+
+>>> @edge_weight()
+... def inverse(edges):
+...     "The inverse distance."
+...     return 1.0 / edges.distances
+>>> del EDGE_WEIGHTS["inverse"]  # taken back: an example
+"""
 
 from __future__ import annotations
 
-import math
-import warnings
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import cosine_similarities
-from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.rules import WEIGHT
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["TINY", "edge_values", "listed_pairs", "local_scales", "mean_distance", "opened"]
+if TYPE_CHECKING:
+    from specmargin.graphs.neighbors import NeighborSearch
+
+__all__ = ["EDGE_WEIGHTS", "TINY", "EdgeWeight", "Edges", "edge_weight", "weights_without"]
 
 TINY = float(np.finfo(np.float64).tiny)
 """Weight of an edge whose own underflows."""
 
-_DEFAULTS = {"metric": "euclidean", "reduce": None, "search": "exact"}
 
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Pairs of samples to be weighted, and what weights are computed from, each computed when it is first read.
 
-def opened(
-    X: Matrix | NeighborSearch, weight: str, sigma: float | None, *, random_state: int = 0, **options: Any
-) -> NeighborSearch:
-    """Return the search over the rows of `X`, or `X` if it is one; check `weight` and `sigma`; warn of rows of zeros.
-
-    `options` are those of `NeighborSearch`. To be called by what the user calls: the warning points one further.
+    Parameters
+    ----------
+    search : NeighborSearch
+        Holds the n rows at one end of the edges.
+    queries : ndarray or csr_array of shape (m, d)
+        The samples at the other end, transformed by the search; its own rows in a graph.
+    rows, cols : ndarray of shape (e,)
+        Edge k joins ``queries[rows[k]]`` and row ``cols[k]`` of the search.
+    find_width : callable
+        Returns the width of heat weights.
+    find_scales : callable
+        Returns the distances of the queries (m,) and of the rows (n,) to their k-th neighbours.
+    known_distances : ndarray of shape (e,), optional
+        Lengths of the edges, where they have been computed.
     """
-    WEIGHT("weight", weight)
-    if sigma is not None and not (
-        isinstance(sigma, float | int | np.number)
-        and math.isfinite(sigma)
-        and sigma > 0
-        and not isinstance(sigma, bool)
-    ):
-        raise InvalidInputError(f"sigma={sigma!r}; take a positive distance, or None for the mean neighbour distance.")
-    if isinstance(X, NeighborSearch):
-        search = X
-        for name, value in options.items():
-            made = getattr(search, name)
-            if value != _DEFAULTS[name] and value != made:
-                raise InvalidInputError(
-                    f"{name}={value!r}, but the NeighborSearch was made with {made!r}; leave {name} to it, or make "
-                    "another."
-                )
-        if weight == "cosine" and not search.angles:
-            raise InvalidInputError("weight='cosine' takes angles; make the NeighborSearch with angles=True.")
-    else:
-        metric = options["metric"]
-        angles = weight == "cosine" or (isinstance(metric, str) and metric == "cosine")
-        search = NeighborSearch(X, angles=angles, random_state=random_state, **options)
-    if search.metric == "precomputed" and weight == "cosine":
-        raise InvalidInputError("weight='cosine' needs the rows, not their distances; take 'binary' or 'heat'.")
-    if not search.used.all():
-        zero = np.flatnonzero(~search.used)
-        warnings.warn(
-            f"{len(zero)} rows of X are zero (the first is row {zero[0]}) and have no direction: they get "
-            "no edges under the cosine. Drop them, or take metric='euclidean' with another weight.",
-            UserWarning,
-            stacklevel=3,
-        )
-    return search
+
+    search: NeighborSearch
+    queries: Matrix
+    rows: IntArray
+    cols: IntArray
+    find_width: Callable[[], float]
+    find_scales: Callable[[], tuple[FloatArray, FloatArray]]
+    known_distances: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """Lengths of the edges, (e,), in units of the metric."""
+        if self.known_distances is not None:
+            return self.known_distances
+        return self.search.distances(self.queries, self.rows, self.cols)
+
+    @cached_property
+    def cosines(self) -> FloatArray:
+        """Cosines of the angles between the two ends, (e,); for a weight that is registered with ``angles=True``."""
+        return cosine_similarities(self.queries, self.search.rows, self.rows, self.cols)
+
+    @cached_property
+    def width(self) -> float:
+        """The user's ``sigma``, or else the mean length of the edges to listed neighbours."""
+        return self.find_width()
+
+    @cached_property
+    def scales(self) -> tuple[FloatArray, FloatArray]:
+        """Distance of either end to its own k-th neighbour, (e,) each; for ``neighbors=True``."""
+        of_queries, of_rows = self.find_scales()
+        return of_queries[self.rows], of_rows[self.cols]
 
 
-def listed_pairs(search: NeighborSearch, k: int) -> tuple[IntArray, IntArray]:
-    """Directed edges from every row to its k nearest others."""
-    return np.repeat(np.flatnonzero(search.used), k), search.lists(k).ravel()
+Values: TypeAlias = Callable[[Edges], FloatArray]
 
 
-def mean_distance(search: NeighborSearch, rows: IntArray, cols: IntArray) -> float:
-    """Mean length of edges, 1 where all have none."""
-    mean = float(search.distances(search.rows, rows, cols).mean()) if len(rows) else 0.0
-    return mean if mean > 0 else 1.0
+@dataclass(frozen=True)
+class EdgeWeight:
+    """A registered weight.
 
-
-def local_scales(search: NeighborSearch, k: int) -> FloatArray:
-    """Distance of every row to its k-th neighbour; the median of the positive ones where k copies leave 0."""
-    scales = np.zeros(search.n_samples)
-    if k:
-        rows, cols = listed_pairs(search, k)
-        scales[search.used] = search.distances(search.rows, rows, cols).reshape(-1, k).max(axis=1)
-    positive = scales > 0
-    scales[~positive] = np.median(scales[positive]) if positive.any() else 1.0
-    return scales
-
-
-def edge_values(
-    search: NeighborSearch,
-    queries: Matrix,
-    rows: IntArray,
-    cols: IntArray,
-    weight: str,
-    *,
-    distances: FloatArray | None = None,
-    sigma: float | None = None,
-    scales: tuple[FloatArray, FloatArray] | None = None,
-) -> FloatArray:
-    """Weights between ``queries[rows]``, transformed, and rows `cols` of the search: what underflows is `TINY`.
-
-    `distances` are those of the pairs, if they are known; `scales` those of the queries and of the rows of the
-    search; `sigma` is the width of heat weights.
+    Parameters
+    ----------
+    values : callable
+        From `Edges` to an array of as many nonnegative numbers. An edge of value 0 is left out.
+    angles : bool
+        Whether it reads `Edges.cosines`: rows of zeros, which have no direction, then get no edges.
+    neighbors : bool
+        Whether it reads `Edges.scales`, which only graphs of a number of neighbours have.
     """
-    if weight == "binary":
-        return np.ones(len(rows))
-    if weight == "cosine":
-        return np.maximum(cosine_similarities(queries, search.rows, rows, cols), 0.0)
-    if distances is None:
-        distances = search.distances(queries, rows, cols)
-    if weight == "heat":
-        assert sigma is not None
-        return np.maximum(np.exp(-((distances / sigma) ** 2) / 2.0), TINY)
-    assert scales is not None
-    return np.maximum(np.exp(-(distances / scales[0][rows]) * (distances / scales[1][cols])), TINY)
+
+    values: Values
+    angles: bool = False
+    neighbors: bool = False
+
+    @property
+    def summary(self) -> str:
+        """First paragraph of the docstring, in one line."""
+        return " ".join((self.values.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+EDGE_WEIGHTS: dict[str, EdgeWeight] = {}
+"""The edge weights by name."""
+
+
+def edge_weight(*, angles: bool = False, neighbors: bool = False) -> Callable[[Values], Values]:
+    """Register a function as the edge weight of its name; the options are those of `EdgeWeight`."""
+
+    def register(values: Values) -> Values:
+        EDGE_WEIGHTS[values.__name__] = EdgeWeight(values, angles, neighbors)
+        return values
+
+    return register
+
+
+def weights_without(requirement: str) -> str:
+    """Return the names of the weights that do without "angles" or "neighbors", for a message."""
+    return ", ".join(name for name, weight in EDGE_WEIGHTS.items() if not getattr(weight, requirement))
+
+
+@edge_weight()
+def binary(edges: Edges) -> FloatArray:
+    """1 for every edge."""
+    return np.ones(len(edges))
+
+
+@edge_weight()
+def heat(edges: Edges) -> FloatArray:
+    r""":math:`\exp(-d^2 / (2\sigma^2))` at the distance d, with the width `sigma`."""
+    return np.maximum(np.exp(-((edges.distances / edges.width) ** 2) / 2.0), TINY)
+
+
+@edge_weight(angles=True)
+def cosine(edges: Edges) -> FloatArray:
+    """Cosine of the angle between the rows; no edge where it is not positive."""
+    return np.maximum(edges.cosines, 0.0)
+
+
+@edge_weight(neighbors=True)
+def self_tuning(edges: Edges) -> FloatArray:
+    r""":math:`\exp(-d_{ij}^2 / (s_i s_j))`, with :math:`s_i` the distance of row i to its `n_neighbors`-th neighbour.
+
+    Sparse and dense regions are then weighted alike (Zelnik-Manor & Perona, *Self-tuning spectral clustering*, NIPS 17,
+    2004). Where that many copies leave s_i = 0, the median of the positive scales takes its place.
+    """
+    own, other = edges.scales
+    return np.maximum(np.exp(-(edges.distances / own) * (edges.distances / other)), TINY)

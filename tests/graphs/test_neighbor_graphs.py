@@ -11,6 +11,8 @@ from scipy.sparse import csgraph
 from scipy.spatial.distance import cdist
 
 from specmargin.graphs import NeighborSearch, _spanning, knn_graph, neighbor_weights, radius_graph, resolve_sigma
+from specmargin.graphs.kinds import KINDS
+from specmargin.graphs.weights import EDGE_WEIGHTS
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 
@@ -66,7 +68,7 @@ def test_other_metrics(metric):
     np.testing.assert_allclose(W.toarray(), np.maximum(A, A.T) * np.exp(-(D**2) / (2 * 0.49)), rtol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["symmetric", "mutual", "mutual+mst"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_heat_weights_use_the_mean_listed_distance(kind):
     A, D = listed(X, 5), cdist(X, X)
     sigma = D[A > 0].mean()
@@ -86,7 +88,7 @@ def test_cosine_weights_drop_what_is_not_positive(as_input):
     assert W.nnz < np.count_nonzero(np.maximum(A, A.T))
 
 
-@pytest.mark.parametrize("kind", ["symmetric", "mutual", "mutual+mst"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "precomputed"])
 def test_self_tuning_weights_match_their_formula(kind, metric):
     D = cdist(X, X, "cosine" if metric == "cosine" else "euclidean")
@@ -135,8 +137,8 @@ def test_heat_weights_that_underflow_stay_edges():
 def test_duplicates_never_list_themselves(metric, dimension):
     base = np.random.default_rng(1).normal(size=(12, dimension)) + 100.0
     rows = np.repeat(base, 5, axis=0)
-    for kind in ("symmetric", "mutual", "mutual+mst"):
-        for weight in ("binary", "heat", "cosine", "self_tuning"):
+    for kind in KINDS:
+        for weight in EDGE_WEIGHTS:
             assert_clean(knn_graph(rows, 3, kind=kind, weight=weight, metric=metric), 60)
     # Every row has 3 neighbours of its own, all duplicates of it.
     W = knn_graph(rows, 3, weight="heat", metric=metric)
@@ -194,7 +196,7 @@ def test_mst_is_minimal_and_connects():
 
 
 def test_mst_of_many_rows(monkeypatch):
-    # Clusters larger than the neighbour graph's reach, so that Boruvka's rounds have to join them.
+    # Clusters larger than the neighbour graph joins, so that Boruvka's rounds have to join them.
     rows = clusters(7, 25)
     monkeypatch.setattr(_spanning, "_DENSE_ROWS", 10)
     i, j = _spanning.spanning_edges(NeighborSearch(rows), 3)
@@ -264,7 +266,7 @@ def test_neighbor_weights_match_brute_force(weight, as_input):
     np.testing.assert_allclose(weights.toarray(), A * value, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("weight", ["binary", "heat", "cosine", "self_tuning"])
+@pytest.mark.parametrize("weight", EDGE_WEIGHTS)
 @pytest.mark.parametrize("dimension", [3, 40])
 def test_coincident_points_are_tied_to_their_copies(weight, dimension):
     rows = np.random.default_rng(4).normal(size=(50, dimension)) + 30.0
@@ -300,8 +302,8 @@ def test_neighbor_weights_skip_training_rows_of_zeros():
 def test_neighbor_weights_precomputed():
     new = X[:5] + 0.01
     expected = neighbor_weights(new, X, 3, weight="heat", sigma=1.0).toarray()
-    found = neighbor_weights(cdist(new, X), cdist(X, X), 3, weight="heat", sigma=1.0, metric="precomputed")
-    np.testing.assert_allclose(found.toarray(), expected, rtol=1e-10)
+    weights = neighbor_weights(cdist(new, X), cdist(X, X), 3, weight="heat", sigma=1.0, metric="precomputed")
+    np.testing.assert_allclose(weights.toarray(), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -320,14 +322,14 @@ def test_neighbor_weights_precomputed():
         (lambda: knn_graph(X, weight="heat", sigma=0.0), "sigma=0.0; take a positive distance"),
         (lambda: knn_graph(np.array([[0, 1], [0, np.nan], [1, 1]]), 1), "X[1, 1] is nan"),
         (lambda: knn_graph(sp.csr_array([[0, 1], [np.inf, 0], [1, 1]]), 1), "X[1, 0] is inf"),
-        (lambda: radius_graph(X, 1.0, weight="self_tuning"), "of which a radius names no number; take 'heat'."),
+        (lambda: radius_graph(X, 1.0, weight="self_tuning"), "no number; take one of binary, heat, cosine."),
         (lambda: radius_graph(X, -1.0), "radius=-1.0; take a finite distance >= 0"),
         (lambda: neighbor_weights(X[:, :2], X, 3), "X_new has 2 columns but 3 were expected"),
         (lambda: neighbor_weights(X, X, 61), "n_neighbors=61, but X has 60 rows; take 1 to 60."),
         (lambda: neighbor_weights([[np.nan]], X, 3), "X_new[0, 0] is nan"),
         (
             lambda: knn_graph(cdist(X, X), metric="precomputed", weight="cosine"),
-            "weight='cosine' needs the rows",
+            "weight='cosine' needs the rows, not their distances; take one of binary, heat, self_tuning.",
         ),
     ],
 )

@@ -276,7 +276,7 @@ class StandIn:
 @pytest.fixture
 def stand_in(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=StandIn))
-    monkeypatch.setattr(_nearest, "_FEW", 50)
+    monkeypatch.setattr(_nearest, "_EXACT_ROWS", 50)
     monkeypatch.setattr(StandIn, "made", 0)
     return StandIn
 
@@ -362,8 +362,8 @@ def test_a_search_stands_for_its_rows(options, weight, tol):
 
 
 def test_rows_are_searched_once(monkeypatch):
-    calls, exact = [], neighbors.exact
-    monkeypatch.setattr(neighbors, "exact", lambda *args: calls.append(args[1].shape[0]) or exact(*args))
+    calls, exact = [], neighbors.exact_neighbors
+    monkeypatch.setattr(neighbors, "exact_neighbors", lambda *args: calls.append(args[1].shape[0]) or exact(*args))
     search = NeighborSearch(X)
     assert not calls
     for weight in ("binary", "heat", "self_tuning"):

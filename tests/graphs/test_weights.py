@@ -1,0 +1,122 @@
+"""The registry of edge weights: one function makes a weight that every graph and every estimator takes."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.graphs import NeighborSearch, knn_graph, neighbor_weights, radius_graph
+from specmargin.graphs.weights import EDGE_WEIGHTS, edge_weight
+
+ROOT = Path(__file__).resolve().parents[2]
+X = np.array([[0.0, 3.0], [1.0, 2.0], [3.0, 1.0], [7.0, 5.0], [8.0, 5.0], [9.0, 7.0]])
+
+PLANTED = '''
+
+@edge_weight()
+def inverse_planted(edges):
+    """1 / (1 + d), planted by a test."""
+    return 1.0 / (1.0 + edges.distances)
+'''
+
+PROGRAM = """
+import numpy as np
+import specmargin as sm
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+y = np.where(np.arange(40) < 6, np.arange(40) % 2, -1)
+W = sm.graphs.knn_graph(X, 4, weight="inverse_planted").tocoo()
+expected = 1.0 / (1.0 + np.linalg.norm(X[W.row] - X[W.col], axis=1))
+np.testing.assert_allclose(W.data, expected, rtol=1e-12)
+fitted = sm.LapSVM(n_neighbors=4, weight="inverse_planted").fit(X, y)
+given = sm.LapSVM().fit(X, y, graph=W.tocsr())
+np.testing.assert_array_equal(fitted.dual_coef_, given.dual_coef_)
+listed = sm.graphs.knn_graph.__doc__
+assert '"inverse_planted"}' in listed and '* "inverse_planted": 1 / (1 + d), planted by a test.' in listed
+try:
+    sm.STORM(weight="no such weight").fit(X, y)
+except ValueError as error:
+    assert "inverse_planted" in str(error)
+else:
+    raise AssertionError("a weight that does not exist was taken")
+"""
+
+
+def test_one_function_in_one_file_makes_a_weight(tmp_path):
+    """A copy of the package with one function more."""
+    shutil.copytree(ROOT / "specmargin", tmp_path / "specmargin", ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "specmargin" / "graphs" / "weights.py").open("a") as file:
+        file.write(PLANTED)
+    run = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+@pytest.fixture
+def registered():
+    """Take back what a test registers."""
+    known = dict(EDGE_WEIGHTS)
+    yield
+    EDGE_WEIGHTS.clear()
+    EDGE_WEIGHTS.update(known)
+
+
+@pytest.mark.filterwarnings("ignore:the graph has 2 components")
+def test_a_weight_is_checked_by_the_registry(registered):
+    with pytest.raises(ValueError, match="weight='third' is unknown; take one of "):
+        knn_graph(X, 2, weight="third")
+
+    @edge_weight()
+    def third(edges):
+        return np.full(len(edges), 1.0 / 3.0)
+
+    np.testing.assert_array_equal(knn_graph(X, 2, weight="third").data, 1.0 / 3.0)
+    np.testing.assert_array_equal(radius_graph(X, 3.0, weight="third").data, 1.0 / 3.0)
+    np.testing.assert_array_equal(neighbor_weights(X + 0.1, X, 2, weight="third").data, 1.0 / 3.0)
+    y = np.array([0, -1, -1, 1, -1, -1])
+    assert sm.LapSVM(n_neighbors=2, weight="third").fit(X, y).score(X, [0, 0, 0, 1, 1, 1]) == 1.0
+    with pytest.raises(ValueError, match=r"weight='gauss' is unknown; take one of binary, .*, third"):
+        knn_graph(X, 2, weight="gauss")
+
+
+def test_what_a_weight_declares_is_asked_for(registered):
+    @edge_weight(angles=True)
+    def squared_cosine(edges):
+        return edges.cosines**2
+
+    @edge_weight(neighbors=True)
+    def scaled(edges):
+        own, other = edges.scales
+        return np.minimum(own, other)
+
+    with pytest.raises(ValueError, match=re.escape("make the NeighborSearch with angles=True")):
+        knn_graph(NeighborSearch(X), 2, weight="squared_cosine")
+    with pytest.raises(ValueError, match="weight='squared_cosine' needs the rows, not their distances; take one of "):
+        knn_graph(np.ones((6, 6)) - np.eye(6), 2, weight="squared_cosine", metric="precomputed")
+    with pytest.raises(ValueError, match="weight='scaled' measures in neighbours"):
+        radius_graph(X, 1.0, weight="scaled")
+    # 1 is next to 0, and two apart from 2: scales are the distances to the nearest other row.
+    line = np.array([[0.0], [1.0], [3.0]])
+    assert knn_graph(line, 1, weight="scaled").toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+    length = np.linalg.norm(X, axis=1)
+    cosines = X @ X.T / np.outer(length, length)
+    W = knn_graph(X, 2, weight="squared_cosine").tocoo()
+    np.testing.assert_allclose(W.data, cosines[W.row, W.col] ** 2, rtol=1e-12)
+
+
+def test_nothing_is_computed_that_a_weight_does_not_read(monkeypatch):
+    search = NeighborSearch(X)
+    monkeypatch.setattr(NeighborSearch, "distances", None)
+    assert set(knn_graph(search, 2, weight="binary").data) == {1.0}
