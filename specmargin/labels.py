@@ -1,12 +1,12 @@
 """Labels of a partly labelled sample.
 
-Above this module a *marker* says which samples have no label (-1 by scikit-learn's convention, or any scalar
-that the caller names). Below it the marker does not exist: `encode_labels` turns ``y`` into `Labels`, and the
-objectives read signs in {-1, +1} at the indices of the labelled samples. Values are never guessed.
+Above this module a *marker* tells which samples have no label (-1 by scikit-learn's convention, or any scalar
+that the caller names). Below it there are no markers: `encode_labels` turns ``y`` into `Labels`, and the
+objectives read signs in {-1, +1} at the indices of the labelled samples. The marker is never guessed.
 
 A *missing value* has many spellings: None, nan, ``pandas.NA``, ``NaT``, the empty string, a masked entry; in arrays of
-numbers, strings or objects, and in columns of pandas of every type. They are one: a marker that is any of them stands
-for all of them, and under any other marker each of them is refused.
+numbers, strings or objects, and in columns of pandas of every type. They are equivalent: a marker that is any of them
+stands for all of them, and under any other marker each of them is refused.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Labels:
 
 
 def several(labels: Labels) -> str:
-    """Return what a message says of more classes than two, with the remedy."""
+    """Return the text of a message on more classes than two, with the remedy."""
     return f"those of {len(labels.classes)} classes; iterate over labels.one_vs_rest()"
 
 
@@ -202,7 +202,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -> None:
-    """Warn where the marker probably means something else than what it is read as.
+    """Warn where the marker probably has another meaning than the one that it is read with.
 
     Parameters
     ----------
@@ -244,14 +244,14 @@ def warn_of_marker(y: npt.ArrayLike, unlabeled: Any = -1, stacklevel: int = 2) -
 
 
 def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, IntArray, IntArray]:
-    """Sorted class values, their codes and counts; `at` tells where in y the known labels stand."""
+    """Sorted class values, their codes and counts; `at` holds the indices of the known labels in y."""
     bad = _missing(known)
     if bad.any():
         raise InvalidInputError(
             f"y[{at[bad][0]}] is {known[bad].tolist()[0]!r}, a missing value, but the marker of unlabelled samples is "
             f"{unlabeled!r}; if it means 'unlabelled', pass unlabeled=np.nan"
         )
-    known = _plain(known)
+    known = _single_type(known)
     if known.dtype.kind == "f" and np.isinf(known).any():
         k = int(np.isinf(known).argmax())
         raise InvalidInputError(
@@ -268,13 +268,15 @@ def _classes(known: AnyArray, at: IntArray, unlabeled: Any) -> tuple[AnyArray, I
         ) from error
 
 
-def _plain(known: AnyArray) -> AnyArray:
+def _single_type(known: AnyArray) -> AnyArray:
     """Numbers of one type as an array of that type: columns of pandas that may have missing values hold objects."""
     if known.dtype.kind == "O" and len(known):
         kinds = {type(value) for value in known}
         if len(kinds) == 1 and issubclass(kind := kinds.pop(), bool | int | float | np.number | np.bool_):
-            plain = np.array(known.tolist())
-            return plain if plain.dtype.kind != "O" and not issubclass(kind, np.longdouble) else known
+            numbers_of_type = np.array(known.tolist())
+            return (
+                numbers_of_type if numbers_of_type.dtype.kind != "O" and not issubclass(kind, np.longdouble) else known
+            )
     return known
 
 

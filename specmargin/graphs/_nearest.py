@@ -1,4 +1,4 @@
-"""The two searches behind `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
+"""The two searches of `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ def load_pynndescent() -> Any:
 
 
 class NeighborDescent:
-    """An index of pynndescent over the rows of `X`, asked for 1.5 k neighbours, cut to the k best by exact distance.
+    """A search by pynndescent: of 1.5 k neighbours that its index returns, the k nearest by exact distance.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
     k : int
-        Neighbours that will be wanted.
+        Number of neighbours.
     metric : {"euclidean", "l2", "cosine"}
     seed : int
     """

@@ -1,4 +1,4 @@
-"""Graphs of networkx, in and out.
+"""Conversion from and to networkx.
 
 networkx keeps nodes by name, this package by row number. `from_networkx` returns the adjacency together with
 the list that translates one into the other.

@@ -1,12 +1,12 @@
-"""Adjacencies from data: nearest neighbours, radius, and the weights of new points.
+"""Graphs of neighbours: nearest neighbours, radius, and the weights of new points.
 
 Call `knn_graph` first. ``kind="symmetric"`` (an edge if *either* end lists the other) is what Laplacian
 methods are used with and is usually connected; ``kind="mutual"`` (*both* ends) falls into many components on
 real data, and ``"mutual+mst"`` repairs that with a minimum spanning tree. `neighbor_weights` ties new points
 to training points, so that functions on the graph can be evaluated out of sample.
 
-Every function also takes a `NeighborSearch` for the training rows, which is then asked instead of a new one. From
-10,000 rows on read `specmargin.graphs.neighbors` about that, ``reduce`` and ``search``.
+Every function also takes a `NeighborSearch` for the training rows, which is used instead of a new one. From
+10,000 rows on, read `specmargin.graphs.neighbors` about that, ``reduce`` and ``search``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Nearest neighbours of many rows: one exact search, a projection before it, an approximate one beyond it.
 
 `knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it in the place of
-`X` where both are wanted, or several graphs, of data so large that the search is what takes the time: it is then
+`X` where both are wanted, or several graphs, of data so large that most of the time goes into the search: it is then
 made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
 times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
 grows with the square of the rows, that of ``search="approximate"`` (pynndescent, an extra) little faster than the
@@ -33,12 +33,12 @@ _ROUNDING = 64.0  # units of rounding by which two projections of one row may di
 
 
 class NeighborSearch:
-    """The rows of `X`, ready to be asked for the nearest of them.
+    """A search for nearest neighbours among the rows of `X`.
 
     Rows are compared by their distances after the projection, if there is one: searching ``NeighborSearch(X,
     reduce=50)`` is searching the 50 principal components. A distance within the rounding of the projection is 0,
-    so that copies stay copies. Nothing is searched before it is asked for; the neighbours that the rows have
-    among themselves are then kept.
+    so that copies stay copies. Nothing is searched before it is needed; the neighbours of the rows among
+    themselves are then kept.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ class NeighborSearch:
         self._descents: dict[int, NeighborDescent] = {}
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
-        """Return the distances and the indices of the nearest rows, the nearest first as the search saw them.
+        """Return the distances and the indices of the nearest rows, in the order that the search computed.
 
         Parameters
         ----------
