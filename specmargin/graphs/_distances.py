@@ -39,7 +39,7 @@ def check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
 
     large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
     single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
-    order = "C" if large else None  # what scikit-learn's fast search wants
+    order = "C" if large else None  # as scikit-learn's fast search needs it
     keywords = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
     dtype = np.float32 if single else np.float64
     return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **keywords), small=small)

@@ -1,4 +1,4 @@
-"""The first step of every graph function: its options checked, and the search that it asks."""
+"""The first step of every graph function: check its options, make or take the search."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Nearest neighbours of many rows: one exact search, a projection before it, an approximate one beyond it.
 
 `knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it in the place of
-`X` where both are wanted, or several graphs, of data so large that most of the time goes into the search: it is then
+`X` where both are needed, or several graphs, of data so large that most of the time goes into the search: it is then
 made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
 times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
 grows with the square of the rows, that of ``search="approximate"`` (pynndescent, an extra) little faster than the
-rows; it first compiles for a minute, so that it pays from some 100,000 rows on.
+rows; it first compiles for a minute, so that it is worthwhile from about 100,000 rows on.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ class NeighborSearch:
             searched = self._searched
             indices = self._find(searched, k + 1, k)
             own = indices == np.arange(searched.shape[0])[:, None]
-            # Among duplicates a row need not find itself; it then gives up the farthest of its k + 1 neighbours.
+            # Among duplicates a row may be missing from its own list, whose last entry is then dropped instead.
             own[~own.any(axis=1), -1] = True
             self._lists[k] = self._index[indices[~own].reshape(-1, k)]
         return self._lists[k]
@@ -228,13 +228,13 @@ class NeighborSearch:
             raise InvalidInputError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
         return int(n_neighbors)
 
-    def _find(self, queries: Matrix, k: int, wanted: int) -> IntArray:
-        """Search among the rows that can have neighbours; `wanted` names the index, own row not counted."""
+    def _find(self, queries: Matrix, k: int, n_neighbors: int) -> IntArray:
+        """Return the k rows nearest to every query; an approximate index is built for `n_neighbors` per row."""
         if self.search == "exact":
             return exact_neighbors(self._searched, queries, k, self.metric)
-        if wanted not in self._descents:
-            self._descents[wanted] = NeighborDescent(self._searched, wanted, self.metric, self.random_state)
-        return self._descents[wanted](queries, k)
+        if n_neighbors not in self._descents:
+            self._descents[n_neighbors] = NeighborDescent(self._searched, n_neighbors, self.metric, self.random_state)
+        return self._descents[n_neighbors](queries, k)
 
     def _centred(self, X: Matrix) -> Matrix:
         return X if self._centre is None else X - self._centre

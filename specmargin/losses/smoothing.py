@@ -199,19 +199,19 @@ class _Even:
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
         u, weight = _quadrature(self.kinks)
-        charge = weight * self.loss(u)
-        return np.concatenate([-u, u]), np.concatenate([charge, charge])
+        mass = weight * self.loss(u)
+        return np.concatenate([-u, u]), np.concatenate([mass, mass])
 
     def _evaluate(self, f: FloatArray, order: int) -> FloatArray:
         sigma = np.broadcast_to(self.sigma, f.shape)
         wide = sigma >= _WIDE
         out = np.empty(f.shape)
         out[~wide] = _Pieces(sigma[~wide], self.pieces)._sum(f[~wide], order)
-        u, charge = self._nodes
+        u, mass = self._nodes
         spread = sigma[wide]
         e = np.clip((f[wide][:, None] - u) / spread[:, None], -40.0, 40.0)
         shape = (1.0, -e / spread[:, None], (e**2 - 1.0) / spread[:, None] ** 2)[order]
-        out[wide] = (shape * _density(e)) @ charge / spread
+        out[wide] = (shape * _density(e)) @ mass / spread
         return out
 
 
@@ -294,10 +294,10 @@ class _SmoothedLogistic:
         """Return the smoothed log(1 + exp(-s |1 - t|)) / s, or its derivatives."""
         ends = tuple(np.array([0.0, 1.0, 3.0, 8.0, 18.0, 40.0]) / self.loss.s)
         u, weight = _quadrature(ends)
-        charge = weight * np.log1p(np.exp(-self.loss.s * u)) / self.loss.s
+        mass = weight * np.log1p(np.exp(-self.loss.s * u)) / self.loss.s
         total = np.zeros(t.shape)
         for side in (-1.0, 1.0):
             e = np.clip((t[:, None] - (1.0 + side * u)) / sigma[:, None], -40.0, 40.0)
             shape = (1.0, -e / sigma[:, None], (e**2 - 1.0) / sigma[:, None] ** 2)[order]
-            total += (shape * _density(e)) @ charge / sigma
+            total += (shape * _density(e)) @ mass / sigma
         return total

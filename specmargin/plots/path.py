@@ -317,6 +317,6 @@ def _few_ticks(low: float, high: float) -> list[float]:
 
 
 def _weight_colormap() -> LinearSegmentedColormap:
-    """Return one hue from nearly white to dark, so that a grey print says the same; white itself is left to zero."""
+    """Return one hue from nearly white to dark, so that a grey print is equivalent; white itself is left to zero."""
     stops = ["#EDF4FA", "#BBD8EC", "#6FA8D3", "#2C6FA6", "#17456F", "#08203A"]
     return LinearSegmentedColormap.from_list("specmargin_weight", stops)

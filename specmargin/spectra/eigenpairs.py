@@ -31,7 +31,7 @@ _LOOSE = 1e-3  # default residual of the method "lanczos", relative to the mean 
 _SEARCH_TOL = 1e-6  # of the search for missed pairs: Ritz values err downwards, so it raises no false alarm
 _MISSED = 1e-10  # relative to the norm: a pair below the last one by more was missed
 _REMEDIES = {
-    "dense": "weights of very different sizes defeat float64: rescale them, or ask for a looser tol",
+    "dense": "weights of very different sizes exceed the accuracy of float64: rescale them, or ask for a looser tol",
     "arpack": "take method='dense', or ask for a looser tol",
     "lanczos": "take method='arpack', or ask for a looser tol",
 }
@@ -82,7 +82,7 @@ def laplacian_eigenpairs(
         up to 5000 nodes.
     tol : float, optional
         Residual asked for, ``max_j |L u_j - lambda_j u_j| <= tol * bound`` (of L itself also where it has a power);
-        the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, held to
+        the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, checked to
         1e-11. None is machine precision too, but for "lanczos" on more than 5000 nodes a residual of 1e-3 (normalized)
         or 1e-3 times the mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most
         the residual, and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal
@@ -155,9 +155,9 @@ def laplacian_eigenpairs(
 
 
 def _computed(
-    method: str, L: SparseArray, basis: SparseArray, wanted: int, k: int, bound: float, tol: float, random_state: Any
+    method: str, L: SparseArray, basis: SparseArray, n_asked: int, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return k eigenpairs, those that are wanted as exact as asked for, by a method or where it fails by another one.
+    """Return k eigenpairs, the first `n_asked` as exact as asked for, by a method or, where it fails, by another one.
 
     Few distinct eigenvalues of high multiplicity (complete graphs, rings of cliques) end a Krylov space early.
     """
@@ -174,10 +174,10 @@ def _computed(
             _LOGGER.info("method=%r failed (%s)", name, error)
             continue
         values = np.maximum(values, 0.0)
-        residual = float(residual_norms(L, vectors, values)[:wanted].max())
+        residual = float(residual_norms(L, vectors, values)[:n_asked].max())
         if residual <= max(tol, _PRECISE) * bound:
             return values, vectors
-        failure = failure or SolverError(_residual_message(name, residual, bound, tol, wanted, n))
+        failure = failure or SolverError(_residual_message(name, residual, bound, tol, n_asked, n))
         _LOGGER.info("method=%r left the residual %.1e", name, residual)
     assert failure is not None
     raise failure

@@ -2,8 +2,8 @@ r"""The low end of a large Laplacian: filtered thick-restart block Lanczos.
 
 Block Lanczos on S = p(L), p a Chebyshev polynomial that amplifies the low end (`specmargin.spectra._filter`), spans
 V = [W_0, W_1, ...] with W_{j+1} an orthonormal basis of S W_j less its part in V. The Ritz pairs (theta, x) are the
-eigenpairs of H = V'SV. Orthogonalisation is what block Lanczos costs, so that the filter pays for itself: a block that
-took 15 products converges in a fraction of the columns.
+eigenpairs of H = V'SV. Orthogonalisation is the main cost of block Lanczos, so that the filter is worth its
+products: with 15 of them per block a fraction of the columns is enough.
 
 - **Precision.** float32 where it can attain the residual asked for. Where the filter grows too much over the wanted
   interval, rounding exceeds its values in the upper part; that limits the degree.

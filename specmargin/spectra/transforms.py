@@ -139,7 +139,7 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     r"""Return the weights of the resistance kernel pinv(L), :math:`1 / \theta`, and 0 for the first eigenvector.
 
     :math:`K_{ii} + K_{jj} - 2 K_{ij}` is the effective resistance between nodes i and j of one component. Between two
-    components it is infinite: the rest of the null space, which tells them apart, would be free of charge. It gets the
+    components it is infinite: the rest of the null space, which separates them, would not be penalised. It gets the
     weight of the smallest positive eigenvalue instead, which keeps the order and changes no resistance.
 
     Parameters
@@ -302,7 +302,7 @@ def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     eigenvalues one weight). Its analytic centre maximises the sum of the logarithms of the m slacks kappa; with c_i
     the trace of the extreme spectrum that slack i belongs to, it is :math:`\kappa_i = 1 / (m c_i)`.
 
-    It stands in for the spectra of Xu et al. They maximise
+    It represents the spectra of Xu et al. They maximise
     :math:`2 \alpha^\top 1 - \mu \rho` over alpha, rho and delta, subject to :math:`0 \leq \alpha \leq C`,
     :math:`\alpha^\top y = 0`, :math:`(\bar u_i^\top Y \alpha)^2 \leq t_i \rho`, :math:`\delta_i \geq w\, \delta_{i+1}`,
     :math:`\delta \geq 0` and :math:`\sum_i \delta_i t_i = \mu`. No constraint ties delta to alpha or rho and the

@@ -1,4 +1,4 @@
-"""The large text sets: made files of svmlight's format under their names, and what is said where there is none."""
+"""The large text sets: made files of svmlight's format under their names, and the message where there is none."""
 
 from __future__ import annotations
 

@@ -355,7 +355,7 @@ def test_giving_up_names_the_residual(monkeypatch):
 @pytest.mark.parametrize("method", ["arpack", "lanczos"])
 def test_a_method_that_fails_leaves_it_to_the_other_one(monkeypatch, method):
     def broken(*args):
-        raise SolverError("found nothing")
+        raise SolverError("no eigenpairs")
 
     monkeypatch.setattr(eigenpairs, f"_{method}", broken)
     assert_agrees(laplacian_eigenpairs(cloud(300), 20, method=method), cloud(300), 20, False, 1e-11)
@@ -368,9 +368,9 @@ def test_graphs_of_few_distinct_eigenvalues(method, random_state):
     graphs = nx.complete_graph(200), nx.ring_of_cliques(6, 50), nx.complete_bipartite_graph(40, 300)
     for graph, q, normalized in itertools.product(graphs, (2, 5, 30), (False, True)):
         W = nx.to_scipy_sparse_array(graph, dtype=float)
-        found = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
+        spectrum = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
         exact = laplacian_eigenpairs(W, q, method="dense", normalized=normalized)
-        np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
+        np.testing.assert_allclose(spectrum.eigenvalues, exact.eigenvalues, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["dense", "arpack", "lanczos"])
