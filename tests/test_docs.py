@@ -23,7 +23,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
-    "specmargin.labels.Labels",
+    "specmargin.labels.encoding.Labels",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
     "specmargin.objectives.spectrum_margin.SpectrumPoint",
