@@ -93,10 +93,10 @@ class NeighborDescent:
     k : int
         Number of neighbours.
     metric : {"euclidean", "l2", "cosine"}
-    seed : int
+    seed : int, RandomState or None
     """
 
-    def __init__(self, X: Matrix, k: int, metric: str, seed: int) -> None:
+    def __init__(self, X: Matrix, k: int, metric: str, seed: Any) -> None:
         self._X, self._metric = X, metric
         self._candidates = min(math.ceil(1.5 * k) + 1, X.shape[0])
         self._index: Any = None

@@ -20,7 +20,7 @@ _DEFAULTS = {"metric": "euclidean", "reduce": None, "search": "exact"}
 
 
 def open_search(
-    X: Matrix | NeighborSearch, weight: str, sigma: float | None, *, random_state: int = 0, **options: Any
+    X: Matrix | NeighborSearch, weight: str, sigma: float | None, *, random_state: Any = 0, **options: Any
 ) -> NeighborSearch:
     """Return the search over the rows of `X`, or `X` if it is one; check `weight` and `sigma`; warn of rows of zeros.
 

@@ -43,7 +43,7 @@ def knn_graph(
     sigma: float | None = None,
     reduce: int | str | None = None,
     search: str = "exact",
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> SparseArray:
     """Return the nearest-neighbour graph of the rows of `X`.
 
@@ -71,7 +71,7 @@ def knn_graph(
         `NeighborSearch`.
     search : {"exact", "approximate"}, default "exact"
         All pairs, or pynndescent (the extra ``large``). See `NeighborSearch`.
-    random_state : int, default 0
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the projection and of the approximate search.
 
     Returns
@@ -192,7 +192,7 @@ def resolve_sigma(
     metric: Any = "euclidean",
     reduce: int | str | None = None,
     search: str = "exact",
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> float:
     """Return the mean distance of the rows to their nearest others: the default width of heat weights.
 
@@ -231,7 +231,7 @@ def neighbor_weights(
     sigma: float | None = None,
     reduce: int | str | None = None,
     search: str = "exact",
-    random_state: int = 0,
+    random_state: Any = 0,
 ) -> SparseArray:
     """Return the weights between new points and their nearest training points.
 

@@ -59,7 +59,7 @@ class NeighborSearch:
     angles : bool, optional
         Whether angles will be taken, so that rows of zeros have to be left out; by default under
         ``metric="cosine"`` only. Set it for a graph with ``weight="cosine"`` under another metric.
-    random_state : int, default 0
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the projection and of the approximate search.
 
     Attributes
@@ -101,7 +101,7 @@ class NeighborSearch:
         reduce: int | str | None = None,
         search: str = "exact",
         angles: bool | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         from sklearn.decomposition import PCA, TruncatedSVD
 
@@ -117,6 +117,9 @@ class NeighborSearch:
             load_pynndescent()
         METRIC("metric", metric)
         seed("random_state", random_state)
+        if isinstance(random_state, np.random.Generator):
+            # scikit-learn and pynndescent take no Generator.
+            random_state = int(random_state.integers(2**31))
         REDUCE("reduce", reduce)
         X = check_rows(X)
         if metric == "precomputed":

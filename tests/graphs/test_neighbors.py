@@ -404,3 +404,12 @@ def test_one_nan_among_many_rows_of_single_precision(rng):
     rows[10_000, 1] = np.nan
     with pytest.raises(ValueError, match=r"X\[10000, 1\] is nan"):
         NeighborSearch(rows)
+
+
+def test_a_generator_is_a_seed():
+    rows = np.random.default_rng(0).normal(size=(60, 30))
+    first, again, other = (NeighborSearch(rows, reduce=5, random_state=np.random.default_rng(k)) for k in (1, 1, 2))
+    np.testing.assert_array_equal(first.rows, again.rows)
+    assert first.random_state == again.random_state != other.random_state
+    W = knn_graph(rows, 4, reduce=5, random_state=np.random.default_rng(1))
+    np.testing.assert_array_equal(W.toarray(), knn_graph(first, 4).toarray())
