@@ -42,7 +42,7 @@ def per_graph(rule: Rule) -> Rule:
             if len(value) == 0:
                 raise InvalidInputError(
                     f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
-                    f"{{{name!r}: 0}}; single values are repeated."
+                    f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
                 )
             for one in value:
                 rule(name, one)

@@ -254,7 +254,7 @@ def test_the_hybrid_solves_two_moons(cls):
     assert (without_graph.transduction_ == truth).mean() < 0.9
 
 
-def test_two_features_deform_alike_by_either_route(moons):
+def test_two_features_deform_alike_by_either_map(moons):
     """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same classifier."""
     X, _, y = moons
     words = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
@@ -371,7 +371,7 @@ def _mean_of_hidden(clf, X, y, k):
     """Return the mean decision of the unlabelled samples of a pair, from the sum of all its decisions."""
     i, j = clf._pairs[k]
     known = np.isin(y, clf.classes_[[i, j]])
-    f = clf._route.values(X[known], clf._expansions)[:, k] + clf.intercept_[k]
+    f = clf._functions.values(X[known], clf._coefficients)[:, k] + clf.intercept_[k]
     decisions = clf.result_[k].variables["f"]
     return (decisions.sum() - f.sum()) / (len(decisions) - known.sum())
 
@@ -487,10 +487,10 @@ def test_pickled_and_cloned(cls, moons):
     assert not hasattr(clone(clf), "classes_")
 
 
-def test_a_fitted_machine_keeps_no_square_matrix(moons):
+def test_a_fitted_classifier_keeps_no_square_matrix(moons):
     X, _, y = moons
     clf = GradientS3VM(gamma=2.0, gamma_I=1.0).fit(X, y)
-    held = [getattr(value, "size", 0) for value in vars(clf._route).values()]
+    held = [getattr(value, "size", 0) for value in vars(clf._functions).values()]
     assert max(held) <= X.size
     assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2
 
