@@ -345,7 +345,7 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
         clf = clone(cls(**SMALL)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_cv")]
+    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_grid")]
     assert told == ["DEBUG", "INFO"]
     assert "9 settings from 1 factorisations" in caplog.text
 
