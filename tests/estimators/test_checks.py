@@ -57,7 +57,7 @@ CLASSIFIERS = [
     (CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
     (GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
     (GradientS3VM, {"n_landmarks": 5}),
-    (GradientS3VM, {"span": "eigenvectors", "q": 3, "gamma_I": 1.0, "n_neighbors": 3}),
+    (GradientS3VM, {"span": "eigenvectors", "q": 10, "gamma_I": 1.0, "n_neighbors": 3}),
 ]
 
 pytestmark = [
