@@ -123,7 +123,12 @@ def changed(path, old, new):
             "lru_cache(maxsize=9)",
             ["experiments.lapsvm_svm:_dataset"],
         ),
-        ("experiments/engine/evaluation.py", "return 100.0 *", "return 99.0 *", ["experiments.engine.evaluation:_percent"]),
+        (
+            "experiments/engine/evaluation.py",
+            "return 100.0 *",
+            "return 99.0 *",
+            ["experiments.engine.evaluation:_percent"],
+        ),
         # What it does not.
         ("experiments/lapsvm_svm.py", '"SVM and LapSVM: error on', '"LapSVM and SVM: error on', []),
         ("experiments/table_report.py", '"reproduced"', '"ours"', []),
@@ -234,7 +239,10 @@ def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
     solver.write_text(before + WORSE, "utf-8")
     try:
         said, kept, m = run("--keep-stale")
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT" in said
+        assert (
+            f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT"
+            in said
+        )
         assert (kept, m) == (numbers, n)
         text = (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
         what = f"{n} of {n} cells are of older code or data"
