@@ -29,7 +29,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge, MarginLoss, SquaredHinge
+from specmargin.losses import MarginLoss
 from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
@@ -81,7 +81,7 @@ class S3VMRelaxation:
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."
             )
-        if not isinstance(obj._losses[0], Hinge | SquaredHinge):
+        if not getattr(obj.loss, "slack_power", 0):
             raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
         object.__setattr__(self, "_minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)

@@ -13,7 +13,7 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
-from specmargin.losses import Hinge, SmoothHinge, Squared, SquaredHinge
+from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.typing import FloatArray
 
 __all__ = ["as_cvxpy", "conjugate_as_cvxpy"]
@@ -62,6 +62,11 @@ def _(loss: Squared, t: cp.Expression) -> cp.Expression:
 
 
 @as_cvxpy.register
+def _(loss: HuberHinge, t: cp.Expression) -> cp.Expression:
+    return cp.huber(cp.pos(1 + loss.h - t), 2 * loss.h) / (4 * loss.h)
+
+
+@as_cvxpy.register
 def _(loss: SmoothHinge, t: cp.Expression) -> cp.Expression:
     return cp.logistic(loss.s * (1 - t)) / loss.s
 
@@ -91,6 +96,11 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
 @conjugate_as_cvxpy.register
 def _(loss: Hinge, beta: cp.Expression) -> cp.Expression:
     return beta
+
+
+@conjugate_as_cvxpy.register
+def _(loss: HuberHinge, beta: cp.Expression) -> cp.Expression:
+    return (1 + loss.h) * beta - loss.h * cp.square(beta)
 
 
 @conjugate_as_cvxpy.register

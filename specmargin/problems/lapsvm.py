@@ -25,10 +25,6 @@ from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, decisi
 __all__ = ["lapsvm_dual", "lapsvm_primal"]
 
 
-def _name(obj: LapSVM, form: str) -> str:
-    return f"{'LapRLS' if obj._loss.name == 'squared' else 'LapSVM'} {form}"
-
-
 def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     """Build the dual QP over the multipliers of the labelled samples.
 
@@ -83,7 +79,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
-        if loss.name == "hinge":
+        if loss.box_dual:
             f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
             expansions.append(expansion_of(reduction.G, f - b, theta / 2))
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
@@ -98,7 +94,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         return replace(objective, gamma_A=values["gamma_A"], gamma_I=ratio * values["gamma_A"])
 
     return BuiltProblem(
-        name=_name(obj, "dual"),
+        name=f"{obj.name} dual",
         problem=cp.Problem(cp.Maximize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"beta": beta},
@@ -168,7 +164,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         return Recovered(variables, certificate)
 
     return BuiltProblem(
-        name=_name(obj, "primal"),
+        name=f"{obj.name} primal",
         problem=cp.Problem(cp.Minimize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"w": w, "b": b, "t": t},

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from scipy.special import lambertw
 
-from specmargin.losses import ExpSquared
 from specmargin.objectives.minorants import ExpEnvelope
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.typing import FloatArray
@@ -55,8 +55,8 @@ class ExpBoxes:
 
     def __init__(self, search: LocalSearch) -> None:
         self.search, self.qp = search, search.qp
-        loss = search.obj.unlabeled_loss
-        assert isinstance(loss, ExpSquared)
+        assert not search.by_labels
+        loss: Any = search.obj.unlabeled_loss
         self.loss, self.s, self.c = loss, loss.s, search.obj._C_star
         self.envelope = ExpEnvelope(loss.s)
         self.relaxation = search.relaxation

@@ -653,7 +653,7 @@ def test_validation_needs_samples_of_its_own():
 
 
 def test_the_hinge_is_refused():
-    with pytest.raises(ValueError, match=r"solvers\.pcg needs a loss with a continuous slope.*'hinge'"):
+    with pytest.raises(ValueError, match=r"solvers\.pcg does not take the loss 'hinge': it has no continuous slope"):
         pcg(objective(data(), "hinge"))
 
 
