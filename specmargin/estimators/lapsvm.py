@@ -25,6 +25,7 @@ from specmargin.graphs import Laplacian, NeighborSearch, knn_graph, laplacian
 from specmargin.kernels import gram, require_semidefinite, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
+from specmargin.solvers.requirements import takers
 from specmargin.spectra import laplacian_eigenpairs
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -52,8 +53,9 @@ class LapSVM(SemiSupervisedClassifier):
     gamma_I : float, default 1.0
         Weight of the intrinsic norm, >= 0; 0 is the supervised SVM and builds no graph.
     <laplacian>
-    loss : {"hinge", "squared_hinge", "squared"}, default "hinge"
-        Loss of the labelled samples.
+    loss : str or MarginLoss, default "hinge"
+        Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any convex
+        loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
     <class_balance>
@@ -65,10 +67,11 @@ class LapSVM(SemiSupervisedClassifier):
     n_functions : int, optional
         Size of the smaller spans; default 2000 landmarks, 200 eigenvectors.
     solver : str or sequence of str, default "auto"
-        "auto" and "factorized": one factorisation, exact (`specmargin.solvers.factorized`). "newton" and "pcg": in the
-        primal, for a loss with a slope (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once).
-        "dual": the dual QP through CVXPY by Clarabel, then ECOS. Any installed CVXPY solver, or an order of them, for
-        the same QP.
+        "factorized": one factorisation, exact, for losses that are piecewise quadratic
+        (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
+        (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once). "dual": the dual through CVXPY by
+        Clarabel, then ECOS, for any convex loss. Any installed CVXPY solver, or an order of them, for the same problem.
+        "auto": "factorized" where it takes the loss, else "dual".
     solver_params : dict, optional
         Passed on to the solver, e.g. ``{"stopping": "safe"}`` for "pcg".
     tol : float, default 1e-6
@@ -133,7 +136,7 @@ class LapSVM(SemiSupervisedClassifier):
     metric: str = "euclidean"
     normalized: bool = True
     power: int = 1
-    loss: str = "hinge"
+    loss: Any = "hinge"
     fit_intercept: bool = True
     class_balance: str | None = None
     span: str = "auto"
@@ -228,12 +231,13 @@ class LapSVM(SemiSupervisedClassifier):
         if self.solver == "newton":
             binary = labels.one_vs_rest()
             return [solvers.newton(replace(base, labels=one), **{"tol": self.tol, **params}) for one in binary]
-        if self.solver in ("auto", "factorized"):
+        exact = "factorized" in takers("LapSVM", base.loss)
+        if self.solver == "factorized" or (self.solver == "auto" and exact):
             return [solvers.factorized(one, **{"tol": self.tol, **params}) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 
-        order = problems.default_solvers() if self.solver == "dual" else self.solver
-        built = [problems.lapsvm_dual(one) for one in base.one_vs_rest(labels)]
+        order = problems.default_solvers() if self.solver in ("auto", "dual") else self.solver
+        built = [problems.lapsvm_problem(one) for one in base.one_vs_rest(labels)]
         return [problems.solve(one, order, tol=self.tol, check=True, **params) for one in built]
 
     def _decision(self, X: Matrix) -> FloatArray:

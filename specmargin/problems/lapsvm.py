@@ -20,9 +20,33 @@ import scipy.sparse as sp
 
 from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, decisions_from_duals, expansion_of
+from specmargin.problems.expressions import (
+    as_cvxpy,
+    conjugate_as_cvxpy,
+    decisions_from_duals,
+    expansion_of,
+    has_conjugate,
+)
 
-__all__ = ["lapsvm_dual", "lapsvm_primal"]
+__all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
+
+
+def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
+    """Build the dual where CVXPY knows the dual value of the loss, else the primal.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        With any convex loss that has a CVXPY expression (`specmargin.problems.as_cvxpy`).
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), loss="huber_hinge")
+    >>> lapsvm_problem(obj).name
+    'LapSVM dual'
+    """
+    return lapsvm_dual(obj) if has_conjugate(obj.loss) else lapsvm_primal(obj)
 
 
 def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
@@ -36,7 +60,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.conjugate_as_cvxpy`.
 
     Returns
     -------
@@ -116,7 +140,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.as_cvxpy`.
 
     Returns
     -------

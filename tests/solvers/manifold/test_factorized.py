@@ -283,9 +283,7 @@ class Other(Hinge):
 
 def test_a_loss_is_taken_for_what_it_declares_not_for_its_name():
     assert factorized(objective(data(), Other())).certificate.is_optimal(1e-9)
-    with pytest.raises(
-        ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not piecewise"
-    ):
+    with pytest.raises(ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not"):
         factorized(objective(data(), "smooth_hinge"))
 
 
