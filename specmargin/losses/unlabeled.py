@@ -236,6 +236,11 @@ class SymmetricRamp(UnlabeledLoss):
         return self.s == 0.0
 
     @property
+    def slack_power(self) -> int:
+        """1 at s = 0, where it is the symmetric hinge."""
+        return int(self.s == 0.0)
+
+    @property
     def flat_half_width(self) -> float:
         """-s."""
         return -self.s
@@ -288,9 +293,7 @@ def is_better_label(loss: SmoothLoss, unlabeled_loss: SmoothLoss) -> bool:
     >>> is_better_label(Hinge(), SymmetricRamp(s=0.0)), is_better_label(SquaredHinge(), SymmetricHinge())
     (True, False)
     """
-    # Two ramps without a flat part between them are the symmetric hinge.
-    ramps = getattr(unlabeled_loss, "flat_half_width", np.nan) == 0.0
-    power = getattr(unlabeled_loss, "slack_power", 0) or int(ramps)
+    power = getattr(unlabeled_loss, "slack_power", 0)
     return power > 0 and power == getattr(loss, "slack_power", 0)
 
 

@@ -5,8 +5,9 @@ A solver states beside its function the facts that it needs (`specmargin.losses.
     REQUIRES = ("convex", "piecewise_quadratic")
 
 and, where unlabelled samples have a loss of their own, ``REQUIRES_UNLABELED``. A fact is the name of an attribute of
-the loss; "smooth or box_dual" means either. Nothing is needed by a solver that states nothing. `require` raises where
-a loss does not have what is needed, `takers` lists the solvers that take it.
+the loss; "smooth or box_dual" means either. ``REQUIRES_PAIR = (fact, other)`` means that the loss of the labelled
+samples has the one or that of the unlabelled ones the other. Nothing is needed by a solver that states nothing.
+`require` raises where a loss does not have what is needed, `takers` lists the solvers that take it.
 """
 
 from __future__ import annotations
@@ -107,9 +108,18 @@ def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
     taken = []
     for solver in SOLVERS[of]:
         labeled, unlabeled = requirements(solver, of)
-        if not missing(loss, labeled) and not (unlabeled_loss is not None and missing(unlabeled_loss, unlabeled)):
+        lacking = [] if unlabeled_loss is None else missing(unlabeled_loss, unlabeled)
+        if not lacking and not missing(loss, labeled) and not _mismatched(solver, of, loss, unlabeled_loss):
             taken.append(solver)
     return taken
+
+
+def _mismatched(solver: str, of: str, loss: Any, unlabeled_loss: Any) -> tuple[str, str] | None:
+    """Return the facts of which the pair of losses has neither, where one is needed."""
+    pair: tuple[str, str] | None = getattr(import_module(SOLVERS[of][solver]), "REQUIRES_PAIR", None)
+    if pair is None or unlabeled_loss is None or not (missing(loss, pair[:1]) and missing(unlabeled_loss, pair[1:])):
+        return None
+    return pair
 
 
 def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None:
@@ -137,11 +147,16 @@ def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None
 quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex loss.
     """
     labeled, unlabeled = requirements(solver, of)
+    pair = _mismatched(solver, of, loss, unlabeled_loss)
     for what, one, requires in (("loss", loss, labeled), ("unlabelled loss", unlabeled_loss, unlabeled)):
         lacking = [] if one is None else missing(one, requires)
+        if one is unlabeled_loss and pair is not None:
+            lacking.append(pair[1])
         if not lacking:
             continue
         reasons = " and ".join(" and ".join(_LACKS[part] for part in fact.split(" or ")) for fact in lacking)
+        if one is unlabeled_loss and pair is not None:
+            reasons += f", and of the loss {_named(loss)}, {_LACKS[pair[0]]}"
         others = [f"solvers.{other}" for other in takers(of, loss, unlabeled_loss)]
         if not others and getattr(loss, "convex", False) and of in _ALWAYS:
             others = [_ALWAYS[of]]

@@ -233,7 +233,8 @@ def _active_set_newton(
         target_v[active], target_b = _ridge(G[np.ix_(active, active)], target, fit_intercept, ridge, -rest.sum())
         if not active.any():
             pulled = float(rest.sum()) * fit_intercept
-            target_b, bounded = (b + pulled / len(rest)) * fit_intercept, pulled == 0.0
+            bounded = abs(pulled) <= 1e-14 * float(np.abs(rest).sum())
+            target_b = b if bounded else b + pulled / len(rest)
         after = pieces.index(1.0 - y * (G @ target_v + target_b))
         # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
         full = bounded and bool((after == at).all())

@@ -147,7 +147,9 @@ def _system(obj: LapSVM) -> FloatArray:
 
 def _has_minimum(obj: LapSVM, pieces: Pieces, at: IntArray) -> bool:
     """Whether the quadratic on these pieces of the loss has a minimum: lines alone may pull b without end."""
-    return not obj.fit_intercept or bool(pieces.square[at].any()) or not pieces.linear[at].any()
+    pulls = obj.labels.sign * pieces.linear[at]
+    balanced = abs(float(pulls.sum())) <= 1e-14 * float(np.abs(pulls).sum())
+    return not obj.fit_intercept or balanced or bool(pieces.square[at].any())
 
 
 def _minimum_on(obj: LapSVM, pieces: Pieces, S: FloatArray, at: IntArray, b: float) -> tuple[FloatArray, float]:

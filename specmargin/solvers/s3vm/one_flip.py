@@ -21,10 +21,12 @@ from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, give
 from specmargin.solvers.s3vm.range import trusted
 from specmargin.typing import FloatArray
 
-__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "one_flip"]
+__all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]
 
 REQUIRES, REQUIRES_UNLABELED = ("convex", "smooth or box_dual"), ("convex_in_square",)
 """Trainings by `specmargin.solvers.weighted_svm`, and an unlabelled loss that guessed labels or a descent can lower."""
+REQUIRES_PAIR = ("slack_power", "smooth")
+"""Guessed labels are those of a loss that has its like for unlabelled samples; a descent needs no labels."""
 
 _MARGIN = 1e-6
 """Decisions that are so near to the margin may be on it."""

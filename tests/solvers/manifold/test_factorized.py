@@ -19,7 +19,7 @@ from specmargin.objectives.reduction import _refined
 from specmargin.results import Status
 from specmargin.solvers import factorized
 
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 

@@ -15,7 +15,7 @@ from specmargin.results import Status
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.newton import newton
 
-losses = pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 

@@ -20,7 +20,7 @@ from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.manifold.stopping import DecisionRule, NormRule, Stagnation
 
-losses = pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 NORMS = ["gradient", "preconditioned_gradient", "mixed_product"]
 

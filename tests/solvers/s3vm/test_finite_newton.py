@@ -47,7 +47,7 @@ def by_cvxpy(svm):
 
 
 @intercepts
-@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 @pytest.mark.parametrize(("n", "d"), [(60, 5), (30, 60)])
 @pytest.mark.parametrize("kind", ["one", "both"])
 def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
