@@ -27,6 +27,7 @@ __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "polish"]
 
 REQUIRES = REQUIRES_UNLABELED = ("curved",)
 """Curvatures, of which the Hessian is made; kinks of a loss that is curved elsewhere are descended over."""
+REMEDY = "polish obj.smoothed(gamma)"
 
 _DENSE = 2000
 """Unknowns up to which the Hessian is formed."""
