@@ -6,8 +6,8 @@ A solver states beside its function the facts that it needs (`specmargin.losses.
 
 and, where unlabelled samples have a loss of their own, ``REQUIRES_UNLABELED``. A fact is the name of an attribute of
 the loss; "smooth or box_dual" means either. ``REQUIRES_PAIR = (fact, other)`` means that the loss of the labelled
-samples has the one or that of the unlabelled ones the other. Nothing is needed by a solver that states nothing. A ``REMEDY``
-ends the error, where there is one besides another solver.
+samples has the one or that of the unlabelled ones the other. Nothing is needed by a solver that states nothing. A
+``REMEDY`` ends the error, where there is one besides another solver.
 `require` raises where a loss does not have what is needed, `takers` lists the solvers that take it.
 """
 
@@ -161,10 +161,10 @@ quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex 
         others = [f"solvers.{other}" for other in takers(of, loss, unlabeled_loss)]
         if not others and getattr(loss, "convex", False) and of in _ALWAYS:
             others = [_ALWAYS[of]]
-        who = f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"
-        remedy = getattr(import_module(SOLVERS[of][solver]), "REMEDY", "")
+        ends = [f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"]
+        ends += [remedy] if (remedy := getattr(import_module(SOLVERS[of][solver]), "REMEDY", "")) else []
         raise InvalidInputError(
-            f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {who}{'; ' if remedy else ''}{remedy}."
+            f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
         )
 
 
