@@ -27,6 +27,7 @@ from specmargin.graphs import Laplacian, laplacian
 from specmargin.kernels import require_semidefinite
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
+from specmargin.solvers.requirements import takers
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
@@ -60,15 +61,17 @@ class LapSVM(
         Weight of the ambient norm, > 0.
     gamma_I : float
         Weight of the intrinsic norm, >= 0; 0 is the supervised SVM and builds no graph.
-    loss : {"hinge", "squared_hinge", "squared"}
-        Loss of the labelled samples.
+    loss : str or MarginLoss
+        Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any convex
+        loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
     fit_intercept : bool
         Whether f has an unpenalised intercept.
     solver : str or sequence of str
-        "auto" and "factorized": one factorisation, exact (`specmargin.solvers.factorized`). "newton" and "pcg": in the
-        primal, for a loss with a slope (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once).
-        "dual": the dual QP through CVXPY by Clarabel, then ECOS. Any installed CVXPY solver, or an order of them, for
-        the same QP.
+        "factorized": one factorisation, exact, for losses that are piecewise quadratic
+        (`specmargin.solvers.factorized`). "newton" and "pcg": in the primal, for those with a continuous slope
+        (`specmargin.solvers.newton`, `specmargin.solvers.pcg`, all classes at once). "dual": the dual through CVXPY by
+        Clarabel, then ECOS, for any convex loss. Any installed CVXPY solver, or an order of them, for the same problem.
+        "auto": "factorized" where it takes the loss, else "dual".
     solver_params : dict
         Passed on to the solver, e.g. ``{"stopping": "safe"}`` for "pcg".
 
@@ -106,7 +109,7 @@ class LapSVM(
 
     gamma_A: float = 0.01
     gamma_I: float = 1.0
-    loss: str = "hinge"
+    loss: Any = "hinge"
     fit_intercept: bool = True
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
@@ -132,7 +135,7 @@ class LapSVM(
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
         from specmargin import problems
 
-        return problems.lapsvm_dual(self._objective(X, labels, graph))
+        return problems.lapsvm_problem(self._objective(X, labels, graph))
 
     def _objective(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> objectives.LapSVM:
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
@@ -168,12 +171,13 @@ class LapSVM(
         options = self._options()
         if self.solver == "newton":
             return [solvers.newton(replace(base, labels=one), **options) for one in labels.one_vs_rest()]
-        if self.solver in ("auto", "factorized"):
+        exact = "factorized" in takers("LapSVM", base.loss)
+        if self.solver == "factorized" or (self.solver == "auto" and exact):
             return [solvers.factorized(one, **options) for one in base.one_vs_rest(labels)]
         from specmargin import problems
 
-        order = problems.default_solvers() if self.solver == "dual" else self.solver
-        return [self._cvxpy(problems.lapsvm_dual(one), order) for one in base.one_vs_rest(labels)]
+        order = problems.default_solvers() if self.solver in ("auto", "dual") else self.solver
+        return [self._cvxpy(problems.lapsvm_problem(one), order) for one in base.one_vs_rest(labels)]
 
     def _decision(self, X: Matrix) -> FloatArray:
         scores = self._functions.values(X, self.dual_coef_) + self.intercept_

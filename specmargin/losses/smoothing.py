@@ -44,7 +44,8 @@ def smoothed(loss: Any, sigma: npt.ArrayLike) -> SmoothLoss:
     Parameters
     ----------
     loss : SmoothLoss
-        One of `specmargin.losses`, but `Squared`, to which smoothing only adds sigma^2.
+        One of `specmargin.losses` that declares ``gaussian``: not `Squared`, to which smoothing only adds sigma^2, nor
+        `HuberHinge`.
     sigma : float or ndarray of shape (n,)
         Nonnegative; one number per sample where an array. 0 leaves the loss as it is, but for the side it takes at a
         kink.
@@ -121,6 +122,12 @@ def _(loss: SmoothHinge, sigma: FloatArray) -> SmoothLoss:
     return _SmoothedLogistic(loss, sigma)
 
 
+class _Smoothed:
+    """What every smoothed loss declares (`specmargin.losses.Loss`): it is curved."""
+
+    curved = True
+
+
 def _density(e: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * e**2) / np.sqrt(2.0 * np.pi))
 
@@ -145,7 +152,7 @@ def _positive_part(m: FloatArray, sigma: FloatArray, power: int) -> tuple[FloatA
 
 
 @dataclass(frozen=True, eq=False)
-class _Pieces:
+class _Pieces(_Smoothed):
     """Sum of weight * E max(0, kink - t - sigma z)^power over (weight, kink, power)."""
 
     sigma: FloatArray
@@ -179,7 +186,7 @@ def _quadrature(ends: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Even:
+class _Even(_Smoothed):
     """An even loss on [-1, 1]: pieces for f >= 0 where sigma is small, an integral over its support where it is not."""
 
     sigma: FloatArray
@@ -216,7 +223,7 @@ class _Even:
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedRamp:
+class _SmoothedRamp(_Smoothed):
     """1 - t confined to [0, 1 - s]; beyond the middle of its slope by symmetry."""
 
     sigma: FloatArray
@@ -245,7 +252,7 @@ class _SmoothedRamp:
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedExp:
+class _SmoothedExp(_Smoothed):
     """a^(-1/2) exp(-s f^2 / a)."""
 
     loss: ExpSquared
@@ -262,7 +269,7 @@ class _SmoothedExp:
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedLogistic:
+class _SmoothedLogistic(_Smoothed):
     """The smoothed logistic hinge: by quadrature of V where sigma is small against 1/s, else of V less the hinge."""
 
     loss: SmoothHinge

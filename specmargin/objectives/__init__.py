@@ -12,7 +12,7 @@ from specmargin.checks import Rule, checked, choice, count, flag, instance, mayb
 from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
-from specmargin.losses import get_loss, get_unlabeled_loss
+from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.features import Features
@@ -74,9 +74,10 @@ def _loss(name: str, value: Any) -> Any:
 
 def _convex_loss(name: str, value: Any) -> Any:
     loss = get_loss(value)
-    if not hasattr(loss, "dual_value"):
+    if not (getattr(loss, "convex", False) and hasattr(loss, "value_of_slack")):
         raise InvalidTypeError(
-            f"{name}={shown(value)} has no dual, as a convex loss has; take one of specmargin.losses."
+            f"{name}={shown(value)} is not declared convex, with a dual_value; take one of {sorted(LOSSES)}, or derive "
+            "yours from specmargin.losses.MarginLoss."
         )
     return loss
 

@@ -30,11 +30,11 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
+from specmargin.objectives.cholesky import cholesky
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.spectra import Spectrum
@@ -367,7 +367,7 @@ class SpectralGraphTransducer:
             B = self.A.copy()
             # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
             B[np.diag_indices_from(B)] -= least + share * (size + max(-least, 0.0))
-            if lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0:
+            if cholesky(B, overwrite=True) is not None:
                 return least
             step *= 2.0
         return -math.inf
@@ -411,7 +411,7 @@ class SpectralGraphTransducer:
                 break
             trial = B.copy()
             trial[np.diag_indices(k)] -= least * (1.0 + skew)
-            if lapack.dpotrf(trial, lower=1, overwrite_a=1)[1] == 0:
+            if cholesky(trial, overwrite=True) is not None:
                 return least
             step *= 2.0
         return -math.inf

@@ -56,7 +56,7 @@ _CHECKED = 200  # rows of K that every objective looks at: all of a small K
 
 @dataclass(frozen=True, eq=False)
 class LapSVM:
-    """The objective of LapSVM (hinge, squared hinge) and LapRLS (squared).
+    """The objective of LapSVM (any convex loss) and LapRLS (squared).
 
     Parameters
     ----------
@@ -69,8 +69,8 @@ class LapSVM:
         gamma_I is 0.
     labels : Labels
         Binary labels, from `specmargin.encode_labels`.
-    loss : {"hinge", "squared_hinge", "squared"} or MarginLoss
-        Loss of the margin y f.
+    loss : str or MarginLoss
+        Loss of the margin y f, convex: the name of one of `specmargin.losses.LOSSES`, or an object.
     gamma_A : float
         Weight of the ambient norm, > 0.
     gamma_I : float, default 0
@@ -144,9 +144,15 @@ class LapSVM:
         return self.loss
 
     @property
+    def name(self) -> str:
+        """LapRLS where the loss is one parabola, so that the problem is a linear system, else LapSVM."""
+        pieces = self._loss.pieces
+        return "LapSVM" if pieces is None or pieces.kinks else "LapRLS"
+
+    @property
     def scale(self) -> float:
         """Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1."""
-        return 0.5 if self._loss.name == "squared_hinge" else 1.0
+        return self._loss.lapsvm_scale
 
     def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
         """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
@@ -337,15 +343,6 @@ class LapSVM:
         error += (1.0 + 1e-9) * float(image.f_error @ (np.abs(slope) + 8.0 * UNIT * size))
         return value, error + 4.0 * UNIT * abs(value)
 
-    def _losses(self, slack: FloatArray) -> FloatArray:
-        """Return the losses of 1 - y f, which may be far smaller than the rounding of y f."""
-        name = self._loss.name
-        if name == "hinge":
-            return np.maximum(slack, 0.0)
-        if name in ("squared", "squared_hinge"):
-            return (slack if name == "squared" else np.maximum(slack, 0.0)) ** 2
-        return self._loss.value(1.0 - slack)
-
     def _primal(self, image: Image, b: float, theta: FloatArray, penalty: float) -> tuple[float, float]:
         """Return the objective, and a bound on its error but for that of `_penalty`; theta are near -y V'(y f)."""
         y, labeled = self.labels.sign, self.labels.labeled
@@ -357,13 +354,12 @@ class LapSVM:
         off = image.f_error[labeled]
         known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
         share = 8.0 * UNIT
-        if self._loss.name not in ("hinge", "squared", "squared_hinge"):
+        losses_of = self._loss.value_of_slack
+        if not self._loss.piecewise_quadratic:
             # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
             known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
-        losses, beta = self._losses(slack), y * theta
-        up, down = (
-            np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
-        )
+        losses, beta = losses_of(slack), y * theta
+        up, down = (np.maximum(losses_of(end + known), losses_of(end - known)) for end in (slack + off, slack - off))
         rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
         error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
         value = exact_sum(losses) + penalty
@@ -479,7 +475,7 @@ class LapSVM:
         y = self.labels.sign
         if not self.fit_intercept:
             return 0.0
-        if self._loss.name == "hinge":
+        if self._loss.box_dual:
             return hinge_intercept(y, np.zeros(len(y)))
         return float(np.mean(y))  # of both squares; a fair start for other losses
 
@@ -489,7 +485,7 @@ class LapSVM:
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
         """Return the optimal intercept by `relative_margin.hinge_intercept`; b if the loss is no hinge."""
-        if self._loss.name != "hinge" or not self.fit_intercept:
+        if not self._loss.box_dual or not self.fit_intercept:
             return b
         return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
 

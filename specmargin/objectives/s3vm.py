@@ -26,17 +26,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.losses import (
-    ExpSquared,
-    Hinge,
-    SmoothLoss,
-    SquaredHinge,
-    SymmetricHinge,
-    SymmetricSquaredHinge,
-    get_loss,
-    get_unlabeled_loss,
-    smoothed,
-)
+from specmargin.losses import SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
 from specmargin.objectives.features import Features, Intercept
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.rounding import UNIT, gamma
@@ -44,8 +34,6 @@ from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["S3VM"]
 
-_SYMMETRIC = {"hinge": "symmetric_hinge", "squared_hinge": "symmetric_squared_hinge"}
-"""The loss of an unlabelled sample that is V at the better of both labels."""
 _ROUNDING = 1e-10
 """Share of J(w) up to which its rounding in float64 is put up with."""
 _EXACT = 2**16
@@ -118,7 +106,7 @@ class S3VM:
         loss = get_loss(self.loss) if isinstance(self.loss, str) else self.loss
         unlabeled = self.unlabeled_loss
         if unlabeled is None:
-            unlabeled = _SYMMETRIC.get(getattr(loss, "name", ""), "exp")
+            unlabeled = better_label(loss) or "exp"
         object.__setattr__(self, "loss", loss)
         object.__setattr__(
             self, "unlabeled_loss", get_unlabeled_loss(unlabeled) if isinstance(unlabeled, str) else unlabeled
@@ -321,8 +309,8 @@ class S3VM:
     def has_hinges(self) -> bool:
         """Whether all losses that count are powers of what a margin lacks of 1."""
         loss, unlabeled_loss = self._losses
-        symmetric = isinstance(unlabeled_loss, SymmetricHinge | SymmetricSquaredHinge)
-        return isinstance(loss, Hinge | SquaredHinge) and (symmetric or self.is_supervised)
+        powers = [getattr(one, "slack_power", 0) > 0 for one in (loss, unlabeled_loss)]
+        return powers[0] and (powers[1] or self.is_supervised)
 
     def _exact_value(self, w: FloatArray, f: FloatArray) -> tuple[float, float]:
         """Return `value` and a bound on its rounding, of hinges whose arguments are right to the last digit."""
@@ -334,9 +322,9 @@ class S3VM:
         short[free] = np.minimum(short[free], 2.0 - short[free])
         short = np.maximum(short, 0.0)
         loss, unlabeled_loss = self._losses
-        losses = self.C * float((short if isinstance(loss, Hinge) else short**2)[labeled].sum())
+        losses = self.C * float((short if loss.slack_power == 1 else short**2)[labeled].sum())  # type: ignore[attr-defined]
         if self._C_star:
-            plain = isinstance(unlabeled_loss, SymmetricHinge)
+            plain = unlabeled_loss.slack_power == 1  # type: ignore[attr-defined]
             losses += self._C_star * float((short if plain else short**2)[free].sum())
         square = 0.5 * float(self.features.weights @ w**2)
         return square + losses, 1.01 * (gamma(len(w) + 4) * square + gamma(len(f) + 20) * losses)
@@ -403,8 +391,6 @@ def _loss_rounding(loss: SmoothLoss, t: FloatArray, errors: FloatArray) -> tuple
         if (np.abs(t) < errors).any():
             moved = np.where(np.abs(t) < errors, np.maximum(moved, np.abs(loss.value(0.0 * t) - here)), moved)
         own = np.abs(here)
-        if isinstance(loss, ExpSquared):
-            own = own * (1.0 + loss.s * t**2)
-        elif not isinstance(loss, Hinge | SquaredHinge | SymmetricHinge | SymmetricSquaredHinge):
-            own = np.maximum(own, 1.0)
+        scale = getattr(loss, "rounding_scale", None)
+        own = np.maximum(own, 1.0) if scale is None else scale(t, own)
     return here, 1.01 * moved + 16.0 * UNIT * own

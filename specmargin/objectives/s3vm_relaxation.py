@@ -29,7 +29,8 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge, MarginLoss, SquaredHinge
+from specmargin.losses import MarginLoss
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
@@ -81,7 +82,7 @@ class S3VMRelaxation:
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."
             )
-        if not isinstance(obj._losses[0], Hinge | SquaredHinge):
+        if not getattr(obj.loss, "slack_power", 0):
             raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
         object.__setattr__(self, "_minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)
@@ -298,8 +299,8 @@ class S3VMRelaxation:
             return np.zeros((0, 0)), 1.0
         A, shift = self.matrix(theta), self._shift(theta)
         A[np.diag_indices(len(A))] -= shift
-        factor, failed = sla.lapack.dpotrf(A, lower=1, overwrite_a=1)
-        return None if failed else (factor, shift)
+        factor = cholesky(A, overwrite=True)
+        return None if factor is None else (factor, shift)
 
     def _solve(self, factor: FloatArray, theta: FloatArray, q: FloatArray) -> FloatArray:
         w = np.zeros(self.rank)
@@ -396,7 +397,7 @@ class S3VMRelaxation:
                 break
             A = self.matrix(theta)
             A[np.diag_indices(len(A))] -= trial + shift
-            if not sla.lapack.dpotrf(A, lower=1, overwrite_a=1)[1]:
+            if cholesky(A, overwrite=True) is not None:
                 return trial
         return least
 

@@ -90,10 +90,11 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
         slack, error = _slacks(svm.features, w, rows, y)
         loss = svm._loss
         t = 1.0 - slack
-        new = np.maximum(slack, 0.0) if loss.name == "hinge" else loss.value(t)
+        exact = loss.box_dual
+        new = loss.value_of_slack(slack) if exact else loss.value(t)
         change += float(weights[rows] @ (new - loss.value(y * before[rows])))
         f[rows] = y * t
-        if loss.name != "hinge":
+        if not exact:
             error = error + gamma(3) * (1.0 + np.abs(t))
         df[rows] = np.maximum(df[rows], error)
     if svm.tilt is not None:

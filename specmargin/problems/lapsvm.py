@@ -20,13 +20,33 @@ import scipy.sparse as sp
 
 from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, decisions_from_duals, expansion_of
+from specmargin.problems.expressions import (
+    as_cvxpy,
+    conjugate_as_cvxpy,
+    decisions_from_duals,
+    expansion_of,
+    has_conjugate,
+)
 
-__all__ = ["lapsvm_dual", "lapsvm_primal"]
+__all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
 
 
-def _name(obj: LapSVM, form: str) -> str:
-    return f"{'LapRLS' if obj._loss.name == 'squared' else 'LapSVM'} {form}"
+def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
+    """Build the dual where CVXPY knows the dual value of the loss, else the primal.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        With any convex loss that has a CVXPY expression (`specmargin.problems.as_cvxpy`).
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), loss="huber_hinge")
+    >>> lapsvm_problem(obj).name
+    'LapSVM dual'
+    """
+    return lapsvm_dual(obj) if has_conjugate(obj.loss) else lapsvm_primal(obj)
 
 
 def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
@@ -40,7 +60,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.conjugate_as_cvxpy`.
 
     Returns
     -------
@@ -83,7 +103,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
-        if loss.name == "hinge":
+        if loss.box_dual:
             f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
             expansions.append(expansion_of(reduction.G, f - b, theta / 2))
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
@@ -98,7 +118,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         return replace(objective, gamma_A=values["gamma_A"], gamma_I=ratio * values["gamma_A"])
 
     return BuiltProblem(
-        name=_name(obj, "dual"),
+        name=f"{obj.name} dual",
         problem=cp.Problem(cp.Maximize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"beta": beta},
@@ -120,7 +140,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.as_cvxpy`.
 
     Returns
     -------
@@ -168,7 +188,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         return Recovered(variables, certificate)
 
     return BuiltProblem(
-        name=_name(obj, "primal"),
+        name=f"{obj.name} primal",
         problem=cp.Problem(cp.Minimize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"w": w, "b": b, "t": t},

@@ -13,12 +13,13 @@ accuracy may well report one above the optimum of J).
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from specmargin.losses import ExpSquared, Hinge
+from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.problems.base import BuiltProblem, Recovered
@@ -83,7 +84,7 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     if k:
         s = variables["s"] = cp.Variable(k, name="s")
         constraints["square"] = s - (cp.sum(cp.multiply(Z @ W, Z), axis=1) + 2 * b * (Z @ w) + b**2) == 0
-        value = value + relaxation.obj._C_star * cp.sum(_relaxed(relaxation, s))
+        value = value + relaxation.obj._C_star * cp.sum(_relaxed(relaxation.obj.unlabeled_loss, relaxation, s))
 
     def recover(current: S3VMRelaxation) -> Recovered:
         # Lagrangian: C* v'(s) + multiplier = 0, and theta = -2 C* v'.
@@ -106,13 +107,16 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     )
 
 
-def _relaxed(relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
+@singledispatch
+def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     """v(s), convex and decreasing."""
-    loss, branch = relaxation.obj.unlabeled_loss, relaxation.minorant.branch
-    if isinstance(loss, ExpSquared):
-        return cp.exp(-loss.s * s)
     slack = cp.pos(1 - cp.sqrt(s))
-    return slack if isinstance(branch, Hinge) else cp.square(slack)
+    return slack if relaxation.minorant.branch.box_dual else cp.square(slack)
+
+
+@_relaxed.register
+def _(loss: ExpSquared, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
+    return cp.exp(-loss.s * s)
 
 
 def _spread(relaxation: S3VMRelaxation, S: FloatArray) -> tuple[FloatArray, float]:

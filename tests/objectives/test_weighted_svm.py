@@ -16,7 +16,7 @@ from specmargin.objectives.weighted_rounding import dual_with_rounding, value_wi
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
 def machine(rng, loss="squared_hinge", intercept="balance", n=25, d=4, tilted=True, sparse=False):

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.problems import lapsvm_dual, lapsvm_primal, solve
 
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
 solvers = pytest.mark.parametrize("solver", sm.problems.default_solvers())
 builders = pytest.mark.parametrize("build", [lapsvm_dual, lapsvm_primal])
 CASES = {

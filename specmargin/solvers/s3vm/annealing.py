@@ -28,16 +28,19 @@ import numpy as np
 from scipy.special import entr, expit, logit, rel_entr
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.range import require_range, trusted
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["annealing"]
+__all__ = ["REQUIRES", "annealing"]
+
+REQUIRES = ("convex", "smooth or box_dual")
+"""Trainings by `specmargin.solvers.weighted_svm`."""
 
 _HOT = 10.0
 """Temperature of the start, in units of C*."""
@@ -86,7 +89,8 @@ def annealing(
     Raises
     ------
     ValueError
-        If `max_iter` or `max_inner` is less than 1, `tol` negative, or w of the wrong shape.
+        If the loss does not meet `REQUIRES`, `max_iter` or `max_inner` is less than 1, `tol` negative, or w of another
+        shape than it has to be.
 
     References
     ----------
@@ -105,6 +109,7 @@ def annealing(
         raise InvalidInputError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
     if not tol >= 0:
         raise InvalidInputError(f"tol={tol!r} must be a number >= 0.")
+    require("annealing", "S3VM", obj.loss)
     require_range(obj)
     start = time.perf_counter()
     u, share = len(obj.unlabeled), obj.positive_share
@@ -115,7 +120,7 @@ def annealing(
             f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
         )
     # Where all labels are known to be the same there is one machine, and nothing to anneal.
-    exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
+    exact = not getattr(obj.loss, "smooth", False) or share in (0.0, 1.0)
     settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
     path = _Path(obj)
     temperature = _HOT * obj._C_star

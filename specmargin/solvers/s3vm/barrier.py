@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History
 from specmargin.typing import FloatArray
@@ -310,8 +311,7 @@ class _State:
 def _cholesky(A: FloatArray) -> FloatArray | None:
     if not len(A):
         return A
-    factor, failed = sla.lapack.dpotrf(A, lower=1, clean=1)
-    return None if failed else factor
+    return cholesky(A)
 
 
 def _regularized(H: FloatArray) -> FloatArray | None:

@@ -28,11 +28,15 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
 from specmargin.typing import FloatArray
 
-__all__ = ["certify", "s3vm_bound"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "certify", "s3vm_bound"]
+
+REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
+"""Losses that the relaxation covers: powers of max(0, 1 - t), and unlabelled losses with parabolas below them."""
 
 _PROVED = 1e-6
 """Relative gap to the bound at which a local solution is the global one."""
@@ -93,6 +97,7 @@ def s3vm_bound(
     True
     """
     start = time.perf_counter()
+    require("s3vm_bound", "S3VM", *obj._losses)
     relaxation = S3VMRelaxation(obj)
     history = History()
     if theta is not None:

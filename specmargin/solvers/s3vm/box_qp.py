@@ -29,6 +29,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives import WeightedSVM
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.weighted_rounding import decision_rounding
 from specmargin.results import History
 from specmargin.solvers.newton_system import NewtonSystem
@@ -298,8 +299,8 @@ class _Partition:
         G = self.features.gram_of(free)
         lifted = G.copy()
         lifted.ravel()[:: len(G) + 1] += _LIFT * float(G.diagonal().mean())
-        factor, failed = lapack.dpotrf(lifted.T, lower=1, clean=0)
-        if failed:
+        factor = cholesky(lifted.T, clean=False)
+        if factor is None:
             return None
         by_one = lapack.dpotrs(factor, np.ones((len(free), 1)), lower=1)[0][:, 0] if self.free_intercept else None
         miss, excess, shifted = b - rest[free] - kink, float(a.sum()), 0.0

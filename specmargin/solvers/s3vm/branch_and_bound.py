@@ -30,13 +30,17 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm import bound
 from specmargin.solvers.s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
-__all__ = ["branch_and_bound"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
+
+REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
 
 _ENUMERATED = (5, 12)
 """Free samples whose labelings are enumerated: in any case, and where the machine of the others is half the optimum."""
@@ -135,6 +139,7 @@ def branch_and_bound(
     if w is not None:
         w = given_weights(obj, w)
     start = time.perf_counter()
+    require("branch_and_bound", "S3VM", *obj._losses)
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit)
     n_nodes = search.run(w, max_nodes, progress)
     weights, certificate, cause = answered(obj, search.best.weights(w), search.lower(), tol)

@@ -28,16 +28,19 @@ import numpy as np
 import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import rising
 from specmargin.solvers.s3vm.range import require_range, trusted
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["cccp"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "cccp"]
+
+REQUIRES, REQUIRES_UNLABELED = ("box_dual",), ("two_ramps",)
+"""The hinge, and a loss that is two hinges less two others."""
 
 _MACHINE_TOL = 1e-10
 """Relative gap to which every convex SVM is solved."""
@@ -96,13 +99,8 @@ def cccp(
     >>> result.status.name, result.variables["labels"].tolist(), result.history["changes"][-1]
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0], 0.0)
     """
-    loss, unlabeled = obj._losses
-    if not (isinstance(loss, Hinge) and isinstance(unlabeled, SymmetricHinge | SymmetricRamp)):
-        raise InvalidInputError(
-            f"solvers.cccp splits the hinge with symmetric_hinge or symmetric_ramp, not {loss!r} with {unlabeled!r}; "
-            "solvers.annealing takes any convex loss, solvers.gradient smooth ones."
-        )
-    s = unlabeled.s if isinstance(unlabeled, SymmetricRamp) else 0.0
+    require("cccp", "S3VM", *obj._losses)
+    s = -obj._losses[1].flat_half_width  # type: ignore[attr-defined]
     if max_iter < 1 or not tol >= 0:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     require_range(obj)

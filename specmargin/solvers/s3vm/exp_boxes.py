@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from scipy.special import lambertw
 
-from specmargin.losses import ExpSquared
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.minorants import ExpEnvelope
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.typing import FloatArray
@@ -55,8 +56,8 @@ class ExpBoxes:
 
     def __init__(self, search: LocalSearch) -> None:
         self.search, self.qp = search, search.qp
-        loss = search.obj.unlabeled_loss
-        assert isinstance(loss, ExpSquared)
+        assert not search.by_labels
+        loss: Any = search.obj.unlabeled_loss
         self.loss, self.s, self.c = loss, loss.s, search.obj._C_star
         self.envelope = ExpEnvelope(loss.s)
         self.relaxation = search.relaxation
@@ -97,8 +98,8 @@ class ExpBoxes:
         """Minimise J with parabolas of curvature -theta that touch the losses at f: w, and beta of the labelled."""
         tilt = self.c * self.loss.gradient(f) + theta * f
         A = np.eye(self.Z.shape[1]) - (self.Z * theta[:, None]).T @ self.Z
-        factor, failed = sla.lapack.dpotrf(A, lower=1, clean=1)
-        if failed or not self.Z.shape[1]:
+        factor = cholesky(A)
+        if factor is None or not self.Z.shape[1]:
             return None
         r = (self.b * theta - tilt) @ self.Z
         centre = sla.lapack.dpotrs(factor, r, lower=1)[0]

@@ -20,11 +20,15 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import WeightedSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.base import exact_step
+from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.requirements import require
 from specmargin.typing import FloatArray
 
-__all__ = ["Descent", "descend", "finite_newton", "gradient_gap", "machine_result", "started"]
+__all__ = ["REQUIRES", "Descent", "descend", "finite_newton", "gradient_gap", "machine_result", "started"]
+
+REQUIRES = ("convex", "smooth", "piecewise_quadratic")
+"""Least squares on every piece, with a gradient that is continuous across the kinks."""
 
 _FORCING = 0.03
 """Residual of conjugate gradients, relative to the gradient."""
@@ -33,7 +37,7 @@ _FORCING = 0.03
 def finite_newton(
     svm: WeightedSVM, w: FloatArray | None = None, *, tol: float = 1e-10, max_iter: int = 100
 ) -> SolveResult:
-    """Solve a weighted SVM with the squared hinge, or with the squared loss.
+    """Solve a weighted SVM whose loss is piecewise quadratic with a continuous slope: "squared_hinge", "squared", ...
 
     Parameters
     ----------
@@ -54,8 +58,8 @@ def finite_newton(
     Raises
     ------
     ValueError
-        For another loss, a start of another shape, features whose squares overflow, or a tilt that leaves the
-        objective unbounded.
+        For a loss that does not meet `REQUIRES`, a start of another shape, features whose squares overflow, or a tilt
+        that leaves the objective unbounded.
 
     References
     ----------
@@ -70,11 +74,7 @@ def finite_newton(
     [0.8]
     """
     start = time.perf_counter()
-    if svm._loss.name not in ("squared_hinge", "squared"):
-        raise InvalidInputError(
-            f"solvers.finite_newton needs squared_hinge or squared, not {svm._loss.name!r}; "
-            "solvers.weighted_svm takes any convex loss."
-        )
+    require("finite_newton", "WeightedSVM", svm.loss)
     w = started(svm, w)
     history = History()
     found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
@@ -179,8 +179,10 @@ def descend(
     """
     system = NewtonSystem(svm.features) if system is None else system
     features, weights = svm.features, svm.features.weights
-    hinge = svm._loss.name == "squared_hinge"
+    pieces = svm._loss.pieces
+    assert pieces is not None
     sides = [(np.flatnonzero(c), y, np.sqrt(c[c > 0])) for c, y in ((svm.plus, 1.0), (svm.minus, -1.0))]
+    scale = np.concatenate([root for _, _, root in sides])[:, None]
     value = svm.value(w, f)
     n_iter = 0
     while True:
@@ -202,7 +204,8 @@ def descend(
             np.concatenate([root * y * df[rows] for rows, y, root in sides])[:, None],
             np.array([0.5 * float(g @ d)]),
             np.array([0.5 * float(weights @ d**2)]),
-            hinge=hinge,
+            pieces=pieces,
+            scale=scale,
         )[0]
         w_new = target if step == 1.0 else w + step * d
         f_new = features.decisions(w_new)

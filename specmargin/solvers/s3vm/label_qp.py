@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.losses import Hinge
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -76,9 +75,9 @@ class LabelQP:
         self.Z, self.b = space.Z, relaxation.offset
         self._G = self.Z @ self.Z.T if n <= _GRAM else None
         self.c = np.full(n, obj._C_star)
-        self.hinge = np.full(n, isinstance(relaxation.minorant.branch, Hinge))
+        self.hinge = np.full(n, getattr(relaxation.minorant.branch, "box_dual", False))
         self.c[labels.labeled] = obj.C
-        self.hinge[labels.labeled] = isinstance(obj._losses[0], Hinge)
+        self.hinge[labels.labeled] = getattr(obj.loss, "box_dual", False)
         self.upper = np.where(self.hinge, self.c, np.inf)
         self.D = np.zeros(n)
         soft = ~self.hinge & (self.c > 0)

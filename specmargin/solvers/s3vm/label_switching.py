@@ -24,13 +24,18 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.requirements import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend
 from specmargin.solvers.s3vm.range import require_range, trusted
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["admissible_pairs", "label_switching", "switch_labels"]
+__all__ = ["REQUIRES", "admissible_pairs", "label_switching", "switch_labels"]
+
+REQUIRES = ("convex", "nonincreasing")
+"""A training with a proof, and switches that pay."""
 
 _DISTINCT = 1e-7
 """Decisions that differ by less are equal: switching must not chase roundings."""
@@ -55,7 +60,7 @@ def label_switching(
     Parameters
     ----------
     obj : S3VM
-        With the hinge, the squared hinge or the smooth hinge as V, and any intercept.
+        With a V that is convex and never rises with the margin, so that a switch pays; any intercept.
     w : ndarray of shape (size,), optional
         Its decisions give the first labels; by default those of the supervised SVM.
     rate : float, default 1.5
@@ -80,7 +85,7 @@ def label_switching(
     Raises
     ------
     ValueError
-        For a loss that rises beyond the margin, or rate and start out of range.
+        For a loss that does not meet `REQUIRES`, or rate and start out of range.
 
     References
     ----------
@@ -125,6 +130,7 @@ def switch_labels(
         raise InvalidInputError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
     if not 0 < start <= 1:
         raise InvalidInputError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
+    require(solver, "S3VM", obj.loss)
     require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
@@ -220,13 +226,7 @@ class _Training:
     """The convex SVM of given labels, trained from wherever the last one ended."""
 
     def __init__(self, obj: S3VM, tol: float) -> None:
-        name = getattr(obj.loss, "name", "")
-        if name not in ("hinge", "squared_hinge", "smooth_hinge"):
-            raise InvalidInputError(
-                f"switching labels needs a loss that never rises with the margin (hinge, squared_hinge, smooth_hinge), "
-                f"not {name or obj.loss!r}: a switch would not have to pay."
-            )
-        self.obj, self.name, self.tol = obj, name, tol
+        self.obj, self.tol = obj, tol
         self.system = NewtonSystem(obj.features)
         self.multipliers: tuple[FloatArray | None, FloatArray | None] = None, None
         self.hard = False
@@ -262,9 +262,9 @@ class _Training:
         self.plus[unlabeled] = weights[1] * (labels > 0)
         self.minus[unlabeled] = weights[0] * (labels < 0)
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        if self.name == "squared_hinge":
+        if not missing(self.obj.loss, FINITE_NEWTON):
             return descend(svm, w, f, tol=tol, system=self.system)[:4]
-        if self.name == "hinge":
+        if svm._loss.box_dual:
             # Exact, or as exact as rounding lets it be; once it lets nothing be, any answer of the method will do.
             rough = np.inf if self.hard else tol
             point = hinge_machine(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])

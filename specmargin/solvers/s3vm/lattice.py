@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specmargin.losses import Hinge, SymmetricHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.typing import FloatArray
 
@@ -82,9 +81,9 @@ class _Kinks:
         """Return what they cost."""
         loss, unlabeled_loss = self.obj._losses
         weights = np.zeros(self.obj.features.n_samples)
-        if isinstance(loss, Hinge):
+        if getattr(loss, "slack_power", 0) == 1:
             weights[self.obj.labels.labeled] = self.obj.C
-        if isinstance(unlabeled_loss, SymmetricHinge):
+        if getattr(unlabeled_loss, "slack_power", 0) == 1:
             weights[self.obj.unlabeled] = self.obj._C_star
         return float(weights[self.at] @ np.maximum(self.short, 0.0))
 

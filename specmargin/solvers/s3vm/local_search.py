@@ -13,7 +13,6 @@ import numpy as np
 from scipy.optimize import minimize
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import ExpSquared, Hinge, SquaredHinge
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
@@ -59,7 +58,7 @@ class LocalSearch:
         assert relaxation.space is not None
         self.Z = relaxation.space.Z
         self.Z_unlabeled = self.Z[self.obj.unlabeled]
-        self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
+        self.by_labels = not getattr(self.obj.unlabeled_loss, "smooth", False)
         self.features = Features(self.Z, offset=relaxation.offset)
         self._system = NewtonSystem(self.features)
         self._last: LabelPoint | None = None
@@ -128,12 +127,12 @@ class LocalSearch:
                 self._seen[key] = self.at(self._last)
                 return self._seen[key]
             problem = self.relaxation.assigned(labels)
-            kinds = {type(loss) for _, loss in problem.groups}
-            if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
+            powers = {getattr(loss, "slack_power", 0) for _, loss in problem.groups}
+            if len(powers) == 1 and 0 not in powers:
                 cost = np.zeros((2, len(self.Z)))
                 cost[(problem.y < 0).astype(int), problem.known] = problem.weights
                 machine = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
-                if kinds == {Hinge}:
+                if powers == {1}:
                     w = weighted_svm(machine, w).variables["w"]
                 else:
                     f = self.features.decisions(w)

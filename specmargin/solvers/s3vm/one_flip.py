@@ -11,17 +11,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
 from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, given_weights, signs_of
 from specmargin.solvers.s3vm.range import trusted
 from specmargin.typing import FloatArray
 
-__all__ = ["one_flip"]
+__all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]
+
+REQUIRES, REQUIRES_UNLABELED = ("convex", "smooth or box_dual"), ("convex_in_square",)
+"""Trainings by `specmargin.solvers.weighted_svm`, and an unlabelled loss that guessed labels or a descent can lower."""
+REQUIRES_PAIR = ("slack_power", "smooth")
+"""Guessed labels are those of a loss that has its like for unlabelled samples; a descent needs no labels."""
 
 _MARGIN = 1e-6
 """Decisions that are so near to the margin may be on it."""
@@ -61,6 +66,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     >>> result.status.name, result.variables["labels"].tolist()
     ('STATIONARY', [-1.0, 1.0, 1.0])
     """
+    require("one_flip", "S3VM", *obj._losses)
     start = time.perf_counter()
     history = History()
     search: LocalSearch | FeatureSearch
@@ -96,7 +102,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
             history.record(objective=value, flips=flips)
     status, message = Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"
     proof = None
-    if search.by_labels and isinstance(obj.loss, SquaredHinge):
+    if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
         proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).certificate(weights)
     status, message = trusted(obj, weights, status, message, proof)

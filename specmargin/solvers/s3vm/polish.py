@@ -19,10 +19,15 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, Progress, line_search, relative_norm
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import started
 from specmargin.typing import FloatArray
 
-__all__ = ["polish"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "polish"]
+
+REQUIRES = REQUIRES_UNLABELED = ("curved",)
+"""Curvatures, of which the Hessian is made; kinks of a loss that is curved elsewhere are descended over."""
+REMEDY = "polish obj.smoothed(gamma)"
 
 _DENSE = 2000
 """Unknowns up to which the Hessian is formed."""
@@ -30,7 +35,6 @@ _PRODUCTS = 500
 """Products with the Hessian in one step of the large problems."""
 _STALLED = 2
 """Steps in a row without progress, in value or gradient, that end the descent."""
-_KINKED = ("hinge", "symmetric_hinge", "ramp", "symmetric_ramp")
 
 
 def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100) -> SolveResult:
@@ -39,7 +43,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     Parameters
     ----------
     obj : S3VM
-        With losses that have a curvature: not "hinge" and its kin, whose smoothings
+        With losses that are curved: not "hinge" and its kin, whose smoothings
         (`specmargin.objectives.S3VM.smoothed`) will do.
     w : ndarray of shape (size,)
         Where to start, e.g. ``result.variables["w"]``.
@@ -75,13 +79,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     ('STATIONARY', True)
     """
     start = time.perf_counter()
-    for loss in obj._losses:
-        name = getattr(loss, "name", "")
-        if name in _KINKED:
-            raise InvalidInputError(
-                f"polish needs losses with a curvature, and {name!r} is piecewise linear; "
-                "polish obj.smoothed(gamma), or take squared_hinge, smooth_hinge, exp."
-            )
+    require("polish", "S3VM", *obj._losses)
     history = History()
     end = newton_descent(obj, started(obj, w, tol, max_iter), tol, max_iter, history)
     return obj.result(

@@ -18,11 +18,15 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm import bound
 from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights, signs_of
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.typing import FloatArray
 
-__all__ = ["probe"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]
+
+REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
 
 
 def probe(
@@ -79,6 +83,7 @@ def probe(
         w = given_weights(obj, w)
     start = time.perf_counter()
     deadline = start + time_limit
+    require("probe", "S3VM", *obj._losses)
     relaxation = S3VMRelaxation(obj)
     best = Incumbent(LocalSearch(relaxation))
     node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline)

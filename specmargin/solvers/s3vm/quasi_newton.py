@@ -23,7 +23,10 @@ from specmargin.results import SolveResult
 from specmargin.solvers.s3vm.annealed import annealed
 from specmargin.typing import FloatArray
 
-__all__ = ["quasi_newton"]
+__all__ = ["REQUIRES", "quasi_newton"]
+
+REQUIRES = ()
+"""Nothing beyond a value and a gradient, though at a kink the descent may stop early."""
 
 
 def quasi_newton(

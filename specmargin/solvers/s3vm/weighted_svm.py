@@ -19,11 +19,16 @@ import numpy as np
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.requirements import missing, require
 from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import finite_newton, gradient_gap, machine_result, started
 from specmargin.typing import FloatArray
 
-__all__ = ["supervised_svm", "weighted_svm"]
+__all__ = ["REQUIRES", "supervised_svm", "weighted_svm"]
+
+REQUIRES = ("convex", "smooth or box_dual")
+"""A gradient to follow, or the dual of the hinge in its box."""
 
 _PROVED = 1e-6
 """Relative gap up to which a supervised answer is OPTIMAL; the solvers aim lower, which large weights may not allow."""
@@ -60,7 +65,8 @@ def weighted_svm(
     Raises
     ------
     ValueError
-        For a start of another shape, features whose squares overflow, or a tilt that leaves the objective unbounded.
+        For a loss that does not meet `REQUIRES`, a start of another shape, features whose squares overflow, or a tilt
+        that leaves the objective unbounded.
 
     Examples
     --------
@@ -71,15 +77,15 @@ def weighted_svm(
     >>> result.variables["v"].round(9).tolist(), result.certificate.is_optimal(1e-10)
     ([1.0], True)
     """
-    name = svm._loss.name
-    if name in ("squared_hinge", "squared"):
+    require("weighted_svm", "WeightedSVM", svm.loss)
+    if not missing(svm.loss, FINITE_NEWTON):
         return finite_newton(svm, w, tol=tol, max_iter=max_iter)
     start = time.perf_counter()
     cold = w is None
     w = started(svm, w)
     f, history = svm.features.decisions(w), History()
     theta_plus = theta_minus = None
-    if name == "hinge":
+    if svm._loss.box_dual:
         point = hinge_machine(svm, w, f, warm=not cold, tol=tol, max_iter=max_iter, history=history)
         w, n_iter, theta_plus, theta_minus = point.w, point.n_iter, point.theta_plus, point.theta_minus
     else:

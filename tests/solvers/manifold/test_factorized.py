@@ -19,7 +19,7 @@ from specmargin.objectives.reduction import _refined
 from specmargin.results import Status
 from specmargin.solvers import factorized
 
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 
@@ -281,9 +281,10 @@ class Other(Hinge):
     name: ClassVar[str] = "other"
 
 
-def test_unknown_loss_is_refused():
-    with pytest.raises(ValueError, match="no factorised solver for the loss 'other'; use hinge"):
-        factorized(objective(data(), Other()))
+def test_a_loss_is_taken_for_what_it_declares_not_for_its_name():
+    assert factorized(objective(data(), Other())).certificate.is_optimal(1e-9)
+    with pytest.raises(ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not"):
+        factorized(objective(data(), "smooth_hinge"))
 
 
 def test_a_gap_that_grows_at_first_does_not_end_the_interior_point(monkeypatch):

@@ -27,7 +27,7 @@ from specmargin.kernels import LowRankKernel  # noqa: E402
 from specmargin.objectives import LapSVM  # noqa: E402
 from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
 from specmargin.solvers import factorized, newton  # noqa: E402
-from specmargin.solvers.base import never_worse_than_zero  # noqa: E402
+from specmargin.solvers.manifold.answer import never_worse_than_zero  # noqa: E402
 from specmargin.solvers.manifold.pcg import pcg  # noqa: E402
 
 LOSSES = ("hinge", "squared_hinge", "squared")

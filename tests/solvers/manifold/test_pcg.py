@@ -20,7 +20,7 @@ from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.manifold.stopping import DecisionRule, NormRule, Stagnation
 
-losses = pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 NORMS = ["gradient", "preconditioned_gradient", "mixed_product"]
 
@@ -653,7 +653,7 @@ def test_validation_needs_samples_of_its_own():
 
 
 def test_the_hinge_is_refused():
-    with pytest.raises(ValueError, match=r"solvers\.pcg needs a loss with a continuous slope.*'hinge'"):
+    with pytest.raises(ValueError, match=r"solvers\.pcg does not take the loss 'hinge': it has no continuous slope"):
         pcg(objective(data(), "hinge"))
 
 

@@ -612,7 +612,7 @@ def test_what_has_no_bound_is_refused(function):
     with pytest.raises(ValueError, match="not convex in f\\^2"):
         function(problem(unlabeled_loss=SymmetricRamp(-0.3)))
     for loss in ("smooth_hinge", "squared"):
-        with pytest.raises(ValueError, match="cover the losses 'hinge' and 'squared_hinge'"):
+        with pytest.raises(ValueError, match=rf"not take the loss '{loss}': it is no power of max\(0, 1 - t\)"):
             function(problem(loss=loss))
 
 

@@ -267,5 +267,5 @@ def test_bad_arguments_are_refused(words, message):
 
 
 def test_loss_without_smoothing_is_refused():
-    with pytest.raises(TypeError, match=r"Squared\(\) has no Gaussian smoothing"):
+    with pytest.raises(ValueError, match=r"not take the loss 'squared': its convolution with a Gaussian is not known"):
         continuation(gaussians(loss="squared"))

@@ -47,7 +47,7 @@ def by_cvxpy(svm):
 
 
 @intercepts
-@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 @pytest.mark.parametrize(("n", "d"), [(60, 5), (30, 60)])
 @pytest.mark.parametrize("kind", ["one", "both"])
 def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
@@ -228,7 +228,9 @@ def test_cut_off_it_says_so(rng):
 
 def test_bad_input_is_refused(rng):
     svm = machine(rng, 20, 3, "free")
-    with pytest.raises(ValueError, match=r"needs squared_hinge or squared, not 'hinge'; solvers\.weighted_svm"):
+    with pytest.raises(
+        ValueError, match=r"not take the loss 'hinge': it has no continuous slope. What takes it: solvers\.weighted_svm"
+    ):
         finite_newton(svm.with_(loss="hinge"))
     with pytest.raises(ValueError, match=r"start w must be finite and of the shape \(4,\), got \(3,\)"):
         finite_newton(svm, np.zeros(3))

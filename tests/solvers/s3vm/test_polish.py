@@ -164,7 +164,7 @@ def test_features_whose_squares_overflow_are_refused():
     ],
 )
 def test_piecewise_linear_losses_are_refused(loss, unlabeled_loss, name):
-    with pytest.raises(ValueError, match=rf"'{name}' is piecewise linear; polish obj.smoothed"):
+    with pytest.raises(ValueError, match=rf"loss '{name}': it is piecewise linear.*; polish obj.smoothed"):
         polish(objective(loss, unlabeled_loss), np.zeros(6))
 
 

@@ -12,7 +12,7 @@ from specmargin.results import Status
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
 def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
