@@ -105,6 +105,7 @@ def test_bounds_of_beta_become_constraints(loss, manifold_data):
     expected = {
         "hinge": {"balance", "nonnegative", "box"},
         "squared_hinge": {"balance", "nonnegative"},
+        "huber_hinge": {"balance", "nonnegative", "box"},
         "squared": {"balance"},
     }[loss]
     assert set(lapsvm_dual(objective(manifold_data(), loss)).constraints) == expected

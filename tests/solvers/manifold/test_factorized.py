@@ -60,6 +60,8 @@ def by_cvxpy(obj):
     value = {
         "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
         "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
+        # With h = 1/2: half of Huber's function of what t lacks of 3/2.
+        "huber_hinge": lambda: cp.sum(cp.huber(cp.pos(1.5 - t), 1.0)) / 2 + penalty,
         "squared": lambda: cp.sum_squares(1 - t) + penalty,
     }[obj.loss.name]()
     problem = cp.Problem(cp.Minimize(value), [] if obj.fit_intercept else [b == 0])

@@ -201,7 +201,11 @@ def test_history_holds_what_the_figures_draw(loss, fit_intercept, preconditioner
             "gradient": np.hypot(np.linalg.norm(by_alpha), by_b),
             "preconditioned_gradient": np.hypot(np.linalg.norm(inner), weight * by_b),
             "mixed_product": np.sqrt(by_alpha @ inner + weight * by_b**2),
-            "active": (y * f[labeled] < 1).sum() if loss == "squared_hinge" else 20,
+            "active": {
+                "squared_hinge": (y * f[labeled] < 1).sum(),
+                "huber_hinge": (np.abs(1 - y * f[labeled]) < 0.5).sum(),
+                "squared": 20,
+            }[loss],
             "changed": np.mean((decisions[-1] != decisions[-2])[U]),
             "labeled_error": np.mean((f[labeled] > 0) != (y > 0)),
             "unlabeled_error": np.mean((f[U] > 0) != (truth[U] > 0)),
