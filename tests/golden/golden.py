@@ -31,7 +31,9 @@ RTOL, ATOL = 1e-6, 1e-8
 """Two orders of summation lead to answers that differ by so much where a solver stops at a gap of 1e-9."""
 
 MASK = "~"
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)(?![\w.]*\w)", re.IGNORECASE)
+_ANY = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)"
+_NUMBER = re.compile(rf"(?<![\w.]){_ANY}(?![\w.]*\w)", re.IGNORECASE)
+_TOKEN = re.compile(rf"({MASK}|(?<![\w.]){_ANY}(?![\w.]*\w))", re.IGNORECASE)
 # What belongs to a run and not to its answer.
 _OF_THE_RUN = ("versions:", "command:", "the cells were computed by different versions:")
 _NOT_COMPARED = ("data", "fingerprint", "provenance", "seconds")
@@ -140,27 +142,24 @@ def differences(name: str, old: list[str], new: list[str]) -> list[str]:
     for k, (one, two) in enumerate(zip(old, new, strict=True), 1):
         if one == MASK or _same(one, two):
             continue
-        found += [f"{name}:{k}", f"  - {one[:300]}", f"  + {two[:300]}"]
+        # Seconds that two recordings have in common by chance.
+        if re.sub(rf"{_ANY} s of work", "", one) != re.sub(rf"{_ANY} s of work", "", two):
+            found += [f"{name}:{k}", f"  - {one[:300]}", f"  + {two[:300]}"]
     return found
 
 
 def _same(old: str, new: str) -> bool:
-    pattern = re.sub(r"[ \t]+", " ", old)
-    line = re.sub(r"[ \t]+", " ", new)
-    if MASK in pattern:
-        # A mask stands for one number.
-        number = r"[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|inf|nan)"
-        parts = pattern.split(MASK)
-        match = re.fullmatch(f"({number})".join("(.*?)" if part else "()" for part in parts), line, re.IGNORECASE)
-        if match is None:
-            return False
-        mine, theirs = parts, match.groups()[::2]
-        return len(mine) == len(theirs) and all(map(_same, mine, theirs))
-    a, b = _NUMBER.findall(pattern), _NUMBER.findall(line)
-    if _NUMBER.split(pattern) != _NUMBER.split(line) or len(a) != len(b):
+    """Whether a line is the recorded one: masks stand for any number, other numbers agree to `RTOL`."""
+    tokens = _TOKEN.split(re.sub(r"[ \t]+", " ", old))
+    parts = [
+        re.escape(token) if k % 2 == 0 else f"(?:{MASK}|{_ANY})" if token == MASK else f"({_ANY})"
+        for k, token in enumerate(tokens)
+    ]
+    match = re.fullmatch("".join(parts), re.sub(r"[ \t]+", " ", new), re.IGNORECASE)
+    if match is None:
         return False
-    x, y = np.array(a, dtype=float), np.array(b, dtype=float)
-    return bool(np.isclose(x, y, rtol=RTOL, atol=ATOL, equal_nan=True).all())
+    x = np.array([token for token in tokens[1::2] if token != MASK], dtype=float)
+    return bool(np.isclose(x, np.array(match.groups(), dtype=float), rtol=RTOL, atol=ATOL, equal_nan=True).all())
 
 
 def read(folder: Path) -> dict[str, list[str]]:
@@ -185,7 +184,7 @@ def compared(old: dict[str, list[str]], new: dict[str, list[str]]) -> int:
             continue
         found = differences(name, old[name], new[name])
         different += bool(found)
-        for line in found[:60]:
+        for line in found[:24]:
             print(line)
     print(f"{len(old)} outputs, {different} differ")
     return different
