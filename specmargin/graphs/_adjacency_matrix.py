@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 import scipy.sparse as sp
 
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown
-from specmargin.exceptions import InvalidInputError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import Matrix, SparseArray
 
-__all__ = ["ROWS_ONLY", "clean_adjacency"]
+__all__ = ["clean_adjacency"]
 
-ROWS_ONLY = (
+_ROWS_ONLY = (
     "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: give each fold "
     "its own graph by leaving graph= out; or fit on all samples with the labels of the test fold hidden, and compare "
     "transduction_ with them."
@@ -26,11 +27,13 @@ _ASYMMETRY = 1e-10  # relative to the largest weight: rounding, which is average
 
 def clean_adjacency(W: Matrix, n_samples: int | None = None, *, stacklevel: int = 2) -> SparseArray:
     """Return a matrix of weights as `specmargin.graphs.check_adjacency` does, which documents it."""
+    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
+        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
     W = _as_csr(W)
     n = W.shape[0]
     if n_samples is not None and W.shape[0] == n_samples < W.shape[1]:
         raise InvalidInputError(
-            f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}. {ROWS_ONLY}"
+            f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}. {_ROWS_ONLY}"
         )
     if W.shape[0] != W.shape[1]:
         raise InvalidInputError(

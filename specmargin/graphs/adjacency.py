@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from specmargin.exceptions import InvalidTypeError
-from specmargin.graphs._adjacency_matrix import ROWS_ONLY, clean_adjacency
+from specmargin.graphs._adjacency_matrix import clean_adjacency
 from specmargin.graphs.convert import from_networkx
 from specmargin.typing import SparseArray
 
@@ -45,8 +43,6 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
     >>> check_adjacency([[0, 1], [1, 0]], n_samples=2).nnz
     2
     """
-    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
-        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {ROWS_ONLY}")
     if hasattr(W, "is_directed") and hasattr(W, "adjacency"):
         W, _ = from_networkx(W)
     return clean_adjacency(W, n_samples, stacklevel=3)

@@ -39,6 +39,8 @@ def with_graph_sections(documented: Documented) -> Documented:
     >>> graph.__doc__
     'Take a kind out of {"symmetric", "mutual", "mutual+mst"}.'
     """
+    if documented.__doc__ is None:  # python -OO
+        return documented
     texts = {
         "<kinds>": choices(KINDS),
         "<weights>": choices(EDGE_WEIGHTS),
@@ -46,7 +48,7 @@ def with_graph_sections(documented: Documented) -> Documented:
         "<each weight>": _entries({name: weight.summary for name, weight in EDGE_WEIGHTS.items()}),
     }
     for marker, text in texts.items():
-        documented.__doc__ = (documented.__doc__ or "").replace(marker, text)
+        documented.__doc__ = documented.__doc__.replace(marker, text)
     return documented
 
 
