@@ -15,6 +15,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, knn_graph
+from specmargin.graphs.docs import with_graph_sections
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -106,6 +107,7 @@ def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:
     return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
 
 
+@with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphParameters:
     """A graph of nearest neighbours.
@@ -114,9 +116,9 @@ class GraphParameters:
     ----------
     n_neighbors : int
         Neighbours of the graph.
-    kind : {"symmetric", "mutual", "mutual+mst"}
+    kind : <kinds>
         How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine", "self_tuning"}
+    weight : <weights>
         Edge weights.
     metric : str
         Metric of the neighbours; "cosine" for text.

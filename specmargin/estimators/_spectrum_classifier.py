@@ -17,6 +17,7 @@ from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervised
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
+from specmargin.graphs.docs import with_graph_sections
 from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
@@ -52,6 +53,7 @@ class Answer(NamedTuple):
     B: float = np.inf
 
 
+@with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
@@ -64,7 +66,7 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         Weight of the loss per unit mean kernel diagonal, > 0.
     q : int
         Number of eigenvectors per graph, at most n; by default min(200, n).
-    kind : {"symmetric", "mutual", "mutual+mst"}
+    kind : <kinds>
         How the neighbour relation is made symmetric. The mutual graph of the paper falls apart on real data.
     power : int
         The eigenvalues are those of L^power. The order of the eigenvectors, which is all that an ordered spectrum

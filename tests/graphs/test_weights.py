@@ -37,6 +37,11 @@ np.testing.assert_allclose(W.data, expected, rtol=1e-12)
 fitted = sm.LapSVM(n_neighbors=4, weight="inverse_planted").fit(X, y)
 given = sm.LapSVM().fit(X, y, graph=W.tocsr())
 np.testing.assert_array_equal(fitted.dual_coef_, given.dual_coef_)
+with_a_graph = [cls for cls in vars(sm.estimators).values() if "weight" in getattr(cls, "__dataclass_fields__", {})]
+assert len(with_a_graph) > 10, with_a_graph
+for cls in with_a_graph:
+    assert 'weight : {"binary", "heat", "cosine", "self_tuning", "inverse_planted"}' in cls.__doc__, cls
+    assert 'kind : {"symmetric", "mutual", "mutual+mst"}' in cls.__doc__, cls
 listed = sm.graphs.knn_graph.__doc__
 assert '"inverse_planted"}' in listed and '* "inverse_planted": 1 / (1 + d), planted by a test.' in listed
 try:
