@@ -25,7 +25,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "CONTRIBUTING.md"
 LONGEST = 40
-"""Lines of code of an example, its check included."""
+"""Lines of code of an example, without its check."""
 
 WANTED = {"A data set", "A solver", "An estimator", "A figure"}
 
@@ -106,7 +106,7 @@ def test_every_example_is_there_and_short() -> None:
     assert PAGE_EXAMPLES.keys() == WANTED
     for title, blocks in PAGE_EXAMPLES.items():
         assert blocks[-1].header == "check", f"{title}: the last block is the check"
-        lines = sum(len(block.text.splitlines()) for block in blocks)
+        lines = sum(len(block.text.splitlines()) for block in blocks[:-1])
         assert lines <= LONGEST, f"{title}: {lines} lines"
 
 

@@ -10,7 +10,10 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,8 +60,6 @@ OF_NO_MODULE = {
 TESTED_THROUGH = {
     "checks.py": "contract/test_failure_contract.py",
     "datasets/contents.py": "datasets/test_sources.py",
-    "estimators/alignment.py": "estimators/test_spectrum_margin.py",
-    "estimators/graph_transducer.py": "estimators/test_fixed_spectrum.py",
     "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
     "experiments/s3vm_optima_table.py": "experiments/test_s3vm_optima.py",
     "graphs/rules.py": "contract/test_failure_contract.py",
@@ -135,6 +136,12 @@ CEILING = {
 }
 
 
+@cache
+def at_root(rule: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a rule finds in this checkout; it is looked at once."""
+    return rule(ROOT, *arguments)
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a copy of the package and of its tests, to be spoilt."""
@@ -149,12 +156,12 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_tests_mirror_the_package() -> None:
-    assert house.tests_without_module(ROOT) == OF_NO_MODULE.keys()
+    assert at_root(house.tests_without_module) - OF_NO_MODULE.keys() == set()
 
 
 def test_every_public_module_is_tested() -> None:
-    assert house.modules_without_test(ROOT) == TESTED_THROUGH.keys()
-    assert set(TESTED_THROUGH.values()) <= house.test_files(ROOT).keys()
+    assert at_root(house.modules_without_test) - TESTED_THROUGH.keys() == set()
+    assert set(TESTED_THROUGH.values()) <= at_root(house.test_files).keys()
 
 
 def test_planted_test_without_a_module_is_noticed(copy: Path) -> None:
@@ -185,7 +192,7 @@ def test_public_names_lead_to_their_modules(tmp_path: Path) -> None:
 
 
 def test_no_module_is_hidden_by_its_package() -> None:
-    assert house.shadowed_modules(ROOT) == SHADOWED
+    assert at_root(house.shadowed_modules) - SHADOWED == set()
 
 
 def test_planted_name_of_a_module_is_noticed(copy: Path) -> None:
@@ -204,9 +211,9 @@ def circles(root: Path) -> tuple[list[list[str]], list[list[str]]]:
 
 
 def test_no_circle_of_imports() -> None:
-    loading, all_of_them = circles(ROOT)
+    loading, all_of_them = at_root(circles)
     assert loading == []
-    assert all_of_them == LATE_CIRCLES
+    assert [circle for circle in all_of_them if circle not in LATE_CIRCLES] == []
 
 
 @pytest.mark.parametrize(
@@ -265,8 +272,8 @@ def test_planted_dear_import_is_noticed(copy: Path) -> None:
 
 
 def test_modules_are_short() -> None:
-    assert house.long_modules(ROOT, LONGEST) == {}
-    assert house.long_modules(ROOT, LONG).keys() == LONG_MODULES.keys()
+    assert at_root(house.long_modules, LONGEST) == {}
+    assert at_root(house.long_modules, LONG).keys() - LONG_MODULES.keys() == set()
 
 
 def test_planted_long_module_is_noticed(copy: Path) -> None:
@@ -275,11 +282,27 @@ def test_planted_long_module_is_noticed(copy: Path) -> None:
     assert house.long_modules(copy, LONG).keys() - LONG_MODULES.keys() == {"graphs/planted.py"}
 
 
+# Exceptions
+
+
+def test_no_exception_has_lost_its_reason() -> None:
+    """What is excepted above and no longer breaks its rule comes off the list."""
+    stale = {
+        "OF_NO_MODULE": OF_NO_MODULE.keys() - at_root(house.tests_without_module),
+        "TESTED_THROUGH": TESTED_THROUGH.keys() - at_root(house.modules_without_test),
+        "SHADOWED": SHADOWED - at_root(house.shadowed_modules),
+        "LATE_CIRCLES": {str(circle) for circle in LATE_CIRCLES if circle not in at_root(circles)[1]},
+        "LONG_MODULES": LONG_MODULES.keys() - at_root(house.long_modules, LONG).keys(),
+        "NOT_THERE": NOT_THERE.keys() - at_root(not_found),
+    }
+    assert {name: entries for name, entries in stale.items() if entries} == {}
+
+
 # Words
 
 
 def test_old_words_only_become_fewer() -> None:
-    stands = house_words.occurrences(ROOT)
+    stands = at_root(house_words.occurrences)
     assert stands.keys() == CEILING.keys()
     more = {
         f"{word} ({len(places)} > {CEILING[word]}): write {house_words.WORDS[word].instead}": places[-3:]
@@ -369,7 +392,7 @@ def not_found(root: Path) -> set[tuple[str, str]]:
 
 
 def test_a_stranger_finds_each_method_by_its_name() -> None:
-    assert not_found(ROOT) == NOT_THERE.keys()
+    assert at_root(not_found) - NOT_THERE.keys() == set()
 
 
 def test_a_method_that_lost_its_name_is_noticed(copy: Path) -> None:
