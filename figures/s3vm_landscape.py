@@ -155,7 +155,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
     from specmargin.plots import PALETTE, style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     w, panels = data["w"], data["panels"]
     look = method_styles(["ContinuationS3VM"])["ContinuationS3VM"]

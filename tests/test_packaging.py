@@ -52,7 +52,7 @@ def traces(text: str) -> Iterator[str]:
 
 def test_no_traces_of_a_machine() -> None:
     files = source_files()
-    assert ROOT / "specmargin" / "labels.py" in files
+    assert ROOT / "specmargin" / "results.py" in files
     found = {}
     for path in files:
         content = path.read_bytes()

@@ -1,9 +1,9 @@
-"""Losses of the decision f of an unlabelled sample: even functions that push f away from zero. None is convex.
+"""Losses of the decision f of an unlabelled sample: even functions, not increasing in |f|. None is convex.
 
 The best label of an unlabelled sample is the sign of its decision, so that the hinge costs it
-min(H(f), H(-f)) = max(0, 1 - |f|): the symmetric hinge. exp(-s f^2) is its smooth stand-in, and the sum of two ramps
-that of the CCCP, which the symmetric hinge limits. All decrease in |f|; `SymmetricHinge`, `SymmetricSquaredHinge` and
-`ExpSquared` are also *convex in f^2*, which the global bounds of S3VMs rest on.
+min(H(f), H(-f)) = max(0, 1 - |f|): the symmetric hinge. exp(-s f^2) is its smooth replacement; the CCCP uses the sum of
+two ramps, whose limit is the symmetric hinge. All decrease in |f|; `SymmetricHinge`, `SymmetricSquaredHinge` and
+`ExpSquared` are also *convex in f^2*, on which the global bounds of S3VMs rest.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class SymmetricSquaredHinge:
         return -2.0 * np.sign(f) * np.maximum(1.0 - np.abs(f), 0.0)
 
     def curvature(self, f: FloatArray) -> FloatArray:
-        """2 inside (-1, 1), 0 outside; the kink at 0 bends downwards and is left out."""
+        """2 inside (-1, 1), 0 outside; the concave kink at 0 is left out."""
         return np.where(np.abs(f) < 1.0, 2.0, 0.0)
 
 
@@ -131,8 +131,8 @@ class ExpSquared:
 class SymmetricRamp:
     """U(f) = min(1 + s, max(0, 1 - |f|)): what two ramps, one per label, cost beyond the constant 1 - s.
 
-    With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples within |f| < -s
-    are not pushed at all.
+    With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples with |f| < -s
+    have the gradient 0.
 
     Parameters
     ----------

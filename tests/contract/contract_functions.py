@@ -498,7 +498,7 @@ def data_cells() -> Iterator[Cell]:
     yield from nonsense(
         "datasets.load",
         lambda name: data.load(name, data_home=folder),
-        name=(Bad("g10n", "'g10n'.* is not at hand", "one that is not in the folder"),),
+        name=(Bad("g10n", "'g10n'.* is not available", "one that is not in the folder"),),
     )
     yield from nonsense("datasets.available", data.available, data_home=(3, NOTHING, ["a"]))
     for name in ("digits_pair", "mnist_pair"):

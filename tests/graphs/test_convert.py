@@ -40,6 +40,9 @@ def test_round_trip():
     assert nodes == names
     np.testing.assert_array_equal(back.toarray(), W.toarray())
     assert list(to_networkx(W).nodes) == list(range(30))
+    again = to_networkx(graph)  # a graph of networkx is read, too: its nodes get the numbers of their rows
+    assert list(again.nodes) == list(range(30))
+    np.testing.assert_array_equal(from_networkx(again)[0].toarray(), W.toarray())
 
 
 @pytest.mark.parametrize(

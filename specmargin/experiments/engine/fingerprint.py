@@ -65,7 +65,7 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
     --------
     >>> from specmargin.experiments.lapsvm_svm import _work
     >>> found = fingerprint(_work)
-    >>> [name in found for name in ("objectives.manifold", "experiments.lapsvm_svm:_work", "plots.style", "cli")]
+    >>> [name in found for name in ("objectives.lapsvm", "experiments.lapsvm_svm:_work", "plots.theme", "cli")]
     [True, True, False, False]
     """
     arguments: dict[str, str] = {}

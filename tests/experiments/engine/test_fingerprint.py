@@ -116,25 +116,25 @@ def changed(path, old, new):
     [
         # What a cell computes.
         ("solvers/manifold/factorized.py", "1e-", "2e-", ["solvers.manifold.factorized"]),
-        ("graphs/laplacian.py", "\ndef ", "\ndef added():\n    pass\n\n\ndef ", ["graphs.laplacian"]),
+        ("graphs/laplacians.py", "\ndef ", "\ndef added():\n    pass\n\n\ndef ", ["graphs.laplacians"]),
         (
             "experiments/lapsvm_svm.py",
             "lru_cache(maxsize=4)",
             "lru_cache(maxsize=9)",
             ["experiments.lapsvm_svm:_dataset"],
         ),
-        ("experiments/evaluation.py", "return 100.0 *", "return 99.0 *", ["experiments.evaluation:_percent"]),
+        ("experiments/engine/evaluation.py", "return 100.0 *", "return 99.0 *", ["experiments.engine.evaluation:_percent"]),
         # What it does not.
         ("experiments/lapsvm_svm.py", '"SVM and LapSVM: error on', '"LapSVM and SVM: error on', []),
         ("experiments/table_report.py", '"reproduced"', '"ours"', []),
-        ("experiments/sweep.py", "_FORMAT = 2", "_FORMAT = 3", []),
+        ("experiments/engine/sweep.py", "_FORMAT = 2", "_FORMAT = 3", []),
         ("plots/style.py", "3.4", "3.5", []),
         ("solvers/s3vm/annealing.py", "def annealing", "x = 1\n\n\ndef annealing", []),
         ("solvers/__init__.py", '"alignment",', "", []),
         # Comments, docstrings, annotations, layout.
         ("solvers/manifold/factorized.py", "\nfrom ", "\n# a comment\n\n\nfrom ", []),
         ("solvers/manifold/factorized.py", '"""', '"""Reworded. ', []),
-        ("experiments/evaluation.py", "def _percent(wrong: AnyArray)", "def _percent(wrong: Any)", []),
+        ("experiments/engine/evaluation.py", "def _percent(wrong: AnyArray)", "def _percent(wrong: Any)", []),
     ],
 )
 def test_what_changes_it(copy, file, old, new, expected):
@@ -152,10 +152,10 @@ def test_a_new_import_brings_what_it_imports(copy):
     before = tell()
     (package / "graphs" / "new_thing.py").write_text("from specmargin.spectra.transforms import diffusion\n\nX = 1\n")
     restore = changed(
-        package / "graphs" / "laplacian.py", "\nimport ", "\nfrom specmargin.graphs import new_thing\nimport "
+        package / "graphs" / "laplacians.py", "\nimport ", "\nfrom specmargin.graphs import new_thing\nimport "
     )
     try:
-        assert {"graphs.laplacian", "graphs.new_thing", "spectra.transforms"} <= set(changes(before, tell()))
+        assert {"graphs.laplacians", "graphs.new_thing", "spectra.transforms"} <= set(changes(before, tell()))
     finally:
         restore()
 
@@ -229,19 +229,19 @@ def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
 
     said, numbers, n = run()
     assert "stale" not in said
-    solver = package / "solvers" / "factorized.py"
+    solver = package / "solvers" / "manifold" / "factorized.py"
     before = solver.read_text("utf-8")
     solver.write_text(before + WORSE, "utf-8")
     try:
         said, kept, m = run("--keep-stale")
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized. They are KEPT" in said
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT" in said
         assert (kept, m) == (numbers, n)
         text = (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
         what = f"{n} of {n} cells are of older code or data"
-        loud = f"STALE: {what}, kept as asked for; changed since: solvers.factorized"
+        loud = f"STALE: {what}, kept as asked for; changed since: solvers.manifold.factorized"
         assert text.splitlines()[1] == loud
         said, other, m = run()
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized." in said
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized." in said
         assert "They are computed again" in said
         assert m == 2 * n
         assert other != numbers

@@ -20,13 +20,13 @@ def pieces(sizes, seed=0):
 
 def test_components_match_networkx():
     W = pieces([3, 7, 1, 5, 1])
-    found = components(W)
-    assert found.n == 5
-    assert found.sizes.tolist() == [7, 5, 3, 1, 1]
-    assert found.n_isolated == 2
+    parts = components(W)
+    assert parts.n == 5
+    assert parts.sizes.tolist() == [7, 5, 3, 1, 1]
+    assert parts.n_isolated == 2
     expected = {frozenset(c) for c in nx.connected_components(nx.from_scipy_sparse_array(W))}
-    assert {frozenset(np.flatnonzero(found.index == k).tolist()) for k in range(5)} == expected
-    np.testing.assert_array_equal(np.bincount(found.index), found.sizes)
+    assert {frozenset(np.flatnonzero(parts.index == k).tolist()) for k in range(5)} == expected
+    np.testing.assert_array_equal(np.bincount(parts.index), parts.sizes)
 
 
 def test_connected_graph_is_silent():

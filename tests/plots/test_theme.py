@@ -5,7 +5,7 @@ from matplotlib import colors, image
 from matplotlib.figure import Figure
 
 from specmargin.plots import decision_colormap, method_styles, save, style, subplots
-from specmargin.plots.style import CLASS_COLORS, METHODS, PALETTE
+from specmargin.plots.theme import CLASS_COLORS, METHODS, PALETTE
 
 
 def luminance(color):
@@ -143,7 +143,7 @@ def test_palette_is_okabe_and_itos():
     ],
 )
 def test_plain_ticks_are_numbers_in_any_range(low, high, expected):
-    from specmargin.plots.style import plain_ticks
+    from specmargin.plots.theme import plain_ticks
 
     figure, axes = subplots()
     axes[0, 0].set(yscale="log", ylim=(low, high))

@@ -53,10 +53,10 @@ PALETTE: dict[str, str] = {
     "purple": "#CC79A7",
     "grey": "#767676",
 }
-"""Okabe and Ito's eight colours, and a grey for what stands in the background."""
+"""Okabe and Ito's eight colours, and a grey for the background."""
 
 CLASS_COLORS: tuple[str, str] = (PALETTE["blue"], PALETTE["vermillion"])
-"""Of the negative and the positive class; the ends of `decision_colormap` are shades of them."""
+"""Of the negative and the positive class; the ends of `decision_colormap` are tones of them."""
 CLASS_MARKERS: tuple[str, str] = ("o", "s")
 
 WIDTHS: dict[str, float] = {"column": 3.4, "page": 7.0}
@@ -106,7 +106,7 @@ METHODS: dict[str, MethodStyle] = {
     "CCCPS3VM": MethodStyle(PALETTE["sky"], "^", _DASHDOTDOT),
     "LabelSwitchingS3VM": MethodStyle(PALETTE["black"], "X", _DASHDOT),
 }
-"""Fixed for all figures; `method_styles` finds styles for names that are not here."""
+"""Fixed for all figures; `method_styles` chooses styles for other names."""
 
 _SPARE_PARTS: tuple[tuple[str, str, LineStyle], ...] = (
     ("black", "o", "-"),
@@ -192,7 +192,7 @@ def style() -> Iterator[None]:
 
 _NAMES = texts("names of methods")
 
-# What each backend would otherwise fill with the time or its own version.
+# Metadata that a backend would otherwise fill with the time or its version.
 _METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"CreationDate": None, "Creator": "specmargin", "Producer": None},
     "png": {"Software": None},
@@ -224,9 +224,9 @@ def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
     """
     names = list(dict.fromkeys(names))
     taken = set(names) & METHODS.keys()
-    found = {name: METHODS[name] for name in taken}
+    styles = {name: METHODS[name] for name in taken}
     for name in names:
-        if name in found:
+        if name in styles:
             continue
         family = [
             known
@@ -236,11 +236,11 @@ def method_styles(names: Iterable[str]) -> dict[str, MethodStyle]:
         if family:
             known = max(family, key=len)
             taken.add(known)
-            found[name] = METHODS[known]
-    free = [spare for spare in _SPARE if spare not in found.values()]
-    for position, name in enumerate(name for name in names if name not in found):
-        found[name] = free[position % len(free)]
-    return {name: found[name] for name in names}
+            styles[name] = METHODS[known]
+    free = [spare for spare in _SPARE if spare not in styles.values()]
+    for position, name in enumerate(name for name in names if name not in styles):
+        styles[name] = free[position % len(free)]
+    return {name: styles[name] for name in names}
 
 
 def decision_colormap() -> LinearSegmentedColormap:

@@ -1,8 +1,8 @@
-"""The pieces that a graph falls into, and what they mean for learning.
+"""The connected components of a graph, and what they mean for learning.
 
-A Laplacian says nothing between two components: a component without a labelled point learns nothing from the
-graph. On real data a mutual neighbour graph falls into hundreds of pieces, and every method over its spectrum
-is at chance. `components` counts them, `warn_components` tells the user.
+A Laplacian does not relate two components: a component without a labelled point learns nothing from the graph. On
+real data a mutual neighbour graph has hundreds of components, and every method over its spectrum does no better than
+chance. `components` counts them, `warn_components` warns the user.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import csgraph
 
 from specmargin.exceptions import DisconnectedGraphWarning
-from specmargin.graphs.laplacians import check_adjacency
+from specmargin.graphs.adjacency import check_adjacency
 from specmargin.typing import BoolArray, IntArray, SparseArray
 
 __all__ = ["Components", "components", "warn_components"]
@@ -68,7 +68,7 @@ def components(W: SparseArray) -> Components:
 
 
 def warn_components(W: SparseArray, labeled: IntArray | BoolArray, stacklevel: int = 2) -> Components:
-    """Warn once if the graph is not connected, and say what is predicted where no label reaches.
+    """Warn once if the graph is not connected, and say what is predicted in components without a label.
 
     Parameters
     ----------
@@ -96,23 +96,23 @@ def warn_components(W: SparseArray, labeled: IntArray | BoolArray, stacklevel: i
     """
     parts = components(W)
     if parts.n > 1:
-        warnings.warn(_message(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel)
+        warnings.warn(_warning_text(parts, np.asarray(labeled)), DisconnectedGraphWarning, stacklevel=stacklevel)
     return parts
 
 
-def _message(parts: Components, labeled: Any) -> str:
+def _warning_text(parts: Components, labeled: Any) -> str:
     shown = ", ".join(str(size) for size in parts.sizes[:3])
     text = (
         f"the graph has {parts.n} components (sizes {shown}{', ...' if parts.n > 3 else ''}; "
         f"{parts.n_isolated} isolated nodes)"
     )
-    reached = np.zeros(parts.n, dtype=bool)
-    reached[parts.index[labeled]] = True
-    if reached.all():
+    has_label = np.zeros(parts.n, dtype=bool)
+    has_label[parts.index[labeled]] = True
+    if has_label.all():
         text += ", each with a labelled sample; nothing is learnt across them."
     else:
         text += (
-            f", of which {np.count_nonzero(~reached)} with {parts.sizes[~reached].sum()} samples hold no label: these "
-            "samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion."
+            f", of which {np.count_nonzero(~has_label)} with {parts.sizes[~has_label].sum()} samples hold no label: "
+            "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion."
         )
     return text + " Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to connect it."
