@@ -27,7 +27,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 LONGEST = 40
 """Lines of code of an example, without its check."""
 
-WANTED = {"A data set", "A solver", "An estimator", "A figure"}
+WANTED = {"An edge weight", "A data set", "A solver", "An estimator", "A figure"}
 
 
 class Block(NamedTuple):
