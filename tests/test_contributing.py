@@ -128,10 +128,10 @@ def test_examples_keep_the_layers(copy: Path) -> None:
     ("header", "text", "message"),
     [
         ("check", "assert 1 + 1 == 3\n", "AssertionError"),
-        ("new file: specmargin/labels.py", "x = 1\n", "is there already"),
-        ("specmargin/labels.py, below: no such line", "x = 1\n", "0 times"),
+        ("new file: specmargin/results.py", "x = 1\n", "is there already"),
+        ("specmargin/results.py, below: no such line", "x = 1\n", "0 times"),
         ("new file: specmargin/planted.py", "import os\n", "F401"),
-        ("specmargin/labels.py, at the end", "planted = [1,2]\n", "format"),
+        ("specmargin/results.py, at the end", "planted = [1,2]\n", "format"),
     ],
 )
 def test_an_example_that_fails_is_noticed(copy: Path, header: str, text: str, message: str) -> None:
