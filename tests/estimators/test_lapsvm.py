@@ -205,7 +205,7 @@ def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch
     X, _, y = moons
     clf = sm.LapSVM(gamma=2.0).fit(X, y)
     expected = clf.decision_function(X)
-    monkeypatch.setattr("specmargin.estimators._base._BATCH_ELEMENTS", 500)
+    monkeypatch.setattr("specmargin.estimators._semi_supervised.BATCH_ELEMENTS", 500)
     np.testing.assert_array_equal(clf.decision_function(X), expected)
 
 

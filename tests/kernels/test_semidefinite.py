@@ -84,7 +84,7 @@ def test_manifold_classifiers_refuse_indefinite_kernels(rng, indefinite, estimat
     with pytest.raises(ValueError, match="no kernel"):
         estimator(kernel="poly", coef0=-3.0, degree=2, gamma=1.0, n_neighbors=3).fit(X, y)
     with pytest.raises(ValueError, match="no kernel"):
-        estimator(kernel=tanh, n_neighbors=3, span="landmarks", n_functions=12).fit(X, y)
+        estimator(kernel=tanh, n_neighbors=3, span="landmarks", n_landmarks=12).fit(X, y)
 
 
 def test_model_selection_and_clustering_refuse_indefinite_kernels(rng, indefinite):

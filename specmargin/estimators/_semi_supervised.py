@@ -1,4 +1,4 @@
-"""What every estimator of the package shares: validation, labels, the graph, and reporting of results.
+"""What every classifier of the package shares: validation, labels, scores, and reporting of results.
 
 An estimator validates, calls and keeps arrays; the mathematics is in the objectives, the work in problems and
 solvers.
@@ -10,51 +10,76 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse.linalg import ArpackError
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from specmargin.arrays import feature_rows
-from specmargin.estimators._parameters import check_parameters
+from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SingleClassWarning, SolverError
-from specmargin.graphs import check_adjacency, knn_graph, warn_components
+from specmargin.graphs import check_adjacency, warn_components
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
-__all__ = ["SemiSupervisedClassifier", "check_features", "numerical_failures", "outside"]
+__all__ = [
+    "BATCH_ELEMENTS",
+    "BuildsProblem",
+    "SemiSupervisedClassifier",
+    "check_features",
+    "columns",
+    "numerical_failures",
+    "outside",
+    "unpacked",
+]
 
 _PACKAGE = str(Path(__file__).parents[1])
 
-_BATCH_ELEMENTS = 2**25
+BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     """Classifier that learns from labelled and unlabelled samples.
 
     A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
     results behind them, and ``_decision(X)``; decisions have one column per binary problem.
+
+    Parameters
+    ----------
+    unlabeled : scalar, nan or None
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
     """
 
-    unlabeled: Any
-    n_neighbors: int
-    kind: str
-    weight: str
-    metric: str
+    unlabeled: Any = -1
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = getattr(self, "kernel", None) == "precomputed"
         return tags
 
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
@@ -68,6 +93,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             Labels; unlabelled samples hold the marker `unlabeled`.
         graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
             Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+            `STORM`, `STOAM` and `MKL` take a list of several, too.
 
         Returns
         -------
@@ -82,8 +108,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             If no solver gives a usable answer; its ``result`` says what is known.
         """
         X, labels, graph = self._validated(X, y, graph)
-        if graph is not None:
-            warn_components(graph, labels.labeled, stacklevel=3)
+        for W in graph if isinstance(graph, list) else [graph]:
+            if W is not None:
+                warn_components(W, labels.labeled, stacklevel=3)
         self.classes_ = labels.classes
         with numerical_failures(self):
             scores, results = self._fit(X, labels, graph)
@@ -93,8 +120,9 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def _transduce(self, scores: FloatArray) -> None:
-        """Set the classes of the training samples; say where the scores are no answer."""
-        self.transduction_ = self._classes_of(self._finite(scores))
+        """Set the scores and classes of the training samples; warn where the scores are no answer."""
+        self.scores_ = self._finite(scores)
+        self.transduction_ = self._classes_of(scores)
         if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():
             warnings.warn(
                 f"{type(self).__name__}: all {len(self.transduction_)} training samples are predicted to be of the "
@@ -113,7 +141,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             )
         return scores
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
         """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
         check_parameters(self)
         if y is None:
@@ -154,11 +182,10 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         return True
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
-        """Return the graph of nearest neighbours."""
-        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
+        raise NotImplementedError
 
     def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
-        """Say which answers are proved less well than was asked for."""
+        """Warn of answers that are proved less well than was asked for."""
         for result in results:
             if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
                 gap = result.certificate.relative_gap
@@ -194,7 +221,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        rows = max(1, _BATCH_ELEMENTS // max(1, len(self.transduction_)))
+        rows = max(1, BATCH_ELEMENTS // max(1, len(self.transduction_)))
         with numerical_failures(self):
             blocks = [self._decision(X[batch]) for batch in gen_batches(X.shape[0], rows)]
         return self._finite(np.concatenate(blocks))
@@ -239,11 +266,42 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         return labeled_accuracy(self, X, y, sample_weight)
 
-    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
+    def _fit(self, X: Matrix, labels: Labels, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
         raise NotImplementedError
 
     def _decision(self, X: Matrix) -> FloatArray:
         raise NotImplementedError
+
+
+class BuildsProblem:
+    """A classifier whose problem can be had before it is solved; it implements ``_problem(X, labels, graph)``."""
+
+    def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
+        """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
+
+        Parameters
+        ----------
+        X, y, graph
+            As for `fit`; two classes.
+
+        Returns
+        -------
+        specmargin.problems.BuiltProblem
+            Its objective is the one whose certificate `fit` reports; `specmargin.solve` takes it.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and for more than two classes.
+        """
+        apart: Any = clone(self)
+        X, labels, graph = apart._validated(X, y, graph)
+        if not labels.is_binary:
+            raise InvalidInputError(
+                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
+            )
+        with numerical_failures(self):
+            return apart._problem(X, labels, graph)
 
 
 def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...]:
@@ -256,10 +314,10 @@ def columns(parts: list[FloatArray]) -> FloatArray:
     return parts[0] if len(parts) == 1 else np.column_stack(parts)
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool = True, **words: Any) -> Matrix:
+def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Matrix:
     """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
-    words |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
-    return feature_rows(X, "X", lambda X: validate_data(estimator, X, **words), small=reset)
+    options |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
+    return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
 
 
 @contextmanager

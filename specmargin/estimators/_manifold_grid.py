@@ -18,11 +18,12 @@ from sklearn.model_selection import check_cv
 
 from specmargin import objectives
 from specmargin.checks import Rule, count
-from specmargin.estimators._balance import Balance, in_force
-from specmargin.estimators._base import SemiSupervisedClassifier, numerical_failures, outside
+from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
+from specmargin.estimators._feature_maps import Eigenvectors, FeatureMap, KernelFunctions
 from specmargin.estimators._memory import require_memory
-from specmargin.estimators._parameters import candidates
-from specmargin.estimators._span import EigenvectorSpan, KernelSpan, Span
+from specmargin.estimators._parameter_rules import candidates
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, numerical_failures, outside
+from specmargin.estimators._shared_parameters import ChosenFunctions, GraphParameters, KernelFamily, SolverParameters
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
@@ -40,6 +41,14 @@ _LOGGER = logging.getLogger(__name__)
 CRITERIA = ("nll", "sq", "01", "gcv")
 _UNITS = tuple(10.0 ** np.arange(-4.0, 0.5, 0.5))
 """gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
+_OF_THE_REFIT = (
+    *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
+    "n_iter_",
+)
+_PASSED_ON = (
+    *("kernel", "degree", "coef0", "kind", "weight", "metric", "normalized", "class_balance", "fit_intercept", "span"),
+    *("n_landmarks", "q", "solver", "solver_params", "tol", "max_iter", "random_state", "unlabeled"),
+)
 _WITH_WIDTH = ("rbf", "poly", "polynomial")
 
 
@@ -61,32 +70,86 @@ class Deformed(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ManifoldCV(SemiSupervisedClassifier):
-    """Grid, folds, criteria and the refit; a subclass knows the decisions of left-out samples."""
+class ManifoldCV(
+    KernelFamily, GraphParameters, ChosenFunctions, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier
+):
+    """Grid, folds, criteria and the refit; a subclass knows the decisions of left-out samples.
 
-    kernel: Any = "rbf"
+    Parameters
+    ----------
+    gammas : sequence of float or str
+        Kernel parameters to try, of "rbf" and "poly". A number is gamma itself, 1 / (2 sigma^2); "median" is sigma =
+        the median distance between samples, "0.5 median" half that sigma (four times that gamma), and so on; "scale"
+        as in scikit-learn.
+    gamma_As : sequence of float
+        Ambient weights to try, > 0. By default nine from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel
+        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one.
+    gamma_Is : sequence of float
+        Intrinsic weights to try with each of `gamma_As`, >= 0, instead of `ratios`; a factorisation is paid for each
+        distinct gamma_I / gamma_A.
+    ratios : sequence of float
+        gamma_I / gamma_A to try, >= 0; 0 is supervised learning.
+    n_neighbors : sequence of int
+        Neighbours of the graphs to try; more than n - 1 are n - 1. It decides, with `powers`: images want 4 to 10,
+        views of one object 2, Gaussian clusters and text 15 to 50.
+    powers : sequence of int
+        Powers of the Laplacian to try.
+    criterion : {"nll", "sq", "01"}
+        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
+        mean squared residual of f before balancing; "01", errors, ties broken by nll.
+    cv : "loo", int or splitter
+        "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
+        splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
+    class_balance : {"zscore", "mass"} or None
+        How the scores of the classes are made comparable, while choosing and after it. "zscore": by their means and
+        deviations over all samples, unless the label counts reject classes of equal size (chi-square, 5 %); "mass": by
+        the label proportions over the masses of the classes. With two classes the threshold moves.
+    fit_intercept : bool
+        Whether f has an unpenalised intercept.
+    span : {"auto", "kernel", "landmarks", "eigenvectors"}
+        Fewer functions for large samples, as for `LapSVM`; the eigenvectors of a graph have no kernel width.
+    solver : str or sequence of str
+        Of the refit, as for `LapSVM`, like `solver_params`, `tol` and `max_iter`.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        Keyword arguments for `estimator_`.
+    best_score_ : float
+        The criterion with its sign changed, so that larger is better. **No estimate of accuracy**: see the notes.
+    best_index_ : int
+        Its position in `cv_results_`.
+    cv_results_ : dict of ndarray
+        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, and every criterion under its name.
+    estimator_ : estimator
+        Fitted with `best_params_` to all samples; the other attributes are copied from it.
+    dual_coef_ : ndarray of shape (n_outputs, n)
+        Coefficients, as of `LapSVM`.
+    gamma_ : float
+        The kernel parameter that was chosen.
+
+    Notes
+    -----
+    The labelled samples alone choose. The minimum of a criterion over many settings is smaller than the criterion of
+    a setting named in advance: `best_score_` is no estimate of the error. Keep labels aside for that.
+
+    A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
+    no setting could name its class. If none counts, as with one label per class, the first candidates are taken, with
+    a warning.
+    """
+
     gammas: Sequence[float | str] = ("median",)
-    degree: int = 3
-    coef0: float = 1.0
     gamma_As: Sequence[float] | None = None
     gamma_Is: Sequence[float] | None = None
     ratios: Sequence[float] = (1e2, 1e4, 1e6)
     n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]
-    kind: str = "symmetric"
-    weight: str = "binary"
-    metric: str = "euclidean"
-    normalized: bool = True
     powers: Sequence[int] = (1, 2, 4)
     criterion: str = "nll"
     cv: Any = "loo"
     class_balance: str | None = "zscore"
     fit_intercept: bool = True
-    span: str = "auto"
-    n_functions: int | None = None
-    tol: float = 1e-6
-    random_state: Any = 0
-    unlabeled: Any = -1
 
+    _without_graph: ClassVar[str] = "fit(K, y, graph=W), or ratios=[0] for supervised learning"
     _criteria: ClassVar[tuple[str, ...]] = CRITERIA
     _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": candidates(count(1))}
 
@@ -126,7 +189,7 @@ class ManifoldCV(SemiSupervisedClassifier):
         """Choose and refit, on checked data."""
         if graph is not None:
             graph = check_adjacency(graph, labels.n_samples)
-        self._check_words()
+        self._check_grid()
         folds = self._folds(features, labels)
         rule = in_force(self.class_balance, labels)
         kept = loo.counted(labels.sign, folds)
@@ -137,7 +200,7 @@ class ManifoldCV(SemiSupervisedClassifier):
                 "choose; the first candidates are taken. Label two samples of a class, or take criterion='gcv'.",
                 stacklevel=outside(),
             )
-        found: list[dict[str, Any]] = []
+        settings: list[dict[str, Any]] = []
         n_factorized = 0
         for deformed, pairs in self._deformed_kernels(features, labels, graph):
             n_factorized += 1
@@ -152,24 +215,24 @@ class ManifoldCV(SemiSupervisedClassifier):
             values = self._values(raw, compared, labels.sign[tested], path, gamma_As)
             for i, (gamma_A, gamma_I) in enumerate(pairs):
                 params = {**deformed.params, "gamma_A": float(gamma_A), "gamma_I": float(gamma_I)}
-                found.append({"params": params, **{name: float(column[i]) for name, column in values.items()}})
+                settings.append({"params": params, **{name: float(column[i]) for name, column in values.items()}})
             _LOGGER.debug(
                 "%s, ratio %g: %s %.4g", deformed.params, deformed.ratio, self.criterion, np.min(values[self.criterion])
             )
-        self._record(found)
+        self._record(settings)
         _LOGGER.info(
             "%s: %d settings from %d factorisations, best %s %.4g at %s",
             type(self).__name__,
-            len(found),
+            len(settings),
             n_factorized,
             self.criterion,
             -self.best_score_,
             self.best_params_,
         )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MarkerWarning)  # said already
+            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
             self.estimator_ = self._estimator(self.best_params_).fit(features, y, graph=graph)
-        for name in ("classes_", "transduction_", "dual_coef_", "intercept_", "result_", "gamma_", "n_iter_"):
+        for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
         return self
 
@@ -194,12 +257,10 @@ class ManifoldCV(SemiSupervisedClassifier):
     def _decision(self, X: Matrix) -> FloatArray:
         return self.estimator_._decision(X)
 
-    def _shared_words(self) -> dict[str, Any]:
-        names = ("kernel", "degree", "coef0", "kind", "weight", "metric", "normalized", "class_balance")
-        more = ("fit_intercept", "span", "n_functions", "tol", "random_state", "unlabeled")
-        return {name: getattr(self, name) for name in (*names, *more)}
+    def _shared_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _PASSED_ON}
 
-    def _check_words(self) -> None:
+    def _check_grid(self) -> None:
         if self.criterion not in self._criteria:
             raise InvalidInputError(
                 f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
@@ -211,7 +272,7 @@ class ManifoldCV(SemiSupervisedClassifier):
             if isinstance(value, str) or np.ndim(value) != 1 or len(value) == 0:
                 raise InvalidInputError(f"{name}={value!r} must be a list of at least one candidate.")
         if self.gamma_Is is not None and self.gamma_As is None:
-            raise InvalidInputError("gamma_Is needs gamma_As beside it; or give ratios gamma_I / gamma_A instead.")
+            raise InvalidInputError("gamma_Is needs gamma_As, too; or give ratios gamma_I / gamma_A instead.")
         for name, least in (("gamma_As", "> 0"), ("gamma_Is", ">= 0"), ("ratios", ">= 0")):
             given = getattr(self, name)
             for value in () if given is None else given:
@@ -255,20 +316,16 @@ class ManifoldCV(SemiSupervisedClassifier):
     def _graphs(self, X: Matrix, graph: SparseArray | None) -> list[tuple[dict[str, Any], SparseArray]]:
         if graph is not None:
             return [({}, graph)]
-        if self.kernel == "precomputed":
-            raise InvalidInputError(
-                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, y, graph=W), or "
-                "ratios=[0] for supervised learning."
-            )
+        self._require_features()
         search = self._estimator({})._opened(X)
         counts = dict.fromkeys(min(int(k), X.shape[0] - 1) for k in self.n_neighbors)
         return [({"n_neighbors": k}, knn_graph(search, k, kind=self.kind, weight=self.weight)) for k in counts]
 
-    def _span(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> Span:
-        """Return the functions that the estimator of these words chooses from."""
+    def _functions(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> FeatureMap:
+        """Return the functions that the estimator of these parameters chooses from."""
         template = self._estimator(params)
         template.gamma_, template._search = params.get("gamma", 1.0), None  # a kernel without a width takes any
-        return template._functions(X, labels, L)
+        return template._map(X, labels, L)
 
     def _deformed_kernels(
         self, X: Matrix, labels: Labels, graph: SparseArray | None
@@ -285,19 +342,19 @@ class ManifoldCV(SemiSupervisedClassifier):
         spectral = False
         for width in self._widths(X):
             params: dict[str, Any] = {} if width is None else {"gamma": width}
-            span: Span | None = None
+            functions: FeatureMap | None = None
             for ratio, pairs in weights:
                 if ratio == 0:
-                    span = self._span(X, labels, params, None) if span is None else span
-                    yield deformed(span.kernel, None, 0.0, params), pairs
-            if self.span == "auto" and not isinstance(span, KernelSpan):
-                span = None  # another one with a graph
+                    functions = self._functions(X, labels, params, None) if functions is None else functions
+                    yield deformed(functions.kernel, None, 0.0, params), pairs
+            if self.span == "auto" and not isinstance(functions, KernelFunctions):
+                functions = None  # another one with a graph
             # Eigenvectors know no width, and the first has had them; all other functions know no graph.
             for which, W in [] if spectral else graphs:
                 once, before = laplacian(W, normalized=self.normalized), 0
-                if span is None or isinstance(span, EigenvectorSpan):
-                    span = self._span(X, labels, {**params, **which}, once)
-                K = span.kernel
+                if functions is None or isinstance(functions, Eigenvectors):
+                    functions = self._functions(X, labels, {**params, **which}, once)
+                K = functions.kernel
                 product = K
                 if isinstance(K, np.ndarray):
                     remedy = "take span='eigenvectors', or span='landmarks'"
@@ -311,7 +368,7 @@ class ManifoldCV(SemiSupervisedClassifier):
                     for ratio, pairs in weights:
                         if ratio > 0:
                             yield deformed(K, L, ratio, {**params, **which, "power": int(power)}), pairs
-            spectral = spectral or isinstance(span, EigenvectorSpan)
+            spectral = spectral or isinstance(functions, Eigenvectors)
 
     def _values(
         self, raw: FloatArray, compared: FloatArray, sign: FloatArray, path: loo.RidgePath, gamma_As: FloatArray
@@ -327,19 +384,19 @@ class ManifoldCV(SemiSupervisedClassifier):
             values["gcv"] = path.gcv(gamma_As)
         return values
 
-    def _record(self, found: list[dict[str, Any]]) -> None:
-        scores = -np.array([entry[self.criterion] for entry in found])
+    def _record(self, settings: list[dict[str, Any]]) -> None:
+        scores = -np.array([entry[self.criterion] for entry in settings])
         ordered = np.where(np.isnan(scores), np.inf, -scores)
         self.best_index_ = int(ordered.argmin())
         self.best_score_ = float(scores[self.best_index_])
-        self.best_params_ = dict(found[self.best_index_]["params"])
-        names = list(dict.fromkeys(name for entry in found for name in entry["params"]))
+        self.best_params_ = dict(settings[self.best_index_]["params"])
+        names = list(dict.fromkeys(name for entry in settings for name in entry["params"]))
         self.cv_results_ = {
-            **{f"param_{name}": np.array([entry["params"].get(name, np.nan) for entry in found]) for name in names},
-            "params": [entry["params"] for entry in found],
+            **{f"param_{name}": np.array([entry["params"].get(name, np.nan) for entry in settings]) for name in names},
+            "params": [entry["params"] for entry in settings],
             "mean_test_score": scores,
             "rank_test_score": rankdata(ordered, method="min").astype(np.int32),
-            **{name: np.array([entry[name] for entry in found]) for name in self._criteria},
+            **{name: np.array([entry[name] for entry in settings]) for name in self._criteria},
         }
 
 

@@ -1,9 +1,9 @@
 """Making the scores of several one-vs-rest problems comparable: `balanced`, for every classifier with `class_balance`.
 
 With few labels the decisions of one class may all be lower than those of another, whichever sample of it was
-labelled, and the largest decision says more of that than of the sample. Each rule is an affine map per class whose
-numbers come from the training samples, labelled and unlabelled; `Balance` keeps them for new samples. With two classes
-there is one score, and balancing moves its threshold.
+labelled, and the largest decision then depends more on that than on the sample. Each rule is an affine map per class
+whose numbers come from the training samples, labelled and unlabelled; `Balance` keeps them for new samples. With two
+classes there is one score, and balancing moves its threshold.
 """
 
 from __future__ import annotations
@@ -17,10 +17,30 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["RULES", "Balance", "balanced", "in_force"]
+__all__ = ["RULES", "Balance", "ClassBalanceParameter", "balanced", "in_force"]
 
 RULES = ("zscore", "mass", None)
 _LEVEL = 0.05  # at which label counts reject equal classes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassBalanceParameter:
+    """How the scores of the classes are made comparable.
+
+    Parameters
+    ----------
+    class_balance : {"zscore", "mass"} or None
+        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
+        unless the label counts reject classes of equal size (chi-square test, 5 % level); "mass": by the label
+        proportions over the masses of the classes. With two classes the threshold moves.
+
+    Attributes
+    ----------
+    balance_ : object
+        The map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    """
+
+    class_balance: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""What the parameters of the estimators must be: one rule per name, checked before `fit` does any work.
+"""Rules of the parameters of the estimators, one per name, checked before `fit` does any work.
 
 A parameter is checked whether or not it is used: ``degree="three"`` is an error under every kernel. What depends on
 the data (q at most n, candidates that fit the graph) is checked where it is used.
@@ -31,14 +31,19 @@ from specmargin.graphs.laplacians import POWERS
 from specmargin.graphs.rules import KIND, METRIC, REDUCE, WEIGHT
 from specmargin.kernels.rules import GAMMA, KERNEL
 
-__all__ = ["candidates", "check_parameters"]
+__all__ = ["RULES", "candidates", "check_parameters", "per_graph"]
 
 
-def _each(rule: Rule) -> Rule:
+def per_graph(rule: Rule) -> Rule:
     """Return the rule of one value, or of a list with one per graph."""
 
     def checked(name: str, value: Any) -> Any:
         if isinstance(value, list | tuple | np.ndarray):
+            if len(value) == 0:
+                raise InvalidInputError(
+                    f"{name}={shown(value)} describes no graph: lists of graph parameters must have one length, got "
+                    f"{{{name!r}: 0}}; pass one value, which is repeated, or one per graph."
+                )
             for one in value:
                 rule(name, one)
             return value
@@ -107,8 +112,8 @@ def _gammas(name: str, value: Any) -> Any:
     return value if isinstance(value, str) and value.endswith(" median") else GAMMA(name, value)
 
 
-def _words(known: str) -> Rule:
-    """Return the rule of a word, or of an object that is checked where it is used (a loss, a function, a splitter)."""
+def _name_or_object(known: str) -> Rule:
+    """Return the rule of a name, or of an object that is checked where it is used (a loss, a function, a splitter)."""
 
     def checked(name: str, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float | list | tuple | dict):
@@ -132,7 +137,7 @@ def _cv(name: str, value: Any) -> Any:
     return value
 
 
-_RULES: dict[str, Rule] = {
+RULES: dict[str, Rule] = {
     "B": _bound,
     "C": number(above=0),
     "C_star": maybe(number(least=0)),
@@ -155,17 +160,15 @@ _RULES: dict[str, Rule] = {
     "intercept": choice("balance", "regularized", "free"),
     "k": count(1),
     "kernel": KERNEL,
-    "kind": _each(KIND),
-    "loss": _words("a loss by its name, e.g. 'hinge' or 'squared_hinge'"),
-    "margin": choice("absolute", "relative"),
+    "kind": KIND,
+    "loss": _name_or_object("a loss by its name, e.g. 'hinge' or 'squared_hinge'"),
     "max_iter": maybe(iterations),
-    "metric": _each(METRIC),
+    "metric": METRIC,
     "multi_class": choice("ovr", "ovo"),
     "n_clusters": count(1),
     "n_components": count(1),
-    "n_functions": maybe(count(1)),
     "n_landmarks": maybe(count(1)),
-    "n_neighbors": _each(count(1)),
+    "n_neighbors": count(1),
     "normalized": flag,
     "one_flip": flag,
     "penalty": _penalty,
@@ -185,7 +188,7 @@ _RULES: dict[str, Rule] = {
     "tol": accuracy,
     "unlabeled": _unlabeled,
     "w": number(least=1),
-    "weight": _each(WEIGHT),
+    "weight": WEIGHT,
 }
 """By the name of the parameter, which means the same in every estimator; exceptions are those of a class."""
 
@@ -193,12 +196,14 @@ _RULES: dict[str, Rule] = {
 def check_parameters(estimator: Any) -> None:
     """Check every parameter of an estimator.
 
-    A class may have ``_parameter_rules``, rules that go before those of all.
+    A class may have ``_parameter_rules``, rules that go before those of its bases and of all.
 
     Raises
     ------
     InvalidInputError
         With the name and the value of the first bad one, and what to take.
     """
-    own = getattr(estimator, "_parameter_rules", {})
-    check_options(estimator.get_params(deep=False), {**_RULES, **own})
+    rules = dict(RULES)
+    for cls in reversed(type(estimator).__mro__):
+        rules |= vars(cls).get("_parameter_rules", {})
+    check_options(estimator.get_params(deep=False), rules)
