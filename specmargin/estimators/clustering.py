@@ -1,4 +1,4 @@
-"""Clustering and embedding by a graph, with predictions for new samples.
+"""Clusters and coordinates of a graph: `RegularizedSpectralClustering` and `RegularizedEigenmaps`.
 
 Spectral clustering and Laplacian eigenmaps end at the samples that the graph was built on. The regularized forms of
 the manifold-regularization paper (section 5.4) look for the same smooth functions among kernel expansions

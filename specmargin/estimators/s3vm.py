@@ -1,4 +1,4 @@
-"""Semi-supervised support vector machines: seven estimators of one objective.
+"""S3VM estimators: continuation, gradient, quasi-Newton, multi-switch, annealed, CCCP and label switching.
 
 All minimise 1/2 |w|^2 + C sum V(y f) + C* sum U(f) (`specmargin.objectives.s3vm.S3VM`); they differ in the losses V and
 U and in how they search among the local minima:

@@ -1,4 +1,4 @@
-"""The experiments of the manifold-regularization paper: 45 pairs of USPS digits, and Isolet.
+"""LapRLS and LapSVM on 45 pairs of USPS digits and on Isolet: the experiments of the manifold-regularization paper.
 
 RLS and SVM, which know the labelled samples only, against LapRLS and LapSVM, which also see the others through a graph
 of 6 nearest neighbours (binary weights). An error is one at the precision-recall break-even point: as many

@@ -1,4 +1,4 @@
-r"""Learning the spectrum of a graph Laplacian: large (relative) margin over a spectrum, and kernel alignment.
+r"""Learning the spectrum of a graph Laplacian: STORM, STOAM and MKL by a (relative) margin, KTA by alignment.
 
 Given the q lowest eigenvectors U of a Laplacian, a spectrum delta >= 0 with sum 1 makes the kernel
 K = U diag(delta) U'. `SpectrumMargin` learns delta together with the classifier (eq. 7 of the spectrum paper):

@@ -1,4 +1,4 @@
-"""STORM, STOAM and multiple kernel learning without CVXPY: an interior point, then the active set.
+"""STORM, STOAM, MKL and, on one kernel, RMM without CVXPY: an interior point, then the active set.
 
 `spectrum_margin` solves any `objectives.SpectrumMargin` (ordered or not, with or without a bound on the decisions,
 over one graph or several, or on a fixed spectrum) and `relative_margin` the same machine on a Gram matrix. A step of
