@@ -61,8 +61,8 @@ _ATTRIBUTES = """classes_ : ndarray of shape (n_classes,)
     intercept_ : ndarray of shape (n_machines,)
     result_ : SolveResult or tuple of SolveResult
         One per machine. The certificate holds the objective; its gap is infinite, for nothing is known about the global
-        optimum (`specmargin.solvers.certify` adds a bound). The status NUMERICAL, with a warning, says that weights or
-        features were too large for double precision.
+        optimum (`specmargin.solvers.with_bound` adds a bound). The status NUMERICAL, with a warning, says that weights
+        or features were too large for double precision.
     gamma_ : float
         The kernel parameter in use.
     n_iter_ : int

@@ -227,7 +227,7 @@ class SpectrumClassifier(GraphSpectrumClassifier):
         found = self._cvxpy(problems.rmm(machine))
         gamma, b = found.variables["gamma"], found.variables["b"]
         v = delta * (U.T @ gamma)
-        f = objective.decision(v, float(b))
+        f = objective.decisions_at(v, float(b))
         return replace(found, variables={"delta": delta, "v": v, "b": b, "gamma": gamma, "f": f})
 
 

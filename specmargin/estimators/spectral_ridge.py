@@ -199,7 +199,7 @@ class SpectralRidge(SemiSupervisedClassifier):
             else float(self.penalty)
         )
         self.penalty_ = penalty
-        return spectral_ridge(objective.with_penalty(penalty), tol=self.tol)
+        return spectral_ridge(objective.with_(penalty=penalty), tol=self.tol)
 
     def _count(self, training: Matrix) -> int:
         return min(_DEFAULT_NEIGHBORS, training.shape[0] - 1) if self.n_neighbors is None else self.n_neighbors

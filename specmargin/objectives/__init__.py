@@ -1,7 +1,8 @@
 """Objectives: immutable data and mathematics, written once, in numpy.
 
 An objective knows its value, its dual bound and the certificate of a candidate. `specmargin.problems` turns it
-into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
+into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof. All of
+them keep one contract, `Objective`, so that `certify` proves any answer of any solver anew.
 """
 
 from collections.abc import Sequence
@@ -13,8 +14,10 @@ from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
 from specmargin.losses import get_loss, get_unlabeled_loss
+from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.objectives.contract import Objective, certify
 from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.lapsvm import LapSVM
@@ -23,7 +26,7 @@ from specmargin.objectives.relative_margin import RMM, RelativeMargin
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectral_ridge import SpectralRidge
-from specmargin.objectives.spectrum_margin import Alignment, SpectrumMargin, SpectrumPoint
+from specmargin.objectives.spectrum_margin import SpectrumMargin, SpectrumPoint
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.spectra import Spectrum
 
@@ -34,6 +37,7 @@ __all__ = [
     "Features",
     "FixedSpectrum",
     "LapSVM",
+    "Objective",
     "ProductCone",
     "RMM",
     "Reduction",
@@ -47,6 +51,7 @@ __all__ = [
     "SpectrumMargin",
     "SpectrumPoint",
     "WeightedSVM",
+    "certify",
 ]
 
 # What goes into an objective is checked here, by kind; whether it fits together is checked by the objective itself.

@@ -49,7 +49,7 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     """
     features, n = svm.features, len(f)
     df = decision_rounding(features, w, f)
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     rounding = _losses_rounding(svm, f, df)
     if _worth(rounding, value, n * svm.size):
         f = f.copy()
@@ -58,7 +58,7 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     # What sums lose.
     rounding += gamma(len(w) + 4) * 0.5 * float(features.weights @ w**2)
     for weights, t in ((svm.plus, f), (svm.minus, -f)):
-        rounding += gamma(n + 8) * _charged(weights, np.abs(svm._loss.value(t)))
+        rounding += gamma(n + 8) * _charged(weights, np.abs(svm.loss.value(t)))
     if svm.tilt is not None:
         rounding += gamma(n + 2) * float(np.abs(svm.tilt) @ np.abs(f))
     return value, rounding + 2.0 * UNIT * abs(value)
@@ -69,7 +69,7 @@ def _losses_rounding(svm: WeightedSVM, f: FloatArray, df: FloatArray) -> float:
     total = 0.0 if svm.tilt is None else float(np.abs(svm.tilt) @ df)
     far = df + gamma(4) * (1.0 + np.abs(f))  # f itself is rounded
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
-        slope = np.maximum(np.abs(svm._loss.gradient(y * f - far)), np.abs(svm._loss.gradient(y * f + far)))
+        slope = np.maximum(np.abs(svm.loss.gradient(y * f - far)), np.abs(svm.loss.gradient(y * f + far)))
         total += _charged(weights, slope * df)
     return total
 
@@ -88,7 +88,7 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
         if len(rows) == 0:
             continue
         slack, error = _slacks(svm.features, w, rows, y)
-        loss = svm._loss
+        loss = svm.loss
         t = 1.0 - slack
         new = np.maximum(slack, 0.0) if loss.name == "hinge" else loss.value(t)
         change += float(weights[rows] @ (new - loss.value(y * before[rows])))
@@ -123,9 +123,9 @@ def _slacks(features: Features, w: FloatArray, rows: IntArray, y: float) -> tupl
 
 def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[float, float]:
     """Return `WeightedSVM.dual_bound`, and a bound on its rounding."""
-    features, loss = svm.features, svm._loss
+    features, loss = svm.features, svm.loss
     if features.penalty == 0.0:
-        theta_plus, theta_minus = svm._balanced(theta_plus, theta_minus)
+        theta_plus, theta_minus = svm.repair_multipliers(theta_plus, theta_minus)
     size = svm.minus * np.abs(theta_minus) + svm.plus * np.abs(theta_plus)
     a = svm.minus * theta_minus - svm.plus * theta_plus
     if svm.tilt is not None:

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -39,6 +40,8 @@ class Recovered(NamedTuple):
 
     variables: dict[str, AnyArray]
     certificate: Certificate
+    duals: Mapping[str, FloatArray] = MappingProxyType({})
+    """Multipliers that the certificate rests on, by the names of the objective, where `variables` lack them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,7 +271,7 @@ def _attempt(
             answer,
             status=status,
             variables={**raw, **recovered.variables},
-            duals=duals,
+            duals={**duals, **recovered.duals},
             certificate=recovered.certificate,
             message=f"{said}, relative gap {recovered.certificate.relative_gap:.1e}",
         )

@@ -89,9 +89,9 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
         points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
         points.append((np.zeros_like(exact), current.constant()))  # rounding may leave nothing better
-        alpha, b = min(points, key=lambda point: current.value(*point))
-        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, theta, a=exact))
+        alpha, b = min(points, key=lambda point: current.value_at(*point))
+        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decisions_at(alpha, b)}
+        return Recovered(variables, current.prove(alpha, b, theta, a=exact))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A
@@ -160,8 +160,8 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         alpha = V[:, kept] @ (np.asarray(w.value) / root)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
-        f = current.decision(alpha, offset)
-        certificate = current.certificate(
+        f = current.decisions_at(alpha, offset)
+        certificate = current.prove(
             alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
         )
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}

@@ -24,7 +24,7 @@ from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.s3vm.annealing import annealing
-from specmargin.solvers.s3vm.bound import certify, s3vm_bound
+from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.cccp import cccp
 from specmargin.solvers.s3vm.continuation import continuation
@@ -50,7 +50,6 @@ __all__ = [
     "annealing",
     "branch_and_bound",
     "cccp",
-    "certify",
     "continuation",
     "eigenmaps",
     "factorized",
@@ -72,6 +71,7 @@ __all__ = [
     "spectrum_margin",
     "spectrum_path",
     "weighted_svm",
+    "with_bound",
 ]
 
 P = ParamSpec("P")
@@ -95,7 +95,6 @@ alternation = _door(alternation, SpectrumMargin)
 annealing = _door(annealing, S3VM, rules=_TO_THE_END)
 branch_and_bound = _door(branch_and_bound, S3VM)
 cccp = _door(cccp, S3VM, rules=_TO_THE_END)
-certify = _door(certify, S3VM)
 continuation = _door(continuation, S3VM)
 eigenmaps = _door(eigenmaps, RegularizedClustering)
 factorized = _door(factorized, LapSVM)
@@ -117,3 +116,4 @@ spectral_ridge = _door(spectral_ridge, SpectralRidge)
 spectrum_margin = _door(spectrum_margin, SpectrumMargin)
 spectrum_path = _door(spectrum_path, SpectrumMargin)
 weighted_svm = _door(weighted_svm, WeightedSVM)
+with_bound = _door(with_bound, S3VM)

@@ -49,7 +49,7 @@ def written_out(svm, w):
 def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, tol):
     svm = machine(rng, loss, intercept, sparse=sparse)
     w = rng.normal(size=svm.size)
-    assert svm.value(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
+    assert svm.value_at(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
 
 
 @losses
@@ -57,7 +57,7 @@ def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, 
 def test_gradient_is_that_of_differences(loss, intercept, rng):
     svm = machine(rng, loss, intercept)
     w, step = rng.normal(size=svm.size), 1e-6
-    numeric = [(svm.value(w + step * e) - svm.value(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
+    numeric = [(svm.value_at(w + step * e) - svm.value_at(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
     np.testing.assert_allclose(svm.gradient(w), numeric, rtol=1e-6, atol=1e-6)
 
 
@@ -77,7 +77,7 @@ def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
     upper = 1.0 if loss in ("hinge", "smooth_hinge") else 3.0
     lower = -3.0 if loss == "squared" else 0.0
     n, bounds = svm.features.n_samples, []
-    values = [svm.value(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
+    values = [svm.value_at(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
     for _ in range(100):
         bound = svm.dual_bound(rng.uniform(lower, upper, n), rng.uniform(lower, upper, n))
         bounds.append(bound)
@@ -92,10 +92,10 @@ def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
 def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
     svm = machine(rng, loss, intercept, tilted=tilted)
     w, value = by_cvxpy(svm)
-    assert svm.value(w) == pytest.approx(value, rel=1e-7)
+    assert svm.value_at(w) == pytest.approx(value, rel=1e-7)
     if loss != "hinge":  # whose multipliers are not the slopes at its kink
-        assert svm.certificate(w).relative_gap < 1e-4
-    assert svm.certificate(w).dual_objective <= value + 1e-8
+        assert svm.prove(w).relative_gap < 1e-4
+    assert svm.prove(w).dual_objective <= value + 1e-8
 
 
 def by_cvxpy(svm):
@@ -107,7 +107,7 @@ def by_cvxpy(svm):
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm._loss.name]
+    }[svm.loss.name]
     root = np.sqrt(svm.features.weights)
     cost = 0.5 * cp.sum_squares(cp.multiply(root, w)) + svm.plus @ terms(f) + svm.minus @ terms(-f)
     if svm.tilt is not None:
@@ -124,7 +124,7 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
     obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
     w = rng.normal(size=obj.size)
     svm = WeightedSVM.guessed(obj, obj.labels_of(w))
-    assert svm.value(w) == pytest.approx(obj.value(w), rel=tol["exact"])
+    assert svm.value_at(w) == pytest.approx(obj.value_at(w), rel=tol["exact"])
     # Half a label is half of both costs.
     halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
     np.testing.assert_array_equal(halves.plus[2:], 0.5)
@@ -161,9 +161,9 @@ def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
             tilt=C * svm.tilt,
         )
         result = weighted_svm(svm)
-        w, certificate = result.variables["w"], svm.certificate(result.variables["w"])
+        w, certificate = result.variables["w"], svm.prove(result.variables["w"])
         f = svm.features.decisions(w)
-        theta = -svm._loss.gradient(f), -svm._loss.gradient(-f)
+        theta = -svm.loss.gradient(f), -svm.loss.gradient(-f)
         gap = exact_gap(svm, w, *theta)
         assert gap <= certificate.gap
         if loss != "hinge":  # whose multipliers are not the slopes at its kink
@@ -193,13 +193,13 @@ def exact_values(svm, w, theta_plus, theta_minus):
     f = [sum((x * v for x, v in zip(row, W, strict=True)), offset) for row in A]
     primal = sum((q * v * v for q, v in zip(P, W, strict=True)), zero) / 2
     primal += sum((c * f_i for c, f_i in zip(t, f, strict=True)), zero)
-    primal += sum((c * exact_loss(svm._loss, x) for c, x in zip(p, f, strict=True)), zero)
-    primal += sum((c * exact_loss(svm._loss, -x) for c, x in zip(m, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm.loss, x) for c, x in zip(p, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm.loss, -x) for c, x in zip(m, f, strict=True)), zero)
     a = [c - q * x + r * y for c, q, x, r, y in zip(t, p, up, m, down, strict=True)]
     pulled = [sum((row[j] * v for row, v in zip(A, a, strict=True)), zero) for j in range(len(W))]
     dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
     for weights, theta in ((p, up), (m, down)):
-        dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
+        dual += sum((c * exact_conjugate(svm.loss, x) for c, x in zip(weights, theta, strict=True)), zero)
     return primal, dual
 
 
@@ -289,9 +289,11 @@ def test_multipliers_that_cannot_make_up_for_the_rounding_of_a_tilt_prove_nothin
 
 
 def balanced_exactly(svm, p, m, t, up, down):
-    up, down = ([Fraction(x) for x in values] for values in svm._balanced(np.array(up, float), np.array(down, float)))
+    up, down = (
+        [Fraction(x) for x in values] for values in svm.repair_multipliers(np.array(up, float), np.array(down, float))
+    )
     heavy = sum(c * x for c, x in zip(m, down, strict=True)), sum(c * x for c, x in zip(p, up, strict=True)) - sum(t)
-    if svm._loss.name == "squared":
+    if svm.loss.name == "squared":
         shift = (heavy[0] - heavy[1]) / (sum(p) + sum(m))
         return [x + shift for x in up], [x - shift for x in down]
     if heavy[0] > heavy[1]:
@@ -327,8 +329,8 @@ def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
         svm = machine(rng, loss, "free", tilted=tilted)
         for _ in range(20):
             given = rng.uniform(0.0, 1.0, size=(2, 25))
-            plus, minus = svm._balanced(*given)
+            plus, minus = svm.repair_multipliers(*given)
             tilt = 0.0 if svm.tilt is None else svm.tilt.sum()
             assert svm.minus @ minus - svm.plus @ plus + tilt == pytest.approx(0.0, abs=1e-12)
             bound = svm.dual_bound(*given)
-            assert all(bound <= svm.value(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))
+            assert all(bound <= svm.value_at(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))

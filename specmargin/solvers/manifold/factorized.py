@@ -85,7 +85,7 @@ def factorized(
         raise InvalidInputError(
             f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared."
         )
-    if dtype is not None and "reduction" not in obj.__dict__:
+    if dtype is not None and not obj.is_reduced:
         obj = obj.reduced(dtype)
     answers: list[SolveResult] = []
     failures: list[str] = []
@@ -116,10 +116,10 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
     theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
     image = obj.products.image(alpha)
-    certificate = obj.certificate(alpha, b, theta, Ka=image, tol=tol)
+    certificate = obj.prove(alpha, b, theta, Ka=image, tol=tol)
     if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
         other = obj.products.image(refined)
-        again = obj.certificate(refined, b, theta, Ka=other, tol=tol)
+        again = obj.prove(refined, b, theta, Ka=other, tol=tol)
         if again.gap < certificate.gap:
             alpha, certificate, image = refined, again, other
     assert image is not None

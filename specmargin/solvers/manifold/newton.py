@@ -85,7 +85,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     history = History()
     alpha, b, Kalpha, step = np.zeros(len(S)), 0.0, np.zeros(len(S)), 1.0
     active: BoolArray = np.ones(len(y), dtype=bool)
-    objective = obj.value(alpha, b)
+    objective = obj.value_at(alpha, b)
     settled = False
     while not settled and len(history) < max_iter:
         target, target_b = _minimum_on(obj, S, active, b)

@@ -145,7 +145,7 @@ def annealed(
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
-    path = [(float(factor), obj.with_(C_star=factor * obj._C_star)) for factor in factors]
+    path = [(float(factor), obj.with_(C_star=factor * obj.C_star)) for factor in factors]
     return follow(
         obj,
         path,

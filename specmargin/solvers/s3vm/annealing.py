@@ -115,12 +115,12 @@ def annealing(
             f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
         )
     # Where all labels are known to be the same there is one machine, and nothing to anneal.
-    exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
+    exact = isinstance(obj.loss, Hinge) or share in (0.0, 1.0)
     settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
     path = _Path(obj)
-    temperature = _HOT * obj._C_star
+    temperature = _HOT * obj.C_star
     least = _entropy(np.array([share * u % 1.0])) / u
-    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
+    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions_at(w), temperature)
     failed = 0
     for _ in range(max_iter):
         w, p, settled = settle(w, p, temperature, path)
@@ -128,12 +128,12 @@ def annealing(
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
-    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w) if path.settled else None
+    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w) if path.settled else None
     if not exact and (not settled or (proof is not None and not proof.is_optimal(_PROVED))):
         # Large weights: L-BFGS, in too small steps or at its rounding, is where no machine of its p has a minimum.
         settle = _Alternation(obj, tol, max_inner)
         w, p, settled = settle(path.w, path.p, path.history["temperature"][-1], path)
-        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w)
+        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w)
     if isinstance(settle, _Alternation) and settle.unproved is not None:
         settled, proof = True, settle.unproved  # for more iterations would not settle it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
@@ -161,7 +161,7 @@ class _Path:
 
     def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, settled: bool = False) -> None:
         """Note weights, their decisions, and the probabilities that belong to them."""
-        value = self.obj.value(w, f)
+        value = self.obj.value_at(w, f)
         self.history.record(
             objective=value,
             gradient=self.obj.stationarity(w, f),
@@ -191,7 +191,7 @@ class _Descent:
             scale=self.scale,
         )
         self.scale = end.scale
-        f = self.obj.decisions(end.w)
+        f = self.obj.decisions_at(end.w)
         p = _probabilities(self.obj, f, temperature)
         path.record(end.w, f, p, temperature, end.converged)
         return end.w, p, end.converged
@@ -214,7 +214,7 @@ class _Alternation:
             machine = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
             found = weighted_svm(machine, w, tol=_MACHINE_TOL, max_iter=_SYSTEMS[int(self.hard)])
             w = np.asarray(found.variables["w"])
-            f = self.obj.decisions(w)
+            f = self.obj.decisions_at(w)
             path.record(w, f, p, temperature)
             self.unproved = None if found.certificate.is_optimal(INACCURATE_GAP) else found.certificate
             self.hard |= not found.certificate.is_optimal(_PROVED)
@@ -239,19 +239,19 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     w : ndarray of shape (size,)
         Weights.
     """
-    f = obj.decisions(w)
+    f = obj.decisions_at(w)
     p = _probabilities(obj, f, temperature)
     machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
-    return machine.value(w, f) - temperature * _entropy(p), machine.gradient(w, f)
+    return machine.value_at(w, f) - temperature * _entropy(p), machine.gradient(w, f)
 
 
 def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
     """Return the best p at the decisions f: sigmoids of (nu - g) / T whose mean is the positive share."""
-    loss, share = obj._losses[0], obj.positive_share
+    loss, share = obj.loss, obj.positive_share
     f = f[obj.unlabeled]
     if share in (0.0, 1.0):
         return np.full(len(f), share)
-    g = obj._C_star * (loss.value(f) - loss.value(-f))
+    g = obj.C_star * (loss.value(f) - loss.value(-f))
     # In units of T, where a cold system may leave the range of double precision.
     with np.errstate(over="ignore"):
         e = np.clip((g - np.median(g)) / temperature, -1e15, 1e15)

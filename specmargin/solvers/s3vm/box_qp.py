@@ -186,12 +186,12 @@ def _lifted(svm: WeightedSVM, point: HingePoint) -> HingePoint:
 
     Where an offset or an intercept alone keeps a margin scaling does not help; the value tells.
     """
-    value = svm.value(point.w, point.f)
+    value = svm.value_at(point.w, point.f)
     length = float(decision_rounding(svm.features, point.w, point.f).max())
     for times in (4.0, 64.0):
         w = point.w * (1.0 + times * length)
         f = svm.features.decisions(w)
-        if svm.value(w, f) < value:
+        if svm.value_at(w, f) < value:
             return point._replace(w=w, f=f)
     return point
 
@@ -211,7 +211,7 @@ def _measured(
     low, high = np.zeros_like(f), np.zeros_like(f)
     theta_minus = np.clip(np.divide(a - lowest, svm.minus, out=low, where=svm.minus > 0), 0.0, 1.0)
     theta_plus = np.clip(np.divide(highest - a, svm.plus, out=high, where=svm.plus > 0), 0.0, 1.0)
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     gap = float(svm.plus @ (np.maximum(1.0 - f, 0.0) - theta_plus * (1.0 - f)))
     gap += float(svm.minus @ (np.maximum(1.0 + f, 0.0) - theta_minus * (1.0 + f)))
     g = svm.features.weights * w + svm.features.adjoint(a)

@@ -218,7 +218,7 @@ class _Search:
 
     def _visit(self, node: Node, is_root: bool) -> None:
         """Bound a node; close it or push its children."""
-        problem = self.relaxation.assigned(node.signs)
+        problem = self.relaxation.with_(signs=node.signs)
         leaf = not len(problem.free)
         if node.lower <= self.target and self.exact and (leaf or (not is_root and node.point is not None)):
             node = by_labels(self.local, node)
@@ -248,7 +248,7 @@ class _Search:
             self._enumerate(node)
             return
         f = problem.Z_free @ node.w + problem.offset
-        missing = problem.obj._C_star * problem.obj._losses[1].value(f) - (
+        missing = problem.obj.C_star * problem.obj.unlabeled_loss.value(f) - (
             problem.heights(node.theta) - 0.5 * node.theta * f**2
         )
         i = int(np.argmax(missing))
@@ -300,7 +300,7 @@ class _Search:
     def _enumerate(self, node: Node) -> None:
         """Close a node by the machines of all labelings below it that matter."""
         local, stack = self.local, [node]
-        U = self.relaxation.obj._losses[1]
+        U = self.relaxation.obj.unlabeled_loss
         while stack:
             node = stack.pop()
             if node.lower <= self.target and self.late():

@@ -96,7 +96,7 @@ def cccp(
     >>> result.status.name, result.variables["labels"].tolist(), result.history["changes"][-1]
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0], 0.0)
     """
-    loss, unlabeled = obj._losses
+    loss, unlabeled = obj.loss, obj.unlabeled_loss
     if not (isinstance(loss, Hinge) and isinstance(unlabeled, SymmetricHinge | SymmetricRamp)):
         raise InvalidInputError(
             f"solvers.cccp splits the hinge with symmetric_hinge or symmetric_ramp, not {loss!r} with {unlabeled!r}; "
@@ -118,11 +118,11 @@ def cccp(
             f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
         )
     for factor in factors:
-        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
+        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj.C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
         w, n_iter = end.w, n_iter + end.n_iter
     # The machine of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
-    value, missed = obj.value(w), end.proof.primal_objective - end.proof.dual_objective
+    value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective
     proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
     status, message = trusted(obj, w, end.status, end.message, proof)
     return obj.result(
@@ -153,16 +153,16 @@ def _rounds(
 ) -> _End:
     """Linearise and solve until beta stays."""
     # Twice C*, half of it on either label.
-    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj._C_star)
-    f = obj.decisions(w)
-    value, beta = obj.value(w, f), _tilt(obj, f, s)
+    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
+    f = obj.decisions_at(w)
+    value, beta = obj.value_at(w, f), _tilt(obj, f, s)
     history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
     for n_iter in range(1, max_iter + 1):
         tilt = np.zeros(len(f))
         tilt[obj.unlabeled] = beta
         trial, proof = _solved(both.with_(tilt=tilt), w, inner_tol)
-        f = obj.decisions(trial)
-        lowered, tangent = obj.value(trial, f), _tilt(obj, f, s)
+        f = obj.decisions_at(trial)
+        lowered, tangent = obj.value_at(trial, f), _tilt(obj, f, s)
         fall = value - lowered
         changes = int((tangent != beta).sum())
         # No round can raise the objective, but for the rounding of its machine.
@@ -182,7 +182,7 @@ def _rounds(
 def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
     """Return beta: C* times the slope of the concave half at the unlabelled decisions, (u,)."""
     f = f[obj.unlabeled]
-    return obj._C_star * ((f < s).astype(float) - (f > -s))
+    return obj.C_star * ((f < s).astype(float) - (f > -s))
 
 
 def _solved(machine: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:

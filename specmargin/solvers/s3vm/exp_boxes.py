@@ -57,7 +57,7 @@ class ExpBoxes:
         self.search, self.qp = search, search.qp
         loss = search.obj.unlabeled_loss
         assert isinstance(loss, ExpSquared)
-        self.loss, self.s, self.c = loss, loss.s, search.obj._C_star
+        self.loss, self.s, self.c = loss, loss.s, search.obj.C_star
         self.envelope = ExpEnvelope(loss.s)
         self.relaxation = search.relaxation
         self.Z, self.b = search.Z_unlabeled, search.relaxation.offset

@@ -29,7 +29,7 @@ _TOL = 1e-7
 
 def has_relaxation(obj: S3VM) -> bool:
     """Whether `specmargin.objectives.s3vm_relaxation.S3VMRelaxation` takes intercept and labelled loss."""
-    return obj.features.penalty != 0.0 and isinstance(obj._losses[0], Hinge | SquaredHinge)
+    return obj.features.penalty != 0.0 and isinstance(obj.loss, Hinge | SquaredHinge)
 
 
 class FeatureSearch:
@@ -43,7 +43,7 @@ class FeatureSearch:
 
     def __init__(self, obj: S3VM) -> None:
         self.obj = obj
-        loss, unlabeled = obj._losses
+        loss, unlabeled = obj.loss, obj.unlabeled_loss
         self.by_labels = not isinstance(unlabeled, ExpSquared)
         ramp = isinstance(unlabeled, SymmetricRamp) and unlabeled.s == 0
         same = isinstance(loss, SquaredHinge) and isinstance(unlabeled, SymmetricSquaredHinge)
@@ -62,7 +62,7 @@ class FeatureSearch:
 
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""
-        return self.obj.decisions(w)[self.obj.unlabeled]
+        return self.obj.decisions_at(w)[self.obj.unlabeled]
 
     def cold(self) -> tuple[float, FloatArray]:
         """Return the descent from the supervised SVM."""
@@ -94,5 +94,5 @@ class FeatureSearch:
             w = np.asarray(trained.variables["w"])
             if len(self._seen) > 100_000:
                 self._seen.clear()
-            self._seen[key] = (self.obj.value(w), w)
+            self._seen[key] = (self.obj.value_at(w), w)
         return self._seen[key]

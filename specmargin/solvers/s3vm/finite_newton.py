@@ -70,9 +70,9 @@ def finite_newton(
     [0.8]
     """
     start = time.perf_counter()
-    if svm._loss.name not in ("squared_hinge", "squared"):
+    if svm.loss.name not in ("squared_hinge", "squared"):
         raise InvalidInputError(
-            f"solvers.finite_newton needs squared_hinge or squared, not {svm._loss.name!r}; "
+            f"solvers.finite_newton needs squared_hinge or squared, not {svm.loss.name!r}; "
             "solvers.weighted_svm takes any convex loss."
         )
     w = started(svm, w)
@@ -108,9 +108,9 @@ def _require_bounded(svm: WeightedSVM) -> None:
     """Refuse a tilt that a free intercept follows to infinity, where no loss is steep enough to hold it."""
     if svm.features.penalty != 0.0 or svm.tilt is None:
         return
-    lift, upper = float(svm.tilt.sum()), svm._loss.upper
+    lift, upper = float(svm.tilt.sum()), svm.loss.upper
     weight = float((svm.plus if lift > 0 else svm.minus).sum())
-    if svm._loss.lower == -np.inf:
+    if svm.loss.lower == -np.inf:
         weight = float((svm.plus + svm.minus).sum())
     steepest = weight * upper if weight > 0 else 0.0
     if abs(lift) > steepest * (1.0 + 1e-12):
@@ -134,7 +134,7 @@ def machine_result(
     start: float,
 ) -> SolveResult:
     """Return the answer of a solver that ended at w; its certificate decides on the status."""
-    certificate = svm.certificate(w, theta_plus, theta_minus)
+    certificate = svm.prove(w, theta_plus, theta_minus)
     status = certificate.status(tol, stopped=Status.MAX_ITER if n_iter >= max_iter else None)
     v, b = svm.features.plane(w)
     duals = {} if theta_plus is None or theta_minus is None else {"plus": theta_plus, "minus": theta_minus}
@@ -179,9 +179,9 @@ def descend(
     """
     system = NewtonSystem(svm.features) if system is None else system
     features, weights = svm.features, svm.features.weights
-    hinge = svm._loss.name == "squared_hinge"
+    hinge = svm.loss.name == "squared_hinge"
     sides = [(np.flatnonzero(c), y, np.sqrt(c[c > 0])) for c, y in ((svm.plus, 1.0), (svm.minus, -1.0))]
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     n_iter = 0
     while True:
         slopes = svm.slopes(f)
@@ -206,7 +206,7 @@ def descend(
         )[0]
         w_new = target if step == 1.0 else w + step * d
         f_new = features.decisions(w_new)
-        value_new = svm.value(w_new, f_new)
+        value_new = svm.value_at(w_new, f_new)
         n_iter += 1
         if not value_new < value:  # rounding is all that is left
             break

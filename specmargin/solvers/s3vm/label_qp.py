@@ -75,10 +75,10 @@ class LabelQP:
         n = len(space.Z)
         self.Z, self.b = space.Z, relaxation.offset
         self._G = self.Z @ self.Z.T if n <= _GRAM else None
-        self.c = np.full(n, obj._C_star)
+        self.c = np.full(n, obj.C_star)
         self.hinge = np.full(n, isinstance(relaxation.minorant.branch, Hinge))
         self.c[labels.labeled] = obj.C
-        self.hinge[labels.labeled] = isinstance(obj._losses[0], Hinge)
+        self.hinge[labels.labeled] = isinstance(obj.loss, Hinge)
         self.upper = np.where(self.hinge, self.c, np.inf)
         self.D = np.zeros(n)
         soft = ~self.hinge & (self.c > 0)

@@ -133,7 +133,7 @@ def switch_labels(
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
     status = Status.STATIONARY
-    schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
+    schedule = _schedule(labels, start, rate, skewed, float(obj.C_star))
     for step, weights in enumerate(schedule):
         final, seen = False, {labels.tobytes()}
         while n_iter < max_iter:
@@ -238,14 +238,14 @@ class _Training:
     def proof(self, w: FloatArray) -> Certificate:
         """Return the certificate of the last training, which ended at w."""
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        return svm.certificate(w, *self.multipliers)
+        return svm.prove(w, *self.multipliers)
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
         w = np.array(w, dtype=float)
         if w.shape != (self.obj.size,) or not np.isfinite(w).all():
             raise InvalidInputError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
-        return w, self.obj.decisions(w)
+        return w, self.obj.decisions_at(w)
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Train without the unlabelled samples."""
@@ -273,4 +273,4 @@ class _Training:
         else:
             result = weighted_svm(svm, w, tol=tol)
             w, f = result.variables["w"], result.variables["f"]
-        return w, f, svm.value(w, f), float(np.linalg.norm(svm.gradient(w, f)))
+        return w, f, svm.value_at(w, f), float(np.linalg.norm(svm.gradient(w, f)))

@@ -72,7 +72,7 @@ class _Kinks:
     """Margins of 1 but for rounding: which samples, their labels, what they lack of 1."""
 
     def __init__(self, obj: S3VM, w: FloatArray) -> None:
-        self.obj, f = obj, obj.decisions(w)
+        self.obj, f = obj, obj.decisions_at(w)
         y = np.where(f >= 0.0, 1.0, -1.0)
         y[obj.labels.labeled] = obj.labels.sign
         self.at = np.flatnonzero(np.abs(y * f - 1.0) <= _NEAR)
@@ -80,12 +80,12 @@ class _Kinks:
 
     def loss(self) -> float:
         """Return what they cost."""
-        loss, unlabeled_loss = self.obj._losses
+        loss, unlabeled_loss = self.obj.loss, self.obj.unlabeled_loss
         weights = np.zeros(self.obj.features.n_samples)
         if isinstance(loss, Hinge):
             weights[self.obj.labels.labeled] = self.obj.C
         if isinstance(unlabeled_loss, SymmetricHinge):
-            weights[self.obj.unlabeled] = self.obj._C_star
+            weights[self.obj.unlabeled] = self.obj.C_star
         return float(weights[self.at] @ np.maximum(self.short, 0.0))
 
 

@@ -89,7 +89,7 @@ class LocalSearch:
 
     def value(self, w: FloatArray) -> float:
         """Return J at coordinates w of the row space."""
-        return self.obj.value(self.relaxation.lift(w))
+        return self.obj.value_at(self.relaxation.lift(w))
 
     def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
         """Return J and w at a solution of `qp`."""
@@ -97,7 +97,7 @@ class LocalSearch:
         if len(several) == 1:
             return self.value(several[0]), several[0]
         # Which is the lowest float64 cannot tell.
-        found = [(self.obj.certificate(self.relaxation.lift(w)), w) for w in several]
+        found = [(self.obj.prove(self.relaxation.lift(w)), w) for w in several]
         certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
         return certificate.primal_objective, w
 
@@ -127,7 +127,7 @@ class LocalSearch:
                 self._last = self.qp.solve(self.qp.labels(labels), self._last)
                 self._seen[key] = self.at(self._last)
                 return self._seen[key]
-            problem = self.relaxation.assigned(labels)
+            problem = self.relaxation.with_(signs=labels)
             kinds = {type(loss) for _, loss in problem.groups}
             if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
                 cost = np.zeros((2, len(self.Z)))

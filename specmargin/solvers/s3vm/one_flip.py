@@ -76,7 +76,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         weights = lift(z)
     else:
         weights = given_weights(obj, w)
-        given = obj.value(weights)
+        given = obj.value_at(weights)
         value, z = search.descend(coordinates(weights))
         if value <= given:
             weights = lift(z)
@@ -98,7 +98,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     proof = None
     if search.by_labels and isinstance(obj.loss, SquaredHinge):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
-        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).certificate(weights)
+        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).prove(weights)
     status, message = trusted(obj, weights, status, message, proof)
     return obj.result(
         weights,

@@ -88,7 +88,7 @@ def probe(
     history = History()
     history.record(objective=best.value, bound=node.lower, proved=0)
     count = 1
-    for _ in range(rounds if obj._C_star else 0):
+    for _ in range(rounds if obj.C_star else 0):
         before = np.count_nonzero(node.signs)
         for j in np.argsort(-np.abs(best.search.decisions(best.w)), kind="stable"):
             if not node.signs[j] and not probing.late():

@@ -71,7 +71,7 @@ def weighted_svm(
     >>> result.variables["v"].round(9).tolist(), result.certificate.is_optimal(1e-10)
     ([1.0], True)
     """
-    name = svm._loss.name
+    name = svm.loss.name
     if name in ("squared_hinge", "squared"):
         return finite_newton(svm, w, tol=tol, max_iter=max_iter)
     start = time.perf_counter()
@@ -129,7 +129,8 @@ def supervised_svm(
         message=f"no unlabelled losses: the convex SVM, {machine.message}",
         **variables,
     )
-    return replace(result, status=machine.certificate.status(_PROVED, stopped), certificate=machine.certificate)
+    status = machine.certificate.status(_PROVED, stopped)
+    return replace(result, status=status, certificate=machine.certificate, duals=machine.duals)
 
 
 def _damped_newton(
@@ -141,7 +142,7 @@ def _damped_newton(
     minimum lies anywhere; the parabolas of `_safe_bends` lie above the loss, so that their step always descends.
     """
     system, features = NewtonSystem(svm.features), svm.features
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     for n_iter in range(max_iter + 1):
         slopes, bends = svm.slopes(f), svm.curvatures(f)
         # Far out on both sides the loss is straight: what curvature is left there divides by zero.
@@ -188,7 +189,7 @@ def _stepped(
     length = _exact_step(svm, w, f, d, svm.features.products(d))
     w = target if length == 1.0 else w + length * d
     f = svm.features.decisions(w)
-    return _Step(w, f, svm.value(w, f), length)
+    return _Step(w, f, svm.value_at(w, f), length)
 
 
 def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, df: FloatArray) -> float:
@@ -205,13 +206,13 @@ def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, d
     slope = derivative(0.0)[0]
     if not slope < 0:
         return 0.0
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     highest = value + _ROUNDING * abs(value)
     left, right, s = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
         height, bend = derivative(s)
         # Beyond the minimum a small slope may be that of a far and higher point.
-        if abs(height) <= -_FLAT * slope and (height <= 0 or svm.value(w + s * d, f + s * df) <= highest):
+        if abs(height) <= -_FLAT * slope and (height <= 0 or svm.value_at(w + s * d, f + s * df) <= highest):
             return s
         left, right = (s, right) if height < 0 else (left, s)
         following = s - height / bend if bend > 0 else np.inf
@@ -225,10 +226,10 @@ def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, d
 
 def _safe_bends(svm: WeightedSVM, f: FloatArray) -> FloatArray:
     """Return the curvatures of parabolas above the losses; for a loss that does not know its own, of like ones."""
-    majorant = getattr(svm._loss, "majorant", None)
+    majorant = getattr(svm.loss, "majorant", None)
     if majorant is None:
 
         def majorant(t: FloatArray) -> FloatArray:
-            return np.maximum(svm._loss.curvature(t), np.abs(svm._loss.gradient(t)) / (1.0 + np.abs(t)))
+            return np.maximum(svm.loss.curvature(t), np.abs(svm.loss.gradient(t)) / (1.0 + np.abs(t)))
 
     return np.asarray(svm.plus * majorant(f) + svm.minus * majorant(-f))

@@ -116,7 +116,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
             delta, value, moved = spectrum, trial, True
         kappa = cone.drops(delta)
         point = obj.repair(gamma, kappa, b, v)
-        certificate = obj.certify(point, gamma, kappa)
+        certificate = obj.prove(point, gamma, kappa)
         history.record(objective=value, smoothing=mu, relative_gap=certificate.relative_gap)
         if certificate.is_optimal(tol) or len(history) >= max_iter or not learned:
             break
@@ -135,7 +135,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
             "v": point.v,
             "b": np.asarray(point.b),
             "gamma": point.gamma,
-            "f": obj.decision(point.v, point.b),
+            "f": obj.decisions_at(point.v, point.b),
         },
         duals={"balance": np.asarray(point.b)},
         certificate=certificate,

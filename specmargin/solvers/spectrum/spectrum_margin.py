@@ -125,7 +125,7 @@ def spectrum_margin(
         "v": point.v,
         "b": np.asarray(point.b),
         "gamma": point.gamma,
-        "f": obj.decision(point.v, point.b),
+        "f": obj.decisions_at(point.v, point.b),
     }
     duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
     return found.result(obj.name, "spectrum_margin", variables, duals, tol)
@@ -184,13 +184,13 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
     def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
         gamma = at.gamma / scale
         point = obj.repair(gamma, at.kappa, at.b, data.weights(at.kappa) * (obj.U.T @ gamma))
-        found = _Candidate(obj.certify(point, gamma, at.kappa), point)
+        found = _Candidate(obj.prove(point, gamma, at.kappa), point)
         if kink is None or found.certificate.is_optimal(_SETTLED):
             return found
         back = point.delta[:, None] * obj.U[~np.isnan(kink)].T
         settled = settle(y, kink, obj.B, obj.U, back, point.v, point.b)
         return _better(
-            found, settled, obj.U, obj.loss, y, lambda v, b: obj.certify(point._replace(v=v, b=b), gamma, at.kappa)
+            found, settled, obj.U, obj.loss, y, lambda v, b: obj.prove(point._replace(v=v, b=b), gamma, at.kappa)
         )
 
     return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
@@ -218,7 +218,7 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
             return found
         settled = settle(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
         dual = obj.loss.repair_multipliers(y, gamma)
-        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.certify(dual, v, b))
+        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
     return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen), name, scale)

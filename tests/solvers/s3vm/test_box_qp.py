@@ -115,7 +115,7 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
     for d in (5, 50):
         svm = machine(rng, 40, d, intercept, 1.0, "both")
         point = hinge_machine(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
-        certificate = svm.certificate(point.w, point.theta_plus, point.theta_minus)
+        certificate = svm.prove(point.w, point.theta_plus, point.theta_minus)
         assert certificate.relative_gap < 1e-7
         assert certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-7)
 

@@ -29,7 +29,7 @@ def by_cvxpy(svm):
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm._loss.name]
+    }[svm.loss.name]
     cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w)) + svm.tilt @ f
     problem = cp.Problem(cp.Minimize(cost + svm.plus @ part(f) + svm.minus @ part(-f)))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
@@ -82,7 +82,7 @@ def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
     one = weighted_svm(WeightedSVM.guessed(known, np.zeros(0)))
     other = weighted_svm(WeightedSVM.guessed(hidden, np.where(truth[5:] > 0, 1.0, -1.0)))
     assert one.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
-    assert one.certificate.primal_objective == pytest.approx(known.value(one.variables["w"]), rel=1e-12)
+    assert one.certificate.primal_objective == pytest.approx(known.value_at(one.variables["w"]), rel=1e-12)
 
 
 @losses
