@@ -98,11 +98,11 @@ _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
 
-def _door(cls: type, **rules: Rule) -> None:
+def _check_arguments(cls: type, **rules: Rule) -> None:
     cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]
 
 
-_door(
+_check_arguments(
     LapSVM,
     K=_kernel,
     L=maybe(_LAPLACIAN),
@@ -112,8 +112,8 @@ _door(
     gamma_I=numeric,
     fit_intercept=flag,
 )
-_door(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
-_door(
+_check_arguments(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
+_check_arguments(
     S3VM,
     X=_features,
     labels=_LABELS,
@@ -124,7 +124,7 @@ _door(
     balance=maybe(numeric),
     intercept=choice("balance", "regularized", "free"),
 )
-_door(
+_check_arguments(
     SpectrumMargin,
     spectrum=_spectra,
     labels=_LABELS,
@@ -135,32 +135,32 @@ _door(
     ties=flag,
     delta=maybe(_DELTA),
 )
-_door(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
-_door(
+_check_arguments(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
+_check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),
     labels=_LABELS,
     delta=_DELTA,
     penalty=numeric,
 )
-_door(
+_check_arguments(
     SpectralGraphTransducer,
     spectrum=instance(Spectrum, _FROM_GRAPH),
     labels=_LABELS,
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
-_door(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
+_check_arguments(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
 _WEIGHTS = numbers_array("one weight per sample, (n,)", finite=False)
-_door(
+_check_arguments(
     WeightedSVM,
     features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
     plus=_WEIGHTS,
     minus=_WEIGHTS,
     loss=_loss,
-    tilt=maybe(_WEIGHTS),
+    linear=maybe(_WEIGHTS),
 )
-_door(RelativeMargin, C=numeric, B=numeric)
-_door(FixedSpectrum, delta=_DELTA)
-_door(SpectrumCone, q=count(1), order=flag)
-_door(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)
+_check_arguments(RelativeMargin, C=numeric, B=numeric)
+_check_arguments(FixedSpectrum, delta=_DELTA)
+_check_arguments(SpectrumCone, q=count(1), order=flag)
+_check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

@@ -237,7 +237,7 @@ class SpectralGraphTransducer:
         """Eigenvalues (k,) and eigenvectors (k, k) of A.
 
         The eigenvalues are Rayleigh quotients, sums of squares: errors of the eigenvectors count squared only, and
-        the smallest ones keep their digits beside large ones.
+        the smallest ones keep their digits next to large ones.
         """
         return self._diagonal @ self._E**2 + (self._turned**2).sum(axis=0), self._E
 

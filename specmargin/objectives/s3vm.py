@@ -3,9 +3,9 @@ r"""Semi-supervised support vector machines: one objective for all their solvers
     J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled U(f_j),
 
 f = A w + offset with the map of `specmargin.objectives.Features`. V is a convex loss of the margin, U an even loss of
-the decision that pushes unlabelled samples off the plane; with U(f) = V(|f|) the minimum over w is also the minimum
-over the hidden labels. Left alone it would put all samples on one side, so that the mean decision of the unlabelled
-samples is confined to r, `balance`: the mean of the labels where it is not given.
+the decision that pushes unlabelled samples away from the decision boundary; with U(f) = V(|f|) the minimum over w is
+also the minimum over the hidden labels. Left alone it would put all samples on one side, so that the mean decision of
+the unlabelled samples is confined to r, `balance`: the mean of the labels where it is not given.
 
 **What the papers write.** Chapelle, Chi & Zien (cS3VM, eq. 2) and Chapelle & Zien use these very sums, with hinge and
 squared hinge. QN-S3VM divides by l and u and by the weight lam of |w|^2: C = 1 / (2 lam l), C* = lam' / (2 lam u).
@@ -273,7 +273,7 @@ class S3VM:
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J(w) and its gradient for two products with the features."""
-        # `value` and `slopes` in one pass: beside two sparse products, picking the samples twice would show.
+        # `value` and `slopes` in one pass: compared with two sparse products, picking the samples twice would show.
         f = self.decisions_at(w)
         loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y, weights = self.labels.sign, self.features.weights
@@ -300,15 +300,15 @@ class S3VM:
     def stationarity(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return the norm of the gradient relative to the two parts, P w and A' slopes, that cancel in it."""
         f = self.decisions_at(w) if f is None else f
-        pulled = self.features.weights * w
-        pushed = self.features.adjoint(self.slopes(f))
-        unit = max(float(np.abs(pulled).max()), float(np.abs(pushed).max()))
+        penalty_part = self.features.weights * w
+        loss_part = self.features.adjoint(self.slopes(f))
+        unit = max(float(np.abs(penalty_part).max()), float(np.abs(loss_part).max()))
         if not 0 < unit < np.inf:
             return unit
         # Of squares of large numbers no more than their ratios are needed.
-        pulled, pushed = pulled / unit, pushed / unit
-        scale = max(float(np.linalg.norm(pulled)), float(np.linalg.norm(pushed)))
-        return float(np.linalg.norm(pulled + pushed)) / scale
+        penalty_part, loss_part = penalty_part / unit, loss_part / unit
+        scale = max(float(np.linalg.norm(penalty_part)), float(np.linalg.norm(loss_part)))
+        return float(np.linalg.norm(penalty_part + loss_part)) / scale
 
     def prove(self, w: FloatArray, lower_bound: float = -np.inf) -> Certificate:
         """Return the value at w, with a bound on its rounding, and a lower bound on the global optimum.
@@ -397,10 +397,10 @@ class S3VM:
     ) -> SolveResult:
         """Return the answer of a solver that ended at w, in *this* objective's value.
 
-        Its variables are w, the plane (v, b) of the raw features, f at all samples and the labels of the unlabelled
-        ones; more can be added by name.
+        Its variables are w, coefficients and intercept (v, b) on the raw features, f at all samples and the labels of
+        the unlabelled ones; more can be added by name.
         """
-        v, b = self.features.plane(w)
+        v, b = self.features.coefficients(w)
         return SolveResult(
             problem="S3VM",
             status=status,

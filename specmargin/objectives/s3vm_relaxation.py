@@ -396,14 +396,14 @@ class S3VMRelaxation:
             return -np.inf
         return self.minorant_bound(theta, self.heights(theta), np.zeros_like(theta), beta)
 
-    def minorant_bound(self, theta: FloatArray, h: FloatArray, tilt: FloatArray, beta: FloatArray) -> float:
-        """Return the proved minimum of any minorant h + tilt f - theta f^2 / 2 of the free samples' losses.
+    def minorant_bound(self, theta: FloatArray, h: FloatArray, linear: FloatArray, beta: FloatArray) -> float:
+        """Return the proved minimum of any minorant h + linear f - theta f^2 / 2 of the free samples' losses.
 
         As `dual_bound`, for parabolas that need not be symmetric. It bounds J where they are below the losses.
 
         Parameters
         ----------
-        theta, h, tilt : ndarray of shape (k,)
+        theta, h, linear : ndarray of shape (k,)
             Of the free samples, theta >= 0.
         beta : ndarray of shape (m,)
             Of the labelled and decided samples; clipped to the bounds of V*.
@@ -415,14 +415,14 @@ class S3VMRelaxation:
         if proved is None:
             return -np.inf
         factor, shift = proved
-        q = self.linear(theta, beta) - tilt @ self.Z_free
+        q = self.linear(theta, beta) - linear @ self.Z_free
         w = self._solve(factor, theta, q)
-        b, pull, steep = self.offset, self.weights * beta, np.abs(tilt)
+        b, pull, steep = self.offset, self.weights * beta, np.abs(linear)
         f = self.Z_free @ w + b
         t = self.y * (self.Z_known @ w + b)
         dual = self.dual_values(beta)
         square = 0.5 * float(w @ w)
-        value = square + float((h + tilt * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
+        value = square + float((h + linear * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
         # What a decision of the features may differ by from the computed one, for every unit of |w|.
         skew, length = self.space.skew, float(np.sqrt(2.0 * square))
         roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS

@@ -3,7 +3,7 @@ r"""The convex SVM inside every label-guessing S3VM solver: a weight for each la
     min_w  1/2 w'Pw + sum_i [ p_i V(f_i) + m_i V(-f_i) + t_i f_i ],   f = A w + offset.
 
 A labelled sample has the weight C on its side; a guessed one C* on one side (label switching), shared between both
-sides (annealing: C* times its probabilities), or on both in full with a linear term (CCCP, whose tilt t linearises the
+sides (annealing: C* times its probabilities), or on both in full with a linear term (CCCP, whose t linearises the
 concave half of the ramps). V is convex, so the answer has a proof:
 
 **Duality.** With multipliers theta+ and theta- in the domain of V's `dual_value` and a = t - p theta+ + m theta-,
@@ -46,7 +46,7 @@ class WeightedSVM:
         p and m: weights of the labels +1 and -1, >= 0.
     loss : {"hinge", "squared_hinge", "squared", "smooth_hinge"} or MarginLoss
         V.
-    tilt : ndarray of shape (n,), optional
+    linear : ndarray of shape (n,), optional
         t, weights of the decisions themselves; default 0.
 
     Notes
@@ -66,7 +66,7 @@ class WeightedSVM:
     plus: FloatArray
     minus: FloatArray
     loss: MarginLoss
-    tilt: FloatArray | None
+    linear: FloatArray | None
 
     def __init__(
         self,
@@ -74,21 +74,21 @@ class WeightedSVM:
         plus: FloatArray,
         minus: FloatArray,
         loss: str | MarginLoss = "squared_hinge",
-        tilt: FloatArray | None = None,
+        linear: FloatArray | None = None,
     ) -> None:
         n = features.n_samples
         object.__setattr__(self, "features", features)
         object.__setattr__(self, "loss", get_loss(loss))
-        object.__setattr__(self, "tilt", None)
-        for name, values in (("plus", plus), ("minus", minus), ("tilt", tilt)):
-            if name == "tilt" and values is None:
+        object.__setattr__(self, "linear", None)
+        for name, values in (("plus", plus), ("minus", minus), ("linear", linear)):
+            if name == "linear" and values is None:
                 continue
             values = np.asarray(values, dtype=float)
             if values.shape != (n,):
                 raise InvalidInputError(
                     f"{name}={shown(values)}, but there are {n} samples; pass one weight per sample."
                 )
-            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "tilt" else 0.0)
+            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "linear" else 0.0)
             object.__setattr__(self, name, values)
 
     @classmethod
@@ -153,12 +153,12 @@ class WeightedSVM:
         f = self.features.decisions(w) if f is None else f
         value = 0.5 * float(self.features.weights @ w**2)
         value += float(self.plus @ self.loss.value(f) + self.minus @ self.loss.value(-f))
-        return value + (0.0 if self.tilt is None else float(self.tilt @ f))
+        return value + (0.0 if self.linear is None else float(self.linear @ f))
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,)."""
         out = self.plus * self.loss.gradient(f) - self.minus * self.loss.gradient(-f)
-        return out if self.tilt is None else out + self.tilt
+        return out if self.linear is None else out + self.linear
 
     def curvatures(self, f: FloatArray) -> FloatArray:
         """Return the second derivative of the losses by every decision, (n,)."""
@@ -183,7 +183,7 @@ class WeightedSVM:
     def repair_multipliers(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multipliers with sum(a) = 0, or NaN where scaling cannot reach that."""
         up, down = self.minus * theta_minus, self.plus * theta_plus
-        lift = 0.0 if self.tilt is None else float(self.tilt.sum())
+        lift = 0.0 if self.linear is None else float(self.linear.sum())
         excess = float(up.sum() - down.sum()) + lift
         if excess == 0:
             return theta_plus, theta_minus

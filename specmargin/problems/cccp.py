@@ -101,9 +101,9 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         return Recovered({"f": f}, current.prove(point, plus, minus), {"plus": plus, "minus": minus})
 
     def update(svm: WeightedSVM, values: dict[str, Any]) -> WeightedSVM:
-        tilt = np.zeros(svm.features.n_samples)
-        tilt[unlabeled] = values["beta"]
-        return svm.with_(tilt=tilt)
+        linear = np.zeros(svm.features.n_samples)
+        linear[unlabeled] = values["beta"]
+        return svm.with_(linear=linear)
 
     return _Round(
         name="CCCP round",
@@ -114,5 +114,5 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         update=update,
-        has_optimum=obj.features.penalty != 0.0,  # a tilt may outweigh the losses
+        has_optimum=obj.features.penalty != 0.0,  # a linear term may outweigh the losses
     )

@@ -98,7 +98,7 @@ CONVEX = {
     },
     "weighted SVM, finite_newton": (weighted("squared_hinge"), solvers.finite_newton),
     "weighted SVM, CVXPY": (
-        objectives.WeightedSVM.guessed(s3vm("hinge"), np.zeros(N - 8), 2.0).with_(tilt=np.r_[np.zeros(N)]),
+        objectives.WeightedSVM.guessed(s3vm("hinge"), np.zeros(N - 8), 2.0).with_(linear=np.r_[np.zeros(N)]),
         lambda _: sm.solve(problems.cccp_subproblem(s3vm("hinge"), np.zeros(N - 8))),
     ),
     **{

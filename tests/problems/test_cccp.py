@@ -48,9 +48,9 @@ def test_it_is_the_round_in_numpy(problem, tight, intercept, loss, C):
     beta = guesses(obj)
     built = cccp_subproblem(obj, beta)
     result = solve(built, "CLARABEL", tol=1e-8, **tight["CLARABEL"])
-    tilt = np.zeros(obj.labels.n_samples)
-    tilt[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, tilt=tilt)
+    linear = np.zeros(obj.labels.n_samples)
+    linear[obj.unlabeled] = beta
+    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     reference = weighted_svm(machine)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-8)
@@ -81,7 +81,7 @@ def test_a_new_beta_needs_no_new_problem(problem, tight):
         assert again.status is Status.OPTIMAL
         assert again.certificate.primal_objective == pytest.approx(fresh.certificate.primal_objective, rel=1e-8)
         assert abs(again.certificate.primal_objective / first - 1) > 1e-2
-        np.testing.assert_array_equal(built.current_objective().tilt[obj.unlabeled], beta)
+        np.testing.assert_array_equal(built.current_objective().linear[obj.unlabeled], beta)
         # The canonical form was made once: CVXPY keeps the very chain.
         assert built.problem.get_problem_data("CLARABEL")[1] is compiled
 

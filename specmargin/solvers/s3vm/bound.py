@@ -198,7 +198,7 @@ def _evaluated(
 def _at_least(
     relaxation: S3VMRelaxation, lower: float, theta: FloatArray, beta: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return a bound that is no worse than zero and the machine of the labelled samples alone, with its multipliers."""
+    """Return a bound that is no worse than zero and the SVM of the labelled samples alone, with its multipliers."""
     none, nothing = np.zeros_like(theta), np.zeros_like(beta)
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
@@ -223,9 +223,9 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
 
     def negative(beta: FloatArray) -> tuple[float, FloatArray]:
         a = c * y * beta
-        pulled = K @ a
-        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * pulled)
-        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + pulled)
+        image = K @ a
+        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * image)
+        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + image)
         return -float(value), -c * slopes
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]

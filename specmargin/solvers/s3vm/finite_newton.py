@@ -22,9 +22,10 @@ from specmargin.objectives import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.base import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
-__all__ = ["Descent", "descend", "finite_newton", "gradient_gap", "machine_result", "started"]
+__all__ = ["Descent", "descend", "finite_newton", "gradient_gap", "svm_result", "started"]
 
 _FORCING = 0.03
 """Residual of conjugate gradients, relative to the gradient."""
@@ -49,12 +50,12 @@ def finite_newton(
     Returns
     -------
     SolveResult
-        Variables ``w``, ``f`` at all samples, ``v`` and ``b`` of the plane x'v + b.
+        Variables ``w``, ``f`` at all samples, coefficients ``v`` and intercept ``b`` of x'v + b.
 
     Raises
     ------
     ValueError
-        For another loss, a start of another shape, features whose squares overflow, or a tilt that leaves the
+        For another loss, a start of another shape, features whose squares overflow, or a linear term that leaves the
         objective unbounded.
 
     References
@@ -78,7 +79,7 @@ def finite_newton(
     w = started(svm, w)
     history = History()
     found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
-    return machine_result(
+    return svm_result(
         svm,
         found.w,
         solver="finite_newton",
@@ -96,31 +97,26 @@ def started(svm: WeightedSVM, w: FloatArray | None) -> FloatArray:
         if not np.isfinite(svm.features.squared_norms.sum()):
             raise InvalidInputError("the squares of the features overflow; scale them to entries of about one.")
     _require_bounded(svm)
-    if w is None:
-        return np.zeros(svm.size)
-    w = np.array(w, dtype=float)
-    if w.shape != (svm.size,) or not np.isfinite(w).all():
-        raise InvalidInputError(f"the start w must be finite and of the shape ({svm.size},), got {w.shape}.")
-    return w
+    return start_vector(w, svm.size)
 
 
 def _require_bounded(svm: WeightedSVM) -> None:
-    """Refuse a tilt that a free intercept follows to infinity, where no loss is steep enough to hold it."""
-    if svm.features.penalty != 0.0 or svm.tilt is None:
+    """Refuse a linear term that a free intercept follows to infinity, where no loss is steep enough to hold it."""
+    if svm.features.penalty != 0.0 or svm.linear is None:
         return
-    lift, upper = float(svm.tilt.sum()), svm.loss.upper
-    weight = float((svm.plus if lift > 0 else svm.minus).sum())
+    total, upper = float(svm.linear.sum()), svm.loss.upper
+    weight = float((svm.plus if total > 0 else svm.minus).sum())
     if svm.loss.lower == -np.inf:
         weight = float((svm.plus + svm.minus).sum())
     steepest = weight * upper if weight > 0 else 0.0
-    if abs(lift) > steepest * (1.0 + 1e-12):
+    if abs(total) > steepest * (1.0 + 1e-12):
         raise InvalidInputError(
-            f"the tilt sums to {lift:.6g}, but the losses hold only {steepest:.6g} against it: with a free intercept "
-            "the objective has no minimum. Take another tilt, or intercept='balance' or 'regularized'."
+            f"the linear term sums to {total:.6g}, but the losses hold only {steepest:.6g} against it: with a free "
+            "intercept the objective has no minimum. Take another one, or intercept='balance' or 'regularized'."
         )
 
 
-def machine_result(
+def svm_result(
     svm: WeightedSVM,
     w: FloatArray,
     theta_plus: FloatArray | None = None,
@@ -136,7 +132,7 @@ def machine_result(
     """Return the answer of a solver that ended at w; its certificate decides on the status."""
     certificate = svm.prove(w, theta_plus, theta_minus)
     status = certificate.status(tol, stopped=Status.MAX_ITER if n_iter >= max_iter else None)
-    v, b = svm.features.plane(w)
+    v, b = svm.features.coefficients(w)
     duals = {} if theta_plus is None or theta_minus is None else {"plus": theta_plus, "minus": theta_minus}
     return SolveResult(
         problem="WeightedSVM",

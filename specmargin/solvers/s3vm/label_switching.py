@@ -24,9 +24,10 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import descend
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
@@ -74,7 +75,7 @@ def label_switching(
     -------
     SolveResult
         ``STATIONARY`` where no admissible pair improves. Its variable ``held_labels`` (u,) are the labels that the
-        machine was trained with; a few may differ from the signs of the decisions. The history has a row per training:
+        SVM was trained with; a few may differ from the signs of the decisions. The history has a row per training:
         the objective with the labels held, its gradient, the weight, and the pairs switched afterwards.
 
     Raises
@@ -242,9 +243,7 @@ class _Training:
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
-        w = np.array(w, dtype=float)
-        if w.shape != (self.obj.size,) or not np.isfinite(w).all():
-            raise InvalidInputError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
+        w = start_vector(w, self.obj.size)
         return w, self.obj.decisions_at(w)
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
@@ -267,7 +266,7 @@ class _Training:
         if self.name == "hinge":
             # Exact, or as exact as rounding lets it be; once it lets nothing be, any answer of the method will do.
             rough = np.inf if self.hard else tol
-            point = hinge_machine(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
+            point = hinge_svm(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
             w, f, self.hard = point.w, point.f, point.gap > INACCURATE_GAP
             self.multipliers = point.theta_plus, point.theta_minus
         else:

@@ -26,9 +26,9 @@ __all__ = ["near_margins", "rounded_margins"]
 _NEAR = 1e-9
 """How near to 1 a margin is that was meant to be 1."""
 _ENTRIES = 2**16
-"""Features of so many entries at the most are looked at."""
+"""Largest number of entries of features."""
 _MARGINS, _SPARE = 40, 30
-"""Most margins that are looked after, and entries of w that move beside as many as there are margins."""
+"""Largest number of margins that are kept, and of entries of w that move besides one for each margin."""
 _WEIGHTS = (1e-2, 1e-4)
 """What a unit of k costs, against the largest change of a margin by one."""
 _LOVASZ = 0.9

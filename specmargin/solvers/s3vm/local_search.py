@@ -12,10 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.losses import ExpSquared, Hinge, SquaredHinge
 from specmargin.objectives.features import Features
-from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.newton_system import NewtonSystem
@@ -25,7 +23,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LocalSearch", "cold_descent", "given_weights", "signs_of"]
+__all__ = ["LocalSearch", "cold_descent", "signs_of"]
 
 _HARD = 1e4
 """C |z|^2 beyond which Newton's method in w is not accurate enough."""
@@ -34,14 +32,6 @@ _HARD = 1e4
 def signs_of(f: FloatArray) -> FloatArray:
     """Return the best labels of unlabelled samples; +1 for a decision of 0."""
     return np.where(f >= 0, 1.0, -1.0)
-
-
-def given_weights(obj: S3VM, w: FloatArray) -> FloatArray:
-    """Return the caller's weights as an array; refuse what cannot be a start."""
-    w = np.asarray(w, dtype=float)
-    if w.shape != (obj.size,) or not np.isfinite(w).all():
-        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
-    return w
 
 
 class LocalSearch:
@@ -67,12 +57,12 @@ class LocalSearch:
 
     @cached_property
     def qp(self) -> LabelQP:
-        """The machines with given labels, solved exactly."""
+        """The SVMs with given labels, solved exactly."""
         return LabelQP(self.relaxation)
 
     @cached_property
     def _pivoted(self) -> bool:
-        """Whether machines with all labels are left to `qp`: few samples, mixed losses or large weights."""
+        """Whether SVMs with all labels are left to `qp`: few samples, mixed losses or large weights."""
         qp = self.qp
         mixed = len(set(qp.hinge[qp.c > 0])) > 1
         return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.lengths**2).max(initial=0.0)) > _HARD)
@@ -132,12 +122,12 @@ class LocalSearch:
             if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
                 cost = np.zeros((2, len(self.Z)))
                 cost[(problem.y < 0).astype(int), problem.known] = problem.weights
-                machine = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
+                svm = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
                 if kinds == {Hinge}:
-                    w = weighted_svm(machine, w).variables["w"]
+                    w = weighted_svm(svm, w).variables["w"]
                 else:
                     f = self.features.decisions(w)
-                    w = newton_descent(machine, w, f, tol=1e-12, system=self._system).w
+                    w = newton_descent(svm, w, f, tol=1e-12, system=self._system).w
             else:
                 found = barrier(problem, tol=1e-9)
                 w = found.w if found.primal is None else found.primal

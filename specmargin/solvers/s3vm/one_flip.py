@@ -17,8 +17,9 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, given_weights, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, signs_of
 from specmargin.solvers.s3vm.range import trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["one_flip"]
@@ -75,7 +76,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
         weights = lift(z)
     else:
-        weights = given_weights(obj, w)
+        weights = start_vector(w, obj.size)
         given = obj.value_at(weights)
         value, z = search.descend(coordinates(weights))
         if value <= given:

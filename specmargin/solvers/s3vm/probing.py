@@ -18,8 +18,9 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["probe"]
@@ -76,7 +77,7 @@ def probe(
             f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative."
         )
     if w is not None:
-        w = given_weights(obj, w)
+        w = start_vector(w, obj.size)
     start = time.perf_counter()
     deadline = start + time_limit
     relaxation = S3VMRelaxation(obj)

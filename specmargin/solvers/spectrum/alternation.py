@@ -184,7 +184,7 @@ def _corners(y: FloatArray, loss: RelativeMargin) -> tuple[FloatArray, FloatArra
     """Return the dual of the loss in gamma: its kinks (l, k), and the decision that each piece asks for (l, k + 1).
 
     With s = y gamma the slopes of `RelativeMargin.dual_value` are the corners t = B, 1, -B of the loss, or B, -B where
-    B < 1. On a piece the decision f must equal y t; at a kink it may lie between those of the two pieces beside it.
+    B < 1. On a piece the decision f must equal y t; at a kink it may lie between those of the two pieces next to it.
     """
     C, B = loss.C, loss.B
     s, t = (np.array([0.0, C]), np.array([B, 1.0, -B])) if B >= 1 else (np.array([C]), np.array([B, -B]))

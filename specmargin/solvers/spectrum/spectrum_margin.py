@@ -31,7 +31,7 @@ _SMALL = 1e-5
 """Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
 _CLOSE = 1e-3
 """Estimated gap from which on the margins must not drift from those of the multipliers."""
-_SETTLED = 1e-12
+_CONVERGED = 1e-12
 """Relative gap above which margins on a kink are looked at one by one."""
 _STEEP, _STEEPER, _STEEPEST = 1e5, 4.0, 1e12
 """C of the iteration above which smaller ones lead the way: the first, the ratio of the next, where they end."""
@@ -185,7 +185,7 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
         gamma = at.gamma / scale
         point = obj.repair(gamma, at.kappa, at.b, data.weights(at.kappa) * (obj.U.T @ gamma))
         found = _Candidate(obj.prove(point, gamma, at.kappa), point)
-        if kink is None or found.certificate.is_optimal(_SETTLED):
+        if kink is None or found.certificate.is_optimal(_CONVERGED):
             return found
         back = point.delta[:, None] * obj.U[~np.isnan(kink)].T
         settled = settle(y, kink, obj.B, obj.U, back, point.v, point.b)
@@ -214,7 +214,7 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
         within = vectors[:, kept] @ (vectors[:, kept].T @ gamma)
         certificate, expansion, offset = obj.repaired(gamma, at.b, within)
         found = _Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
-        if kink is None or certificate.is_optimal(_SETTLED):
+        if kink is None or certificate.is_optimal(_CONVERGED):
             return found
         settled = settle(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
         dual = obj.loss.repair_multipliers(y, gamma)

@@ -38,9 +38,9 @@ def problem():
 def round_of(obj, beta):
     """Return the machine of a round, and what its value is short of the objective where beta is the tangent."""
     s = obj.unlabeled_loss.s
-    tilt = np.zeros(obj.labels.n_samples)
-    tilt[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, tilt=tilt)
+    linear = np.zeros(obj.labels.n_samples)
+    linear[obj.unlabeled] = beta
+    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
 
 
@@ -58,7 +58,7 @@ def test_two_ramps_are_the_symmetric_one(s):
 def test_a_round_lies_above_the_objective_and_touches_it(problem, s, intercept, rng):
     obj = problem(s=s, intercept=intercept, C_star=2.0)
     at = rng.normal(size=obj.size)
-    machine, constant = round_of(obj, module._tilt(obj, obj.decisions_at(at), s))
+    machine, constant = round_of(obj, module._linear_term(obj, obj.decisions_at(at), s))
     assert machine.value_at(at) + constant == pytest.approx(obj.value_at(at), rel=1e-12)
     for size in (0.1, 1.0, 10.0):
         w = at + size * rng.normal(size=obj.size)
@@ -89,11 +89,11 @@ def test_rounds_end_because_beta_stays(problem, seed):
     assert result.history["changes"][-1] == 0
     assert result.n_iter <= 20
     assert set(beta) <= {-5.0, 0.0, 5.0}
-    np.testing.assert_array_equal(beta, module._tilt(obj, obj.decisions_at(w), -0.3))
+    np.testing.assert_array_equal(beta, module._linear_term(obj, obj.decisions_at(w), -0.3))
     machine, constant = round_of(obj, beta)
     convex = cp.Variable(obj.size)
     f = obj.features.dense() @ convex + obj.features.offset
-    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.tilt @ f
+    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.linear @ f
     reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(convex) + loss))
     reference.solve(**_TIGHT)
     assert obj.value_at(w) == pytest.approx(reference.value + constant, rel=1e-8)
@@ -126,8 +126,8 @@ def test_samples_in_the_flat_middle_are_left_alone():
     y = np.array([0, 1, -1, -1, -1, -1])
     flat = S3VM(X, sm.encode_labels(y), "hinge", SymmetricRamp(s=-0.4), C=3.0)
     f = flat.decisions_at(np.array([1.0]))
-    assert module._tilt(flat, f, -0.4).tolist() == [0.0, 0.0, -3.0, 3.0]
-    assert module._tilt(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
+    assert module._linear_term(flat, f, -0.4).tolist() == [0.0, 0.0, -3.0, 3.0]
+    assert module._linear_term(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
 
 
 def test_the_symmetric_hinge_is_the_ramp_at_zero(problem):
@@ -177,7 +177,7 @@ def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
 
     def fail(machine, w=None, **words):
         result = solve(machine, w, **words)
-        if machine.tilt is None:
+        if machine.linear is None:
             return result
         result.variables["w"][:] = 100.0
         return result

@@ -26,8 +26,8 @@ def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", spars
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
     if kind == "one":
         return WeightedSVM(features, C * (y > 0), C * (y < 0), loss)
-    tilt = 0.1 * C * rng.normal(size=n)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, tilt=tilt)
+    linear = 0.1 * C * rng.normal(size=n)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear)
 
 
 def by_cvxpy(svm):
@@ -39,8 +39,8 @@ def by_cvxpy(svm):
     for weights, sign in ((svm.plus, 1.0), (svm.minus, -1.0)):
         used = np.flatnonzero(weights)  # a slack that costs nothing would be anywhere
         cost += cp.sum_squares(cp.multiply(np.sqrt(weights[used]), part(1 - sign * f[used])))
-    if svm.tilt is not None:
-        cost += svm.tilt @ f
+    if svm.linear is not None:
+        cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return problem.value, w.value
@@ -100,7 +100,7 @@ def test_the_three_routes_to_a_newton_step_agree(intercept, route, monkeypatch, 
     dense = WeightedSVM(
         Features(svm.features.X.toarray() if sparse else svm.features.X, svm.features.mu, svm.features.offset,
                  svm.features.penalty),
-        svm.plus, svm.minus, tilt=svm.tilt,
+        svm.plus, svm.minus, linear=svm.linear,
     )  # fmt: skip
     reference = minimize(dense.value_at, np.zeros(svm.size), jac=dense.gradient, method="BFGS", options={"gtol": 1e-9})
     assert result.certificate.primal_objective == pytest.approx(reference.fun, rel=1e-9)
