@@ -131,7 +131,7 @@ def compare_grid(report: harness.Report) -> None:
     def walk() -> None:
         current = fresh(base, gamma_A=pairs[0][0], gamma_I=pairs[0][1])
         for gamma_A, gamma_I in pairs:
-            current = current.with_gammas(gamma_A, gamma_I)
+            current = current.with_(gamma_A=gamma_A, gamma_I=gamma_I)
             for objective in current.one_vs_rest(labels):
                 factorized(objective)
 

@@ -90,7 +90,7 @@ def brute_force(obj: SpectralGraphTransducer) -> tuple[float, bool]:
             continue
         for _ in range(6):
             w = w * np.sqrt(n) / np.linalg.norm(w)
-            best = min(best, obj.value(w))
+            best = min(best, obj.value_at(w))
             J = np.block([[A - lam * identity, -w[:, None]], [-w[None, :], np.zeros((1, 1))]])
             step = np.linalg.lstsq(J, np.append(b + lam * w - A @ w, 0.0), rcond=1e-13)[0]
             w, lam = w + step[:-1], lam + step[-1]
@@ -136,7 +136,7 @@ def main() -> None:
         theirs *= np.sqrt(obj.n) / np.linalg.norm(theirs)
         report.add(
             "  its value over ours, less one",
-            obj.value(theirs) / ours.certificate.primal_objective - 1,
+            obj.value_at(theirs) / ours.certificate.primal_objective - 1,
             "rel",
             note=f"our gap {ours.certificate.relative_gap:.0e}",
         )

@@ -89,7 +89,7 @@ def ridge(
     objective = objectives.SpectralRidge(task.spectrum, labels, power_spectrum(task.spectrum, power))
     if penalty is None:
         penalty = choose_penalty(objective, default=PENALTY, standardize=balance)
-    F = solvers.spectral_ridge(objective.with_penalty(penalty)).variables["f"]
+    F = solvers.spectral_ridge(objective.with_(penalty=penalty)).variables["f"]
     return (zscore(F) if balance else F).argmax(axis=1)
 
 

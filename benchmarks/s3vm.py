@@ -175,12 +175,12 @@ def search_in_c(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
                 inner = features.adjoint(c + step.slopes(f))
                 if relative_norm(w, inner, features.weights) <= tol:
                     raise ReachedError
-                return step.value(w, f), features.products(inner)
+                return step.value_at(w, f), features.products(inner)
 
             with contextlib.suppress(ReachedError):
                 last = lbfgs(fun, c, np.ones(n), tol=1e-300, max_iter=3000).w
             c = last
-        ends["c"] = obj.value(features.adjoint(c))
+        ends["c"] = obj.value_at(features.adjoint(c))
 
     def in_w() -> None:
         result = quasi_newton(obj, tol=TIGHT)

@@ -257,7 +257,7 @@ class FixedSpectrumClassifier(SpectrumClassifier):
             result = self._cvxpy(problems.rmm(_on_kernel(objective)))
             gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
             v = weights * (objective.U.T @ gamma)
-            f = objective.decision(v, float(b))
+            f = objective.decisions_at(v, float(b))
             return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
 
         return solve

@@ -166,7 +166,7 @@ class SpectralRidge(SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClas
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
         chosen = choose_penalty(objective, standardize=standardize) if isinstance(self.penalty, str) else self.penalty
         self.penalty_ = penalty = float(chosen)
-        return spectral_ridge(objective.with_penalty(penalty), tol=self.tol)
+        return spectral_ridge(objective.with_(penalty=penalty), tol=self.tol)
 
     def _count(self, n: int) -> int:
         return min(_DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors

@@ -144,7 +144,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     alpha, b = shared.coefficients(v), float(result.variables["b"])
     f = K @ alpha
     objective = LapSVM(K, L, whole, gamma_A=machine.gamma_A, gamma_I=gamma_I, **options)
-    certificate = objective.certificate(alpha, b, 2.0 * v[labeled], Ka=f)
+    certificate = objective.prove(alpha, b, 2.0 * v[labeled], Ka=f)
     return {
         **_errors(samples.y, split, f, K_test @ alpha),
         "relative_gap": certificate.relative_gap,

@@ -44,7 +44,7 @@ __all__ = [
     "storm",
 ]
 
-# What comes in by this door is checked.
+# The public functions check their arguments.
 _OBJ = "build one of specmargin.objectives from data and labels"
 
 

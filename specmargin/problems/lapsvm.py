@@ -82,7 +82,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     >>> sorted(built.constraints), sm.solve(built).certificate.is_optimal(1e-6)
     (['balance', 'box', 'nonnegative'], True)
     """
-    loss, y = obj._loss, obj.labels.sign
+    loss, y = obj.margin_loss, obj.labels.sign
     G = obj.reduction.G
     beta = cp.Variable(len(y), name="beta")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
@@ -109,9 +109,9 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
         points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
         points.append((np.zeros_like(exact), current.constant()))  # rounding may leave nothing better
-        alpha, b = min(points, key=lambda point: current.value(*point))
-        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, theta, a=exact))
+        alpha, b = min(points, key=lambda point: current.value_at(*point))
+        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decisions_at(alpha, b)}
+        return Recovered(variables, current.prove(alpha, b, theta, a=exact))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A
@@ -157,7 +157,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     >>> sm.solve(sm.problems.lapsvm_primal(obj)).variables["f"].round(6).tolist()
     [-0.5, 0.5, 0.0]
     """
-    loss, y, labeled = obj._loss, obj.labels.sign, obj.labels.labeled
+    loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
     K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
     eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
     kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
@@ -180,8 +180,8 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         alpha = V[:, kept] @ (np.asarray(w.value) / root)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
-        f = current.decision(alpha, offset)
-        certificate = current.certificate(
+        f = current.decisions_at(alpha, offset)
+        certificate = current.prove(
             alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
         )
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}

@@ -134,7 +134,7 @@ def test_the_laplacian_is_the_one_that_was_asked_for(moons, normalized, tol):
     clf = sm.LapSVM(gamma=4.0, gamma_A=0.1, gamma_I=1.0, normalized=normalized, loss="squared").fit(X, y)
     K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6), normalized=normalized)
     obj = sm.objectives.LapSVM(K, L, sm.encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=1.0)
-    assert clf.result_.certificate.primal_objective == pytest.approx(obj.value(clf.dual_coef_[0], *clf.intercept_))
+    assert clf.result_.certificate.primal_objective == pytest.approx(obj.value_at(clf.dual_coef_[0], *clf.intercept_))
     slope = np.append(*obj.gradient(clf.dual_coef_[0], clf.intercept_[0]))
     np.testing.assert_allclose(slope, 0.0, atol=tol["linalg"])
 

@@ -306,8 +306,8 @@ def test_pickling_cloning_and_grid_search(moons):
 
 def test_a_gap_that_is_not_closed_is_said(moons, monkeypatch):
     X, _, y = moons
-    exact = ridge.SpectralRidge.certificate
-    monkeypatch.setattr(ridge.SpectralRidge, "certificate", lambda self, v, b, theta: exact(self, 1.1 * v, b, theta))
+    exact = ridge.SpectralRidge.prove
+    monkeypatch.setattr(ridge.SpectralRidge, "prove", lambda self, v, b, theta: exact(self, 1.1 * v, b, theta))
     with pytest.warns(ConvergenceWarning, match="SpectralRidge"):
         SpectralRidge(q=20).fit(X, y)
     with warnings.catch_warnings():

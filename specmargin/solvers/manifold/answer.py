@@ -45,9 +45,9 @@ def full_space_result(
     Kalpha = obj.K @ alpha if Kalpha is None else Kalpha
     f = Kalpha + b
     y = obj.labels.sign
-    theta = -y * obj._loss.gradient(y * f[obj.labels.labeled])
+    theta = -y * obj.margin_loss.gradient(y * f[obj.labels.labeled])
     theta = obj.repair_multipliers(theta)
-    certificate = obj.certificate(alpha, b, theta, Ka=Kalpha, tol=tol, thorough=prove)
+    certificate = obj.prove(alpha, b, theta, Ka=Kalpha, tol=tol, thorough=prove)
     result = SolveResult(
         problem=obj.name,
         status=certificate.status(tol, stopped),
@@ -67,7 +67,7 @@ def full_space_result(
 def never_worse_than_zero(obj: LapSVM, result: SolveResult, tol: float) -> SolveResult:
     """Return the result, or alpha = 0 with the best intercept under the same bound where that is better."""
     b, zero = obj.constant(), np.zeros(obj.labels.n_samples)
-    value, known = obj.value(zero, b, zero), result.certificate
+    value, known = obj.value_at(zero, b, zero), result.certificate
     # Where it counts, what was lost to rounding may be all of it.
     if known.primal_objective + known.rounding <= value * (1.0 + 1e-12) or known.is_optimal(tol):
         return result

@@ -47,7 +47,7 @@ class StackedProblem:
 
     def __init__(self, obj: LapSVM, signs: FloatArray, *, scaled: bool, dtype: np.dtype[Any]) -> None:
         self.obj, self.signs, self.labeled = obj, signs, obj.labels.labeled
-        pieces = obj._loss.pieces
+        pieces = obj.margin_loss.pieces
         assert pieces is not None
         self.pieces = pieces
         # A copy in single precision; an operator multiplies in its own.
@@ -154,7 +154,7 @@ class Stack:
         t = self.y * f
         penalty = obj.gamma_A * _dots(self.alpha, self.Kalpha) + obj.gamma_I * _dots(self.Kalpha, self.LKalpha)
         columns = {
-            "objective": obj.scale * (obj._loss.value(t).sum(axis=0) + penalty),
+            "objective": obj.scale * (obj.margin_loss.value(t).sum(axis=0) + penalty),
             "gradient": unit * np.sqrt(self.gb**2 + _dots(self.Kg, self.Kg)),
             "preconditioned_gradient": unit * np.sqrt((problem.weight * self.gb) ** 2 + _dots(self.g, self.g)),
             "mixed_product": unit * np.sqrt(np.maximum(self.square, 0.0)),

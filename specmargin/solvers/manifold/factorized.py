@@ -15,7 +15,7 @@ Where the answer is not proved, gamma_A is too far below gamma_I for S, and the 
 Cholesky factor of K (`specmargin.objectives.LapSVM.pivoted`).
 
 X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
-ratio (`specmargin.objectives.LapSVM.with_gammas`).
+ratio (`specmargin.objectives.LapSVM.with_`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def factorized(
     """
     start = time.perf_counter()
     require("factorized", "LapSVM", obj.loss)
-    if dtype is not None and "reduction" not in obj.__dict__:
+    if dtype is not None and not obj.is_reduced:
         obj = obj.reduced(dtype)
     answers: list[SolveResult] = []
     failures: list[str] = []
@@ -109,7 +109,7 @@ def factorized(
 def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
     """Solve by the reduction that the objective has."""
     history = History()
-    G, y, loss = obj.reduction.G, obj.labels.sign, obj._loss
+    G, y, loss = obj.reduction.G, obj.labels.sign, obj.margin_loss
     pieces = loss.pieces
     assert pieces is not None
     if loss.box_dual:
@@ -119,10 +119,10 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
     theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
     image = obj.products.image(alpha)
-    certificate = obj.certificate(alpha, b, theta, Ka=image, tol=tol)
+    certificate = obj.prove(alpha, b, theta, Ka=image, tol=tol)
     if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
         other = obj.products.image(refined)
-        again = obj.certificate(refined, b, theta, Ka=other, tol=tol)
+        again = obj.prove(refined, b, theta, Ka=other, tol=tol)
         if again.gap < certificate.gap:
             alpha, certificate, image = refined, again, other
     assert image is not None

@@ -93,13 +93,13 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     if max_iter < 1:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 5 is usual.")
     y, labeled = obj.labels.sign, obj.labels.labeled
-    pieces = obj._loss.pieces
+    pieces = obj.margin_loss.pieces
     assert pieces is not None
     S = _system(obj)
     history = History()
     alpha, b, Kalpha, step = np.zeros(len(S)), 0.0, np.zeros(len(S)), 1.0
     at = np.full(len(y), pieces.most_curved)
-    objective = obj.value(alpha, b)
+    objective = obj.value_at(alpha, b)
     converged = False
     while not converged and len(history) < max_iter:
         target, target_b = _minimum_on(obj, pieces, S, at, b)
@@ -116,7 +116,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         used = float(np.count_nonzero(pieces.square[at]))
         t = y * (Kalpha[labeled] + b)
         at = pieces.index(1.0 - t)
-        objective = obj.scale * float(obj._loss.value(t).sum() + Kalpha @ obj.apply_S(alpha, Kalpha))
+        objective = obj.scale * float(obj.margin_loss.value(t).sum() + Kalpha @ obj.apply_S(alpha, Kalpha))
         history.record(objective=objective, active=used, step=step)
         # A sample on a kink may change sides by rounding for ever; the objective then falls no more.
         converged = converged or not objective < last * (1.0 - 1e-15)
@@ -213,6 +213,6 @@ def _safeguarded(
     d, Kd, db = target - alpha, Ktarget - Kalpha, target_b - b
     t, speed = y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
     Sd = obj.apply_S(d, Kd)
-    slope = Kalpha @ Sd + (0.5 * obj._loss.gradient(t) * speed).sum()
+    slope = Kalpha @ Sd + (0.5 * obj.margin_loss.gradient(t) * speed).sum()
     steps = exact_step((1.0 - t)[:, None], speed[:, None], np.array([slope]), np.array([Kd @ Sd]), pieces=pieces)
     return float(steps[0])

@@ -184,7 +184,7 @@ def pcg_one_vs_rest(
         else:
             signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
     options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
-    objectives = [obj.with_labels(one) for one in binary]
+    objectives = [obj.with_(labels=one) for one in binary]
     return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
 
 

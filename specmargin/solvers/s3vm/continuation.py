@@ -103,7 +103,7 @@ def continuation(
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
-    require("continuation", "S3VM", *obj._losses)
+    require("continuation", "S3VM", obj.loss, obj.unlabeled_loss)
     path = [(float(gamma), obj.smoothed(float(gamma))) for gamma in smoothing_path(obj, n_steps)]
     return follow(
         obj,
@@ -130,7 +130,7 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
     Rows of zeros are left out: their decisions do not depend on w. Where no unlabelled row is left the objective is
     convex as it is, and the path is gamma_end alone; that is 0 where all rows are zero.
     """
-    unlabeled_loss = obj._losses[1]
+    unlabeled_loss = obj.unlabeled_loss
     s = getattr(unlabeled_loss, "sharpness", 3.0)
     longest = float(obj.features.squared_norms.max())
     if not np.isfinite(longest):
@@ -142,7 +142,7 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
         raise InvalidInputError(
             "squared lengths of the features underflow; divide the features by their largest length."
         )
-    steepest = (obj._C_star * _largest_eigenvalue(obj)) ** (2.0 / 3.0) / (2.0 * s) ** (1.0 / 3.0)
+    steepest = (obj.C_star * _largest_eigenvalue(obj)) ** (2.0 / 3.0) / (2.0 * s) ** (1.0 / 3.0)
     if not steepest > end:
         return np.array([end])
     return np.asarray(np.geomspace(steepest, end, n_steps + 1))

@@ -43,7 +43,7 @@ class FeatureSearch:
 
     def __init__(self, obj: S3VM) -> None:
         self.obj = obj
-        loss, unlabeled = obj._losses
+        loss, unlabeled = obj.loss, obj.unlabeled_loss
         self.by_labels = not getattr(unlabeled, "smooth", False)
         same = is_better_label(loss, unlabeled)
         if self.by_labels and not same:
@@ -60,7 +60,7 @@ class FeatureSearch:
 
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""
-        return self.obj.decisions(w)[self.obj.unlabeled]
+        return self.obj.decisions_at(w)[self.obj.unlabeled]
 
     def cold(self) -> tuple[float, FloatArray]:
         """Return the descent from the supervised SVM."""
@@ -92,5 +92,5 @@ class FeatureSearch:
             w = np.asarray(trained.variables["w"])
             if len(self._seen) > 100_000:
                 self._seen.clear()
-            self._seen[key] = (self.obj.value(w), w)
+            self._seen[key] = (self.obj.value_at(w), w)
         return self._seen[key]

@@ -25,10 +25,11 @@ from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
 from specmargin.solvers.requirements import missing, require
-from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.s3vm.box_qp import hinge_svm
 from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
@@ -79,7 +80,7 @@ def label_switching(
     -------
     SolveResult
         ``STATIONARY`` where no admissible pair improves. Its variable ``held_labels`` (u,) are the labels that the
-        machine was trained with; a few may differ from the signs of the decisions. The history has a row per training:
+        SVM was trained with; a few may differ from the signs of the decisions. The history has a row per training:
         the objective with the labels held, its gradient, the weight, and the pairs switched afterwards.
 
     Raises
@@ -139,7 +140,7 @@ def switch_labels(
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
     status = Status.STATIONARY
-    schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
+    schedule = _schedule(labels, start, rate, skewed, float(obj.C_star))
     for step, weights in enumerate(schedule):
         final, seen = False, {labels.tobytes()}
         while n_iter < max_iter:
@@ -238,14 +239,12 @@ class _Training:
     def proof(self, w: FloatArray) -> Certificate:
         """Return the certificate of the last training, which ended at w."""
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        return svm.certificate(w, *self.multipliers)
+        return svm.prove(w, *self.multipliers)
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
-        w = np.array(w, dtype=float)
-        if w.shape != (self.obj.size,) or not np.isfinite(w).all():
-            raise InvalidInputError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
-        return w, self.obj.decisions(w)
+        w = start_vector(w, self.obj.size)
+        return w, self.obj.decisions_at(w)
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Train without the unlabelled samples."""
@@ -264,13 +263,13 @@ class _Training:
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
         if not missing(self.obj.loss, FINITE_NEWTON):
             return descend(svm, w, f, tol=tol, system=self.system)[:4]
-        if svm._loss.box_dual:
+        if svm.loss.box_dual:
             # Exact, or as exact as rounding lets it be; once it lets nothing be, any answer of the method will do.
             rough = np.inf if self.hard else tol
-            point = hinge_machine(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
+            point = hinge_svm(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
             w, f, self.hard = point.w, point.f, point.gap > INACCURATE_GAP
             self.multipliers = point.theta_plus, point.theta_minus
         else:
             result = weighted_svm(svm, w, tol=tol)
             w, f = result.variables["w"], result.variables["f"]
-        return w, f, svm.value(w, f), float(np.linalg.norm(svm.gradient(w, f)))
+        return w, f, svm.value_at(w, f), float(np.linalg.norm(svm.gradient(w, f)))

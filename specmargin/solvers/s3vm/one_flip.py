@@ -17,8 +17,9 @@ from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, given_weights, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, signs_of
 from specmargin.solvers.s3vm.range import trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]
@@ -66,7 +67,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     >>> result.status.name, result.variables["labels"].tolist()
     ('STATIONARY', [-1.0, 1.0, 1.0])
     """
-    require("one_flip", "S3VM", *obj._losses)
+    require("one_flip", "S3VM", obj.loss, obj.unlabeled_loss)
     start = time.perf_counter()
     history = History()
     search: LocalSearch | FeatureSearch
@@ -81,8 +82,8 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
         weights = lift(z)
     else:
-        weights = given_weights(obj, w)
-        given = obj.value(weights)
+        weights = start_vector(w, obj.size)
+        given = obj.value_at(weights)
         value, z = search.descend(coordinates(weights))
         if value <= given:
             weights = lift(z)
@@ -104,7 +105,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     proof = None
     if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
-        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).certificate(weights)
+        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).prove(weights)
     status, message = trusted(obj, weights, status, message, proof)
     return obj.result(
         weights,

@@ -79,7 +79,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     ('STATIONARY', True)
     """
     start = time.perf_counter()
-    require("polish", "S3VM", *obj._losses)
+    require("polish", "S3VM", obj.loss, obj.unlabeled_loss)
     history = History()
     end = newton_descent(obj, started(obj, w, tol, max_iter), tol, max_iter, history)
     return obj.result(
@@ -140,7 +140,7 @@ def _shifted(H: FloatArray, gradient: FloatArray, shift: float) -> tuple[FloatAr
 
 def _truncated(obj: S3VM, w: FloatArray, gradient: FloatArray, accuracy: float) -> FloatArray:
     """Return a step towards -H^-1 g by conjugate gradients, up to the first direction of negative curvature."""
-    features, curvatures = obj.features, obj.curvatures(obj.decisions(w))
+    features, curvatures = obj.features, obj.curvatures(obj.decisions_at(w))
     step, residual = np.zeros_like(w), -gradient
     direction, square = residual, float(gradient @ gradient)
     target = accuracy**2 * square

@@ -97,7 +97,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
     found = obj.cone.weights(kappa)
-    certificate, delta = obj.certificate(found), obj.repair(found)  # which is what is certified
+    certificate, delta = obj.prove(found), obj.repair(found)  # which is what is certified
     return SolveResult(
         problem="KTA",
         status=certificate.status(tol, None if message else Status.MAX_ITER),

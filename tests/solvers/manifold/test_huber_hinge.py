@@ -62,7 +62,7 @@ def test_against_a_general_minimiser_of_the_formula():
         result = solver(obj)
         alpha, b = result.variables["alpha"], float(result.variables["b"])
         assert value(np.append(b, alpha)) == pytest.approx(lowest, rel=1e-6)
-        assert obj.value(alpha, b) == pytest.approx(value(np.append(b, alpha)), rel=1e-12)
+        assert obj.value_at(alpha, b) == pytest.approx(value(np.append(b, alpha)), rel=1e-12)
 
 
 def test_gradient_and_hessian_are_difference_quotients(rng):
@@ -70,7 +70,7 @@ def test_gradient_and_hessian_are_difference_quotients(rng):
     alpha, d = rng.normal(size=(2, 60)) * 0.1
     h = 1e-6
     gradient, by_b = obj.gradient(alpha, 0.2)
-    quotient = (obj.value(alpha + h * d, 0.2 + h) - obj.value(alpha - h * d, 0.2 - h)) / (2 * h)
+    quotient = (obj.value_at(alpha + h * d, 0.2 + h) - obj.value_at(alpha - h * d, 0.2 - h)) / (2 * h)
     assert gradient @ d + by_b == pytest.approx(quotient, rel=1e-6)
     product, product_b = obj.hessian_product(alpha, 0.2, d, 1.0)
     ends = [obj.gradient(alpha + s * h * d, 0.2 + s * h) for s in (1, -1)]

@@ -129,13 +129,13 @@ def test_the_printed_first_row_is_another_point():
         np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * obj.K + S]]), right
     )
     optimum = newton(obj).certificate.primal_objective
-    assert obj.value(printed[1:], printed[0]) > optimum * (1 + 1e-4)
+    assert obj.value_at(printed[1:], printed[0]) > optimum * (1 + 1e-4)
     flat = objective(data(normed=False), "squared")
     S = flat.gamma_A * np.eye(n) + flat.gamma_I * flat.L @ flat.K
     printed = np.linalg.solve(
         np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * flat.K + S]]), right
     )
-    assert flat.value(printed[1:], printed[0]) == pytest.approx(newton(flat).certificate.primal_objective, rel=1e-9)
+    assert flat.value_at(printed[1:], printed[0]) == pytest.approx(newton(flat).certificate.primal_objective, rel=1e-9)
 
 
 def test_squared_loss_takes_one_step_and_is_ridge_regression():
@@ -169,7 +169,7 @@ def test_no_other_minimiser_goes_lower(fit_intercept):
 
     def fun(x):
         by_alpha, by_b = obj.gradient(x[:-1], x[-1])
-        return obj.value(x[:-1], x[-1]), np.append(by_alpha, by_b)
+        return obj.value_at(x[:-1], x[-1]), np.append(by_alpha, by_b)
 
     found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
     value = newton(obj).certificate.primal_objective

@@ -197,7 +197,7 @@ def test_history_holds_what_the_figures_draw(loss, fit_intercept, preconditioner
         by_alpha, by_b = obj.gradient(alpha, b)
         inner = np.linalg.lstsq(obj.K, by_alpha, rcond=None)[0]
         expected = {
-            "objective": obj.value(alpha, b),
+            "objective": obj.value_at(alpha, b),
             "gradient": np.hypot(np.linalg.norm(by_alpha), by_b),
             "preconditioned_gradient": np.hypot(np.linalg.norm(inner), weight * by_b),
             "mixed_product": np.sqrt(by_alpha @ inner + weight * by_b**2),
@@ -677,7 +677,7 @@ def test_product_of_the_stack_is_that_of_the_kernel(columns, dtype):
 def test_a_start_is_where_it_begins():
     obj, _ = moons()
     cold = pcg(obj, tol=1e-8)
-    near = pcg(obj.with_gammas(obj.gamma_A, 1.05 * obj.gamma_I), tol=1e-8)
+    near = pcg(obj.with_(gamma_A=obj.gamma_A, gamma_I=1.05 * obj.gamma_I), tol=1e-8)
     seeded = pcg(obj, tol=1e-8, start=(near.variables["alpha"], float(near.variables["b"])))
     assert seeded.certificate.primal_objective == pytest.approx(cold.certificate.primal_objective, rel=1e-7)
     assert seeded.n_iter < cold.n_iter

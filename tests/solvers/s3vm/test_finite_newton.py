@@ -26,21 +26,21 @@ def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", spars
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
     if kind == "one":
         return WeightedSVM(features, C * (y > 0), C * (y < 0), loss)
-    tilt = 0.1 * C * rng.normal(size=n)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, tilt=tilt)
+    linear = 0.1 * C * rng.normal(size=n)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear)
 
 
 def by_cvxpy(svm):
     """Optimal value in CVXPY, with Clarabel's tolerances as tight as it can."""
     A, w = svm.features.dense(), cp.Variable(svm.size)
     f = A @ w + svm.features.offset
-    part = cp.pos if svm._loss.name == "squared_hinge" else lambda t: t
+    part = cp.pos if svm.loss.name == "squared_hinge" else lambda t: t
     cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
     for weights, sign in ((svm.plus, 1.0), (svm.minus, -1.0)):
         used = np.flatnonzero(weights)  # a slack that costs nothing would be anywhere
         cost += cp.sum_squares(cp.multiply(np.sqrt(weights[used]), part(1 - sign * f[used])))
-    if svm.tilt is not None:
-        cost += svm.tilt @ f
+    if svm.linear is not None:
+        cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return problem.value, w.value
@@ -100,9 +100,9 @@ def test_the_three_routes_to_a_newton_step_agree(intercept, route, monkeypatch, 
     dense = WeightedSVM(
         Features(svm.features.X.toarray() if sparse else svm.features.X, svm.features.mu, svm.features.offset,
                  svm.features.penalty),
-        svm.plus, svm.minus, tilt=svm.tilt,
+        svm.plus, svm.minus, linear=svm.linear,
     )  # fmt: skip
-    reference = minimize(dense.value, np.zeros(svm.size), jac=dense.gradient, method="BFGS", options={"gtol": 1e-9})
+    reference = minimize(dense.value_at, np.zeros(svm.size), jac=dense.gradient, method="BFGS", options={"gtol": 1e-9})
     assert result.certificate.primal_objective == pytest.approx(reference.fun, rel=1e-9)
     np.testing.assert_allclose(result.variables["w"], reference.x, atol=2e-5)
 
@@ -187,7 +187,7 @@ def test_repeated_calls_share_a_system(intercept, d, rng):
         plus[i], minus[i] = minus[i], plus[i]
         current = svm.with_(plus=plus, minus=minus)
         w = descend(current, w, svm.features.decisions(w), system=system).w
-        assert current.certificate(w).is_optimal(1e-11)
+        assert current.prove(w).is_optimal(1e-11)
 
 
 @intercepts
