@@ -91,7 +91,7 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
     intercept_ : ndarray of shape (n_binary,)
     result_ : SolveResult or tuple of SolveResult
         One per binary classifier. The certificate holds the objective; its gap is infinite, for nothing is known about
-        the global optimum (`specmargin.solvers.with_bound` adds a bound). The status NUMERICAL, with a warning, says that
+        the global optimum (`specmargin.solvers.with_bound` adds one). The status NUMERICAL, with a warning, says that
         weights or features were too large for double precision.
 
     Notes

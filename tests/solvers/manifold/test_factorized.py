@@ -125,14 +125,14 @@ def test_variables_belong_together(loss):
     np.testing.assert_allclose(obj.apply_S(values["alpha"])[labeled], values["v"], atol=1e-9)
     np.testing.assert_allclose(values["beta"], 2 * y * values["v"], atol=1e-14)
     assert values["v"].sum() == pytest.approx(0.0, abs=1e-10)
-    loss_value = obj.scale * obj._loss.value(y * values["f"][labeled]).sum()
+    loss_value = obj.scale * obj.margin_loss.value(y * values["f"][labeled]).sum()
     penalty = obj.scale * values["v"] @ obj.reduction.G @ values["v"]
     assert result.certificate.primal_objective == pytest.approx(loss_value + penalty, rel=1e-9)
     if loss == "hinge":
         assert values["beta"].min() >= 0
         assert values["beta"].max() <= 1
     else:  # v is half the slope of the loss
-        np.testing.assert_allclose(values["v"], -y * obj._loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
+        np.testing.assert_allclose(values["v"], -y * obj.margin_loss.gradient(y * values["f"][labeled]) / 2, atol=1e-9)
 
 
 @losses

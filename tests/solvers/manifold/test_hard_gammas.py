@@ -106,7 +106,7 @@ def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
         primal, dual = exact.primal(alpha, b), exact.dual(y * theta)
         image = obj.products.image(alpha)
         push = 2 * obj.gamma_I * image.g + obj.gamma_A * alpha
-        for pull in (0.0, theta, -y * obj._loss.gradient(y * (image.f[obj.labels.labeled] + b))):
+        for pull in (0.0, theta, -y * obj.margin_loss.gradient(y * (image.f[obj.labels.labeled] + b))):
             slope = push.copy()
             slope[obj.labels.labeled] -= pull
             for direction in (np.sign(slope), -np.sign(slope)):

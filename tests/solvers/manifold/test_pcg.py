@@ -156,7 +156,7 @@ def test_variables_belong_together(loss):
     y, labeled = obj.labels.sign, obj.labels.labeled
     alpha, b, f = result.variables["alpha"], float(result.variables["b"]), result.variables["f"]
     np.testing.assert_allclose(f, obj.K @ alpha + b, atol=1e-13)
-    np.testing.assert_allclose(result.variables["beta"], -obj._loss.gradient(y * f[labeled]))
+    np.testing.assert_allclose(result.variables["beta"], -obj.margin_loss.gradient(y * f[labeled]))
     assert b == float(result.duals["balance"])
     assert result.problem == ("LapRLS" if loss == "squared" else "LapSVM")
 
