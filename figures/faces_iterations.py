@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import lapsvm_primal_faces as faces
 from specmargin.experiments.engine.published import published
-from specmargin.experiments.engine.records import make_row
-from specmargin.experiments.lapsvm_primal_faces_report import curves
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import _melacci_belkin_faces as faces
+from specmargin.papers._melacci_belkin_faces_report import curves
 
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}
 SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one core: bundled data, real data
@@ -33,7 +33,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients; there is nothing random but the draws, the experiment's."""
     task, said = faces.task_of_faces()
     plan = faces.Plan("digits8" if size == "quick" else task, n_draws=SIZES[size]["draws"], n_grid=0)
-    rows = [make_row(cell, {"status": "ok", **faces.work(cell)}) for cell in plan.cells() if cell.method == "all"]
+    rows = measured(faces.work)([cell for cell in plan.cells() if cell.method == "all"])
     exact = [
         [fit[part] for part in PARTS.values()]
         for row in rows
@@ -60,7 +60,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": {"worst relative gap of an optimum": max(abs(row["relative_gap"]) for row in rows)},
-        "data": checksums([faces.FACES[plan.task].source]),
+        "data": sources_of([faces.FACES[plan.task].source]),
     }
 
 

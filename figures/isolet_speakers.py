@@ -17,9 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import isolet_claims, manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import _belkin_claims as manifold_claims
+from specmargin.papers import _belkin_isolet as isolet_claims
+from specmargin.papers import _belkin_tasks as manifold_tasks
+from specmargin.papers import belkin_2006 as experiment
 
 METHODS = (*manifold_tasks.MACHINES, manifold_tasks.TSVM)
 BUNDLED = "digits 3-8"
@@ -36,7 +39,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     plan = manifold_tasks.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
     if not real:
         plan = replace(plan, tasks=[BUNDLED], per_class=(PER_CLASS,), n=100, n_draws=5 if quick else 30)
-    rows = experiment.measure(plan)
+    rows = measured(experiment.work)(plan.cells())
     kernel, per_class = ("rbf", manifold_tasks.SPEAKER_LABELS) if real else ("plain", PER_CLASS)
     errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for part, letter in manifold_tasks.PARTS.items():
@@ -70,7 +73,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 

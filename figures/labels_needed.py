@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import _belkin_claims as manifold_claims
+from specmargin.papers import _belkin_tasks as manifold_tasks
+from specmargin.papers import belkin_2006 as experiment
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_draws": 3},
@@ -32,7 +34,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     names, said = manifold_tasks.pairs_at_hand()
     plan = manifold_tasks.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
     plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
-    rows = experiment.measure(plan)
+    rows = measured(experiment.work)(plan.cells())
     curves = manifold_claims.beside_published(rows, plan, "plain")
     return {
         "per_class": np.array(plan.per_class),
@@ -50,7 +52,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 

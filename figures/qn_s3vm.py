@@ -1,7 +1,7 @@
 """Quasi-Newton semi-supervised SVMs: two moons, errors against shares of labelled and unlabelled samples, seconds.
 
 After figures 4 to 7 of Gieseke, Airola, Pahikkala and Kramer, "Fast and simple gradient-based optimization for
-semi-supervised support vector machines". The settings are those of `specmargin.experiments.qn_s3vm`.
+semi-supervised support vector machines". The settings are those of `specmargin.papers.gieseke_2014`.
 
 (a, b), figure 4: decision functions of the supervised SVM and of QN-S3VM with a Gaussian kernel, two labels per class.
 Width and weights are those of the least error on the *unseen* points themselves, as in the paper. That is optimistic:
@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments import qn_s3vm as experiment
-from specmargin.experiments import s3vm_partitions as partitions
 from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.experiments.s3vm_methods import Setting, fit
-from specmargin.experiments.s3vm_partitions import Partition, Problem
-from specmargin.experiments.s3vm_tasks import labels_of
+from specmargin.experiments.tasks import labels_of
 from specmargin.kernels import gram
 from specmargin.kernels.maps import kernel_map
+from specmargin.papers import _gieseke_partitions as partitions
+from specmargin.papers import gieseke_2014 as experiment
+from specmargin.papers._gieseke_partitions import Partition, Problem
 
 NAMES = {
     "svm": ("SVM", "SVM"),
@@ -101,7 +101,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def settings(figure: str) -> list[experiment.Experiment]:
+def settings(figure: str) -> list[experiment.Block]:
     """Return the settings of one of the paper's figures."""
     return [one for one in experiment.experiments() if one.title.startswith(f"Figure {figure}")]
 
@@ -190,9 +190,7 @@ def machine(X: np.ndarray, y: np.ndarray, split: Split, width: float) -> tuple[P
     return Problem(span.Z, features(X[split.test]), y[split.train], y[split.test], labeled), features
 
 
-def best(
-    X: np.ndarray, y: np.ndarray, split: Split, widths: list[experiment.Experiment], method: str
-) -> dict[str, Any]:
+def best(X: np.ndarray, y: np.ndarray, split: Split, widths: list[experiment.Block], method: str) -> dict[str, Any]:
     """Return the fit of least error on the unseen points, over widths and weights: optimistic."""
     rows = []
     for one in widths:
@@ -270,7 +268,7 @@ def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
     return {"panels": panels, "seconds": said, "parameters": parameters, "fits": fits, "sets": sets, "lost": lost}
 
 
-def instead(one: experiment.Experiment) -> list[experiment.Experiment]:
+def instead(one: experiment.Block) -> list[experiment.Block]:
     """Return settings of scikit-learn's digits in place of one that is not at hand."""
     landmarks = None if one.how.landmarks is None else 80
     return [
@@ -279,7 +277,7 @@ def instead(one: experiment.Experiment) -> list[experiment.Experiment]:
     ]
 
 
-def clock(one: experiment.Experiment, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
+def clock(one: experiment.Block, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
     """Return training samples, seconds of making the features, and by method a fit with its median seconds."""
     n = one.how.n
     assert n is not None

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments import s3vm_optima
+from specmargin.papers import global_optima as s3vm_optima
 
 SOLVERS = {
     "supervised": ("SVM", "supervised"),

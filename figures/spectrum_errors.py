@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
-from specmargin.experiments.spectrum_claims import claims
-from specmargin.experiments.spectrum_learning import Plan, errors_of, measure, work
-from specmargin.experiments.spectrum_methods import PAPER
-from specmargin.experiments.spectrum_tasks import checksums, tasks_at_hand
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers._shivaswamy_jebara_claims import claims
+from specmargin.papers._shivaswamy_jebara_methods import PAPER
+from specmargin.papers._shivaswamy_jebara_tasks import tasks_at_hand
+from specmargin.papers.shivaswamy_jebara_2010 import Plan, errors_of, measure, work
 
 GRID = {
     "C": (1.0, 10.0, 100.0),
@@ -79,7 +80,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "fits": sum(row["fits"] for row in rows),
             "with a relative gap above 1e-6": sum(row["uncertified"] for row in rows),
         },
-        "data": checksums(plan.tasks),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({name for row in rows for name in row["solver"].split("+")}),
     }
 

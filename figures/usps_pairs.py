@@ -8,7 +8,7 @@ over the draws, supervised against Laplacian (above the diagonal the Laplacian m
 are linear up to 0.1 % and logarithmic beyond.
 
 USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol and what the paper leaves open
-are in `specmargin.experiments.manifold_regularization`; the sidecar has its claims put to these numbers.
+are in `specmargin.papers.belkin_2006`; the sidecar has its claims put to these numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import _belkin_claims as manifold_claims
+from specmargin.papers import _belkin_tasks as manifold_tasks
+from specmargin.papers import belkin_2006 as experiment
 
 PER_CLASS = 2
 
@@ -36,7 +38,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     names, said = manifold_tasks.pairs_at_hand()
     plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
     plan = plan.quick() if size == "quick" else plan
-    rows = experiment.measure(plan)
+    rows = measured(experiment.work)(plan.cells())
     means, deviations = {}, {}
     for part, letter in manifold_tasks.PARTS.items():
         tasks = manifold_claims.by_task(rows, part, per_class=PER_CLASS)
@@ -60,7 +62,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 

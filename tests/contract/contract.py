@@ -26,12 +26,12 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 ANSWERS = """
 Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line experiments.Row
-experiments.StaleResultsError experiments.SweepInterruptedError experiments.TableReport graphs.Components
+experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 """
 INSIDE = """
-experiments.Reference experiments.TableOptions experiments.footer kernels.kernel_rows kernels.kernel_trace
+experiments.Reference experiments.Options experiments.footer kernels.kernel_rows kernels.kernel_trace
 kernels.require_semidefinite objectives.ProductCone objectives.Reduction
 """
 WITHOUT_INPUT = """
