@@ -38,7 +38,6 @@ from specmargin.papers import chapelle_2006 as experiment
 from specmargin.papers._chapelle_blocks import Block, measure, seconds
 from specmargin.papers._chapelle_tasks import BUNDLED, features, task_named
 
-NAME = "continuation_s3vm"
 FIRST = "cs3vm"
 LOOKS = {
     "svm": ("SVM", "SVM"),
@@ -63,7 +62,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit every method of every setting; the splits are those of the tables, whatever `seed`."""
     parts, said = settings(**SIZES[size])
     plain = parts["Table 1"][0]
-    rows = measure(NAME, [block for name, blocks in parts.items() if name != "cost" for block in blocks])
+    rows = measure([block for name, blocks in parts.items() if name != "cost" for block in blocks])
     costs, cost_rows = cost(parts["cost"])
     rows |= cost_rows
     mine = rows_of(plain, rows)
@@ -171,7 +170,7 @@ def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
             features(task, block.representation)
             start += time.perf_counter() - begun
         mapped.append(start / len(block.tasks))
-        mine = measure(NAME, [block])
+        mine = measure([block])
         taken.append(np.mean([row["fit_seconds"] for row in mine.values() if row["method"] == FIRST]))
         rows |= mine
     errors = [[row["error_unlabeled"] for row in rows_of(b, rows) if row["method"] == FIRST] for b in blocks]
@@ -188,7 +187,7 @@ def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
 
 
 def rows_of(block: Block, rows: dict[str, Row]) -> list[Row]:
-    return [rows[cell.key] for cell in block.cells(NAME, None)]
+    return [rows[cell.key] for cell in block.cells()]
 
 
 def means(blocks: Iterable[Block], rows: dict[str, Row], method: str) -> np.ndarray:

@@ -24,7 +24,7 @@ from specmargin.papers import _belkin_isolet as isolet_claims
 from specmargin.papers import _belkin_tasks as manifold_tasks
 from specmargin.papers import belkin_2006 as experiment
 
-METHODS = (*manifold_tasks.MACHINES, manifold_tasks.TSVM)
+METHODS = (*manifold_tasks.METHODS, manifold_tasks.TSVM)
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
 

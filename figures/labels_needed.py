@@ -43,7 +43,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 name: np.array([curves[str(k)][method][name] for k in plan.per_class])
                 for name in ("U", "T", "published U", "published T")
             }
-            for method in manifold_tasks.MACHINES
+            for method in manifold_tasks.METHODS
         },
         "parameters": manifold_claims.parameters(plan),
         "results": {
@@ -65,7 +65,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.style import method_styles
 
     per_class, curves = data["per_class"], data["curves"]
-    looks = method_styles(list(manifold_tasks.MACHINES))
+    looks = method_styles(list(manifold_tasks.METHODS))
     figure, axes = subplots(1, 2, width="page", aspect=0.72, sharey=True)
     with style():
         for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):

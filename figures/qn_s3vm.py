@@ -29,13 +29,13 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.experiments.engine.splits import Split, random_splits
-from specmargin.experiments.s3vm_methods import Setting, fit
 from specmargin.experiments.tasks import labels_of
 from specmargin.kernels import gram
 from specmargin.kernels.maps import kernel_map
 from specmargin.papers import _gieseke_partitions as partitions
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers._gieseke_partitions import Partition, Problem
+from specmargin.papers._s3vm_methods import Setting, fit
 
 NAMES = {
     "svm": ("SVM", "SVM"),

@@ -42,8 +42,8 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     means, deviations = {}, {}
     for part, letter in manifold_tasks.PARTS.items():
         tasks = manifold_claims.by_task(rows, part, per_class=PER_CLASS)
-        means[letter] = {method: manifold_claims.mean_errors(tasks, method) for method in manifold_tasks.MACHINES}
-        deviations[letter] = {method: manifold_claims.deviations(tasks, method) for method in manifold_tasks.MACHINES}
+        means[letter] = {method: manifold_claims.mean_errors(tasks, method) for method in manifold_tasks.METHODS}
+        deviations[letter] = {method: manifold_claims.deviations(tasks, method) for method in manifold_tasks.METHODS}
     return {
         "means": means,
         "deviations": deviations,
@@ -73,7 +73,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.style import method_styles
 
     means, deviations = data["means"], data["deviations"]
-    looks = method_styles(list(manifold_tasks.MACHINES))
+    looks = method_styles(list(manifold_tasks.METHODS))
     figure, axes = subplots(2, 2, width="page", aspect=0.62)
     with style():
         for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):

@@ -1,13 +1,13 @@
 """Methods of experiments: what is fitted, who solves it, and the names of the hyper-parameters that a grid runs over.
 
-A `Method` has an estimator for the plain experiments, whose cells `fit_cell` computes, or an objective and a solver for
-those that share factorisations between fits.
+A `Method` has an estimator for the plain experiments, whose cells `fit_cell` computes, or the options of an objective
+and its solver for those that share factorisations between fits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -29,19 +29,40 @@ class Method:
     ----------
     parameters : tuple of str
         Names of its hyper-parameters, in the order in which a grid runs, the last one fastest.
+    options : mapping
+        Arguments of its objective that are fixed: the loss, the intercept.
+    solver : callable, optional
+        ``solver(objective)`` minimises it.
+    fit : callable, optional
+        ``fit(shared, labels, settings)`` yields a fit per setting, for methods that share work between settings.
     estimator : callable, optional
         ``estimator(task, setting, data)`` returns a classifier and the features, or the kernel matrix, to fit it on.
-    objective, solver : callable, optional
-        What is minimised and who does it; what they are called with is up to the experiment.
     labeled_only : bool, default False
-        Whether the labelled samples alone are fitted.
+        Whether the estimator sees the labelled samples alone.
+    on_graph : bool, default False
+        Whether `fit` takes the adjacency of the graph itself, in the place of what is computed from it.
+    published : str
+        Its name in the published tables, where that is another.
     """
 
     parameters: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    solver: Callable[[Any], SolveResult] | None = None
+    fit: Callable[..., Iterator[Any]] | None = None
     estimator: Callable[[Task, Mapping[str, Any], Path | None], tuple[Any, Any]] | None = None
-    objective: Callable[..., Any] | None = None
-    solver: Callable[..., SolveResult | Iterator[Any]] | None = None
     labeled_only: bool = False
+    on_graph: bool = False
+    published: str = ""
+
+    @property
+    def graph(self) -> bool:
+        """Whether the graph takes part, with the weight gamma_I."""
+        return "gamma_I" in self.parameters
+
+    def solve(self, objective: Any) -> SolveResult:
+        """Return the solver's answer."""
+        assert self.solver is not None
+        return self.solver(objective)
 
     def grid(self, values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
         """Return every setting of a grid.

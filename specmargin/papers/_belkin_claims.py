@@ -18,12 +18,13 @@ from specmargin.experiments.engine.significance import Errors, duel
 from specmargin.papers._belkin_tasks import (
     GRAPH,
     KERNELS,
-    MACHINES,
+    METHODS,
     PAIRS,
     PARTS,
     TSVM,
     TSVM_LABELS,
     Plan,
+    gammas,
 )
 from specmargin.typing import FloatArray
 
@@ -114,7 +115,7 @@ def figure_4_mean(method: str) -> float:
 
 
 def _published_name(method: str) -> str:
-    return "tsvm" if method == TSVM else MACHINES[method].published
+    return "tsvm" if method == TSVM else METHODS[method].published
 
 
 def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
@@ -192,10 +193,10 @@ def beside_published(rows: Sequence[Row], plan: Plan, kernel: str = "plain") -> 
     found: dict[str, dict[str, dict[str, float]]] = {}
     real = plan.tasks[0].startswith("usps")
     for per_class in plan.per_class:
-        each = found[str(per_class)] = {method: {} for method in MACHINES}
+        each = found[str(per_class)] = {method: {} for method in METHODS}
         for part, letter in PARTS.items():
             tasks = by_task(rows, part, per_class=per_class, kernel=kernel)
-            for method in MACHINES:
+            for method in METHODS:
                 each[method][letter] = float(mean_errors(tasks, method).mean())
                 value = published_mean(method, part, per_class) if real else np.nan
                 each[method][f"published {letter}"] = value
@@ -213,12 +214,12 @@ def parameters(plan: Plan) -> dict[str, Any]:
         "graph": {**GRAPH, "normalized": list(plan.normalized)},
         "machines": {
             name: {
-                "loss": machine.loss,
-                "gamma_A": machine.gamma_A,
-                "gamma_I": machine.gamma_I["usps"],
-                "intercept": machine.fit_intercept,
+                "loss": method.options["loss"],
+                "gamma_A": gammas(name, "usps")[0],
+                "gamma_I": gammas(name, "usps")[1],
+                "intercept": method.options["fit_intercept"],
             }
-            for name, machine in MACHINES.items()
+            for name, method in METHODS.items()
         },
     }
 

@@ -25,7 +25,7 @@ from specmargin.papers._belkin_claims import (
     published_mean,
 )
 from specmargin.papers._belkin_tasks import (
-    MACHINES,
+    METHODS,
     PAIRS,
     PARTS,
     SPEAKER_LABELS,
@@ -56,7 +56,7 @@ def drawn_errors(part: str) -> dict[str, dict[str, float]]:
     >>> drawn_errors("unlabeled")["LapRLS"]["speaker-01"]
     19.84
     """
-    names = {machine.published: method for method, machine in MACHINES.items()} | {"tsvm": TSVM}
+    names = {method.published: name for name, method in METHODS.items()} | {"tsvm": TSVM}
     table = published(PAPER, "figure 6", "isolet_split", split=PARTS[part])
     found: dict[str, dict[str, float]] = {}
     for method, note, mean in zip(table["method"], table["note"], table["mean"], strict=True):
@@ -97,7 +97,7 @@ def isolet_claims(rows: Sequence[Row], *, normalized: bool) -> list[str]:
     )
     biased = [
         errors["unlabeled"][method][speaker] < error
-        for method in MACHINES
+        for method in METHODS
         for speaker, error in errors["test"][method].items()
     ]
     sentences.append(

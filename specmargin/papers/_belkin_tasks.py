@@ -1,4 +1,4 @@
-"""What the experiments of the manifold-regularization paper run on: machines, samples, kernels and splits.
+"""What the experiments of the manifold-regularization paper run on: methods, samples, kernels and splits.
 
 `specmargin.papers.belkin_2006` has the protocol. The draws of a pair share one factorisation,
 `reduction_of`.
@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations, product
@@ -18,26 +18,28 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.engine.splits import Split, random_splits
+from specmargin.experiments.methods import Method
 from specmargin.experiments.tasks import dataset, is_available, missing_data
 from specmargin.graphs import knn_graph, laplacian
 from specmargin.kernels import gram
 from specmargin.kernels.maps import KernelMap
 from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.papers._belkin_tsvm import span
+from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray, IntArray, MatrixLike, SparseArray
 
 __all__ = [
     "GRAPH",
     "KERNELS",
-    "MACHINES",
+    "METHODS",
     "PAIRS",
     "PARTS",
     "SPEAKER_LABELS",
     "TSVM",
     "TSVM_C",
     "TSVM_LABELS",
-    "Machine",
     "Plan",
+    "gammas",
     "kernels_of",
     "laplacian_of",
     "pairs_at_hand",
@@ -56,35 +58,29 @@ PARTS = {"unlabeled": "U", "test": "T"}
 GRAPH: dict[str, Any] = {"n_neighbors": 6, "kind": "symmetric", "weight": "binary"}
 
 
-@dataclass(frozen=True)
-class Machine:
-    """A method: its loss, its weights in the sums of `LapSVM` by data set, what the published tables call it."""
-
-    loss: str
-    gamma_A: float
-    gamma_I: Mapping[str, float]
-    published: str
-
-    @property
-    def fit_intercept(self) -> bool:
-        """The paper's regularised least squares have none."""
-        return self.loss == "hinge"
-
-    @property
-    def graph(self) -> bool:
-        """Whether the graph takes part."""
-        return any(self.gamma_I.values())
+def _method(loss: str, published: str, *, graph: bool) -> Method:
+    # The paper's regularised least squares have no intercept.
+    options = {"loss": loss, "fit_intercept": loss == "hinge"}
+    return Method(("gamma_A", "gamma_I") if graph else ("gamma_A",), options, factorized, published=published)
 
 
-_NO_GRAPH = {"usps": 0.0, "isolet": 0.0}
-_GRAPH = {"usps": 0.045, "isolet": 0.005}
-MACHINES = {
-    "RLS": Machine("squared", 0.05, _NO_GRAPH, "rls"),
-    "LapRLS": Machine("squared", 0.005, _GRAPH, "laprls"),
-    "SVM": Machine("hinge", 0.05, _NO_GRAPH, "svm"),
-    "LapSVM": Machine("hinge", 0.005, _GRAPH, "lapsvm_dual"),
+METHODS = {
+    "RLS": _method("squared", "rls", graph=False),
+    "LapRLS": _method("squared", "laprls", graph=True),
+    "SVM": _method("hinge", "svm", graph=False),
+    "LapSVM": _method("hinge", "lapsvm_dual", graph=True),
 }
-"""The paper's gamma l, gamma_A l and gamma_I l / (u + l)^2, which are the weights of sums over samples."""
+
+
+def gammas(method: str, source: str) -> tuple[float, float]:
+    """Return gamma_A and gamma_I of a method on a data set.
+
+    They are the paper's gamma l, gamma_A l and gamma_I l / (u + l)^2, the weights of sums over samples.
+    """
+    if not METHODS[method].graph:
+        return 0.05, 0.0
+    return 0.005, 0.005 if source == "isolet" else 0.045
+
 
 PAIRS = (("RLS", "LapRLS"), ("SVM", "LapSVM"))
 """Supervised and manifold-regularised, by loss."""
@@ -170,9 +166,9 @@ class Plan:
         # Cells that share a deformed kernel follow one another.
         for task in self.tasks:
             speakers = task == "isolet"
-            methods = [*MACHINES, TSVM] if self.transductive else list(MACHINES)
+            methods = [*METHODS, TSVM] if self.transductive else list(METHODS)
             for kernel, method in product(("rbf",) if speakers else self.kernels, methods):
-                graph = method != TSVM and MACHINES[method].graph
+                graph = method != TSVM and METHODS[method].graph
                 for normalized, per_class in product(
                     self.normalized if graph else (None,), (SPEAKER_LABELS,) if speakers else self.per_class
                 ):

@@ -1,7 +1,6 @@
-"""Blocks: settings of an experiment of semi-supervised SVMs, the cells they stand for, and a section for each title.
+"""The blocks of the experiments of semi-supervised SVMs: settings, the cells they stand for, and the cells' function.
 
-`Blocks` is the plan of a table, `measure` computes it without a folder; cells that two blocks share are computed once.
-`work` is the function of a cell.
+`setup` makes a table's plan of them, `sections` its body, and `measure` computes blocks without a folder.
 """
 
 from __future__ import annotations
@@ -14,18 +13,22 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.experiments.comparison import mean_and_deviation
+from specmargin.experiments.blocks import Blocks, Published, block_lines
 from specmargin.experiments.engine.records import Cell, Row
-from specmargin.experiments.report import Line, Section
+from specmargin.experiments.report import Section
 from specmargin.experiments.run import Setup, measured
-from specmargin.experiments.s3vm_methods import Setting, decide, fit
 from specmargin.experiments.tasks import checksums, is_available, labels_of, missing_data, samples, splits
 from specmargin.papers._chapelle_directions import DIRECTION
 from specmargin.papers._chapelle_directions import row as along_direction
 from specmargin.papers._chapelle_tasks import BUNDLED, N_SPLITS, Representation, features, source_of, task_named
+from specmargin.papers._s3vm_methods import Setting, decide, fit
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["Block", "Blocks", "Printed", "at_hand", "measure", "seconds", "work"]
+__all__ = ["Block", "Printed", "at_hand", "measure", "sections", "seconds", "setup", "work"]
+
+
+Printed: TypeAlias = Callable[["Block", str], Published]
+"""Takes a block and a method and returns what was published."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,9 @@ class Block:
     sharpness : float, default 3
         s of exp(-s f^2).
     n_splits : int, default 10
-        The first so many.
+        The first ones only.
+    experiment : str
+        Name of the experiment in the cells.
     """
 
     title: str
@@ -72,8 +77,9 @@ class Block:
     shifted: bool = False
     sharpness: float = 3.0
     n_splits: int = N_SPLITS
+    experiment: str = "continuation_s3vm"
 
-    def cells(self, experiment: str, data: Path | None) -> list[Cell]:
+    def cells(self, data: Path | None = None) -> list[Cell]:
         """Return a cell per task, split and method; those of one task follow one another."""
         parameters = {
             "representation": asdict(self.representation),
@@ -82,15 +88,11 @@ class Block:
             **{name: getattr(self, name) for name in ("exact", "shifted", "sharpness")},
         }
         return [
-            Cell(experiment, method, task, split, parameters)
+            Cell(self.experiment, method, task, split, parameters)
             for task in self.tasks
             for split in list(splits(task_named(task), data))[: self.n_splits]
             for method in self.methods
         ]
-
-
-Printed: TypeAlias = Callable[[Block, str], tuple[float, str, str]]
-"""Takes a block and a method; returns the published error or NaN, where it is, and what to say of it."""
 
 
 def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
@@ -140,30 +142,6 @@ def _error(decided: IntArray, y: IntArray) -> float:
     return 100.0 * float(np.mean(decided != y))
 
 
-def _section(
-    found: Iterable[Block], rows: Mapping[str, Row], experiment: str, data: Path | None, printed: Printed
-) -> list[Line]:
-    lines = []
-    for block in found:
-        cells = block.cells(experiment, data)
-        for method in block.methods:
-            mine = [rows[cell.key] for cell in cells if cell.method == method]
-            errors = [row["error_unlabeled"] for row in mine if row["status"] == "ok"]
-            value, source, note = printed(block, method)
-            lines.append(
-                Line(
-                    block.dataset,
-                    method,
-                    block.said,
-                    *mean_and_deviation(errors),
-                    value,
-                    source=source,
-                    note=note,
-                )
-            )
-    return lines
-
-
 def seconds(rows: Iterable[Row]) -> list[str]:
     """Say how long the fits of each method took, by set, and how nearly stationary the worst one was."""
     found: dict[tuple[str, str], list[Row]] = {}
@@ -187,32 +165,19 @@ def at_hand(wanted: list[Block], bundled: list[Block], data: Path | None) -> tup
     return bundled, missing_data(lost, f"pairs of scikit-learn's {BUNDLED}, for which nothing is published")
 
 
-@dataclass(frozen=True)
-class Blocks:
-    """All settings of a table, computed in one sweep; cells that two blocks share are computed once."""
-
-    experiment: str
-    blocks: Sequence[Block]
-
-    def cells(self, data: Path | None = None) -> list[Cell]:
-        """Return the cells of all blocks."""
-        return [cell for block in self.blocks for cell in block.cells(self.experiment, data)]
-
-    def setup(self, data: Path | None, header: Sequence[str]) -> Setup:
-        """Return the setup of the table's experiment."""
-        return Setup(self, checksums(_sources(self.blocks), data), header)
-
-    def sections(self, rows: Mapping[str, Row], printed: Printed, data: Path | None) -> list[Section]:
-        """Return a section per title from the rows by key."""
-        return [
-            Section(title, _section([b for b in self.blocks if b.title == title], rows, self.experiment, data, printed))
-            for title in dict.fromkeys(block.title for block in self.blocks)
-        ]
+def setup(found: Sequence[Block], header: Sequence[str], data: Path | None) -> Setup:
+    """Return the setup of a table of blocks."""
+    return Setup(Blocks(found), checksums(_sources(found), data), header)
 
 
-def measure(experiment: str, blocks: Sequence[Block], data: Path | None = None) -> dict[str, Row]:
+def sections(rows: Mapping[str, Row], plan: Blocks, printed: Printed, data: Path | None) -> list[Section]:
+    """Return a section per title, from the rows by key."""
+    return plan.sections(lambda block: block_lines(block, rows, data, lambda b, method, _: printed(b, method)))
+
+
+def measure(blocks: Sequence[Block], data: Path | None = None) -> dict[str, Row]:
     """Compute the cells of all blocks one after the other, without a folder, and return rows by key."""
-    return {row["key"]: row for row in measured(work, data)(Blocks(experiment, blocks).cells(data))}
+    return {row["key"]: row for row in measured(work, data)(Blocks(blocks).cells(data))}
 
 
 def _sources(found: Iterable[Block]) -> set[str]:

@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.engine.records import Row
-from specmargin.experiments.s3vm_methods import Setting, common_objective
 from specmargin.labels import Labels
 from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
+from specmargin.papers._s3vm_methods import Setting, common_objective
 from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
 from specmargin.solvers.s3vm.gradient import gradient
 from specmargin.typing import FloatArray

@@ -41,7 +41,7 @@ from specmargin.kernels import gram
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, encode_labels
 from specmargin.objectives import LapSVM
-from specmargin.papers._melacci_belkin_fits import Setting
+from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting
 from specmargin.papers._melacci_belkin_tasks import four_fold_splits
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem
@@ -51,7 +51,6 @@ from specmargin.typing import FloatArray, IntArray
 __all__ = [
     "FACES",
     "GRID",
-    "RULES",
     "Plan",
     "StoredKernel",
     "macro_error",
@@ -78,7 +77,6 @@ N_ITERATIONS = 24
 """Of conjugate gradients whose errors are measured one by one: figure 12, which ends at 7."""
 MAX_ITERATIONS = 200
 """The default of the authors' code."""
-RULES = ("stability", "validation", "mixed")
 _TOLERANCE = 1e-10  # of the mixed product over its start: as good as exact, which the certificate proves
 PROVED = 1e-4
 """Relative gap up to which ``lapsvm_exact`` bears its name; else it is left out."""
@@ -136,7 +134,7 @@ class Plan:
     n_draws, n_grid : int
         Draws of L and V; how many of them see the whole grid and the other Laplacian.
     grid : sequence of (gamma_A, gamma_I)
-        The printed setting first.
+        The published setting first.
     """
 
     task: str = "facemit"
@@ -149,7 +147,7 @@ class Plan:
         return replace(self, n_draws=2, n_grid=1, grid=self.grid[:2])
 
     def cells(self, data: Path | None = None) -> list[Cell]:
-        """Return a cell per draw, setting and Laplacian: all draws with the printed setting, then the rest."""
+        """Return a cell per draw, setting and Laplacian: all draws with the published setting, then the rest."""
         names = [f"round{i}-fold0" for i in range(self.n_draws)]
         wanted = [(name, self.grid[0], True) for name in names]
         for name in names[: self.n_grid]:
@@ -283,7 +281,7 @@ def conjugate_gradients(shared: Problem, setting: Setting) -> tuple[dict[str, Po
             validation=nobody if name == "stability" else validation,
             truth=shared.y[nobody if name == "stability" else validation] == 1,
         )
-        for name in RULES
+        for name in (STOPPING[method] for method in RULES)
     }
     stacked = StackedProblem(obj, obj.labels.sign[:, None], scaled=True, dtype=np.dtype(np.float64))
     stack = Stack.at(stacked, np.array([0]), np.zeros((n, 1)), np.zeros(1))

@@ -24,14 +24,13 @@ from specmargin.experiments.engine.significance import paired_p_value
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import checksums
-from specmargin.papers._melacci_belkin_faces import FACES, RULES, Plan, splits, task_of_faces, work
-from specmargin.papers._melacci_belkin_fits import fits_of
+from specmargin.papers._melacci_belkin_faces import FACES, Plan, splits, task_of_faces, work
+from specmargin.papers._melacci_belkin_fits import RULES, fits_of
 from specmargin.papers._melacci_belkin_sections import PARTS
 
 __all__ = ["LAPSVM_PRIMAL_FACES", "curves", "faces_verdicts"]
 
 PAPER = "lapsvm_primal_2009"
-RULE_NAMES = tuple(f"lapsvm_pcg_{name}" for name in RULES)
 _THREE = "where the paper's table 6 stops"
 
 
@@ -80,7 +79,7 @@ def _sections(fits: Sequence[Row], plan: Plan) -> list[Section]:
     for part, column in PARTS.items():
         references = {name: [Reference(PAPER, "4", name, part)] for name in ("svm", "rls")}
         references["lapsvm_pcg_3"] = [Reference(PAPER, "4", "lapsvm_pcg", part, note=_THREE)]
-        for name in RULE_NAMES:
+        for name in RULES:
             references[name] = [Reference(PAPER, table, name, part) for table in ("7", "11")]
         lines = compare(printed, [FixedSetting()], references, column=column)
         found.append(Section(f"Tables 4, 7 and 11, printed gammas, error on {part} in percent", lines))
@@ -89,9 +88,7 @@ def _sections(fits: Sequence[Row], plan: Plan) -> list[Section]:
         ("Tables 6 and 10, printed gammas, iterations", "count", "pcg_iterations"),
         ("Tables 3, 6 and 10, printed gammas, seconds (another computer's)", "seconds", "train_seconds"),
     ):
-        references = {
-            name: [Reference(PAPER, table, name, "", quantity) for table in ("6", "10")] for name in RULE_NAMES
-        }
+        references = {name: [Reference(PAPER, table, name, "", quantity) for table in ("6", "10")] for name in RULES}
         found.append(Section(title, compare(counted, [FixedSetting()], references, column=column)))
     for part, column in PARTS.items():
         lines = compare(other, [FixedSetting()], {}, column=column)
@@ -138,7 +135,7 @@ def faces_verdicts(fits: Sequence[Row], plan: Plan) -> list[str]:
         for method, words in (("lapsvm_exact", "at the optimum"), ("lapsvm_pcg_3", "after three iterations")):
             said.append(_gain(errors[part], part, method, words))
     gaps = [row["relative_gap"] for row in _at(fits, plan.grid[0], True) if row["method"] == "lapsvm_pcg_3"]
-    ends = [count for name in RULE_NAMES for count in iterations[name].values()]
+    ends = [count for name in RULES for count in iterations[name].values()]
     exact = list(iterations["lapsvm_exact"].values())
     said.append(
         f"{'reproduced' if max(gaps) < 1e-3 else 'not reproduced'}: the algorithm converges in three iterations. The "

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -23,6 +23,7 @@ import numpy as np
 
 from specmargin.experiments.engine.published import published_parameters
 from specmargin.experiments.engine.records import Cell, Row, canonical_json
+from specmargin.experiments.methods import Method
 from specmargin.objectives import LapSVM
 from specmargin.papers._melacci_belkin_tasks import Problem, problem
 from specmargin.results import SolveResult
@@ -30,7 +31,20 @@ from specmargin.solvers import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
-__all__ = ["EXACT", "METHODS", "RULES", "Fit", "Method", "Setting", "early_stopped", "exact", "timed"]
+__all__ = [
+    "EXACT",
+    "METHODS",
+    "RULES",
+    "STOPPING",
+    "Fit",
+    "Setting",
+    "early_stopped",
+    "exact",
+    "fits_of",
+    "printed_setting",
+    "timed",
+    "work",
+]
 
 Setting: TypeAlias = tuple[float, float]
 """gamma_A and gamma_I."""
@@ -39,32 +53,28 @@ MAX_ITER = {"safe": 5000}
 """Of conjugate gradients; 200 for the paper's rules, the default of the authors' code."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """Loss, whether the graph takes part, the stopping rule of conjugate gradients, the intercept."""
+STOPPING = {f"lapsvm_pcg_{rule}": rule for rule in ("stability", "validation", "mixed", "safe")}
+"""The stopping rules of conjugate gradients, by method."""
 
-    loss: str
-    graph: bool = True
-    rule: str | None = None
-    fit_intercept: bool = False
+
+def _method(loss: str, *, graph: bool = True, fit_intercept: bool = False) -> Method:
+    options = {"loss": loss, "fit_intercept": fit_intercept}
+    return Method(("gamma_A", "gamma_I") if graph else ("gamma_A",), options, factorized)
 
 
 METHODS: Mapping[str, Method] = {
-    "svm": Method("hinge", graph=False),
-    "rls": Method("squared", graph=False),
-    "laprls": Method("squared"),
-    "lapsvm_dual": Method("hinge"),
-    "lapsvm_newton": Method("squared_hinge"),
-    "lapsvm_newton_intercept": Method("squared_hinge", fit_intercept=True),
-    **{
-        f"lapsvm_pcg_{rule}": Method("squared_hinge", rule=rule)
-        for rule in ("stability", "validation", "mixed", "safe")
-    },
+    "svm": _method("hinge", graph=False),
+    "rls": _method("squared", graph=False),
+    "laprls": _method("squared"),
+    "lapsvm_dual": _method("hinge"),
+    "lapsvm_newton": _method("squared_hinge"),
+    "lapsvm_newton_intercept": _method("squared_hinge", fit_intercept=True),
+    **dict.fromkeys(STOPPING, _method("squared_hinge")),
 }
 """By the names of the published tables; ``lapsvm_newton_intercept`` and ``lapsvm_pcg_safe`` are not the paper's."""
 
-EXACT = tuple(name for name, method in METHODS.items() if method.rule is None)
-RULES = tuple(name for name, method in METHODS.items() if method.rule in ("stability", "validation", "mixed"))
+EXACT = tuple(name for name in METHODS if name not in STOPPING)
+RULES = tuple(name for name, rule in STOPPING.items() if rule != "safe")
 """Conjugate gradients with the paper's rules."""
 
 
@@ -96,23 +106,22 @@ def exact(problem: Problem, settings: Iterable[Setting], names: Sequence[str] = 
         shared = _objective(problem, gamma_A, gamma_I) if shared is None else shared.with_gammas(gamma_A, gamma_I)
         for name in names:
             method = METHODS[name]
-            if method.rule is None and method.graph == (gamma_I > 0):
+            if name in EXACT and method.graph == (gamma_I > 0):
                 yield name, _exact(problem, shared, method)
 
 
 def early_stopped(problem: Problem, name: str, setting: Setting) -> Fit:
     """Fit by conjugate gradients, checked every round(sqrt(n) / 2) iterations; V is looked at from outside."""
-    rule = METHODS[name].rule
-    assert rule is not None
+    rule, options = STOPPING[name], METHODS[name].options
     every, limit = max(1, round(np.sqrt(len(problem.K)) / 2)), MAX_ITER.get(rule, 200)
     if rule in ("validation", "mixed"):
         K, L, labels, validation, known = problem.with_validation
-        obj = LapSVM(K, L, next(labels.one_vs_rest()), METHODS[name].loss, *setting, fit_intercept=False)
+        obj = LapSVM(K, L, next(labels.one_vs_rest()), gamma_A=setting[0], gamma_I=setting[1], **options)
         results = pcg_one_vs_rest(
             obj, labels, stopping=rule, max_iter=limit, check_every=every, validation=validation, truth=known
         )
     else:
-        obj = _objective(problem, *setting, loss=METHODS[name].loss)
+        obj = _objective(problem, *setting, **options)
         results = pcg_one_vs_rest(obj, problem.labels, stopping=rule, max_iter=limit, check_every=every)
     # The loop of all classes; what comes after it is certificates.
     return _fit(problem, results, results[0].seconds)
@@ -125,9 +134,9 @@ def timed(problem: Problem, name: str, setting: Setting) -> Fit:
     what they can.
     """
     method = METHODS[name]
-    if method.rule is not None:
+    if name in STOPPING:
         return early_stopped(problem, name, setting)
-    obj = _objective(problem, *setting, loss=method.loss, fit_intercept=method.fit_intercept)
+    obj = _objective(problem, *setting, **method.options)
     if name == "lapsvm_newton":
         results = [newton(replace(obj, labels=labels)) for labels in problem.labels.one_vs_rest()]
         return _fit(problem, results, sum(result.seconds for result in results))
@@ -144,10 +153,10 @@ def _objective(
 
 
 def _exact(problem: Problem, shared: LapSVM, method: Method, seconds: float = 0.0) -> Fit:
-    obj = replace(shared, loss=method.loss, fit_intercept=method.fit_intercept)
+    obj = replace(shared, **method.options)
     # Neither the loss nor the intercept takes part in the factorisation.
     obj.__dict__["reduction"] = shared.reduction
-    results = [factorized(one) for one in obj.one_vs_rest(problem.labels)]
+    results = [method.solve(one) for one in obj.one_vs_rest(problem.labels)]
     return _fit(problem, results, seconds + sum(result.seconds for result in results))
 
 
@@ -214,7 +223,7 @@ def fits_of(rows: Iterable[Row]) -> list[Row]:
 @cache  # asked once per fit, of which there are thousands
 def printed_setting(task: str, method: str) -> Setting | None:
     """Return the gamma_A and gamma_I of table 8, or of table 9 for the stopping rules; None where there are none."""
-    table = published_parameters("lapsvm_primal_2009", "9" if METHODS[method].rule else "8")
+    table = published_parameters("lapsvm_primal_2009", "9" if method in STOPPING else "8")
     rows = table[(table["dataset"] == task) & (table["method"] == method)].set_index("parameter")["value"]
     if "gamma_A" not in rows:
         return None

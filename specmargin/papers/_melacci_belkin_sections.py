@@ -15,7 +15,7 @@ from specmargin.experiments.comparison import Reference, compare
 from specmargin.experiments.engine.protocol import FixedSetting, Tuning, ValidationSet
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Line, Section
-from specmargin.papers._melacci_belkin_fits import EXACT, METHODS, RULES, Setting
+from specmargin.papers._melacci_belkin_fits import EXACT, RULES, STOPPING, Setting
 
 __all__ = ["CHOICE", "error_sections", "sections", "verdicts"]
 
@@ -24,7 +24,7 @@ CHOICE = ValidationSet(per="dataset")
 
 _BY_NEWTON, _PRINTED = "gammas of Newton", "printed gammas"
 PAPER, JMLR = "lapsvm_primal_2009", "lapsvm_primal_jmlr2011"
-ALL_RULES = tuple(name for name, method in METHODS.items() if method.rule)
+ALL_RULES = tuple(STOPPING)
 PARTS = {"U": "error_unlabeled", "V": "error_validation", "T": "error_test"}
 N_PUBLISHED = 12  # splits behind a published mean
 

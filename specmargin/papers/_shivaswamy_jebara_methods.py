@@ -1,8 +1,8 @@
 """The methods of the spectrum paper's tables and five more, on eigenpairs and labels that are there already.
 
-Each is a `Method` of the register `METHODS`: the names of its hyper-parameters, and a function that fits a sequence of
-settings and yields a `Fit` for each. All of them see the same q eigenpairs; the graph and its eigendecomposition,
-which cost more than any fit, are made once per task.
+`METHODS` has them by name; the function of each fits a sequence of settings and yields a `Fit` for each. Answers of
+somebody else's package carry no certificate. All methods see the same q eigenpairs; the graph and its
+eigendecomposition, which cost more than any fit, are made once per task.
 
 =========  ============================================================  ======
 name       spectrum                                                      loss
@@ -38,13 +38,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import product
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.experiments.methods import Method
 from specmargin.labels import Labels
 from specmargin.objectives import Alignment, SpectralGraphTransducer, SpectralRidge, SpectrumMargin
 from specmargin.objectives.spectral_ridge import power_spectrum
@@ -54,7 +54,7 @@ from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import analytic_centre, diffusion, geometric
 from specmargin.typing import FloatArray, SparseArray
 
-__all__ = ["METHODS", "PAPER", "Fit", "Method", "Setting", "installed_methods"]
+__all__ = ["METHODS", "PAPER", "Fit", "Setting", "installed_methods"]
 
 Setting: TypeAlias = Mapping[str, float]
 """Hyper-parameters by name, B included where it is finite."""
@@ -82,35 +82,6 @@ class Fit:
             return math.nan
         gaps = [result.certificate.relative_gap for result in self.results]
         return max((gap if math.isfinite(gap) else math.inf for gap in gaps), key=abs)
-
-
-@dataclass(frozen=True)
-class Method:
-    """A method: its hyper-parameters, in the order in which a grid runs (the last one fastest), and its fits.
-
-    `fit` is called as ``fit(spectrum, labels, settings)``, or with the adjacency in place of the spectrum where
-    `on_graph` says so.
-    """
-
-    parameters: tuple[str, ...]
-    fit: Callable[[Any, Labels, Sequence[Setting]], Iterator[Fit]]
-    on_graph: bool = False
-
-    @property
-    def certified(self) -> bool:
-        """Whether its answers carry certificates: all but those of somebody else's package."""
-        return not self.on_graph
-
-    def grid(self, values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
-        """Return every setting of a grid.
-
-        Examples
-        --------
-        >>> METHODS["KTA-R"].grid({"C": [1.0], "B": [1.5, 4.0], "width": [0.1]})
-        [{'C': 1.0, 'B': 1.5}, {'C': 1.0, 'B': 4.0}]
-        """
-        combinations = product(*(values[name] for name in self.parameters))
-        return [dict(zip(self.parameters, combination, strict=True)) for combination in combinations]
 
 
 def _fit(*results: SolveResult) -> Fit:
@@ -204,19 +175,19 @@ def _geometric(spectrum: Spectrum, setting: Setting) -> FloatArray:
 
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "Xu": Method(("C", "w"), partial(_given, weights=_xu)),
-        "Xu w=1": Method(("C",), partial(_given, weights=_xu)),
-        "MKL-S": Method(("C",), partial(_joint, order=False)),
-        "MKL-R": Method(("C", "B"), partial(_joint, order=False)),
-        "SGT": Method(("loss_weight",), _transduced),
-        "KTA-S": Method(("C",), _aligned),
-        "KTA-R": Method(("C", "B"), _aligned),
-        "STOAM": Method(("C",), partial(_joint, order=True)),
-        "STORM": Method(("C", "B"), partial(_joint, order=True)),
-        "diffusion": Method(("C", "width"), partial(_given, weights=_diffusion)),
-        "geometric": Method(("C", "w"), partial(_given, weights=_geometric)),
-        "ridge": Method(("penalty",), _ridge),
-        "Poisson": Method((), _poisson, on_graph=True),
+        "Xu": Method(("C", "w"), fit=partial(_given, weights=_xu)),
+        "Xu w=1": Method(("C",), fit=partial(_given, weights=_xu)),
+        "MKL-S": Method(("C",), fit=partial(_joint, order=False)),
+        "MKL-R": Method(("C", "B"), fit=partial(_joint, order=False)),
+        "SGT": Method(("loss_weight",), fit=_transduced),
+        "KTA-S": Method(("C",), fit=_aligned),
+        "KTA-R": Method(("C", "B"), fit=_aligned),
+        "STOAM": Method(("C",), fit=partial(_joint, order=True)),
+        "STORM": Method(("C", "B"), fit=partial(_joint, order=True)),
+        "diffusion": Method(("C", "width"), fit=partial(_given, weights=_diffusion)),
+        "geometric": Method(("C", "w"), fit=partial(_given, weights=_geometric)),
+        "ridge": Method(("penalty",), fit=_ridge),
+        "Poisson": Method((), fit=_poisson, on_graph=True),
     }
 )
 """The methods by name, in the order of the paper's columns; those from diffusion on are not in its tables."""

@@ -8,7 +8,7 @@ unlabelled samples of the fit (the paper's U) and on samples that no fit saw (T)
 **Protocol**, the paper's. USPS: the first 400 training images of each digit to train on, all others to test; PCA of the
 4000 training images to 100 dimensions; polynomial kernel of degree 3; ten draws of the labelled samples. Isolet: the
 speakers of isolet1 in turn are labelled, isolet5 tests; letters A to M against N to Z. Nothing is tuned. The paper
-divides its sums by l and (l + u)^2; in the sums of `LapSVM` its weights are `MACHINES`' gammas whatever l is.
+divides its sums by l and (l + u)^2; in the sums of `LapSVM` its weights are `gammas` whatever l is.
 
 **Its Laplacian.** The text defines L = D - W. On Isolet the drawn errors of LapRLS and LapSVM are those of the
 normalised Laplacian, speaker by speaker (16.99, 16.89 on U, 23.97, 23.99 % on T; drawn 16.98, 16.78, 23.90, 23.89), not
@@ -63,13 +63,14 @@ from specmargin.objectives import LapSVM
 from specmargin.papers._belkin_claims import PAPER, by_task, claims, figure_4_mean, published_mean
 from specmargin.papers._belkin_isolet import isolet_claims, laplacian_verdicts
 from specmargin.papers._belkin_tasks import (
-    MACHINES,
+    METHODS,
     PARTS,
     SPEAKER_LABELS,
     TSVM,
     TSVM_C,
     TSVM_LABELS,
     Plan,
+    gammas,
     kernels_of,
     laplacian_of,
     plan_for,
@@ -80,7 +81,6 @@ from specmargin.papers._belkin_tasks import (
     tasks_at_hand,
 )
 from specmargin.papers._belkin_tsvm import transductive_svm
-from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["MANIFOLD_REGULARIZATION", "breakeven_error", "work"]
@@ -108,7 +108,7 @@ def breakeven_error(positive: Any, scores: FloatArray) -> float:
 
 
 def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
-    """Fit one machine on one draw of the labels.
+    """Fit one method on one draw of the labels.
 
     Returns
     -------
@@ -129,18 +129,17 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     if cell.method == TSVM:
         found = transductive_svm(span_of(cell.dataset, n, kernel, data), whole, C=TSVM_C, K_test=K_test)
         return {**_errors(samples.y, split, found.f, found.f_test), "solver": found.result.solver}
-    machine = MACHINES[cell.method]
-    gamma_I = machine.gamma_I["isolet" if cell.dataset == "isolet" else "usps"]
+    method = METHODS[cell.method]
+    gamma_A, gamma_I = gammas(cell.method, cell.dataset)
     L = None if normalized is None else laplacian_of(cell.dataset, n, normalized, data)
-    shared = reduction_of(cell.dataset, n, kernel, normalized, machine.gamma_A, gamma_I, data)
-    options: dict[str, Any] = {"loss": machine.loss, "fit_intercept": machine.fit_intercept}
-    # On the deformed kernel the machine is a supervised one of l unknowns.
-    result = factorized(LapSVM(shared.G[np.ix_(labeled, labeled)], None, part, **options))
+    shared = reduction_of(cell.dataset, n, kernel, normalized, gamma_A, gamma_I, data)
+    # On the deformed kernel it is a supervised method of l unknowns.
+    result = method.solve(LapSVM(shared.G[np.ix_(labeled, labeled)], None, part, **method.options))
     v = np.zeros(len(K))
     v[labeled] = result.variables["alpha"]
     alpha, b = shared.coefficients(v), float(result.variables["b"])
     f = K @ alpha
-    objective = LapSVM(K, L, whole, gamma_A=machine.gamma_A, gamma_I=gamma_I, **options)
+    objective = LapSVM(K, L, whole, gamma_A=gamma_A, gamma_I=gamma_I, **method.options)
     certificate = objective.certificate(alpha, b, 2.0 * v[labeled], Ka=f)
     return {
         **_errors(samples.y, split, f, K_test @ alpha),
@@ -183,7 +182,7 @@ def _report(rows: list[Row], plans: Plans, options: Options) -> Findings:
     plan = plans[0]
     header = list(_PROTOCOL)
     if any(task.startswith("usps") for task in plan.tasks):
-        drawn = ", ".join(f"{method} {figure_4_mean(method):.2f}" for method in (*MACHINES, TSVM))
+        drawn = ", ".join(f"{method} {figure_4_mean(method):.2f}" for method in (*METHODS, TSVM))
         header.append(f"With two labels figure 4 draws other means over the pairs than figure 5: {drawn}.")
     settings = [(kernel, k) for each in plans if each.tasks for kernel in each.kernels for k in each.per_class]
     if "isolet" in plan.tasks:
@@ -193,7 +192,7 @@ def _report(rows: list[Row], plans: Plans, options: Options) -> Findings:
         for kernel, per_class in settings
         for part in PARTS
         for method in _methods(kernel, per_class, plan)
-        for normalized in (plan.normalized if method != TSVM and MACHINES[method].graph else (None,))
+        for normalized in (plan.normalized if method != TSVM and METHODS[method].graph else (None,))
     ]
     return Findings([Section("", lines)], header, _claims(rows, plans))
 
@@ -201,7 +200,7 @@ def _report(rows: list[Row], plans: Plans, options: Options) -> Findings:
 def _methods(kernel: str, per_class: int, plan: Plan) -> list[str]:
     """Return the methods of a setting."""
     with_it = plan.transductive and (kernel == "rbf" or (per_class == TSVM_LABELS and kernel != "unit"))
-    return [*MACHINES, TSVM] if with_it else list(MACHINES)
+    return [*METHODS, TSVM] if with_it else list(METHODS)
 
 
 def _claims(rows: Sequence[Row], plans: Sequence[Plan]) -> list[str]:

@@ -22,12 +22,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from specmargin.experiments.blocks import Blocks, Published
 from specmargin.experiments.claims import objective_and_error, order, significance, wins, within
 from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, Blocks, at_hand, seconds, work
+from specmargin.papers._chapelle_blocks import Block, at_hand, seconds, sections, setup, work
 from specmargin.papers._chapelle_directions import DIRECTION
 from specmargin.papers._chapelle_directions import said as direction_said
 from specmargin.papers._chapelle_tasks import Representation, pairs
@@ -47,7 +48,7 @@ def blocks(*, every: int = 1) -> list[Block]:
     Parameters
     ----------
     every : int, default 1
-        Take every so manieth pair only.
+        Take every k-th pair only.
     """
     usps, coil = tuple(pairs("uspst", 10, every)), tuple(pairs("coil20", 20, every))
     some, rbf, text = usps[::5], Representation(8.0), Representation()
@@ -134,7 +135,7 @@ def bundled_blocks() -> list[Block]:
     ]
 
 
-def _printed(block: Block, method: str) -> tuple[float, str, str]:
+def _printed(block: Block, method: str) -> Published:
     """Return the published error of a method, where it is, and what to say of it."""
     name, table = method, block.table
     if method in ("grad_hinge", "grad_long"):
@@ -142,34 +143,35 @@ def _printed(block: Block, method: str) -> tuple[float, str, str]:
     if table == "text 5.1":
         name = {"svm": "lapsvm_dual", "cs3vm": "cs3vm_graph"}[method]
     if not table:
-        return math.nan, "", "nothing published"
+        return Published()
     found = published(PAPER, table, method=name)
     found = found[found["dataset"] == block.dataset]
     if block.note:
         found = found[found["note"] == block.note]
     if len(found) != 1:
-        return math.nan, "", "nothing published"
+        return Published()
     note = "published is the best over gamma_I, optimistic" if table == "text 5.1" else ""
-    return float(found["mean"].iloc[0]), f"{PAPER} {'' if 'text' in table else 'table '}{table}", note
+    source = f"{PAPER} {'' if 'text' in table else 'table '}{table}"
+    return Published(float(found["mean"].iloc[0]), source=source, note=note)
 
 
 def _setup(options: Options) -> Setup:
     found, header = at_hand(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
     if options.quick:
         found = [replace(block, n_splits=2) for block in found if len(block.tasks) > 1]
-    return Blocks("continuation_s3vm", found).setup(options.data, header)
+    return setup(found, header, options.data)
 
 
 def _report(found: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     rows = {row["key"]: row for row in found}
-    sections = plan.sections(rows, _printed, options.data)
-    return Findings(sections, _PROTOCOL, [*_said(plan.blocks, rows, sections, options), *seconds(rows.values())])
+    body = sections(rows, plan, _printed, options.data)
+    return Findings(body, _PROTOCOL, [*_said(plan.blocks, rows, body, options), *seconds(rows.values())])
 
 
 def _said(found: Sequence[Block], rows: Mapping[str, Row], report: Sequence[Section], options: Options) -> list[str]:
     """Return what the numbers say of the paper's claims."""
     first = found[0]
-    mine = [rows[cell.key] for cell in first.cells("continuation_s3vm", options.data)]
+    mine = [rows[cell.key] for cell in first.cells(options.data)]
     lines = [line for line in report[0].lines if line.dataset == first.dataset and line.method in FOUR]
     text = [line for line in report[0].lines if line.dataset == "mac_windows" and line.method == "cs3vm"]
     goals = [(line, 0.7) for line in lines] + [(line, 0.5) for line in text]
@@ -187,14 +189,14 @@ def _said(found: Sequence[Block], rows: Mapping[str, Row], report: Sequence[Sect
 
 
 def _section_33(found: Sequence[Block], rows: Mapping[str, Row], plain: Sequence[Row], options: Options) -> list[str]:
-    cells = [cell for b in found if DIRECTION in b.methods for cell in b.cells("continuation_s3vm", options.data)]
+    cells = [cell for b in found if DIRECTION in b.methods for cell in b.cells(options.data)]
     return direction_said([rows[cell.key] for cell in cells], plain)
 
 
 def _significance(found: Sequence[Block], rows: Mapping[str, Row], options: Options) -> list[str]:
     """Return the tests on COIL-20: significant against gradient descent, not against SVM-light, the paper says."""
     coil = [b for b in found if b.dataset == "coil20_pairs" and b.table == "1"]
-    mine = [rows[cell.key] for b in coil for cell in b.cells("continuation_s3vm", options.data)]
+    mine = [rows[cell.key] for b in coil for cell in b.cells(options.data)]
     printed = {"grad_hinge": True, "svmlight_s3vm": False}
     return [
         f"COIL-20, {significance(mine, 'cs3vm', name, None if options.quick else verdict)}"

@@ -22,15 +22,15 @@ Descending on its free energy, annealing is far better on text than the survey's
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from specmargin.experiments.blocks import Blocks, Published
 from specmargin.experiments.engine.published import published, published_parameters
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, Blocks, at_hand, seconds, work
+from specmargin.papers._chapelle_blocks import Block, at_hand, seconds, sections, setup, work
 from specmargin.papers._chapelle_tasks import Representation, pairs
 
 __all__ = ["ALL", "NEAREST", "blocks", "S3VM_SURVEY", "bundled_blocks"]
@@ -54,7 +54,7 @@ def blocks(*, every: int = 1) -> list[Block]:
     Parameters
     ----------
     every : int, default 1
-        Take every so manieth pair of digits only.
+        Take every k-th pair of digits only.
     """
     one_vs_rest = [(table, name) for table in ("8", "11", "13") for name in ("g50c", "mac_windows", "uspst")]
     return [
@@ -79,6 +79,7 @@ def _setting(block: Block) -> Block:
         exact=exact,
         shifted=exact,
         sharpness=5.0,
+        experiment="s3vm_survey",
     )
 
 
@@ -99,16 +100,17 @@ def _setup(options: Options) -> Setup:
     if options.quick:
         small = ("g50c", "uspst_pairs", "digits_pairs")
         found = [replace(block, n_splits=1) for block in found if block.dataset in small]
-    return Blocks("s3vm_survey", found).setup(options.data, header)
+    return setup(found, header, options.data)
 
 
 def _report(found: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     rows = {row["key"]: row for row in found}
-    sections = plan.sections(rows, _printed, options.data)
-    return Findings(sections, _PROTOCOL, [*_shift(rows.values()), *seconds(rows.values())])
+    return Findings(
+        sections(rows, plan, _printed, options.data), _PROTOCOL, [*_shift(rows.values()), *seconds(rows.values())]
+    )
 
 
-def _printed(block: Block, method: str) -> tuple[float, str, str]:
+def _printed(block: Block, method: str) -> Published:
     """Return the published error of a method or its nearest, where it is, and what to say of it."""
     name, table = NEAREST.get(method, method), block.table
     if method == "da_s3vm" and table in ("8", "11"):
@@ -118,9 +120,9 @@ def _printed(block: Block, method: str) -> tuple[float, str, str]:
     if table == "2":
         found = found[found["note"].str.endswith("C*=C" if block.table == "8" else "C*=C/100")]
     if len(found) != 1:
-        return math.nan, "", "nothing published"
+        return Published()
     note = f"{name} is the nearest that is published" if name != method else ""
-    return float(found["mean"].iloc[0]), f"{PAPER} table {table}", note
+    return Published(float(found["mean"].iloc[0]), source=f"{PAPER} table {table}", note=note)
 
 
 def _shift(rows: Iterable[Row]) -> list[str]:

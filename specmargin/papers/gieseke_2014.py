@@ -36,25 +36,31 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from specmargin.experiments.engine.protocol import LabeledFolds, labeled_folds
+from specmargin.experiments.blocks import Blocks, Published, block_lines
 from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.experiments.s3vm_methods import Setting, decide, fit
-from specmargin.experiments.tasks import labels_of, missing_data
-from specmargin.papers._gieseke_partitions import Partition, Problem, at_hand, checksum, partition, problem
-from specmargin.typing import IntArray
+from specmargin.experiments.tasks import missing_data
+from specmargin.papers._gieseke_fits import RULES, grid, optimistic, work
+from specmargin.papers._gieseke_partitions import Partition, at_hand, checksum, partition
 
-__all__ = ["METHODS", "Block", "experiments", "grid", "QN_S3VM", "optimistic", "table2", "work"]
+__all__ = [
+    "METHODS",
+    "QN_S3VM",
+    "Block",
+    "bundled",
+    "experiments",
+    "grid",
+    "optimistic",
+    "table2",
+    "work",
+]
 
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")
@@ -62,14 +68,6 @@ POWERS = tuple(range(-10, 11))
 RIVALS, COARSE = METHODS[1:4], POWERS[::2]
 """The rivals take every second lam of the paper's grid: they are what the table's hours go to."""
 PRIMES = (0.01, 1.0, 100.0)
-FOLDS = LabeledFolds(5)
-RULES: dict[str, Callable[[Setting, float], tuple[float, ...]]] = {
-    "least hinge loss": lambda setting, loss: (loss,),
-    "first": lambda setting, loss: (),
-    # lam is 1 / C but for a factor.
-    "largest lam": lambda setting, loss: (setting.C,),
-}
-"""Which of the settings of least fold error is taken: the least key counts, then the first of the grid."""
 BY_RULE = (("g2c", 25), ("g4c", 25), ("coil_6_19", 14), ("mnist_2_5", 50))
 """Rows of table 2, by their labelled samples, that hang on the choice: they are computed both ways of leaving out."""
 N_SAMPLES = 5
@@ -113,7 +111,7 @@ class Block:
     n_splits: int = 10
     left_out: str = "unlabelled"
 
-    def cells(self, data: Path | None) -> list[Cell]:
+    def cells(self, data: Path | None = None) -> list[Cell]:
         """Return a cell per partition and method."""
         shared = {"how": asdict(self.how), "kind": self.kind, "primes": self.primes, "left_out": self.left_out}
         names = list(partition(self.dataset, self.how, data))[: self.n_splits]
@@ -215,177 +213,33 @@ def bundled() -> list[Block]:
     ]
 
 
-def grid(method: str, powers: Sequence[int], primes: Sequence[float], l: int, u: int) -> list[Setting]:
-    """Return the settings of a method for l labelled and u unlabelled samples, in the units of `S3VM`.
-
-    Examples
-    --------
-    >>> grid("qn_s3vm", [0], [1.0], 10, 100)
-    [Setting(C=0.05, C_star=0.005, balance=None, sharpness=3.0)]
-    >>> grid("svm", [0, 1], [1.0], 10, 100)[1].C, grid("cccp_s3vm", [3], [0.01], 10, 100)[0].C_star
-    (2.0, 0.0001)
-    """
-    if method == "svm":
-        return [Setting(2.0**k, 0.0) for k in powers]
-    if method == "cccp_s3vm":
-        return [Setting(2.0**k, prime / u) for k, prime in product(powers, primes)]
-    return [Setting(0.5 / (2.0**k * l), 0.5 * prime / (2.0**k * u)) for k, prime in product(powers, primes)]
-
-
-def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
-    """Tune a method on one partition, or time it.
-
-    Returns
-    -------
-    dict
-        ``error_test`` in percent of the chosen setting; ``C``, ``C_star`` and, of a tuned cell, ``error_folds`` of it,
-        how many settings ``tied``, and error and C by each of the `RULES` (``"error, first"``); ``objective``,
-        ``stationarity``, ``ended`` and ``fit_seconds`` of its fit.
-    """
-    p = cell.parameters
-    shared = problem(cell.dataset, cell.split, Partition(**p["how"]), data)
-    l, u = len(shared.labeled), len(shared.y) - len(shared.labeled)
-    if p["kind"] == "timed":
-        setting = Setting(1.0, 1.0) if cell.method == "cccp_s3vm" else grid(cell.method, (0,), (1.0,), l, u)[0]
-        return _measured(shared, cell.method, setting)
-    settings = grid(cell.method, p["powers"], p["primes"], l, u)
-    if p["kind"] == "optimistic":
-        return optimistic(shared, cell.method, settings)
-    entirely = p.get("left_out") == "entirely"
-    scores = [_fold_error(shared, cell.method, setting, entirely) for setting in settings]
-    least = min(error for error, _ in scores)
-    tied = [k for k, (error, _) in enumerate(scores) if error == least]
-    rows: dict[int, dict[str, Any]] = {}
-    chosen = {rule: min(tied, key=lambda k: (*key(settings[k], scores[k][1]), k)) for rule, key in RULES.items()}
-    for k in chosen.values():
-        if k not in rows:
-            rows[k] = _measured(shared, cell.method, settings[k])
-    row = {**rows[chosen["least hinge loss"]], "error_folds": 100.0 * least / l, "tied": len(tied)}
-    for rule, k in chosen.items():
-        row |= {f"error, {rule}": rows[k]["error_test"], f"C, {rule}": settings[k].C}
-    return row
-
-
-def optimistic(shared: Problem, method: str, settings: Sequence[Setting]) -> dict[str, Any]:
-    """Choose the setting by the error on the unseen samples themselves, as figure 4 does: no estimate of anything.
-
-    Parameters
-    ----------
-    shared : Problem
-        Features and labels of one partition.
-    method : str
-        Of `METHODS`.
-    settings : sequence of Setting
-        What to try; of equal errors the first counts.
-
-    Returns
-    -------
-    dict
-        ``error_test`` in percent, ``C``, ``C_star`` and the rest of what `work` returns of a fit.
-    """
-    return min((_measured(shared, method, setting) for setting in settings), key=lambda row: row["error_test"])
-
-
-def _fold_error(shared: Problem, method: str, setting: Setting, entirely: bool = False) -> tuple[int, float]:
-    """Return the number of errors on labelled samples left out, and their hinge loss."""
-    errors, loss = 0, 0.0
-    for left_out in labeled_folds(shared.y, shared.labeled, FOLDS):
-        known = np.setdiff1d(shared.labeled, left_out)
-        y = shared.y[left_out]
-        if len(np.unique(shared.y[known])) < 2:
-            # The only labelled sample of a class was left out: nothing can be learned, and nothing of it is right.
-            errors, loss = errors + len(y), loss + 2.0 * len(y)
-            continue
-        if entirely:
-            rest = np.setdiff1d(np.arange(len(shared.y)), left_out)
-            labels = labels_of(shared.y[rest], np.searchsorted(rest, known))
-            found = fit(method, shared.X[rest], labels, setting)
-            f = np.asarray(shared.X[left_out] @ found.v)[:, 0] + found.b[0]
-        else:
-            f = fit(method, shared.X, labels_of(shared.y, known), setting).f[left_out, 0]
-        errors += int((decide(f[:, None]) != y).sum())
-        loss += float(np.maximum(0.0, 1.0 - np.where(y == 1, f, -f)).sum())
-    return errors, loss
-
-
-def _measured(shared: Problem, method: str, setting: Setting) -> dict[str, Any]:
-    """Fit with all labels and measure on the unseen samples; without any, on the unlabelled ones."""
-    found = fit(method, shared.X, labels_of(shared.y, shared.labeled), setting)
-    if len(shared.y_test):
-        error = _error(decide(np.asarray(shared.X_test @ found.v) + found.b), shared.y_test)
-    else:
-        hidden = np.setdiff1d(np.arange(len(shared.y)), shared.labeled)
-        error = _error(decide(found.f[hidden]), shared.y[hidden])
-    row = {
-        "error_test": error,
-        "C": setting.C,
-        "C_star": setting.C_star,
-        "objective": found.objective,
-        "stationarity": found.stationarity,
-        "ended": found.ended,
-        "fit_seconds": found.seconds,
-    }
-    return row if found.relative_gap is None else {**row, "relative_gap": found.relative_gap}
-
-
-def _error(decided: IntArray, y: IntArray) -> float:
-    return 100.0 * float(np.mean(decided != y))
-
-
-@dataclass(frozen=True)
-class Plan:
-    """All settings whose sets are there, computed in one sweep."""
-
-    settings: Sequence[Block]
-
-    def cells(self, data: Path | None = None) -> list[Cell]:
-        """Return the cells of all settings."""
-        return [cell for one in self.settings for cell in one.cells(data)]
-
-
 def _setup(options: Options) -> Setup:
     wanted = bundled() if options.quick else experiments()
     here, lost = at_hand(list(dict.fromkeys(one.dataset for one in wanted)), options.data)
-    plan = Plan([one for one in wanted if one.dataset in here])
+    plan = Blocks([one for one in wanted if one.dataset in here])
     return Setup(plan, {name: checksum(name, options.data) for name in here}, missing_data(lost))
 
 
-def _report(rows: list[Row], plan: Plan, options: Options) -> Findings:
-    found, by_key = plan.settings, {row["key"]: row for row in rows}
-    sections = [
-        Section(title, [line for one in found if one.title == title for line in _lines(one, by_key, options.data)])
-        for title in dict.fromkeys(one.title for one in found)
-    ]
-    by_rule = _by_rule(found, by_key, options.data)
+def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
+    by_key = {row["key"]: row for row in rows}
+    sections = plan.sections(lambda one: _lines(one, by_key, options.data))
+    by_rule = _by_rule(plan.blocks, by_key, options.data)
     if by_rule:
         sections.append(Section("Table 2 by the rule of ties in the cross-validation", by_rule))
     return Findings(sections, _PROTOCOL, _said(rows, by_rule))
 
 
-def _lines(
-    one: Block, rows: dict[str, Row], data: Path | None, column: str = "", said: str | None = None
-) -> list[Line]:
-    cells, lines = one.cells(data), []
+def _lines(one: Block, rows: dict[str, Row], data: Path | None, column: str = "") -> list[Line]:
     column = column or ("fit_seconds" if one.kind == "timed" else "error_test")
-    for method in one.methods:
-        values = [row[column] for cell in cells if cell.method == method and (row := rows[cell.key])["status"] == "ok"]
-        mean, std = _printed(one, method)
-        note = "seconds" if one.kind == "timed" else "" if math.isfinite(mean) else "nothing published"
-        lines.append(
-            Line(
-                one.dataset,
-                method,
-                one.said if said is None else said,
-                statistics.fmean(values) if values else math.nan,
-                statistics.stdev(values) if len(values) > 1 else math.nan,
-                len(values),
-                mean,
-                std,
-                "" if math.isnan(mean) else f"{PAPER} table 2",
-                "; ".join(part for part in (note, _one_split(values) if one.kind == "tuned" else "") if part),
-            )
-        )
-    return lines
+    return block_lines(one, rows, data, _published, column=column)
+
+
+def _published(one: Block, method: str, values: Sequence[float]) -> Published:
+    mean, std = _printed(one, method)
+    note = "seconds" if one.kind == "timed" else "" if math.isfinite(mean) else "nothing published"
+    worst = _one_split(values) if one.kind == "tuned" else ""
+    source = "" if math.isnan(mean) else f"{PAPER} table 2"
+    return Published(mean, std, source, "; ".join(part for part in (note, worst) if part))
 
 
 def _one_split(values: Sequence[float]) -> str:
@@ -415,11 +269,10 @@ def _by_rule(found: Sequence[Block], rows: dict[str, Row], data: Path | None) ->
         if one.title in _PRINTED and one.kind == "tuned"
         for rule in RULES
         for line in _lines(
-            replace(one, methods=one.methods[:1] + one.methods[-1:]),
+            replace(one, methods=one.methods[:1] + one.methods[-1:], said=f"{one.said}, {rule}"),
             rows,
             data,
             f"error, {rule}",
-            f"{one.said}, {rule}",
         )
     ]
 

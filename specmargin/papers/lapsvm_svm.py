@@ -69,9 +69,9 @@ def _lapsvm(task: Task, setting: Mapping[str, Any], data: Path | None, *, loss: 
 
 _BOTH = ("gamma_A", "gamma_I")
 METHODS = {
-    "svm": Method(("gamma_A",), partial(_lapsvm, loss="hinge"), labeled_only=True),
-    "lapsvm_hinge": Method(_BOTH, partial(_lapsvm, loss="hinge"), labeled_only=True),
-    "lapsvm_squared_hinge": Method(_BOTH, partial(_lapsvm, loss="squared_hinge"), labeled_only=True),
+    "svm": Method(("gamma_A",), estimator=partial(_lapsvm, loss="hinge"), labeled_only=True),
+    "lapsvm_hinge": Method(_BOTH, estimator=partial(_lapsvm, loss="hinge"), labeled_only=True),
+    "lapsvm_squared_hinge": Method(_BOTH, estimator=partial(_lapsvm, loss="squared_hinge"), labeled_only=True),
 }
 
 

@@ -27,7 +27,7 @@ from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import checksums, splits
 from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES
-from specmargin.papers._melacci_belkin_fits import METHODS, RULES, Setting, fits_of, printed_setting, work
+from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting, fits_of, printed_setting, work
 from specmargin.papers._melacci_belkin_laplacian import LAPSVM_PRIMAL_LAPLACIAN
 from specmargin.papers._melacci_belkin_sections import CHOICE, sections, verdicts
 from specmargin.papers._melacci_belkin_tasks import BUNDLED, LARGE, SMALL, task_named, tasks_at_hand
@@ -145,7 +145,7 @@ def _to_time(task: str, chosen: Mapping[tuple[str, str], Setting]) -> list[tuple
         return []
     fits: list[tuple[str, Setting]] = [("lapsvm_newton", newton)]
     fits += [(name, chosen[task, name]) for name in ("lapsvm_dual", *RULES) if (task, name) in chosen]
-    fits += [(name, newton) for name, method in METHODS.items() if method.rule]
+    fits += [(name, newton) for name in STOPPING]
     fits += [(name, setting) for name in RULES if (setting := printed_setting(task, name))]
     return list(dict.fromkeys(fits))
 

@@ -212,15 +212,16 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     gaps: list[float] = []
     used: set[str] = set()
     eps = parameters.get("eps", 0.0)
+    assert method.fit is not None
     for fit in method.fit(given, labels, [{**setting, "eps": eps} for setting in settings]):
         errors.append(100.0 * float(np.mean((fit.f[split.unlabeled] > 0) != hidden)))
         gaps.append(fit.relative_gap)
         used |= {result.solver for result in fit.results} or {cell.method}
     return {
         **({"errors": canonical_json(errors)} if tuning else {"error_unlabeled": errors[0]}),
-        "relative_gap": max(gaps, key=abs) if method.certified else None,
+        "relative_gap": max(gaps, key=abs) if not method.on_graph else None,
         "fits": len(gaps),
-        "uncertified": sum(not abs(gap) <= CERTIFIED for gap in gaps) if method.certified else 0,
+        "uncertified": sum(not abs(gap) <= CERTIFIED for gap in gaps) if not method.on_graph else 0,
         "solver": "+".join(sorted(used)),
     }
 

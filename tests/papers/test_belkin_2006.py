@@ -22,7 +22,7 @@ from specmargin.papers import belkin_2006 as experiment
 from specmargin.papers import run_table, tables
 from specmargin.papers._belkin_tsvm import span, transductive_svm
 
-MACHINES = manifold_tasks.MACHINES
+METHODS = manifold_tasks.METHODS
 TINY = manifold_tasks.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
 
 
@@ -71,10 +71,11 @@ def test_weights_are_the_published_ones():
     for source, figure in (("usps", "figures 4 and 5"), ("isolet", "figure 6")):
         name = {"usps": "usps_pairs", "isolet": "isolet_split"}[source]
         printed = published_parameters(manifold_claims.PAPER, figure, name).set_index("parameter")["value"]
-        for machine in manifold_tasks.MACHINES.values():
-            regularised = machine.published.startswith("lap")
-            assert machine.gamma_A == float(printed["gamma_A_l" if regularised else "gamma_l"])
-            assert machine.gamma_I[source] == (float(printed["gamma_I_l/(u+l)^2"]) if regularised else 0)
+        for method, known in METHODS.items():
+            regularised = known.published.startswith("lap")
+            gamma_A, gamma_I = manifold_tasks.gammas(method, source)
+            assert gamma_A == float(printed["gamma_A_l" if regularised else "gamma_l"])
+            assert gamma_I == (float(printed["gamma_I_l/(u+l)^2"]) if regularised else 0)
 
 
 def test_breakeven_error_against_counting(rng):
@@ -112,15 +113,15 @@ def test_first_training_images_train_after_their_pca(monkeypatch, rng):
     np.testing.assert_allclose(cdist(samples.X, samples.X), cdist(centred[order] @ axes.T, centred[order] @ axes.T))
 
 
-@pytest.mark.parametrize("method", list(manifold_tasks.MACHINES))
+@pytest.mark.parametrize("method", list(METHODS))
 @pytest.mark.parametrize(
     ("kernel", "normalized"), [("plain", False), ("plain", True), ("unit", False), ("scaled", True)]
 )
 def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
     task, n, per_class = "digits 3-8", 30, 2
-    machine = manifold_tasks.MACHINES[method]
+    known, (gamma_A, gamma_I) = METHODS[method], manifold_tasks.gammas(method, task)
     parameters = {"per_class": per_class, "n": n, "kernel": kernel, "seed": 0}
-    parameters["normalized"] = normalized if machine.graph else None
+    parameters["normalized"] = normalized if known.graph else None
     name = manifold_tasks._split_name(task, per_class, 0, 1)
     row = experiment.work(Cell("t", method, task, name, parameters), data=nowhere)
     data = sm.datasets.load("digits")
@@ -146,10 +147,9 @@ def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
         K,
         L,
         sm.encode_labels(np.where(np.isin(np.arange(2 * n), labeled), y, -1)),
-        loss=machine.loss,
-        gamma_A=machine.gamma_A,
-        gamma_I=machine.gamma_I["usps"],
-        fit_intercept=machine.fit_intercept,
+        gamma_A=gamma_A,
+        gamma_I=gamma_I,
+        **known.options,
     )
     alpha = sm.solve(sm.problems.lapsvm_dual(obj), sm.problems.default_solvers()).variables["alpha"]
     hidden = np.setdiff1d(np.arange(2 * n), labeled)
@@ -195,13 +195,13 @@ def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol, normali
 
 def test_methods_without_a_graph_have_one_cell_for_both_laplacians():
     cells = manifold_tasks.Plan(("usps 3-8",), (2,), 5, normalized=(False, True)).cells()
-    found = {method: [cell.parameters["normalized"] for cell in cells if cell.method == method] for method in MACHINES}
-    assert found == {name: [None] * 5 if name in ("RLS", "SVM") else [False] * 5 + [True] * 5 for name in MACHINES}
+    found = {method: [cell.parameters["normalized"] for cell in cells if cell.method == method] for method in METHODS}
+    assert found == {name: [None] * 5 if name in ("RLS", "SVM") else [False] * 5 + [True] * 5 for name in METHODS}
 
 
 def test_transductive_svm_has_the_papers_weight(nowhere):
     """C = 1 / (2 gamma l), as SVM-light writes its objective; balance and C* are left to `transductive_svm`."""
-    assert pytest.approx(1 / (2 * MACHINES["SVM"].gamma_A)) == manifold_tasks.TSVM_C
+    assert pytest.approx(1 / (2 * manifold_tasks.gammas("SVM", "usps")[0])) == manifold_tasks.TSVM_C
     plan = manifold_tasks.Plan(("digits 3-8",), (1, 2, 4), 2, 30, kernels=("scaled",), transductive=True)
     cells = [cell for cell in plan.cells() if cell.method == "TSVM"]
     assert [cell.parameters["per_class"] for cell in cells] == [2, 2]

@@ -29,7 +29,7 @@ def rows_of(errors, normalized):
             "split": speaker,
             "param_per_class": manifold_tasks.SPEAKER_LABELS,
             "param_kernel": "rbf",
-            "param_normalized": normalized if manifold_tasks.MACHINES[method].graph else None,
+            "param_normalized": normalized if manifold_tasks.METHODS[method].graph else None,
             "error_unlabeled": float(np.broadcast_to(u, 30)[i]),
             "error_test": float(np.broadcast_to(t, 30)[i]),
         }
@@ -42,17 +42,17 @@ def drawn_rows(normalized, shift=0.0):
     """Return rows that hold the figure's own numbers, those of the methods with a graph shifted."""
     drawn = {part: isolet_claims.drawn_errors(part) for part in manifold_tasks.PARTS}
     errors = {}
-    for method, machine in manifold_tasks.MACHINES.items():
+    for method, known in manifold_tasks.METHODS.items():
         u, t = (np.array([drawn[part][method][s] for s in SPEAKERS]) for part in manifold_tasks.PARTS)
-        errors[method] = (u + shift * machine.graph, t + shift * machine.graph)
+        errors[method] = (u + shift * known.graph, t + shift * known.graph)
     return rows_of(errors, normalized)
 
 
 def test_drawn_errors_have_the_published_means():
     for part in manifold_tasks.PARTS:
         drawn = isolet_claims.drawn_errors(part)
-        assert set(drawn) == {*manifold_tasks.MACHINES, "TSVM"}
-        for method in manifold_tasks.MACHINES:
+        assert set(drawn) == {*manifold_tasks.METHODS, "TSVM"}
+        for method in manifold_tasks.METHODS:
             assert list(drawn[method]) == SPEAKERS
             mean = np.mean(list(drawn[method].values()))
             assert mean == pytest.approx(published_mean(method, part, 0, isolet=True))
@@ -131,7 +131,7 @@ def test_figure_shows_the_same_cells(tmp_path):
     rows = measured(manifold_regularization.work)(plan.cells())
     for part, letter in manifold_tasks.PARTS.items():
         errors = by_task(rows, part, per_class=2, normalized=True)["digits 3-8"]
-        for method in (*manifold_tasks.MACHINES, "TSVM"):
+        for method in (*manifold_tasks.METHODS, "TSVM"):
             shown = told["results"]["mean error, percent"][letter]["normalised"][method]
             assert shown == pytest.approx(np.mean(list(errors[method].values())))
     assert told["results"]["laplacians"] == []

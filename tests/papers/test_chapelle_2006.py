@@ -38,7 +38,7 @@ def nowhere(tmp_path, monkeypatch):
 def cell(method="cs3vm", **changes):
     """Return a cell on a pair of the bundled digits."""
     block = replace(blocks.Block("t", "digits", ("digits 3-8",), (method,), RBF, 10.0, 1.0), **changes)
-    return block.cells("t", None)[0]
+    return block.cells()[0]
 
 
 def row(method, dataset, split, error, objective):
@@ -224,7 +224,7 @@ def test_order_of_the_methods_on_a_hard_pair(data_folder, tol):
     tasks, sigma = (("uspst 3-5", "uspst 8-9"), 8.0) if data_folder else (("digits 3-8", "digits 1-7"), 20.0)
     block = blocks.Block("t", "t", tasks, experiment.FOUR, Representation(sigma), n_splits=2)
     errors = {name: [] for name in experiment.FOUR}
-    for one in block.cells("t", data_folder):
+    for one in block.cells(data_folder):
         found = blocks.work(one, data=data_folder)
         errors[one.method].append(found["error_unlabeled"])
         if one.method == "svm":

@@ -18,8 +18,8 @@ def test_measure_computes_shared_cells_once(monkeypatch):
         return work(cell, data=data)
 
     monkeypatch.setattr(s3vm_blocks, "work", counted)
-    rows = measure("t", [block, replace(block, title="again", methods=("cs3vm",))])
-    cells = block.cells("t", None)
+    rows = measure([block, replace(block, title="again", methods=("cs3vm",))])
+    cells = block.cells()
     assert done == list(rows) == [cell.key for cell in cells]
     for cell in cells:
         row, found = rows[cell.key], work(cell)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.experiments.s3vm_methods import Setting
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers import _chapelle_blocks as blocks
 from specmargin.papers import _chapelle_directions as experiment
 from specmargin.papers._chapelle_tasks import Representation
+from specmargin.papers._s3vm_methods import Setting
 from specmargin.solvers.s3vm.continuation import smoothing_path
 
 
@@ -37,7 +37,7 @@ def test_at_gamma_0_the_smoothed_objective_is_flat_along_v_star(rng):
 
 def test_a_row_holds_the_split_along_v_star():
     block = blocks.Block("t", "digits", ("digits 0-1",), (experiment.DIRECTION,), Representation(20.0), 10.0, 10.0)
-    cell = block.cells("t", None)[0]
+    cell = block.cells()[0]
     found = blocks.work(cell)
     assert found["error_unlabeled"] < 10
     assert found["cosine_principal"] > 0.9

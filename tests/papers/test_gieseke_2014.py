@@ -10,13 +10,14 @@ import pytest
 
 from specmargin.experiments import Cell, published, published_parameters
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.s3vm_methods import Setting, decide, fit
 from specmargin.objectives.s3vm import S3VM
+from specmargin.papers import _gieseke_fits as fits
 from specmargin.papers import _gieseke_partitions as partitions
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers import run_table
 from specmargin.papers._chapelle_tasks import labels_of
 from specmargin.papers._gieseke_partitions import Partition
+from specmargin.papers._s3vm_methods import Setting, decide, fit
 
 SMALL = Partition(16, 50, n=130)
 
@@ -134,7 +135,7 @@ def test_setting_comes_from_the_labelled_part_alone(monkeypatch):
     shared = partitions.problem("digits_3_8", one.split, SMALL)
     y = 1 - shared.y
     y[shared.labeled] = shared.y[shared.labeled]
-    monkeypatch.setattr(experiment, "problem", lambda *args: shared._replace(y=y, y_test=1 - shared.y_test))
+    monkeypatch.setattr(fits, "problem", lambda *args: shared._replace(y=y, y_test=1 - shared.y_test))
     other = experiment.work(one)
     same = ("C", "C_star", "error_folds", "tied")
     assert [honest[k] for k in same] == [other[k] for k in same]
@@ -144,14 +145,14 @@ def test_setting_comes_from_the_labelled_part_alone(monkeypatch):
 def test_choice_among_ties_is_made_by_every_rule(monkeypatch):
     one = cell("qn_s3vm", powers=(0, 1, 2, 3, 4))
     scores = iter([(3, 0.1), (1, 5.0), (1, 2.0), (1, 2.0), (2, 0.0)])
-    monkeypatch.setattr(experiment, "_fold_error", lambda *args: next(scores))
+    monkeypatch.setattr(fits, "_fold_error", lambda *args: next(scores))
     found = experiment.work(one)
     shared = partitions.problem("digits_3_8", one.split, SMALL)
     settings = experiment.grid("qn_s3vm", (0, 1, 2, 3, 4), (1.0,), 16, 64)
     assert (found["C"], found["tied"]) == (settings[2].C, 3)
     assert found["error_folds"] == pytest.approx(100 / 16)
     chosen = {"least hinge loss": settings[2], "first": settings[1], "largest lam": settings[3]}
-    assert list(chosen) == list(experiment.RULES)
+    assert list(chosen) == list(fits.RULES)
     assert found["error_test"] == found["error, least hinge loss"]
     for rule, setting in chosen.items():
         fitted = fit("qn_s3vm", shared.X, labels_of(shared.y, shared.labeled), setting)
@@ -165,9 +166,9 @@ def test_samples_of_a_fold_may_leave_the_training_set():
     one = cell("qn_s3vm")
     shared = partitions.problem("digits_3_8", one.split, SMALL)
     setting = Setting(1.0, 0.1)
-    found = experiment._fold_error(shared, "qn_s3vm", setting, True)
+    found = fits._fold_error(shared, "qn_s3vm", setting, True)
     expected, hinge = 0, 0.0
-    for left_out in experiment.labeled_folds(shared.y, shared.labeled, experiment.FOLDS):
+    for left_out in fits.labeled_folds(shared.y, shared.labeled, fits.FOLDS):
         rest = np.setdiff1d(np.arange(len(shared.y)), left_out)
         y = np.full(len(shared.y), -1)
         y[shared.labeled] = shared.y[shared.labeled]
@@ -177,10 +178,10 @@ def test_samples_of_a_fold_may_leave_the_training_set():
         expected += ((f > 0) != (shared.y[left_out] == 1)).sum()
         hinge += np.maximum(0, 1 - (2 * shared.y[left_out] - 1) * f).sum()
     assert found == (expected, pytest.approx(hinge))
-    stays = experiment._fold_error(shared, "qn_s3vm", setting)
+    stays = fits._fold_error(shared, "qn_s3vm", setting)
     assert stays[1] != found[1]
     # Without unlabelled losses the samples left out weigh nothing either way.
-    svm = [experiment._fold_error(shared, "svm", Setting(1.0, 0.0), how) for how in (False, True)]
+    svm = [fits._fold_error(shared, "svm", Setting(1.0, 0.0), how) for how in (False, True)]
     assert svm[0] == (svm[1][0], pytest.approx(svm[1][1], rel=1e-6))
 
 
@@ -209,9 +210,9 @@ def test_one_partition_that_decides_is_named():
 def test_fold_error_is_that_of_the_samples_left_out():
     one = cell("svm")
     shared = partitions.problem("digits_3_8", one.split, SMALL)
-    errors, loss = experiment._fold_error(shared, "svm", Setting(1.0, 0.0))
+    errors, loss = fits._fold_error(shared, "svm", Setting(1.0, 0.0))
     expected, hinge = 0, 0.0
-    for left_out in experiment.labeled_folds(shared.y, shared.labeled, experiment.FOLDS):
+    for left_out in fits.labeled_folds(shared.y, shared.labeled, fits.FOLDS):
         known = np.setdiff1d(shared.labeled, left_out)
         f = fit("svm", shared.X, labels_of(shared.y, known), Setting(1.0, 0.0)).f[:, 0]
         expected += ((f[left_out] > 0) != (shared.y[left_out] == 1)).sum()
@@ -220,7 +221,7 @@ def test_fold_error_is_that_of_the_samples_left_out():
     # One label of a class: the fold without it can learn nothing.
     ones, zeros = (shared.labeled[shared.y[shared.labeled] == k] for k in (1, 0))
     alone = shared._replace(labeled=np.sort(np.append(zeros[:5], ones[0])))
-    assert experiment._fold_error(alone, "svm", Setting(1.0, 0.0))[0] >= 1
+    assert fits._fold_error(alone, "svm", Setting(1.0, 0.0))[0] >= 1
 
 
 def test_optimistic_and_timed_cells():
@@ -283,7 +284,7 @@ def test_quick_table(nowhere, tmp_path, monkeypatch):
     assert all(line.mean < 50 for line in report.lines)
     text = report.text()
     assert "cross-validation was tied in" in text
-    for rule in experiment.RULES:
+    for rule in fits.RULES:
         assert f"ties, {rule}: mean error" in text
     assert "failed: 0" in text
 

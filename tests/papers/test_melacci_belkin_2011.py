@@ -174,9 +174,7 @@ def test_errors_are_those_of_the_estimators(small, nowhere, name):
     options = {"gamma": 1 / 800, "n_neighbors": 10, "weight": "heat", "power": 2}
     for method, fit in fits.items():
         known = methods.METHODS[method]
-        estimator = sm.LapSVM(
-            **options, gamma_A=SETTING[0], gamma_I=SETTING[1], loss=known.loss, fit_intercept=known.fit_intercept
-        )
+        estimator = sm.LapSVM(**options, gamma_A=SETTING[0], gamma_I=SETTING[1], **known.options)
         expected = evaluate(estimator, X, y, split)
         got = {f"error_{part}": getattr(fit, part) for part in ("unlabeled", "validation", "test")}
         assert got == {key: expected[key] for key in got}
@@ -236,7 +234,7 @@ def test_validation_samples_take_no_part_in_the_training(small, nowhere):
 
 def test_rules_stop_at_checks_and_in_their_order(small, nowhere):
     shared = tasks.problem("digits", "round0-fold0", nowhere)
-    fits = {name: methods.early_stopped(shared, name, SETTING) for name, m in methods.METHODS.items() if m.rule}
+    fits = {name: methods.early_stopped(shared, name, SETTING) for name in methods.STOPPING}
     every = round(math.sqrt(len(shared.K)) / 2)
     assert all(count % every == 0 and count > 0 for fit in fits.values() for count in fit.iterations)
     count = {name.removeprefix("lapsvm_pcg_"): np.array(fit.iterations) for name, fit in fits.items()}

@@ -33,7 +33,7 @@ def _svm(task, setting, data):
     return SVC(C=setting["C"], gamma="scale"), samples(task, data)[0]
 
 
-METHODS = {"svm": Method(("C",), _svm, labeled_only=True)}
+METHODS = {"svm": Method(("C",), estimator=_svm, labeled_only=True)}
 
 
 def work(cell, *, data=None):

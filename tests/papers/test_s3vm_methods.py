@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from specmargin.experiments import s3vm_methods as methods
-from specmargin.experiments.s3vm_methods import METHODS, Setting, common_objective, decide, fit
 from specmargin.labels import encode_labels
+from specmargin.papers import _s3vm_methods as methods
+from specmargin.papers._s3vm_methods import METHODS, Setting, common_objective, decide, fit
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.experiments.methods import Method
 from specmargin.labels import Labels
 from specmargin.losses import ExpSquared, SmoothLoss, SymmetricRamp
 from specmargin.objectives.features import Features, Intercept
@@ -33,29 +34,7 @@ from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["METHODS", "Fit", "Method", "Setting", "common_objective", "decide", "fit", "supervised"]
-
-
-@dataclass(frozen=True)
-class Method:
-    """A semi-supervised method.
-
-    Parameters
-    ----------
-    loss : str
-        V of labelled samples.
-    unlabeled_loss : str or loss, optional
-        U of unlabelled ones; None for V(|f|). "exp" takes the setting's sharpness.
-    solve : callable
-        The solver.
-    intercept : {"balance", "regularized", "free"}
-        How the class ratio enters: through the mean decision, or through labels that the solver guesses.
-    """
-
-    loss: str
-    unlabeled_loss: str | SmoothLoss | None
-    solve: Callable[[S3VM], SolveResult]
-    intercept: Intercept = "balance"
+__all__ = ["METHODS", "Fit", "Setting", "common_objective", "decide", "fit", "supervised"]
 
 
 @dataclass(frozen=True)
@@ -84,17 +63,31 @@ def _on_the_hinge(obj: S3VM, **options: Any) -> SolveResult:
     return gradient(obj.smoothed(float(smoothing_path(obj)[-1])), tol=1e-4, **options)
 
 
+def _method(
+    solver: Callable[[S3VM], SolveResult],
+    loss: str,
+    unlabeled: str | SmoothLoss | None,
+    intercept: Intercept = "balance",
+) -> Method:
+    """Return a method by its losses V and U, U = None for V(|f|), and by how the class ratio enters.
+
+    That is through the mean decision ("balance"), or through labels that the solver guesses. "exp" takes the setting's
+    sharpness.
+    """
+    return Method(options={"loss": loss, "unlabeled_loss": unlabeled, "intercept": intercept}, solver=solver)
+
+
 METHODS: Mapping[str, Method] = MappingProxyType(
     {
-        "cs3vm": Method("hinge", "exp", continuation),
-        "grad_s3vm": Method("squared_hinge", "exp", gradient),
-        "svmlight_s3vm": Method("hinge", None, label_switching, "free"),
-        "qn_s3vm": Method("smooth_hinge", "exp", quasi_newton),
-        "multiswitch_tsvm": Method("squared_hinge", None, multi_switch, "regularized"),
-        "da_s3vm": Method("squared_hinge", None, annealing, "regularized"),
-        "cccp_s3vm": Method("hinge", SymmetricRamp(-0.3), cccp),
-        "grad_hinge": Method("hinge", "exp", _on_the_hinge),
-        "grad_long": Method("hinge", "exp", partial(_on_the_hinge, schedule=np.geomspace(1e-6, 1.0, 100))),
+        "cs3vm": _method(continuation, "hinge", "exp"),
+        "grad_s3vm": _method(gradient, "squared_hinge", "exp"),
+        "svmlight_s3vm": _method(label_switching, "hinge", None, "free"),
+        "qn_s3vm": _method(quasi_newton, "smooth_hinge", "exp"),
+        "multiswitch_tsvm": _method(multi_switch, "squared_hinge", None, "regularized"),
+        "da_s3vm": _method(annealing, "squared_hinge", None, "regularized"),
+        "cccp_s3vm": _method(cccp, "hinge", SymmetricRamp(-0.3)),
+        "grad_hinge": _method(_on_the_hinge, "hinge", "exp"),
+        "grad_long": _method(partial(_on_the_hinge, schedule=np.geomspace(1e-6, 1.0, 100)), "hinge", "exp"),
     }
 )
 """By the names of the published tables; the supervised ``"svm"`` is `supervised`.
@@ -183,18 +176,10 @@ def _stationarity(name: str, result: SolveResult) -> float:
 
 def _solve(name: str, X: Any, labels: Labels, setting: Setting, balance: float | None) -> SolveResult:
     method = METHODS[name]
-    loss = ExpSquared(setting.sharpness) if method.unlabeled_loss == "exp" else method.unlabeled_loss
-    obj = S3VM(
-        X,
-        labels,
-        method.loss,
-        loss,
-        C=setting.C,
-        C_star=setting.C_star,
-        balance=balance,
-        intercept=method.intercept,
-    )
-    return method.solve(obj)
+    options = dict(method.options)
+    if options["unlabeled_loss"] == "exp":
+        options["unlabeled_loss"] = ExpSquared(setting.sharpness)
+    return method.solve(S3VM(X, labels, C=setting.C, C_star=setting.C_star, balance=balance, **options))
 
 
 def supervised(X: Any, labels: Labels, C: float) -> SolveResult:
