@@ -34,7 +34,7 @@ SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the five methods on every speaker, those with a graph with either Laplacian."""
     quick = size == "quick"
-    names, said = manifold_tasks.tasks_at_hand()
+    names, said = manifold_tasks.tasks_available()
     real = "isolet" in names and not quick
     plan = manifold_tasks.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
     if not real:

@@ -31,11 +31,11 @@ SECONDS = {"quick": (3, 3), "standard": (7, 22), "full": (16, 60)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair, number of labels and draw."""
-    names, said = manifold_tasks.pairs_at_hand()
+    names, said = manifold_tasks.pairs_available()
     plan = manifold_tasks.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
     plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
     rows = measured(experiment.work)(plan.cells())
-    curves = manifold_claims.beside_published(rows, plan, "plain")
+    curves = manifold_claims.next_to_published(rows, plan, "plain")
     return {
         "per_class": np.array(plan.per_class),
         "curves": {

@@ -20,7 +20,7 @@ import numpy as np
 
 from specmargin.experiments.tasks import samples, sources_of, splits
 from specmargin.objectives import LapSVM
-from specmargin.papers._melacci_belkin_tasks import Problem, problem, task_named, tasks_at_hand
+from specmargin.papers._melacci_belkin_tasks import Problem, problem, task_named, tasks_available
 from specmargin.papers.melacci_belkin_2011 import SMALL, printed_setting
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
@@ -51,7 +51,7 @@ SECONDS = {"quick": (4, 4), "standard": (5, 20), "full": (11, 50)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients on every task; there is nothing random but the splits, which are the experiment's."""
-    tasks, said = tasks_at_hand(SMALL)
+    tasks, said = tasks_available(SMALL)
     curves, gaps = {}, []
     for task in tasks[: SIZES[size]["n_tasks"]]:
         names = list(splits(task_named(task)))[::4][: SIZES[size]["n_splits"]]

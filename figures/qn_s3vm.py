@@ -236,9 +236,9 @@ def errors_by_amount(economy: dict[str, Any]) -> dict[str, Any]:
 
 
 def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
-    """Time figures 6 and 7 on sets that are at hand, at most so many sizes of each."""
+    """Time figures 6 and 7 on sets that are available, at most a number of sizes of each."""
     wanted = {"e": [one for one in settings("6") if one.dataset in ("g2c", "mac_windows")], "f": settings("7")}
-    _, lost = partitions.at_hand(list({one.dataset: 0 for each in wanted.values() for one in each}))
+    _, lost = partitions.available_sets(list({one.dataset: 0 for each in wanted.values() for one in each}))
     fits, panels = [], {}
     for panel, listed in wanted.items():
         here = [one for one in listed if one.dataset not in lost]
@@ -269,7 +269,7 @@ def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
 
 
 def instead(one: experiment.Block) -> list[experiment.Block]:
-    """Return settings of scikit-learn's digits in place of one that is not at hand."""
+    """Return settings of scikit-learn's digits in place of one that is not available."""
     landmarks = None if one.how.landmarks is None else 80
     return [
         replace(one, dataset="digits_3_8", said=f"n={n}", how=replace(one.how, landmarks=landmarks, n=n))

@@ -80,7 +80,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "unlabelled": n_unlabeled,
             "draws": n_draws,
             "time limit": TIME_LIMIT,
-            "losses": {name: dict(s3vm_optima.SOLVERS[name]) for name in SOLVERS},
+            "losses": {name: dict(s3vm_optima.METHODS[name].options) for name in SOLVERS},
         },
         "results": {
             **results,

@@ -22,7 +22,7 @@ from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
 from specmargin.experiments.tasks import sources_of
 from specmargin.papers._shivaswamy_jebara_claims import claims
 from specmargin.papers._shivaswamy_jebara_methods import PAPER
-from specmargin.papers._shivaswamy_jebara_tasks import tasks_at_hand
+from specmargin.papers._shivaswamy_jebara_tasks import tasks_available
 from specmargin.papers.shivaswamy_jebara_2010 import Plan, errors_of, measure, work
 
 GRID = {
@@ -43,7 +43,7 @@ SECONDS = {"quick": (4, 4), "standard": (14, 32), "full": (38, 90)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Tune on a few splits and measure on others."""
-    names, _ = tasks_at_hand()
+    names, _ = tasks_available()
     plan = Plan(names, seed=seed, methods=METHODS)
     plan = replace(plan.quick() if size == "quick" else plan, **SIZES[size])
     found = measure(plan, run)

@@ -35,7 +35,7 @@ SECONDS = {"quick": (3, 3), "standard": (10, 35), "full": (18, 70)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair and draw."""
-    names, said = manifold_tasks.pairs_at_hand()
+    names, said = manifold_tasks.pairs_available()
     plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
     plan = plan.quick() if size == "quick" else plan
     rows = measured(experiment.work)(plan.cells())
@@ -50,7 +50,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "parameters": manifold_claims.parameters(plan),
         "results": {
             "mean error over the pairs, percent": {
-                kernel: manifold_claims.beside_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
+                kernel: manifold_claims.next_to_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
             },
             "errors by pair, percent": {
                 letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}

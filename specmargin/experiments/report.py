@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from specmargin.experiments.engine.artifacts import replace_file
-from specmargin.experiments.engine.significance import Entry, Shade, tally
+from specmargin.experiments.engine.significance import Entry, Mark, tally
 
 __all__ = ["Line", "MarkedRow", "MarkedSection", "Report", "Section"]
 
@@ -111,7 +111,7 @@ class MarkedRow:
     n_labeled : int
         Labelled samples.
     entries : mapping of str to Entry
-        By method, of `significance.shades`. A method that is missing has failed everywhere.
+        By method, of `significance.significance_marks`. A method that is missing has failed everywhere.
     settings : mapping of str to str
         The chosen hyper-parameters of each method, in words.
     """
@@ -122,8 +122,8 @@ class MarkedRow:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
-_MARKS: dict[Shade, str] = {"best": "**", "light": "*", "": ""}
-_WORDS: dict[Shade, str] = {"best": "best", "light": "not significantly worse", "": ""}
+_MARKS: dict[Mark, str] = {"best": "**", "light": "*", "": ""}
+_WORDS: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
 _KEY = "least mean error, {}, or not significantly worse than it (paired t-test, 5 %), {}; mean (deviation) in percent"
 
 
@@ -145,8 +145,8 @@ class MarkedSection:
 
     Examples
     --------
-    >>> from specmargin.experiments.engine.significance import shades
-    >>> entries = shades({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.0}})
+    >>> from specmargin.experiments.engine.significance import significance_marks
+    >>> entries = significance_marks({"STOAM": {"s0": 9.0, "s1": 10.0}, "STORM": {"s0": 8.0, "s1": 10.0}})
     >>> print("\n".join(MarkedSection([MarkedRow("3-8", 20, entries)], ["STOAM", "STORM"]).text()[1:3]))
     task  l   STOAM          STORM
     3-8   20  *9.50 (0.71)*  **9.00 (1.41)**
@@ -180,7 +180,7 @@ class MarkedSection:
 
     def _marked(self, row: MarkedRow) -> list[str]:
         entries = [row.entries.get(method) for method in self.methods]
-        return ["-" if e is None else f"{_MARKS[e.shade]}{_mean_std(e.mean, e.std)}{_MARKS[e.shade]}" for e in entries]
+        return ["-" if e is None else f"{_MARKS[e.mark]}{_mean_std(e.mean, e.std)}{_MARKS[e.mark]}" for e in entries]
 
     def _often(self) -> str:
         return f"How often of {len(self.rows)} rows:"
@@ -200,7 +200,7 @@ class MarkedSection:
         body = [
             [row.dataset, row.n_labeled, method, self.tuning]
             + [_blank(number) for number in (entry.mean, entry.std, entry.n_splits, entry.p_value)]
-            + [_WORDS[entry.shade], row.settings.get(method, "")]
+            + [_WORDS[entry.mark], row.settings.get(method, "")]
             for row in self.rows
             for method, entry in row.entries.items()
         ]
@@ -213,7 +213,7 @@ class MarkedSection:
         for row in self.rows:
             page.append('<tr class="task">' if row.dataset != previous else "<tr>")
             page.append(f"<td>{_e(row.dataset) if row.dataset != previous else ''}</td><td>{row.n_labeled}</td>")
-            page += [_shaded(row.entries.get(method)) for method in self.methods]
+            page += [_marked_cell(row.entries.get(method)) for method in self.methods]
             page.append("</tr>")
             previous = row.dataset
         page += ["</table></div>", f"<p>{self._often()}</p>", "<div><table>"]
@@ -351,10 +351,10 @@ def _tr(tag: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{_e(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _shaded(entry: Entry | None) -> str:
+def _marked_cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td>-</td>"
-    kind = f' class="{entry.shade}" title="{_WORDS[entry.shade]}"' if entry.shade else ""
+    kind = f' class="{entry.mark}" title="{_WORDS[entry.mark]}"' if entry.mark else ""
     std = "" if math.isnan(entry.std) else f" <small>({entry.std:.2f})</small>"
     return f"<td{kind}>{entry.mean:.2f}{std}</td>"
 

@@ -14,7 +14,7 @@ import numpy as np
 from specmargin.experiments.claims import LAPLACIANS, verdict
 from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row, worst_gap
-from specmargin.experiments.engine.significance import Errors, duel
+from specmargin.experiments.engine.significance import Errors, paired_comparison
 from specmargin.papers._belkin_tasks import (
     GRAPH,
     KERNELS,
@@ -32,7 +32,7 @@ __all__ = [
     "CERTIFIED",
     "PAPER",
     "RULE",
-    "beside_published",
+    "next_to_published",
     "by_task",
     "certificates",
     "claims",
@@ -137,19 +137,21 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", no
     inside, outside = parts["unlabeled"], parts["test"]
     sentences = []
     for supervised, regularised in PAIRS:
-        duels = {part: duel(tasks.values(), regularised, supervised) for part, tasks in parts.items()}
-        lower = sum(result.lower for result in duels.values())
+        comparisons = {
+            part: paired_comparison(tasks.values(), regularised, supervised) for part, tasks in parts.items()
+        }
+        lower = sum(result.lower for result in comparisons.values())
         counts = "; ".join(
             f"{PARTS[part]}: lower mean error in {d.lower} of {d.rows} pairs ({d.clearly_lower} significant), "
             f"higher in {d.higher} ({d.clearly_higher})"
-            for part, d in duels.items()
+            for part, d in comparisons.items()
         )
         sentences.append(
-            f"{verdict(lower, sum(d.rows for d in duels.values()))}: {regularised} improves significantly on "
+            f"{verdict(lower, sum(d.rows for d in comparisons.values()))}: {regularised} improves significantly on "
             f"{supervised}. {counts}."
         )
     if all(TSVM in errors for errors in inside.values()):
-        rivals = {method: duel(inside.values(), method, TSVM) for _, method in PAIRS}
+        rivals = {method: paired_comparison(inside.values(), method, TSVM) for _, method in PAIRS}
         well = sum(d.rows - d.clearly_higher for d in rivals.values())
         counts = "; ".join(
             f"{method}: significantly lower in {d.clearly_lower} of {d.rows} pairs, higher in {d.clearly_higher}"
@@ -188,7 +190,7 @@ def correlation(a: FloatArray, b: FloatArray) -> str:
     return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
 
 
-def beside_published(rows: Sequence[Row], plan: Plan, kernel: str = "plain") -> dict[str, dict[str, dict[str, float]]]:
+def next_to_published(rows: Sequence[Row], plan: Plan, kernel: str = "plain") -> dict[str, dict[str, dict[str, float]]]:
     """Return mean errors over the pairs by labels per class, then by method: ours and the published ones, U and T."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     real = plan.tasks[0].startswith("usps")

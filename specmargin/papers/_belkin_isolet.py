@@ -107,7 +107,7 @@ def isolet_claims(rows: Sequence[Row], *, normalized: bool) -> list[str]:
     return [
         f"The paper's claims of Isolet by these numbers, {LAPLACIANS[normalized]} ({RULE}):",
         *sentences,
-        _beside_the_print(errors),
+        _next_to_the_drawing(errors),
     ]
 
 
@@ -134,7 +134,7 @@ def _lower(gains: Mapping[str, Sequence[float]], claim: str) -> str:
     return f"{verdict(sum(lower.values()), sum(map(len, gains.values())))}: {claim}. {counts}."
 
 
-def _beside_the_print(errors: Mapping[str, Errors]) -> str:
+def _next_to_the_drawing(errors: Mapping[str, Errors]) -> str:
     """Say how near the means and the single speakers of figure 6 are."""
     differences, apart, alike = [], [], []
     for part in PARTS:

@@ -42,14 +42,14 @@ __all__ = [
     "gammas",
     "kernels_of",
     "laplacian_of",
-    "pairs_at_hand",
+    "pairs_available",
     "plan_for",
     "reduction_of",
     "samples_of",
     "span_of",
     "speaker_name",
     "splits_of",
-    "tasks_at_hand",
+    "tasks_available",
 ]
 
 PARTS = {"unlabeled": "U", "test": "T"}
@@ -102,7 +102,7 @@ KERNELS = {
 """Of the pairs of digits; Isolet has its Gaussian, "rbf"."""
 
 
-def pairs_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
+def pairs_available(data: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the pairs of digits that can be loaded, and what to say where they are not the paper's."""
     here = is_available("usps", data)
     pairs = [f"{'usps' if here else 'digits'} {a}-{b}" for a, b in combinations(range(10), 2)]
@@ -110,9 +110,9 @@ def pairs_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
     return pairs, [] if here else missing_data(["usps"], instead, word="its")
 
 
-def tasks_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
+def tasks_available(data: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the names of all tasks that can be loaded, Isolet included, and what to say of the others."""
-    tasks, said = pairs_at_hand(data)
+    tasks, said = pairs_available(data)
     if is_available("isolet", data):
         return [*tasks, "isolet"], said
     return tasks, [*said, *missing_data(["isolet"], word="its")]

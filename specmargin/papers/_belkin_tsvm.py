@@ -61,7 +61,7 @@ def transductive_svm(
     labels : Labels
         Of the labelled training samples, binary.
     C : float
-        Weight of the sum of the labelled hinges beside 1/2 |w|^2; with LapSVM's gamma in the sums of `LapSVM`,
+        Weight of the sum of the labelled hinges next to 1/2 |w|^2; with LapSVM's gamma in the sums of `LapSVM`,
         C = 1 / (2 gamma).
     C_star : float, optional
         Of the unlabelled ones; default C, as SVM-light's.

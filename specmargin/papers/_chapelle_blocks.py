@@ -24,7 +24,7 @@ from specmargin.papers._chapelle_tasks import BUNDLED, N_SPLITS, Representation,
 from specmargin.papers._s3vm_methods import Setting, decide, fit
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["Block", "Printed", "at_hand", "measure", "sections", "seconds", "setup", "work"]
+__all__ = ["Block", "Printed", "available_blocks", "measure", "sections", "seconds", "setup", "work"]
 
 
 Printed: TypeAlias = Callable[["Block", str], Published]
@@ -156,7 +156,7 @@ def seconds(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-def at_hand(wanted: list[Block], bundled: list[Block], data: Path | None) -> tuple[list[Block], list[str]]:
+def available_blocks(wanted: list[Block], bundled: list[Block], data: Path | None) -> tuple[list[Block], list[str]]:
     """Return the blocks whose sets are there, or the bundled ones, and what to say of the others."""
     lost = [source for source in sorted(_sources(wanted)) if not is_available(source, data)]
     found = [block for block in wanted if source_of(block.tasks[0]) not in lost]

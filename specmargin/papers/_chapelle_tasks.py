@@ -77,7 +77,7 @@ class Representation:
         Confine the classifier to the kernel functions of that number of random samples, q = p of the paper's section
         5.2, or the subset of regressors of QN-S3VM.
     graph : float, default 0
-        Weight of the graph's norm beside the kernel's, gamma_I / gamma_A: above 0 the kernel is the deformed one.
+        Weight of the graph's norm over the kernel's, gamma_I / gamma_A: above 0 the kernel is the deformed one.
     """
 
     sigma: float | None = None

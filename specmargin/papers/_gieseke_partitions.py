@@ -23,7 +23,17 @@ from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import kernel_map
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["SETS", "Partition", "Problem", "at_hand", "box_diameter", "checksum", "partition", "problem", "samples"]
+__all__ = [
+    "SETS",
+    "Partition",
+    "Problem",
+    "available_sets",
+    "box_diameter",
+    "checksum",
+    "partition",
+    "problem",
+    "samples",
+]
 
 N_PARTITIONS = 10
 N_MNIST = 1000
@@ -97,7 +107,7 @@ class Problem(NamedTuple):
     labeled: IntArray
 
 
-def at_hand(names: list[str], data: Path | None = None) -> tuple[list[str], list[str]]:
+def available_sets(names: list[str], data: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the sets among some that can be loaded, and those that cannot."""
     there = {name: is_available(_set(name).source, data) for name in names}
     return [name for name in names if there[name]], [name for name in names if not there[name]]

@@ -129,7 +129,7 @@ def faces_verdicts(fits: Sequence[Row], plan: Plan) -> list[str]:
     said = [
         f"{'reproduced' if alike == len(svm) else 'not reproduced'}: SVM and RLS err alike. On U in {alike} of "
         f"{len(svm)} draws: of two labelled images both choose the nearer one.",
-        *(_beside_print(errors[part], part) for part in ("U", "T")),
+        *(_next_to_published(errors[part], part) for part in ("U", "T")),
     ]
     for part in ("U", "T"):
         for method, words in (("lapsvm_exact", "at the optimum"), ("lapsvm_pcg_3", "after three iterations")):
@@ -158,7 +158,7 @@ def _printed(method: str, part: str) -> float:
     return math.nan if known is None else known[0]
 
 
-def _beside_print(errors: Mapping[str, Mapping[str, float]], part: str) -> str:
+def _next_to_published(errors: Mapping[str, Mapping[str, float]], part: str) -> str:
     values, printed = list(errors["svm"].values()), _printed("svm", part)
     mean, error = statistics.fmean(values), statistics.stdev(values) / math.sqrt(len(values))
     near = abs(mean - printed) <= 2.0 * error

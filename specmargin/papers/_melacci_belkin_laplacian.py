@@ -25,7 +25,7 @@ from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import checksums, splits
 from specmargin.papers._melacci_belkin_fits import Setting, fits_of, printed_setting, work
 from specmargin.papers._melacci_belkin_sections import N_PUBLISHED, error_sections
-from specmargin.papers._melacci_belkin_tasks import SMALL, task_named, tasks_at_hand
+from specmargin.papers._melacci_belkin_tasks import SMALL, task_named, tasks_available
 
 __all__ = ["LAPSVM_PRIMAL_LAPLACIAN", "METHODS_WITH_GRAPH", "Plan", "verdicts"]
 
@@ -60,7 +60,7 @@ class Plan:
 
 
 def _setup(options: Options) -> Setup:
-    tasks, header = tasks_at_hand(SMALL, options.data)
+    tasks, header = tasks_available(SMALL, options.data)
     plan = Plan(tasks[:2], 2, (1e-4, 1e-2)) if options.quick else Plan(tasks)
     return Setup(plan, checksums((task_named(task).source for task in plan.tasks), options.data), header)
 
@@ -120,7 +120,7 @@ def verdicts(fits: list[Row]) -> list[str]:
 
 
 def _lines(rows: list[Row], normalized: bool, words: str) -> dict[tuple[str, str], Line]:
-    """Return the lines that stand beside a published number, by section and method."""
+    """Return the lines that stand next to a published number, by section and method."""
     mine = [row for row in rows if row["normalized"] == normalized]
     tuned = words if words == "printed gammas" else None
     parts = error_sections("", "4", METHODS_WITH_GRAPH, mine, tuned)

@@ -172,7 +172,7 @@ def verdicts(parts: Iterable[Section], moved: Container[tuple[str, str]] = ()) -
     Parameters
     ----------
     parts : iterable of Section
-        Of `sections`. Times are left out: they are those of other machines.
+        Of `sections`. Times are left out: they are those of another computer.
     moved : container of (task, method)
         Where other gammas were chosen than the printed ones.
     """

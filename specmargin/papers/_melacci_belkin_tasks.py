@@ -35,7 +35,7 @@ __all__ = [
     "four_fold_splits",
     "problem",
     "task_named",
-    "tasks_at_hand",
+    "tasks_available",
     "unit_rows",
 ]
 
@@ -99,7 +99,7 @@ SMALL = ("g50c", "coil20b", "mac_windows", "uspstb", "coil20", "uspst")
 LARGE = ("mnist3vs8",)
 
 
-def tasks_at_hand(names: tuple[str, ...], data: Path | None = None) -> tuple[list[str], list[str]]:
+def tasks_available(names: tuple[str, ...], data: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the names of the tasks that can be loaded, and what to say of the others."""
     instead = "600 of scikit-learn's digits, 0-4 against 5-9 and as ten classes, for which nothing is published"
     there, header = available_tasks([TASKS[name] for name in names], list(BUNDLED.values()), instead, data)
@@ -185,7 +185,7 @@ def _draw(y: IntArray, pool: IntArray, size: int, rng: np.random.Generator) -> I
     Not `hide_labels`, which takes one sample of each class first: classes are then more alike in size, and the errors
     with ten classes two points lower than the published ones. COIL20 asks for the contrary: with two labels of each of
     its twenty classes SVM and RLS would err as published, which uniform draws miss by three to five points; the
-    Laplacian machines would still be two to three points above, for reasons that we do not know.
+    Laplacian methods would still be two to three points above, for reasons that we do not know.
     """
     n_classes = len(np.unique(y))
     for _ in range(_MOST_DRAWS):
@@ -256,7 +256,7 @@ class Problem:
         """The training samples and the validation samples together.
 
         The latter have no edges, so that neither loss nor graph ever gives them a coefficient: every iterate is the one
-        without them, and its decisions at V are at hand.
+        without them, and its decisions at V are known.
         """
         n, v = len(self.K), len(self.y["validation"])
         cross = self.K_outside[:v]

@@ -2,7 +2,7 @@
 
 `fit` runs one method on features and labels that are there already; several classes are one against the rest. Every
 method minimises an objective of its own, so that values do not compare. `common_objective` is the same function for
-all of them: 1/2 |v|^2 + C sum hinge + C* sum exp(-3 f^2) of the plane that a method ended with.
+all of them: 1/2 |v|^2 + C sum hinge + C* sum exp(-3 f^2) of the coefficients and intercept that a method ended with.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ _SMOOTH = ("cs3vm", "grad_s3vm", "qn_s3vm", "grad_hinge", "grad_long")
 
 
 class Fit(NamedTuple):
-    """Decisions at all samples and the planes (v, b), a column or entry per class; how the solvers ended.
+    """Decisions at all samples, coefficients v and intercepts b, a column or entry per class; how the solvers ended.
 
     Of several classes the worst stationarity and status, the sums of values, iterations and seconds. The stationarity
     is the relative gradient: of the smoothed objective for methods that descend on one, else of the method's own, where
@@ -192,7 +192,7 @@ def supervised(X: Any, labels: Labels, C: float) -> SolveResult:
 def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b: float) -> float:
     """Return 1/2 |v|^2 + C sum hinge(y f) + C* sum exp(-3 f^2) with f = X v + b.
 
-    Whether the plane meets the balance is not asked: a method that balances otherwise may reach a lower value.
+    Whether the answer meets the balance is not asked: a method that balances otherwise may reach a lower value.
     """
     obj = S3VM(X, labels, "hinge", "exp", C=setting.C, C_star=setting.C_star, intercept="free")
     return obj.value(np.append(v, b))

@@ -1,6 +1,6 @@
 """The claims of the spectrum paper's experiment, put to the numbers of ours.
 
-The published tables of that paper are not at hand, only what its text says of them. `claims` turns each sentence into
+The published tables of that paper are not available, only what its text says of them. `claims` turns each sentence into
 counts over the cells of the table (task and number of labels) and a verdict by one rule: reproduced from 90 % of the
 cells on, partly from 50 %, else not. Mean errors decide; how many of the differences are significant (paired t-test,
 5 %), and how many of these also by the corrected resampled t-test, is printed with them.
@@ -16,7 +16,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
-from specmargin.experiments.engine.significance import Duel, Entry, Errors, duel, shades
+from specmargin.experiments.engine.significance import Comparison, Entry, Errors, paired_comparison, significance_marks
 from specmargin.papers._shivaswamy_jebara_methods import PAPER
 
 __all__ = ["claims", "verdict"]
@@ -52,35 +52,35 @@ def claims(
         Unlabelled over labelled samples of each cell, for the corrected test; it is not made without.
     """
     rows = [errors for _, errors in cells]
-    duels = _Duels(rows, test_to_train)
+    pairs = _Comparisons(rows, test_to_train)
     sentences = [
-        _order(duels),
+        _order(pairs),
         _joint_is_best(rows),
-        duels.claim("STORM", ("KTA-S", "KTA-R"), "joint learning beats alignment"),
-        duels.claim("STORM", ("SGT",), "STORM beats the spectral graph transducer"),
-        _very_poor(rows, duels, "Xu", "w tuned as every parameter"),
-        _very_poor(rows, duels, "Xu w=1", "w = 1, the order alone"),
+        pairs.claim("STORM", ("KTA-S", "KTA-R"), "joint learning beats alignment"),
+        pairs.claim("STORM", ("SGT",), "STORM beats the spectral graph transducer"),
+        _very_poor(rows, pairs, "Xu", "w tuned as every parameter"),
+        _very_poor(rows, pairs, "Xu w=1", "w = 1, the order alone"),
         _mkl(cells),
-        duels.claim("KTA-S", ("diffusion",), "alignment beats parametric transforms (the paper, citing [11])"),
-        f"no claim of the paper: the bound B. STORM against STOAM: {duels.counts('STORM', 'STOAM')}.",
+        pairs.claim("KTA-S", ("diffusion",), "alignment beats parametric transforms (the paper, citing [11])"),
+        f"no claim of the paper: the bound B. STORM against STOAM: {pairs.counts('STORM', 'STOAM')}.",
     ]
     others = [method for method in methods if method not in (*PAPER, "Xu w=1", "diffusion")]
     sentences += [
-        f"no claim of the paper: {method}, not in its tables. STORM against {method}: {duels.counts('STORM', method)}."
+        f"no claim of the paper: {method}, not in its tables. STORM against {method}: {pairs.counts('STORM', method)}."
         for method in others
     ]
     rule = "The paper's claims by these numbers (reproduced: in 90 % of the cells or more; partly: in half or more):"
     return [rule, *sentences, _means(rows, methods)]
 
 
-class _Duels:
+class _Comparisons:
     """Pairs of methods over all cells, in words."""
 
     def __init__(self, rows: Sequence[Errors], test_to_train: Sequence[float]) -> None:
         self.rows, self.test_to_train = rows, test_to_train
 
-    def __call__(self, first: str, second: str) -> Duel:
-        return duel(self.rows, first, second, test_to_train=self.test_to_train)
+    def __call__(self, first: str, second: str) -> Comparison:
+        return paired_comparison(self.rows, first, second, test_to_train=self.test_to_train)
 
     def counts(self, first: str, second: str) -> str:
         result = self(first, second)
@@ -102,24 +102,24 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f} %" if whole else "no cell"
 
 
-def _order(duels: _Duels) -> str:
-    absolute, relative = duels("STOAM", "MKL-S"), duels("STORM", "MKL-R")
+def _order(pairs: _Comparisons) -> str:
+    absolute, relative = pairs("STOAM", "MKL-S"), pairs("STORM", "MKL-R")
     part, whole = absolute.lower + relative.lower, absolute.rows + relative.rows
     return (
         f"{verdict(part, whole)}: the order of the spectrum lowers the error. STOAM against MKL-S: "
-        f"{duels.counts('STOAM', 'MKL-S')}; STORM against MKL-R: {duels.counts('STORM', 'MKL-R')}; together lower in "
+        f"{pairs.counts('STOAM', 'MKL-S')}; STORM against MKL-R: {pairs.counts('STORM', 'MKL-R')}; together lower in "
         f"{part} of {whole}, {_percent(part, whole)}."
     )
 
 
 def _of_paper(row: Errors) -> dict[str, Entry]:
-    """Return the shades of a cell among the paper's eight methods."""
-    return shades({method: row[method] for method in PAPER if row.get(method)})
+    """Return the marks of a cell among the paper's eight methods."""
+    return significance_marks({method: row[method] for method in PAPER if row.get(method)})
 
 
 def _joint_is_best(rows: Sequence[Errors]) -> str:
-    shaded = [_of_paper(row) for row in rows]
-    either, storm = ([_rank(row, names) for row in shaded] for names in (_JOINT, ("STORM",)))
+    marked = [_of_paper(row) for row in rows]
+    either, storm = ([_rank(row, names) for row in marked] for names in (_JOINT, ("STORM",)))
     part, whole = either.count("best"), len(rows)
     return (
         f"{verdict(part, whole)}: STORM and STOAM perform much better than all the methods. Of the paper's eight, one "
@@ -130,12 +130,12 @@ def _joint_is_best(rows: Sequence[Errors]) -> str:
 
 
 def _rank(row: Mapping[str, Entry], names: Sequence[str]) -> str:
-    """Return the best shade of some methods."""
-    found = {row[name].shade for name in names if name in row}
-    return next((shade for shade in ("best", "light") if shade in found), "")
+    """Return the best mark of some methods."""
+    found = {row[name].mark for name in names if name in row}
+    return next((mark for mark in ("best", "light") if mark in found), "")
 
 
-def _very_poor(rows: Sequence[Errors], duels: _Duels, name: str, how: str) -> str:
+def _very_poor(rows: Sequence[Errors], pairs: _Comparisons, name: str, how: str) -> str:
     """Count the cells in which [9] is far from the best and behind MKL, too, and say the verdict."""
     part = whole = worse = 0
     for row in rows:
@@ -143,10 +143,10 @@ def _very_poor(rows: Sequence[Errors], duels: _Duels, name: str, how: str) -> st
             continue
         whole += 1
         entries = _of_paper({**row, "Xu": row[name]})
-        far = entries["Xu"].shade == ""
+        far = entries["Xu"].mark == ""
         worse += far
         part += far and all(entries["Xu"].mean > entries[method].mean for method in _MKL)
-    against = "; ".join(f"against {rival}: {duels.counts(name, rival)}" for rival in ("STOAM", "STORM", *_MKL))
+    against = "; ".join(f"against {rival}: {pairs.counts(name, rival)}" for rival in ("STOAM", "STORM", *_MKL))
     return (
         f"{verdict(part, whole)}: the formulation of [9] gives very poor results ({how}). It is significantly worse "
         f"than the best in {worse} of {whole} cells, and in {part} of them it errs more than both MKL, too. [9] "

@@ -29,7 +29,7 @@ __all__ = [
     "samples",
     "split_name",
     "splits",
-    "tasks_at_hand",
+    "tasks_available",
 ]
 
 Phase: TypeAlias = Literal["tuning", "fresh"]
@@ -51,7 +51,7 @@ N_SPLITS: dict[Phase, int] = {"tuning": 20, "fresh": 100}
 _OFFSET: dict[Phase, int] = {"tuning": 1, "fresh": 2}
 
 
-def tasks_at_hand(data: Path | None = None) -> tuple[list[str], list[str]]:
+def tasks_available(data: Path | None = None) -> tuple[list[str], list[str]]:
     """Return the names of the tasks that can be loaded, and what to say of the others."""
     pairs = {"20news": TEXT, "mnist": DIGITS}
     tasks = [f"{source} {pair}" for source, of in pairs.items() if is_available(source, data) for pair in of]

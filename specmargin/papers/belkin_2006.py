@@ -21,13 +21,13 @@ draws, drawn 2.6 %.
 **What it leaves open.** "2 of these were randomly labeled", l = 2 and u = 398: the sum is 400, so two of each digit's
 images, four of a pair. So read, our supervised errors are the published ones; with one per digit they are half as large
 again. `Plan` counts labels per class. Its kernel is said to be polynomial and no more: here it is (x'z + 1)^3, and
-"unit", the same divided by the norms in feature space, stands beside it. The order of its 45 pairs is not said, so that
+"unit", the same divided by the norms in feature space, is shown as well. The order of its 45 pairs is not said, so that
 counts and means over the pairs are compared, not the pairs. Its numbers are read from drawings.
 
 **Where we differ.** RLS and SVM come within 0.5 points of the published errors on U at every number of labels, but for
 the SVM at two (8.3 against 9.9 %). LapRLS and LapSVM err less than published at few labels (1.4 against 2.8 and 2.6 %
 at two) and slightly more at many (0.8 against 0.7 % at 128). But figure 4, with the same two labels, draws other means
-than figure 5: 8.3 for RLS and SVM, as ours, and 2.2 and 2.1 for LapRLS and LapSVM. A graph that is weaker beside the
+than figure 5: 8.3 for RLS and SVM, as ours, and 2.2 and 2.1 for LapRLS and LapSVM. A graph that is weaker than the
 kernel raises the first error and lowers the second; the plain kernel is so large that gamma_I hardly matters. Our
 errors on T are above those on U also for the supervised classifiers; the paper's are not.
 
@@ -78,7 +78,7 @@ from specmargin.papers._belkin_tasks import (
     samples_of,
     span_of,
     splits_of,
-    tasks_at_hand,
+    tasks_available,
 )
 from specmargin.papers._belkin_tsvm import transductive_svm
 from specmargin.typing import FloatArray, IntArray
@@ -164,7 +164,7 @@ class Plans(tuple[Plan, ...]):
 
 
 def _setup(options: Options) -> Setup:
-    names, header = tasks_at_hand(options.data)
+    names, header = tasks_available(options.data)
     plan = plan_for(names, normalized=(False, True), transductive=True)
     if options.quick:
         plan = plan.quick()

@@ -28,7 +28,7 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, at_hand, seconds, sections, setup, work
+from specmargin.papers._chapelle_blocks import Block, available_blocks, seconds, sections, setup, work
 from specmargin.papers._chapelle_directions import DIRECTION
 from specmargin.papers._chapelle_directions import said as direction_said
 from specmargin.papers._chapelle_tasks import Representation, pairs
@@ -39,7 +39,7 @@ PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")
 _SECTION_33 = "Section 3.3, the split along v*"
 GAMMA_I = (0.01, 0.1, 1.0, 10.0)
-"""Of figure 6, beside gamma_A = 1 / C = 0.01."""
+"""Of figure 6, next to gamma_A = 1 / C = 0.01."""
 
 
 def blocks(*, every: int = 1) -> list[Block]:
@@ -156,7 +156,7 @@ def _printed(block: Block, method: str) -> Published:
 
 
 def _setup(options: Options) -> Setup:
-    found, header = at_hand(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
+    found, header = available_blocks(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
     if options.quick:
         found = [replace(block, n_splits=2) for block in found if len(block.tasks) > 1]
     return setup(found, header, options.data)

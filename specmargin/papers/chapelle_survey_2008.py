@@ -30,7 +30,7 @@ from specmargin.experiments.blocks import Blocks, Published
 from specmargin.experiments.engine.published import published, published_parameters
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, at_hand, seconds, sections, setup, work
+from specmargin.papers._chapelle_blocks import Block, available_blocks, seconds, sections, setup, work
 from specmargin.papers._chapelle_tasks import Representation, pairs
 
 __all__ = ["ALL", "NEAREST", "blocks", "S3VM_SURVEY", "bundled_blocks"]
@@ -38,7 +38,7 @@ __all__ = ["ALL", "NEAREST", "blocks", "S3VM_SURVEY", "bundled_blocks"]
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
 NEAREST = {"multiswitch_tsvm": "svmlight_s3vm", "da_s3vm": "grad_da", "qn_s3vm": "grad_s3vm"}
-"""Whose published number stands beside a method that the survey's tables do not have."""
+"""Whose published number stands next to a method that the survey's tables do not have."""
 
 _TITLES = {
     "8": "Table 8, class ratio of the hidden labels, C* = C: OPTIMISTIC",
@@ -96,7 +96,7 @@ def bundled_blocks() -> list[Block]:
 
 
 def _setup(options: Options) -> Setup:
-    found, header = at_hand(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
+    found, header = available_blocks(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
     if options.quick:
         small = ("g50c", "uspst_pairs", "digits_pairs")
         found = [replace(block, n_splits=1) for block in found if block.dataset in small]

@@ -21,7 +21,7 @@ the SVM at C = 1 then errs in 13 and 14 %, and 13.2 is printed; labels drawn uni
 **The authors' released code.** Its class for sparse data trains on f = X w - mu'w + b, and predicts by X w + b: the
 centring is forgotten. Its text example (48 labelled, 924 unlabelled and 974 unseen samples of mac_windows, lam = 2^-8,
 lam' = 1, seed 0) prints an error of 0.0667, which is 65 of 974. Ours errs on 82 of the same samples, and on 65 with
-that slip: the printed number is not that of the model that was trained. Whether table 2's numbers on sparse sets come
+that error: the printed number is not that of the model that was trained. Whether table 2's numbers on sparse sets come
 from this code is not known.
 
 In the units of `specmargin.objectives.S3VM` C = 1 / (2 lam l) and C* = lam' / (2 lam u) for QN-S3VM, multi-switch and
@@ -48,7 +48,7 @@ from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import missing_data
 from specmargin.papers._gieseke_fits import RULES, grid, optimistic, work
-from specmargin.papers._gieseke_partitions import Partition, at_hand, checksum, partition
+from specmargin.papers._gieseke_partitions import Partition, available_sets, checksum, partition
 
 __all__ = [
     "METHODS",
@@ -95,7 +95,7 @@ class Block:
     powers, primes : tuple of float
         log2 of lam, and lam'.
     n_splits : int, default 10
-        The first so many partitions.
+        The first partitions only.
     left_out : {"unlabelled", "entirely"}
         Whether labelled samples that a fold leaves out stay among the unlabelled ones.
     """
@@ -132,7 +132,7 @@ _PRINTED = ("Table 2", _ENTIRELY, _SAMPLES)
 
 
 def table2() -> list[Block]:
-    """Return the rows of table 2, sets that are not at hand included."""
+    """Return the rows of table 2, sets that are not available included."""
     rows = published(PAPER, "2", method="qn_s3vm")
     found = []
     for dataset, n_labeled, note in zip(rows["dataset"], rows["n_labeled"], rows["note"], strict=True):
@@ -215,7 +215,7 @@ def bundled() -> list[Block]:
 
 def _setup(options: Options) -> Setup:
     wanted = bundled() if options.quick else experiments()
-    here, lost = at_hand(list(dict.fromkeys(one.dataset for one in wanted)), options.data)
+    here, lost = available_sets(list(dict.fromkeys(one.dataset for one in wanted)), options.data)
     plan = Blocks([one for one in wanted if one.dataset in here])
     return Setup(plan, {name: checksum(name, options.data) for name in here}, missing_data(lost))
 

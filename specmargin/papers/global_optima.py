@@ -12,13 +12,12 @@ since branch and bound starts from the best of their answers.
 
 from __future__ import annotations
 
-import importlib
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,29 +26,37 @@ import numpy as np
 from specmargin.datasets import load
 from specmargin.exceptions import DataNotFoundError, InvalidInputError
 from specmargin.experiments.engine.records import Cell, Row
+from specmargin.experiments.methods import Method
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.kernels import gram, kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
+from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.cccp import cccp
+from specmargin.solvers.s3vm.continuation import continuation
+from specmargin.solvers.s3vm.gradient import gradient
+from specmargin.solvers.s3vm.label_switching import label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
 from specmargin.solvers.s3vm.one_flip import one_flip
+from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["HIT", "S3VM_OPTIMA", "SOLVERS", "Task", "available_solvers", "rows", "summary", "tasks", "work"]
+__all__ = ["HIT", "S3VM_OPTIMA", "METHODS", "Problem", "rows", "summary", "tasks", "work"]
 
-SOLVERS: Mapping[str, Mapping[str, str]] = {
-    "supervised": {},
-    "label_switching": {},
-    "multi_switch": {},
-    "annealing": {},
-    "cccp": {"loss": "hinge", "unlabeled_loss": "symmetric_hinge"},
-    "gradient": {"unlabeled_loss": "exp"},
-    "quasi_newton": {"loss": "smooth_hinge", "unlabeled_loss": "exp"},
-    "continuation": {"loss": "hinge", "unlabeled_loss": "exp"},
+METHODS: Mapping[str, Method] = {
+    "supervised": Method(solver=partial(one_flip, max_iter=0)),
+    "label_switching": Method(solver=label_switching),
+    "multi_switch": Method(solver=multi_switch),
+    "annealing": Method(solver=annealing),
+    "cccp": Method(options={"loss": "hinge", "unlabeled_loss": "symmetric_hinge"}, solver=cccp),
+    "gradient": Method(options={"unlabeled_loss": "exp"}, solver=gradient),
+    "quasi_newton": Method(options={"loss": "smooth_hinge", "unlabeled_loss": "exp"}, solver=quasi_newton),
+    "continuation": Method(options={"loss": "hinge", "unlabeled_loss": "exp"}, solver=continuation),
 }
-"""The solvers and the losses that they run on, where those are not J's. "supervised" settles the labels that the
+"""The solvers, with the losses that they run on where those are not J's. "supervised" settles the labels that the
 supervised classifier predicts."""
 
 HIT = 1e-5
@@ -57,7 +64,7 @@ HIT = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Problem:
     """A problem without its weights C: features, which samples are labelled, and the truth.
 
     Parameters
@@ -71,7 +78,7 @@ class Task:
     y : ndarray of shape (n,)
         The true labels, 0 and 1.
     labeled : int
-        So many samples, from the first on, are labelled.
+        Number of samples, from the first on, that are labelled.
     """
 
     name: str
@@ -103,8 +110,8 @@ def _alternating(
     return images[rows]
 
 
-def tasks(n_unlabeled: int = 36, seeds: int = 8, data_home: str | Path | None = None) -> Iterator[Task]:
-    """Yield two moons, two Gaussians and two pairs of digits, 2-7 and 3-8; each with so many seeds.
+def tasks(n_unlabeled: int = 36, seeds: int = 8, data_home: str | Path | None = None) -> Iterator[Problem]:
+    """Yield two moons, two Gaussians and two pairs of digits, 2-7 and 3-8; each with a number of seeds.
 
     The digits are those of USPST (Chapelle & Zien's), or scikit-learn's where that file is not in the data folder.
     """
@@ -128,44 +135,29 @@ def tasks(n_unlabeled: int = 36, seeds: int = 8, data_home: str | Path | None = 
             yield _task(f"{source} {pair[0]}-{pair[1]}", seed, _alternating(images, digits, pair, n, rng), y, gamma)
 
 
-def _task(name: str, seed: int, X: FloatArray, y: AnyArray, gamma: float) -> Task:
-    return Task(name, seed, kernel_map(gram(X, gamma=gamma), tol=1e-9).Z, y)
-
-
-def available_solvers() -> dict[str, Callable[[S3VM], SolveResult]]:
-    """Return the solvers of `SOLVERS` that the package has, each on the losses it is meant for."""
-    found: dict[str, Callable[[S3VM], SolveResult]] = {}
-    for name, losses in SOLVERS.items():
-        if name == "supervised":
-            found[name] = lambda obj: one_flip(obj, max_iter=0)
-            continue
-        try:
-            solver = getattr(importlib.import_module(f"specmargin.solvers.s3vm.{name}"), name)
-        except ImportError:
-            continue
-        found[name] = lambda obj, solver=solver, losses=losses: solver(obj.with_(**losses))  # type: ignore[misc]
-    return found
+def _task(name: str, seed: int, X: FloatArray, y: AnyArray, gamma: float) -> Problem:
+    return Problem(name, seed, kernel_map(gram(X, gamma=gamma), tol=1e-9).Z, y)
 
 
 def rows(
-    problems: Sequence[Task],
+    problems: Sequence[Problem],
     weights: Sequence[float] = (1.0, 100.0),
     *,
     time_limit: float = 20.0,
-    solvers: Mapping[str, Callable[[S3VM], SolveResult]] | None = None,
+    methods: Mapping[str, Method] | None = None,
 ) -> list[Row]:
     """Run every solver on every problem, and branch and bound from the best answer.
 
     Parameters
     ----------
-    problems : sequence of Task
+    problems : sequence of Problem
         See `tasks`.
     weights : sequence of float, default (1, 100)
         Values of C = C*.
     time_limit : float, default 20
         Seconds of branch and bound.
-    solvers : mapping of str to callable, optional
-        In place of `available_solvers`.
+    methods : mapping of str to Method, optional
+        In place of `METHODS`.
 
     Returns
     -------
@@ -175,19 +167,19 @@ def rows(
         ``flipped_error`` and ``optimum_error`` in percent, and ``seconds``. A solver that fails has ``failed``, the
         reason, and no numbers of its own.
     """
-    solvers = available_solvers() if solvers is None else solvers
+    methods = METHODS if methods is None else methods
     table: list[Row] = []
     for task in problems:
         for C in weights:
             obj = task.objective(C)
             found: list[tuple[Row, SolveResult]] = []
             block: list[Row] = []
-            for name, solver in solvers.items():
+            for name, method in methods.items():
                 row: Row = {"task": task.name, "seed": task.seed, "C": C, "solver": name}
                 block.append(row)
                 start = time.perf_counter()
                 try:
-                    w = solver(obj).variables["w"]
+                    w = method.solve(obj.with_(**method.options)).variables["w"]
                 except (ValueError, ArithmeticError, np.linalg.LinAlgError) as problem:
                     row["failed"] = str(problem)
                     continue
@@ -249,7 +241,7 @@ _KEPT = ("settled", "flipped", "error", "flipped_error")
 
 
 @lru_cache(maxsize=2)
-def _tasks(n_unlabeled: int, seeds: int, data: Path | None) -> dict[tuple[str, int], Task]:
+def _tasks(n_unlabeled: int, seeds: int, data: Path | None) -> dict[tuple[str, int], Problem]:
     return {(task.name, task.seed): task for task in tasks(n_unlabeled, seeds, data)}
 
 
@@ -277,7 +269,7 @@ def _long(found: Iterable[Row]) -> Iterator[Row]:
         if row["status"] != "ok":
             continue
         shared = {name: row[name] for name in ("optimum", "proved", "optimum_error")}
-        for solver in SOLVERS:
+        for solver in METHODS:
             if row.get(f"{solver}_settled") is not None:
                 own = {name: row[f"{solver}_{name}"] for name in _KEPT}
                 yield {"task": row["dataset"], "C": row["param_C"], "solver": solver, **shared, **own}

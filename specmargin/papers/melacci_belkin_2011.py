@@ -1,4 +1,4 @@
-"""The experiment of the primal-LapSVM paper: tables 3 to 11 on the data sets that are at hand.
+"""The experiment of the primal-LapSVM paper: tables 3 to 11 on the data sets that are available.
 
 **Protocol**, the paper's (section 6.2): four stratified folds, dealt three times, are twelve splits; L, U, V and T as
 in table 2. Kernel and graph are the published ones (`lapsvm_primal_tasks`). gamma_A and gamma_I run over the published
@@ -30,7 +30,7 @@ from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES
 from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting, fits_of, printed_setting, work
 from specmargin.papers._melacci_belkin_laplacian import LAPSVM_PRIMAL_LAPLACIAN
 from specmargin.papers._melacci_belkin_sections import CHOICE, sections, verdicts
-from specmargin.papers._melacci_belkin_tasks import BUNDLED, LARGE, SMALL, task_named, tasks_at_hand
+from specmargin.papers._melacci_belkin_tasks import BUNDLED, LARGE, SMALL, task_named, tasks_available
 
 __all__ = [
     "GRID",
@@ -60,7 +60,7 @@ class Plan:
     gamma_A, gamma_I : sequence of float
         The grid.
     n_splits : int, default 12
-        The first so many splits of each task.
+        The first splits of each task.
     weight : {"heat", "binary"}, default "heat"
         Weights of the graph, which the paper does not name.
     """
@@ -151,7 +151,7 @@ def _to_time(task: str, chosen: Mapping[tuple[str, str], Setting]) -> list[tuple
 
 
 def _setup(names: tuple[str, ...], options: Options) -> Setup:
-    tasks, header = tasks_at_hand(names, options.data)
+    tasks, header = tasks_available(names, options.data)
     if options.quick and names == LARGE:
         tasks, header = list(BUNDLED), [*header, "QUICK: 600 of scikit-learn's digits in the place of MNIST."]
     plan = Plan(tasks).quick() if options.quick else Plan(tasks)
@@ -184,7 +184,7 @@ def _protocol(plan: Plan) -> list[str]:
 
 
 def _settings(chosen: Mapping[tuple[str, str], Setting]) -> list[str]:
-    """Say what was chosen beside what is printed: tables 8 and 9."""
+    """Say what was chosen next to what is published: tables 8 and 9."""
     said = ["Tables 8 and 9: gamma_A, gamma_I, and the printed ones."]
     for (task, method), setting in chosen.items():
         printed = printed_setting(task, method)

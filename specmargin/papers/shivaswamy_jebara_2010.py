@@ -34,7 +34,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.protocol import UnlabeledPoints, select
 from specmargin.experiments.engine.records import Cell, Row, canonical_json
-from specmargin.experiments.engine.significance import Errors, shades
+from specmargin.experiments.engine.significance import Errors, significance_marks
 from specmargin.experiments.report import MarkedRow, MarkedSection
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import checksums
@@ -51,7 +51,7 @@ from specmargin.papers._shivaswamy_jebara_tasks import (
     samples,
     split_name,
     splits,
-    tasks_at_hand,
+    tasks_available,
 )
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
@@ -255,7 +255,7 @@ def errors_of(rows: Iterable[Row]) -> dict[tuple[str, int], Errors]:
 
 
 def _setup(options: Options) -> Setup:
-    tasks, header = tasks_at_hand(options.data)
+    tasks, header = tasks_available(options.data)
     plan = Plan(tasks, **_choices(options.choices))
     if options.quick:
         plan = plan.quick()
@@ -265,7 +265,7 @@ def _setup(options: Options) -> Setup:
 def _report(found: Measurements, plan: Plan, options: Options) -> Findings:
     errors = errors_of(found.fresh)
     rows = [
-        MarkedRow(task, n_labeled, shades(cell), _settings(found.chosen, task, n_labeled))
+        MarkedRow(task, n_labeled, significance_marks(cell), _settings(found.chosen, task, n_labeled))
         for (task, n_labeled), cell in errors.items()
     ]
     tuning = f"unlabelled error, mean over {plan.n_tuning} other splits, optimistic"

@@ -8,14 +8,14 @@ import re
 
 import pytest
 
-from specmargin.experiments.engine.significance import shades
+from specmargin.experiments.engine.significance import significance_marks
 from specmargin.experiments.report import MarkedRow, MarkedSection, Report
 
 
 @pytest.fixture
 def report():
     def entries(**errors):
-        return shades({m: {f"s{i}": v for i, v in enumerate(values)} for m, values in errors.items()})
+        return significance_marks({m: {f"s{i}": v for i, v in enumerate(values)} for m, values in errors.items()})
 
     rows = [
         MarkedRow("p & q", 20, entries(one=[10 / 3, 4], two=[4, 3.5], three=[8, 9]), {"one": "C=1"}),

@@ -60,7 +60,7 @@ def test_full_plan_is_the_papers():
 
 
 def test_full_plan_of_the_bundled_digits_leaves_some_to_test(nowhere):
-    plan = manifold_tasks.plan_for(manifold_tasks.pairs_at_hand(nowhere)[0], seed=3)
+    plan = manifold_tasks.plan_for(manifold_tasks.pairs_available(nowhere)[0], seed=3)
     assert (len(plan.tasks), plan.per_class, plan.n, plan.seed) == (45, (1, 2, 4, 8, 16, 32), 100, 3)
     assert manifold_tasks.plan_for(["usps 3-8"], seed=3) == manifold_tasks.Plan(["usps 3-8"], seed=3)
     rows = [experiment.work(cell, data=nowhere) for cell in plan.cells()[50:60]]  # 32 labels per class
@@ -172,7 +172,7 @@ def test_draws_of_a_pair_share_one_factorisation(nowhere):
 @pytest.mark.parametrize("normalized", [False, True])
 def test_isolet_labels_one_speaker_after_the_other(nowhere, isolet, tol, normalized):
     X, y, speaker = isolet
-    assert manifold_tasks.tasks_at_hand(nowhere)[0][-1] == "isolet"
+    assert manifold_tasks.tasks_available(nowhere)[0][-1] == "isolet"
     plan = manifold_tasks.Plan(("isolet",), normalized=(normalized,))
     cells = [cell for cell in plan.cells() if cell.method in ("SVM", "LapSVM")]
     assert len(cells) == 60

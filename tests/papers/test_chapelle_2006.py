@@ -213,7 +213,7 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, tmp_path, monkeypat
 
 def test_missing_sets_are_named_and_the_others_kept(monkeypatch):
     monkeypatch.setattr(blocks, "is_available", lambda source, data: source not in ("coil20", "mnist"))
-    found, header = blocks.at_hand(experiment.blocks(), [], None)
+    found, header = blocks.available_blocks(experiment.blocks(), [], None)
     assert {b.dataset for b in found} == {"uspst_pairs", "mac_windows", "uspst", "uspstb"}
     assert header == ["NOT AT HAND: coil20, mnist; name their folder by --data or SPECMARGIN_DATA."]
 

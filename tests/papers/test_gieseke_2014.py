@@ -10,12 +10,12 @@ import pytest
 
 from specmargin.experiments import Cell, published, published_parameters
 from specmargin.experiments.gallery import run_figures
+from specmargin.experiments.tasks import labels_of
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers import _gieseke_fits as fits
 from specmargin.papers import _gieseke_partitions as partitions
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers import run_table
-from specmargin.papers._chapelle_tasks import labels_of
 from specmargin.papers._gieseke_partitions import Partition
 from specmargin.papers._s3vm_methods import Setting, decide, fit
 
@@ -270,9 +270,9 @@ def test_more_samples_than_there_are(data_folder):
 
 def test_sets_of_files_are_missing_or_found(nowhere):
     names = ["g2c", "digits_3_8", "usps_2_5", "real_sim", "mac_windows"]
-    assert partitions.at_hand(names, nowhere) == (["g2c", "digits_3_8"], ["usps_2_5", "real_sim", "mac_windows"])
+    assert partitions.available_sets(names, nowhere) == (["g2c", "digits_3_8"], ["usps_2_5", "real_sim", "mac_windows"])
     (nowhere / "real-sim.bz2").write_bytes(b"")
-    assert "real_sim" in partitions.at_hand(names, nowhere)[0]
+    assert "real_sim" in partitions.available_sets(names, nowhere)[0]
     assert partitions.checksum("g4c", nowhere) is None
 
 

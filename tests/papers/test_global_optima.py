@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from specmargin.papers.global_optima import SOLVERS, Task, available_solvers, rows, summary, tasks
+from specmargin.experiments.methods import Method
+from specmargin.papers.global_optima import METHODS, Problem, rows, summary, tasks
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 
 
@@ -14,8 +15,8 @@ def test_rows_of_a_small_run(data_folder):
     assert problems[0].name == "two moons"
     assert problems[2].name == ("USPST 2-7" if data_folder else "digits 2-7")
     table = rows(problems, [10.0])
-    assert len(table) == 4 * len(available_solvers())
-    assert {row["solver"] for row in table} <= set(SOLVERS)
+    assert len(table) == 4 * len(METHODS)
+    assert {row["solver"] for row in table} <= set(METHODS)
     for row in table:
         assert "failed" not in row
         assert row["proved"]
@@ -27,19 +28,19 @@ def test_rows_of_a_small_run(data_folder):
     optima = [row["optimum"] for row in table if row["task"] == problems[1].name]
     np.testing.assert_allclose(optima, exact.certificate.primal_objective, rtol=1e-6)
     lines = summary(table)
-    assert len(lines) == len(available_solvers())
+    assert len(lines) == len(METHODS)
     for line in lines:
         assert line["runs"] == 4
         assert line["hit"] <= line["hit_flipped"]
 
 
 def test_failures_are_rows_too(rng):
-    task = Task("noise", 3, rng.standard_normal((9, 2)), np.arange(9) % 2)
+    task = Problem("noise", 3, rng.standard_normal((9, 2)), np.arange(9) % 2)
 
     def fails(obj):
         raise ValueError("not today")
 
-    (row,) = rows([task], [1.0], solvers={"fails": fails})
+    (row,) = rows([task], [1.0], methods={"fails": Method(solver=fails)})
     assert row["failed"] == "not today"
     assert row["proved"]
     assert summary([row]) == []

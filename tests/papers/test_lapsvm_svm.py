@@ -33,7 +33,7 @@ def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_
     setting = {"gamma_A": gamma_A, "gamma_I": gamma_I, "folds": 2}
     cell = Cell("t", method, "digits600", "random50-seed0-01", setting)
     got = table.work(cell, data=nowhere)
-    X, y, _ = tasks.samples(heat, nowhere)
+    X, y, *_ = tasks.samples(heat, nowhere)
     split = tasks.splits(heat, nowhere)[cell.split]
     clf = sm.LapSVM(
         gamma=1 / 800,
@@ -53,7 +53,7 @@ def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_
 def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
     gamma_A, gamma_I = 1e-2, 1.0
     task = table.TASKS["digits600"]
-    X, y, _ = tasks.samples(task, nowhere)
+    X, y, *_ = tasks.samples(task, nowhere)
     labeled = next(iter(tasks.splits(task, nowhere).values())).labeled
     graph = {"n_neighbors": 10, "power": 2}
     marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)

@@ -227,7 +227,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
 
 
 def test_shipped_quick_plan_is_small(nowhere):
-    names, header = tasks.tasks_at_hand(nowhere)
+    names, header = tasks.tasks_available(nowhere)
     plan = table.Plan(names, methods=tuple(table.METHODS)).quick()
     assert plan.tasks == ("digits 3-8", "digits 1-8")
     assert "digits" in header[0]
