@@ -42,7 +42,7 @@ from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, encode_labels
 from specmargin.objectives import LapSVM
 from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting
-from specmargin.papers._melacci_belkin_tasks import four_fold_splits
+from specmargin.papers._melacci_belkin_tasks import FourFolds, four_fold_splits
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem
 from specmargin.solvers.manifold.stopping import stopping_rule
@@ -60,9 +60,10 @@ __all__ = [
     "work",
 ]
 
+DRAW = FourFolds(2, 50)
 FACES: dict[str, Task] = {
-    "facemit": Task("facemit", "cbcl_faces", kernel=rbf(4.3), graph={"n_neighbors": 6}),
-    "digits8": Task("digits8", "digits", kernel=rbf(20.0), graph={"n_neighbors": 6}),
+    "facemit": Task("facemit", "cbcl_faces", kernel=rbf(4.3), graph={"n_neighbors": 6}, draw=DRAW),
+    "digits8": Task("digits8", "digits", kernel=rbf(20.0), graph={"n_neighbors": 6}, draw=DRAW),
 }
 """The task; in its place, where no such data are available, the digit 8 against the others."""
 
@@ -211,7 +212,7 @@ def _kernel(task: str, data: Path | None) -> StoredKernel:
 def splits(task: str, n_draws: int, data: Path | None = None) -> dict[str, Split]:
     """Return the draws of L and V by name; the first are the same for every number of draws."""
     _, y, n = _samples(task, data)
-    drawn = four_fold_splits(y, 2, 50, n_train=n, n_rounds=n_draws)
+    drawn = four_fold_splits(y, DRAW.n_labeled, DRAW.n_validation, n_train=n, n_rounds=n_draws)
     return {split.name: split for split in drawn}
 
 

@@ -40,10 +40,10 @@ def test_task_and_settings_are_the_published_ones():
     task = faces.FACES["facemit"]
     printed = published_parameters(PAPER, "8", "facemit", "lapsvm_pcg").set_index("parameter")["value"]
     assert task.kernel["gamma"] == pytest.approx(1 / (2 * float(printed["gaussian_sigma"]) ** 2))
-    assert [task.n_neighbors, task.power] == [int(printed["nn"]), int(printed["laplacian_degree_p"])]
+    assert [task.graph["n_neighbors"], task.power] == [int(printed["nn"]), int(printed["laplacian_degree_p"])]
     assert faces.GRID[0] == (float(printed["gamma_A"]), float(printed["gamma_I"]))
     sizes = published_sizes(PAPER, "2", "facemit").set_index("quantity")["value"]
-    assert [task.n_labeled, task.n_validation] == [int(sizes["n_labeled"]), int(sizes["n_validation"])]
+    assert [task.draw.n_labeled, task.draw.n_validation] == [int(sizes["n_labeled"]), int(sizes["n_validation"])]
 
 
 def test_macro_error_weighs_the_classes_alike():
