@@ -28,7 +28,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables bench test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables golden bench test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -50,6 +50,10 @@ picture: $(READY) ## the README's picture, drawn anew
 
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
 	@$(BIN)/specmargin tables $(ARGS)
+
+golden: $(READY) ## all quick tables and figures against tests/golden, before and after a change of shape
+	@$(BIN)/python tests/golden/golden.py check $(ARGS)
+	@[ -z "$$SPECMARGIN_DATA" ] || $(BIN)/python tests/golden/golden.py check --data "$$SPECMARGIN_DATA" $(ARGS)
 
 # One thread, so that ratios mean work and not cores. A rival that cannot be built here is left out, and the scripts say so.
 bench: $(READY) $(VENV)/.ready-bench ## run the scripts in benchmarks: ratios of one run, on one thread (ARGS="--quick" for a look)

@@ -64,9 +64,9 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
 
     Examples
     --------
-    >>> from specmargin.papers.lapsvm_svm import _work
+    >>> from specmargin.papers.lapsvm_svm import work
     >>> found = fingerprint(work)
-    >>> [name in found for name in ("objectives.manifold", "papers.lapsvm_svm:work", "plots.style", "cli")]
+    >>> [name in found for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.style", "cli")]
     [True, True, False, False]
     """
     arguments: dict[str, str] = {}

@@ -100,7 +100,7 @@ def changed(path, old, new):
     [
         # What a cell computes.
         ("solvers/manifold/factorized.py", "1e-", "2e-", ["solvers.manifold.factorized"]),
-        ("graphs/laplacian.py", "\ndef ", "\ndef added():\n    pass\n\n\ndef ", ["graphs.laplacian"]),
+        ("graphs/laplacians.py", "\ndef ", "\ndef added():\n    pass\n\n\ndef ", ["graphs.laplacians"]),
         (
             "papers/lapsvm_svm.py",
             "lru_cache(maxsize=2)",
@@ -141,10 +141,10 @@ def test_a_new_import_brings_what_it_imports(copy):
     before = tell()
     (package / "graphs" / "new_thing.py").write_text("from specmargin.spectra.transforms import diffusion\n\nX = 1\n")
     restore = changed(
-        package / "graphs" / "laplacian.py", "\nimport ", "\nfrom specmargin.graphs import new_thing\nimport "
+        package / "graphs" / "laplacians.py", "\nimport ", "\nfrom specmargin.graphs import new_thing\nimport "
     )
     try:
-        assert {"graphs.laplacian", "graphs.new_thing", "spectra.transforms"} <= set(changes(before, tell()))
+        assert {"graphs.laplacians", "graphs.new_thing", "spectra.transforms"} <= set(changes(before, tell()))
     finally:
         restore()
 
@@ -218,19 +218,19 @@ def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
 
     said, numbers, n = run()
     assert "stale" not in said
-    solver = package / "solvers" / "factorized.py"
+    solver = package / "solvers" / "manifold" / "factorized.py"
     before = solver.read_text("utf-8")
     solver.write_text(before + WORSE, "utf-8")
     try:
         said, kept, m = run("--keep-stale")
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized. They are KEPT" in said
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT" in said
         assert (kept, m) == (numbers, n)
         text = (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
         what = f"{n} of {n} cells are of older code or data"
-        loud = f"STALE: {what}, kept as asked for; changed since: solvers.factorized"
+        loud = f"STALE: {what}, kept as asked for; changed since: solvers.manifold.factorized"
         assert text.splitlines()[1] == loud
         said, other, m = run()
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.factorized." in said
+        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized." in said
         assert "They are computed again" in said
         assert m == 2 * n
         assert other != numbers

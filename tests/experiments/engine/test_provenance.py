@@ -56,7 +56,7 @@ def test_nothing_heavy_is_imported():
 def checkout(tmp_path, monkeypatch):
     """Return a checkout of its own whose file the module takes itself for."""
     root = tmp_path / "checkout"
-    file = root / "specmargin" / "experiments" / "provenance.py"
+    file = root / "specmargin" / "experiments" / "engine" / "provenance.py"
     file.parent.mkdir(parents=True)
     file.write_text("one\n")
     monkeypatch.setattr(provenance, "__file__", str(file))
@@ -78,13 +78,13 @@ def test_commit_of_a_checkout(checkout):
     assert collect()["git"] == {"commit": git("rev-parse", "HEAD"), "dirty": False}
     (root / "untracked.txt").write_text("")
     assert collect()["git"]["dirty"] is False
-    (root / "specmargin" / "experiments" / "provenance.py").write_text("two\n")
+    (root / "specmargin" / "experiments" / "engine" / "provenance.py").write_text("two\n")
     assert collect()["git"]["dirty"] is True
 
 
 def test_commit_of_a_surrounding_project_is_not_ours(checkout, monkeypatch):
     root, _ = checkout
-    installed = root / ".venv" / "lib" / "specmargin" / "experiments" / "provenance.py"
+    installed = root / ".venv" / "lib" / "specmargin" / "experiments" / "engine" / "provenance.py"
     installed.parent.mkdir(parents=True)
     monkeypatch.setattr(provenance, "__file__", str(installed))
     assert collect()["git"] is None

@@ -25,7 +25,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 def without_libsvm(monkeypatch):
     """Leave the hinge to the interior point: the function of that name hides its module."""
-    monkeypatch.setattr(sys.modules["specmargin.solvers.factorized"], "_sequential", lambda G, y: None)
+    monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda G, y: None)
 
 
 def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):
@@ -316,7 +316,7 @@ def test_libsvm_and_the_interior_point_end_at_one_optimum(monkeypatch, gammas, l
 
 
 def test_a_search_that_is_cut_short_is_left_to_the_interior_point(monkeypatch):
-    monkeypatch.setattr(sys.modules["specmargin.solvers.factorized"], "_SMO_STEPS", 1)
+    monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_SMO_STEPS", 1)
     result = factorized(objective(data(70, 60, seed=3), "hinge", 1e-3, 1.0))
     assert result.certificate.is_optimal(1e-9)
     assert len(result.history) > 3
