@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 
 import pytest
 
 from specmargin.experiments.engine.significance import significance_marks
-from specmargin.experiments.report import MarkedRow, MarkedSection, Report
+from specmargin.experiments.report import Line, MarkedRow, MarkedSection, Report, Section
 
 
 @pytest.fixture
@@ -77,3 +78,23 @@ def test_lines_are_those_of_an_ordinary_table(report):
 def test_four_files(report, tmp_path):
     assert [path.name for path in report.write(tmp_path)] == ["t.txt", "t.csv", "t.md", "t.html"]
     assert (tmp_path / "t.html").read_text() == report.html()
+
+
+def test_text_is_aligned_and_csv_unrounded():
+    nan = math.nan
+    lines = [
+        Line("g50c", "svm", "fixed", 10 / 3, 0.123456, 10, 9.33, nan, "paper", "a | b"),
+        Line("a_long_name", "s", "fixed", nan, nan, 0),
+    ]
+    report = Report("t", "Title", [Section("", lines)], ["HEAD"], ["FOOT"])
+    text = report.text().splitlines()
+    assert text[:2] == ["Title", "HEAD"]
+    assert text[-1] == "FOOT"
+    at = text[3].index("reproduced")
+    assert text[4][at:].startswith("3.33 (0.12)")
+    assert text[5][at:].startswith("-")
+    assert "[1] a | b" in text
+    rows = list(csv.DictReader(io.StringIO(report.csv())))
+    assert float(rows[0]["mean"]) == 10 / 3
+    assert rows[0]["published_std"] == rows[1]["mean"] == ""
+    assert "a \\| b" in report.markdown()

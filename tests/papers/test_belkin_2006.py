@@ -27,15 +27,6 @@ TINY = manifold_tasks.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3
 
 
 @pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
-@pytest.fixture
 def isolet(nowhere, rng):
     """Put an archive like Isolet's into the data folder: four letters, 31 speakers in groups 1 and 5."""
     letters = np.array([0, 12, 13, 25])

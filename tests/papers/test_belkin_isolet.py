@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 
-from specmargin.experiments.claims import verdict_on
 from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.run import measured
@@ -105,22 +104,6 @@ def test_the_laplacian_that_explains_the_print():
         "(2.00), the normalised Laplacian 0.00 (0.00)."
     )
     assert isolet_claims.laplacian_verdicts(drawn_rows(False)) == []  # nothing to compare
-
-
-@pytest.mark.parametrize(
-    ("plain", "normalised", "tolerances", "words"),
-    [
-        ([10.1, 20.1], [10.2, 20.2], None, "both Laplacians explain the print"),
-        ([10.1, 20.1], [10.2, 21.0], None, "D - W explains the print"),
-        ([10.1, 21.0], [10.2, 21.0], None, "nor is one clearly nearer"),
-        ([14.0, 24.0], [11.0, 21.0], None, "neither Laplacian explains the print, the normalised Laplacian is nearer"),
-        ([14.0, 24.0], [11.0, 21.0], [2.0, 2.0], "the normalised Laplacian explains the print"),
-    ],
-)
-def test_verdicts_on_a_laplacian(plain, normalised, tolerances, words):
-    sentence = verdict_on("x", [10.0, 20.0], {False: plain, True: normalised}, tolerances)
-    assert f"x: {words}." in sentence or words in sentence.split(".")[0] + "."
-    assert "largest" in sentence
 
 
 def test_figure_shows_the_same_cells(tmp_path):

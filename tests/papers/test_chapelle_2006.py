@@ -8,13 +8,11 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
 
 import specmargin as sm
 from specmargin.experiments import Cell, SweepInterruptedError, published_parameters
-from specmargin.experiments import claims as s3vm_claims
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.report import Line, Report
+from specmargin.experiments.report import Report
 from specmargin.kernels.maps import kernel_map
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers import _chapelle_blocks as blocks
@@ -26,30 +24,10 @@ from specmargin.solvers.s3vm.continuation import continuation
 RBF = Representation(20.0)
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def cell(method="cs3vm", **changes):
     """Return a cell on a pair of the bundled digits."""
     block = replace(blocks.Block("t", "digits", ("digits 3-8",), (method,), RBF, 10.0, 1.0), **changes)
     return block.cells()[0]
-
-
-def row(method, dataset, split, error, objective):
-    return {
-        "status": "ok",
-        "method": method,
-        "dataset": dataset,
-        "split": split,
-        "error_unlabeled": error,
-        "objective": objective,
-    }
 
 
 def test_settings_are_the_papers():
@@ -128,59 +106,6 @@ def test_cells_of_equal_settings_are_one():
     assert first == again
     assert cell(C_star=2.0) != first
     assert first.parameters["representation"] == asdict(RBF)
-
-
-def test_order_and_distance():
-    lines = [
-        Line("d", method, "fixed", mean, 1.0, 10, published)
-        for method, mean, published in (("svm", 9.0, 9.2), ("cs3vm", 2.8, 2.9), ("mine", 5.0, math.nan))
-    ]
-    assert s3vm_claims.order(lines) == "reproduced: the order of the methods on d: cs3vm < svm."
-    swapped = [lines[0], replace(lines[1], mean=9.5)]
-    assert s3vm_claims.order(swapped).startswith(
-        "not reproduced: the order of the methods on d: svm < cs3vm; published"
-    )
-    assert s3vm_claims.order(lines[2:]).startswith("order: nothing published")
-    assert s3vm_claims.within(lines[0], 0.21).startswith("reached: d svm 9.00, published 9.20")
-    assert s3vm_claims.within(lines[0], 0.19).startswith("missed")
-
-
-def test_figures_3_and_4_in_sentences():
-    runs = {"s0": ((1.0, 10.0), (2.0, 12.0)), "s1": ((3.0, 10.0), (2.0, 9.0)), "s2": ((5.0, 7.0), (5.0, 7.0001))}
-    rows = [
-        row(name, "d", split, *value)
-        for split, both in runs.items()
-        for name, value in zip(("a", "b"), both, strict=True)
-    ]
-    rows += [row("a", "d", "s3", 1.0, 1.0), {**row("b", "d", "s3", 9.0, 9.0), "status": "failed"}]
-    said = s3vm_claims.objective_and_error(rows, "a", "b")
-    assert "in 1 of 3 runs; a is lower in 1, b in 1" in said
-    assert "lower error 2 times, the higher one 0 times" in said
-    assert "a errs less than b in 1 of 3 runs, more in 1, as much in 1" in s3vm_claims.wins(rows, "a", "b")
-    pairing = s3vm_claims.paired(rows, "b", "a")
-    assert pairing.first_error.tolist() == [2.0, 2.0, 5.0]
-    assert pairing.second_objective.tolist() == [10.0, 10.0, 7.0]
-    with pytest.raises(ValueError, match="a occurs twice on d s0"):
-        s3vm_claims.paired([*rows, rows[0]], "a", "b")
-
-
-def test_significance_over_runs_tasks_and_splits(rng):
-    rows = []
-    for task, split in ((t, s) for t in range(12) for s in range(5)):
-        error = 5.0 + rng.normal()
-        rows.append(row("a", f"t{task}", f"s{split}", error, 1.0))
-        rows.append(row("b", f"t{task}", f"s{split}", error + 0.3 + 0.3 * rng.normal(), 1.0))
-    said = s3vm_claims.significance(rows, "a", "b", True)
-    assert said.startswith("reproduced: significance: a errs -0.")
-    assert "over 60 runs" in said
-    assert "over 12 tasks" in said
-    assert "over 5 splits" in said
-    differences = [
-        one["error_unlabeled"] - two["error_unlabeled"] for one, two in zip(rows[::2], rows[1::2], strict=True)
-    ]
-    assert f"p = {ttest_1samp(differences, 0.0).pvalue:.2g} over" in said
-    assert s3vm_claims.significance(rows, "a", "b", False).startswith("not reproduced")
-    assert s3vm_claims.significance(rows[:2], "a", "b").endswith("share fewer than two runs.")
 
 
 def test_interrupted_table_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch):

@@ -14,15 +14,6 @@ from specmargin.papers import run_table
 from specmargin.papers._s3vm_methods import METHODS
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def test_settings_are_the_surveys():
     found = experiment.blocks()
     assert [(b.table, b.dataset) for b in found] == [

@@ -22,15 +22,6 @@ from specmargin.papers._s3vm_methods import Setting, decide, fit
 SMALL = Partition(16, 50, n=130)
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def cell(method, kind="tuned", powers=(-6, 0), primes=(1.0,), how=SMALL, index=0):
     one = experiment.Block("t", "t", "digits_3_8", how, (method,), kind, powers, primes)
     return one.cells(None)[index]

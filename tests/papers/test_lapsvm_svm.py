@@ -14,15 +14,6 @@ from specmargin.papers import lapsvm_svm as table
 from specmargin.papers import run_table
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 @pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
 @pytest.mark.parametrize("method", ["lapsvm_hinge", "lapsvm_squared_hinge"])
 def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_I):

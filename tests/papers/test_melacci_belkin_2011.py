@@ -41,15 +41,6 @@ def splits_of(name, data=None):
 
 
 @pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
-@pytest.fixture
 def small(monkeypatch):
     """Make the bundled tasks smaller still."""
     for name, task in tasks.BUNDLED.items():

@@ -23,15 +23,6 @@ PAPER = "lapsvm_primal_2009"
 SETTING = [1e-3, 1e-2]
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def cell(setting=SETTING, normalized=True, split="round1-fold0"):
     return Cell("lapsvm_primal_faces", "all", "digits8", split, {"setting": setting, "normalized": normalized})
 

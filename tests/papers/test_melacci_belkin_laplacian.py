@@ -30,14 +30,11 @@ def splits_of(name, data=None):
 
 
 @pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, no cache, and smaller bundled tasks."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
+def nowhere(nowhere, monkeypatch):
+    """Make the bundled tasks smaller."""
     for name, task in tasks.BUNDLED.items():
         monkeypatch.setitem(tasks.BUNDLED, name, replace(task, n=200, draw=tasks.FourFolds(30, 30)))
-    return tmp_path / "data"
+    return nowhere
 
 
 @pytest.mark.parametrize("normalized", [False, True])

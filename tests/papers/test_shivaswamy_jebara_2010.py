@@ -22,15 +22,6 @@ TINY = table.Plan(
 )
 
 
-@pytest.fixture
-def nowhere(tmp_path, monkeypatch):
-    """Return a data folder with nothing in it, and no cache."""
-    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").mkdir()
-    return tmp_path / "data"
-
-
 def loop(work):
     """Return what `measure` takes for a sweep."""
     return lambda cells: [make_row(cell, {"status": "ok", **work(cell)}) for cell in cells]

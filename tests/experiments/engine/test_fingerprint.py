@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import specmargin
-from specmargin.experiments import LabeledFolds
+from specmargin.experiments import LabeledFolds, published
 from specmargin.experiments.engine.fingerprint import changes, digest, fingerprint
 from specmargin.experiments.engine.records import Store
 from specmargin.papers import lapsvm_svm, tables
@@ -172,6 +172,15 @@ def test_functions_of_scripts_are_followed_and_bound_arguments_count():
         fingerprint(partial(outer, thing=object()))
 
 
+def reads_published(cell):
+    return {"error_test": float(published("survey2008")["mean"].max())}
+
+
+def test_published_numbers_count_where_they_are_read():
+    assert "published_data" in fingerprint(reads_published)
+    assert "published_data" not in fingerprint(outer)
+
+
 def test_functions_inside_functions_and_lambdas():
     def inside(cell):
         """Say something."""
@@ -223,7 +232,10 @@ def test_a_changed_solver_makes_a_table_say_so_and_compute_again(tmp_path):
     solver.write_text(before + WORSE, "utf-8")
     try:
         said, kept, m = run("--keep-stale")
-        assert f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT" in said
+        assert (
+            f"{n} of {n} cells are stale, because this changed since: solvers.manifold.factorized. They are KEPT"
+            in said
+        )
         assert (kept, m) == (numbers, n)
         text = (tmp_path / "out" / "tables" / "lapsvm_svm-quick.txt").read_text()
         what = f"{n} of {n} cells are of older code or data"
