@@ -35,8 +35,7 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row, worst_gap
 from specmargin.experiments.tasks import is_available, samples, sources_of
 from specmargin.papers import chapelle_2006 as experiment
-from specmargin.papers._chapelle_blocks import Block, measure, seconds
-from specmargin.papers._chapelle_tasks import BUNDLED, features, task_named
+from specmargin.papers.chapelle_2006 import BUNDLED, Block, features, measure, seconds, task_named
 
 FIRST = "cs3vm"
 LOOKS = {

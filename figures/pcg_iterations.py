@@ -20,8 +20,7 @@ import numpy as np
 
 from specmargin.experiments.tasks import samples, sources_of, splits
 from specmargin.objectives import LapSVM
-from specmargin.papers._melacci_belkin_tasks import Problem, problem, task_named, tasks_available
-from specmargin.papers.melacci_belkin_2011 import SMALL, printed_setting
+from specmargin.papers.melacci_belkin_2011 import SMALL, Problem, printed_setting, problem, task_named, tasks_available
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 

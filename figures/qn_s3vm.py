@@ -32,10 +32,8 @@ from specmargin.experiments.engine.splits import Split, random_splits
 from specmargin.experiments.tasks import labels_of
 from specmargin.kernels import gram
 from specmargin.kernels.maps import kernel_map
-from specmargin.papers import _gieseke_partitions as partitions
 from specmargin.papers import gieseke_2014 as experiment
-from specmargin.papers._gieseke_partitions import Partition, Problem
-from specmargin.papers._s3vm_methods import Setting, fit
+from specmargin.papers.gieseke_2014 import Partition, Problem, Setting, fit
 
 NAMES = {
     "svm": ("SVM", "SVM"),
@@ -59,7 +57,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "seconds": {"repeats": 3, "most": 3},
     },
     "full": {
-        "moons": {"n_partitions": partitions.N_PARTITIONS, "resolution": 200},
+        "moons": {"n_partitions": experiment.N_PARTITIONS, "resolution": 200},
         "amounts": {"powers": experiment.POWERS[::3]},
         "seconds": {"repeats": 7, "most": None},
     },
@@ -108,7 +106,7 @@ def settings(figure: str) -> list[experiment.Block]:
 
 def source_of(name: str) -> dict[str, Any]:
     """Say where a set comes from."""
-    found = partitions.checksum(name)
+    found = experiment.checksum(name)
     kind = "bundled with scikit-learn" if name.startswith("digits") else "generated" if found is None else "real"
     return {"kind": kind, "sha256": found}
 
@@ -118,7 +116,7 @@ def two_moons(seed: int, n_partitions: int, resolution: int) -> tuple[dict[str, 
     X, y, source = points(seed)
     widths = settings("4")
     how = widths[0].how
-    splits = random_splits(y, how.n_labeled, partitions.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
+    splits = random_splits(y, how.n_labeled, experiment.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
     splits = splits[:n_partitions]
     found = {method: [best(X, y, split, widths, method) for split in splits] for method in TWO}
     errors = {method: np.array([row["error_test"] for row in rows]) for method, rows in found.items()}
@@ -180,7 +178,7 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
 def machine(X: np.ndarray, y: np.ndarray, split: Split, width: float) -> tuple[Problem, Callable[..., np.ndarray]]:
     """Return the problem in the span of a Gaussian kernel, its width in box diameters, and the features of points."""
     A = X[split.train]
-    gamma = 1.0 / (2.0 * (width * partitions.box_diameter(A)) ** 2)
+    gamma = 1.0 / (2.0 * (width * experiment.box_diameter(A)) ** 2)
     span = kernel_map(gram(A, kernel="rbf", gamma=gamma))
 
     def features(P: np.ndarray) -> np.ndarray:
@@ -238,7 +236,7 @@ def errors_by_amount(economy: dict[str, Any]) -> dict[str, Any]:
 def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
     """Time figures 6 and 7 on sets that are available, at most a number of sizes of each."""
     wanted = {"e": [one for one in settings("6") if one.dataset in ("g2c", "mac_windows")], "f": settings("7")}
-    _, lost = partitions.available_sets(list({one.dataset: 0 for each in wanted.values() for one in each}))
+    _, lost = experiment.available_sets(list({one.dataset: 0 for each in wanted.values() for one in each}))
     fits, panels = [], {}
     for panel, listed in wanted.items():
         here = [one for one in listed if one.dataset not in lost]
@@ -283,7 +281,7 @@ def clock(one: experiment.Block, repeats: int) -> tuple[int, float, dict[str, di
     assert n is not None
     cells = one.cells(None)
     start = time.perf_counter()
-    partitions.problem(one.dataset, cells[0].split, Partition(**cells[0].parameters["how"]), None)  # kept for the fits
+    experiment.problem(one.dataset, cells[0].split, Partition(**cells[0].parameters["how"]), None)  # kept for the fits
     made = time.perf_counter() - start
     rows = {}
     for cell in cells:

@@ -19,7 +19,7 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.experiments.tasks import sources_of
-from specmargin.papers._shivaswamy_jebara_tasks import GRAPH, neighbor_graph, samples
+from specmargin.papers.shivaswamy_jebara_2010 import GRAPH, neighbor_graph, samples
 
 ERROR = "error on unlabelled points, percent"
 ORDER = "order violations"

@@ -20,10 +20,7 @@ import numpy as np
 
 from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
 from specmargin.experiments.tasks import sources_of
-from specmargin.papers._shivaswamy_jebara_claims import claims
-from specmargin.papers._shivaswamy_jebara_methods import PAPER
-from specmargin.papers._shivaswamy_jebara_tasks import tasks_available
-from specmargin.papers.shivaswamy_jebara_2010 import Plan, errors_of, measure, work
+from specmargin.papers.shivaswamy_jebara_2010 import PAPER, Plan, claims, errors_of, measure, tasks_available, work
 
 GRID = {
     "C": (1.0, 10.0, 100.0),

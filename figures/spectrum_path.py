@@ -18,7 +18,7 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.experiments.tasks import sources_of
-from specmargin.papers._shivaswamy_jebara_tasks import GRAPH, eigenpairs, samples
+from specmargin.papers.shivaswamy_jebara_2010 import GRAPH, eigenpairs, samples
 
 PARAMETERS = {
     "B": 1.5,

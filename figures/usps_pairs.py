@@ -19,9 +19,7 @@ import numpy as np
 
 from specmargin.experiments.run import measured
 from specmargin.experiments.tasks import sources_of
-from specmargin.papers import _belkin_claims as manifold_claims
-from specmargin.papers import _belkin_tasks as manifold_tasks
-from specmargin.papers import belkin_2006 as experiment
+from specmargin.papers import belkin_2006 as paper
 
 PER_CLASS = 2
 
@@ -35,33 +33,31 @@ SECONDS = {"quick": (3, 3), "standard": (10, 35), "full": (18, 70)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair and draw."""
-    names, said = manifold_tasks.pairs_available()
-    plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
+    names, said = paper.pairs_available()
+    plan = paper.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
     plan = plan.quick() if size == "quick" else plan
-    rows = measured(experiment.work)(plan.cells())
+    rows = measured(paper.work)(plan.cells())
     means, deviations = {}, {}
-    for part, letter in manifold_tasks.PARTS.items():
-        tasks = manifold_claims.by_task(rows, part, per_class=PER_CLASS)
-        means[letter] = {method: manifold_claims.mean_errors(tasks, method) for method in manifold_tasks.METHODS}
-        deviations[letter] = {method: manifold_claims.deviations(tasks, method) for method in manifold_tasks.METHODS}
+    for part, letter in paper.PARTS.items():
+        tasks = paper.by_task(rows, part, per_class=PER_CLASS)
+        means[letter] = {method: paper.mean_errors(tasks, method) for method in paper.METHODS}
+        deviations[letter] = {method: paper.deviations(tasks, method) for method in paper.METHODS}
     return {
         "means": means,
         "deviations": deviations,
-        "parameters": manifold_claims.parameters(plan),
+        "parameters": paper.parameters(plan),
         "results": {
             "mean error over the pairs, percent": {
-                kernel: manifold_claims.next_to_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
+                kernel: paper.next_to_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
             },
             "errors by pair, percent": {
                 letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}
                 for letter, each in means.items()
             },
-            "claims": {
-                kernel: manifold_claims.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels
-            },
+            "claims": {kernel: paper.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels},
             "data": said,
         },
-        "certificates": manifold_claims.certificates(rows),
+        "certificates": paper.certificates(rows),
         "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
@@ -73,10 +69,10 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.style import method_styles
 
     means, deviations = data["means"], data["deviations"]
-    looks = method_styles(list(manifold_tasks.METHODS))
+    looks = method_styles(list(paper.METHODS))
     figure, axes = subplots(2, 2, width="page", aspect=0.62)
     with style():
-        for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], paper.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:
                 look = looks[method]
@@ -95,12 +91,12 @@ def draw(data: dict[str, Any]) -> Any:
             ax.legend()
         scatter(
             axes[1, 0],
-            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in manifold_tasks.PAIRS},
+            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in paper.PAIRS},
             ("mean error (U), %", "mean error (T), %"),
         )
         scatter(
             axes[1, 1],
-            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in manifold_tasks.PAIRS},
+            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in paper.PAIRS},
             ("deviation of the Laplacian machine (U), %", "deviation of the supervised, %"),
         )
     return figure

@@ -119,7 +119,7 @@ def _published_name(method: str) -> str:
 
 
 def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
-    """Return one sentence per claim of the paper's section 5.2, verdict first (`spectrum_claims.verdict`).
+    """Return one sentence per claim of the paper's section 5.2, verdict first (`verdict`).
 
     Parameters
     ----------

@@ -66,12 +66,12 @@ def drawn_errors(part: str) -> dict[str, dict[str, float]]:
 
 
 def isolet_claims(rows: Sequence[Row], *, normalized: bool) -> list[str]:
-    """Return one sentence per claim of the paper's section 5.3, verdict first (`spectrum_claims.verdict`).
+    """Return one sentence per claim of the paper's section 5.3, verdict first (`claims.verdict`).
 
     Parameters
     ----------
     rows : sequence of rows
-        Of `manifold_regularization.work`; those of Isolet are looked at.
+        Of `belkin_2006.work`; those of Isolet are looked at.
     normalized : bool
         The Laplacian.
     """
@@ -160,7 +160,7 @@ def laplacian_verdicts(rows: Sequence[Row]) -> list[str]:
     Parameters
     ----------
     rows : sequence of rows
-        Of `manifold_regularization.work`. Settings without both Laplacians, or without published errors, are left out.
+        Of `belkin_2006.work`. Settings without both Laplacians, or without published errors, are left out.
     """
     settings = dict.fromkeys(
         (row["param_kernel"], row["param_per_class"], row["dataset"].split()[0])

@@ -42,7 +42,7 @@ class Block:
     dataset : str
         What the published tables call the tasks together.
     tasks, methods : sequence of str
-        Of `_chapelle_tasks` and `s3vm_methods`.
+        Of `_chapelle_tasks` and `_s3vm_methods`.
     representation : Representation
         Kernel, rank, graph.
     C, C_star : float
@@ -103,7 +103,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     dict
         ``error_unlabeled`` in percent, and ``error_unshifted`` where decisions are shifted; ``objective``, the common
         one; ``stationarity`` and ``ended`` of the solver, its ``iterations``, ``fit_seconds``, and ``features``, their
-        number; of an SVM the ``relative_gap``. Of `s3vm_directions.DIRECTION` what that module's ``row`` says.
+        number; of an SVM the ``relative_gap``. Of `_chapelle_directions.DIRECTION` what that module's ``row`` says.
     """
     p = cell.parameters
     X = features(cell.dataset, Representation(**p["representation"]), data)

@@ -314,7 +314,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``fits``, as JSON, as in `lapsvm_primal.work`; ``relative_gap`` of the last iterate, whose dual bound the gaps
+        ``fits``, as JSON, as in the other tables; ``relative_gap`` of the last iterate, whose dual bound the gaps
         of the others are measured against; ``curve``, as JSON: the errors on U, V and T and the objective over that
         bound after each of the first iterations. Of the method "svm" ``errors``, as JSON: `nearest_of_two`.
     """

@@ -116,7 +116,7 @@ def faces_verdicts(fits: Sequence[Row], plan: Plan) -> list[str]:
     Parameters
     ----------
     fits : sequence of rows
-        Of `lapsvm_primal.fits_of`.
+        Of `fits_of`.
     plan : Plan
         What was computed.
     """

@@ -98,7 +98,7 @@ def verdicts(fits: list[Row]) -> list[str]:
     Parameters
     ----------
     fits : list of rows
-        Of `lapsvm_primal.fits_of`, with either Laplacian.
+        Of `fits_of`, with either Laplacian.
     """
     said = ["Which Laplacian the printed numbers belong to (table 4, errors on U and T of LapRLS and both LapSVMs):"]
     for task in dict.fromkeys(row["dataset"] for row in fits):

@@ -55,7 +55,7 @@ def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Chosen, printed:
     Parameters
     ----------
     grid, timed : sequence of rows
-        Of `lapsvm_primal.fits_of`: the whole grid; the fits that were made alone.
+        Of `fits_of`: the whole grid; the fits that were made alone.
     chosen : mapping of (task, method) to (gamma_A, gamma_I)
         What the validation samples chose.
     printed : callable
@@ -98,7 +98,7 @@ def error_sections(
     methods : sequence of str
         The methods that are shown.
     rows : sequence of rows
-        Of `lapsvm_primal.fits_of`.
+        Of `fits_of`.
     words : str or None
         What the column "tuning" says of settings that are fixed; with None validation samples choose among the rows.
     """

@@ -60,10 +60,26 @@ from specmargin.experiments.tasks import checksums
 from specmargin.labels import Labels
 from specmargin.model_selection import precision_recall_breakeven
 from specmargin.objectives import LapSVM
-from specmargin.papers._belkin_claims import PAPER, by_task, claims, figure_4_mean, published_mean
-from specmargin.papers._belkin_isolet import isolet_claims, laplacian_verdicts
+from specmargin.papers._belkin_claims import (
+    PAPER,
+    by_task,
+    certificates,
+    claims,
+    deviations,
+    figure_4_mean,
+    mean_errors,
+    next_to_published,
+    parameters,
+    published_mean,
+)
+from specmargin.papers._belkin_isolet import (
+    drawn_errors,
+    isolet_claims,
+    laplacian_verdicts,
+)
 from specmargin.papers._belkin_tasks import (
     METHODS,
+    PAIRS,
     PARTS,
     SPEAKER_LABELS,
     TSVM,
@@ -73,6 +89,7 @@ from specmargin.papers._belkin_tasks import (
     gammas,
     kernels_of,
     laplacian_of,
+    pairs_available,
     plan_for,
     reduction_of,
     samples_of,
@@ -83,7 +100,30 @@ from specmargin.papers._belkin_tasks import (
 from specmargin.papers._belkin_tsvm import transductive_svm
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["MANIFOLD_REGULARIZATION", "breakeven_error", "work"]
+__all__ = [
+    "MANIFOLD_REGULARIZATION",
+    "METHODS",
+    "PAIRS",
+    "PARTS",
+    "SPEAKER_LABELS",
+    "TSVM",
+    "Plan",
+    "breakeven_error",
+    "by_task",
+    "certificates",
+    "claims",
+    "deviations",
+    "drawn_errors",
+    "isolet_claims",
+    "laplacian_verdicts",
+    "mean_errors",
+    "next_to_published",
+    "pairs_available",
+    "parameters",
+    "plan_for",
+    "tasks_available",
+    "work",
+]
 
 SCALED_LABELS = (2, 8, 128)
 """Labels per class at which the kernel "scaled" is tried."""

@@ -28,12 +28,37 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, available_blocks, seconds, sections, setup, work
+from specmargin.papers._chapelle_blocks import (
+    Block,
+    available_blocks,
+    measure,
+    seconds,
+    sections,
+    setup,
+    work,
+)
 from specmargin.papers._chapelle_directions import DIRECTION
 from specmargin.papers._chapelle_directions import said as direction_said
-from specmargin.papers._chapelle_tasks import Representation, pairs
+from specmargin.papers._chapelle_tasks import (
+    BUNDLED,
+    Representation,
+    features,
+    pairs,
+    task_named,
+)
 
-__all__ = ["FOUR", "blocks", "CONTINUATION_S3VM", "bundled_blocks"]
+__all__ = [
+    "BUNDLED",
+    "CONTINUATION_S3VM",
+    "FOUR",
+    "Block",
+    "blocks",
+    "bundled_blocks",
+    "features",
+    "measure",
+    "seconds",
+    "task_named",
+]
 
 PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")

@@ -48,16 +48,38 @@ from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import missing_data
 from specmargin.papers._gieseke_fits import RULES, grid, optimistic, work
-from specmargin.papers._gieseke_partitions import Partition, available_sets, checksum, partition
+from specmargin.papers._gieseke_partitions import (
+    N_PARTITIONS,
+    Partition,
+    Problem,
+    available_sets,
+    box_diameter,
+    checksum,
+    partition,
+    problem,
+    samples,
+)
+from specmargin.papers._s3vm_methods import Setting, fit
 
 __all__ = [
     "METHODS",
+    "N_PARTITIONS",
     "QN_S3VM",
     "Block",
+    "Partition",
+    "Problem",
+    "Setting",
+    "available_sets",
+    "box_diameter",
     "bundled",
+    "checksum",
     "experiments",
+    "fit",
     "grid",
     "optimistic",
+    "partition",
+    "problem",
+    "samples",
     "table2",
     "work",
 ]
@@ -85,11 +107,11 @@ class Block:
     title, said : str
         Of the section; of the column "tuning".
     dataset : str
-        In `s3vm_partitions.SETS`.
+        In `_gieseke_partitions.SETS`.
     how : Partition
         Labelled, unlabelled and unseen samples, features.
     methods : tuple of str
-        Of `s3vm_methods`.
+        Of `_s3vm_methods`.
     kind : {"tuned", "optimistic", "timed"}
         Cross-validation on the labelled part; least error on the unseen samples; one fit at lam = lam' = 1.
     powers, primes : tuple of float

@@ -1,7 +1,7 @@
 """The experiment of the primal-LapSVM paper: tables 3 to 11 on the data sets that are available.
 
 **Protocol**, the paper's (section 6.2): four stratified folds, dealt three times, are twelve splits; L, U, V and T as
-in table 2. Kernel and graph are the published ones (`lapsvm_primal_tasks`). gamma_A and gamma_I run over the published
+in table 2. Kernel and graph are the published ones (table 8). gamma_A and gamma_I run over the published
 grid, and the least mean error on V over the splits chooses one setting per task and method. T and U take no part on
 the split on which they are measured, but a sample of T may belong to V on another split.
 
@@ -26,22 +26,53 @@ from specmargin.experiments.engine.protocol import select
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import checksums, splits
-from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES
-from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting, fits_of, printed_setting, work
+from specmargin.papers._melacci_belkin_faces import FACES, task_of_faces
+from specmargin.papers._melacci_belkin_faces import Plan as FacesPlan
+from specmargin.papers._melacci_belkin_faces import work as faces_work
+from specmargin.papers._melacci_belkin_faces_report import (
+    LAPSVM_PRIMAL_FACES,
+    curves,
+)
+from specmargin.papers._melacci_belkin_fits import (
+    RULES,
+    STOPPING,
+    Setting,
+    fits_of,
+    printed_setting,
+    work,
+)
 from specmargin.papers._melacci_belkin_laplacian import LAPSVM_PRIMAL_LAPLACIAN
 from specmargin.papers._melacci_belkin_sections import CHOICE, sections, verdicts
-from specmargin.papers._melacci_belkin_tasks import BUNDLED, LARGE, SMALL, task_named, tasks_available
+from specmargin.papers._melacci_belkin_tasks import (
+    BUNDLED,
+    LARGE,
+    SMALL,
+    Problem,
+    problem,
+    task_named,
+    tasks_available,
+)
 
 __all__ = [
+    "FACES",
     "GRID",
     "LAPSVM_PRIMAL",
     "LAPSVM_PRIMAL_FACES",
     "LAPSVM_PRIMAL_LAPLACIAN",
     "LAPSVM_PRIMAL_MNIST",
+    "SMALL",
+    "FacesPlan",
     "Measurements",
     "Plan",
+    "Problem",
+    "curves",
+    "faces_work",
     "measure",
     "printed_setting",
+    "problem",
+    "task_named",
+    "task_of_faces",
+    "tasks_available",
     "work",
 ]
 

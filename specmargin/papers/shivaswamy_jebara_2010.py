@@ -1,7 +1,7 @@
 """The experiment of the Laplacian spectrum paper: its eight methods and five more, ten tasks, 20 to 100 labels.
 
 Five pairs of newsgroups and five pairs of MNIST digits, 1000 samples each; one graph of 5 nearest neighbours per task
-(`spectrum_tasks`), its 200 lowest eigenpairs for every method (`spectrum_methods`).
+(`_shivaswamy_jebara_tasks`), its 200 lowest eigenpairs for every method (`_shivaswamy_jebara_methods`).
 
 **Protocol**, the paper's. The hyper-parameters of each method, task and number of labels are those of least mean error
 on the unlabelled points over 20 tuning splits; errors are then reported over 100 fresh splits. This is *optimistic*:
@@ -13,7 +13,7 @@ but the samples are the same.
 ours joins two samples when either is a neighbour of the other. ``--set graph=mutual+mst`` takes the mutual graph with
 the edges of a minimum spanning tree, ``graph=mutual`` the paper's as it is. Its eps is 0 here, which is exact; ``--set
 eps=1e-6`` takes the paper's. The grids are ours, since it names none, and so is the tuning of w in its [9], which it
-does not mention. None of its numbers is available: `spectrum_claims` sets ours against its sentences.
+does not mention. None of its numbers is available: `claims` sets ours against its sentences.
 
 A sweep has two phases, and the second is declared from the results of the first: a tuning cell fits a method's whole
 grid on one split, a fresh cell fits the chosen setting.
@@ -39,8 +39,15 @@ from specmargin.experiments.report import MarkedRow, MarkedSection
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import checksums
 from specmargin.labels import Labels
-from specmargin.papers._shivaswamy_jebara_claims import claims
-from specmargin.papers._shivaswamy_jebara_methods import METHODS, Setting, installed_methods
+from specmargin.papers._shivaswamy_jebara_claims import (
+    claims,
+)
+from specmargin.papers._shivaswamy_jebara_methods import (
+    METHODS,
+    PAPER,
+    Setting,
+    installed_methods,
+)
 from specmargin.papers._shivaswamy_jebara_tasks import (
     GRAPH,
     KINDS,
@@ -55,7 +62,22 @@ from specmargin.papers._shivaswamy_jebara_tasks import (
 )
 from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
-__all__ = ["GRID", "SPECTRUM_LEARNING", "Measurements", "Plan", "errors_of", "measure", "work"]
+__all__ = [
+    "GRAPH",
+    "GRID",
+    "PAPER",
+    "SPECTRUM_LEARNING",
+    "Measurements",
+    "Plan",
+    "claims",
+    "eigenpairs",
+    "errors_of",
+    "measure",
+    "neighbor_graph",
+    "samples",
+    "tasks_available",
+    "work",
+]
 
 GRID: Mapping[str, tuple[float, ...]] = MappingProxyType(
     {
@@ -83,7 +105,7 @@ class Plan:
     Parameters
     ----------
     tasks : sequence of str
-        Names of `spectrum_tasks.samples`.
+        Names of `samples`.
     n_labeled : sequence of int
         Numbers of labelled samples.
     n_tuning, n_fresh : int
@@ -97,7 +119,7 @@ class Plan:
     methods : sequence of str
         Of `METHODS`; by default those whose packages are installed.
     graph : str
-        Kind of the graph, of `spectrum_tasks.KINDS`.
+        Kind of the graph, of `_shivaswamy_jebara_tasks.KINDS`.
     eps : float, default 0
         Least drop between consecutive weights of the ordered spectra that are learned (STOAM, STORM).
 

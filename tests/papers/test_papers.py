@@ -89,6 +89,13 @@ def test_tables_are_those_of_the_command_line():
         assert table.work.__module__.startswith("specmargin.papers.")
 
 
+def test_figures_call_what_the_papers_export():
+    for script in sorted((PACKAGE.parent / "figures").glob("*.py")):
+        text = script.read_text()
+        assert "papers._" not in text, script.name
+        assert "papers import _" not in text, script.name
+
+
 def test_unknown_tables_are_refused():
     with pytest.raises(ValueError, match=r"no table 'tyo'.*lapsvm_svm"):
         run_table("tyo")
