@@ -754,13 +754,20 @@ def experiment_cells() -> Iterator[Cell]:
         references=(None, 3),
         called="optimistic",
     )
+    table = papers.tables()["manifold_regularization"]
+    yield from nonsense(
+        "experiments.run",
+        with_defaults(e.run, experiment=table, out=folder, quick=True, progress=False),
+        experiment=("nonsense", None, 3),
+        out=(Bad(folder / "file", "file", "a file"), 3),
+        choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),
+        called="experiment|folder|table",
+    )
     yield from nonsense(
         "papers.run_table",
         with_defaults(papers.run_table, name="manifold_regularization", out=folder, quick=True, progress=False),
         name=("nonsense", None, 3),
-        out=(Bad(folder / "file", "file", "a file"), 3),
-        choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),
-        called="table|folder",
+        called="table",
     )
 
 
