@@ -2,7 +2,8 @@
 
 Describe the work as `Cell` s, write a function that computes one (mostly a call of `evaluate`), and give both to
 `run_sweep`. `select` chooses the parameters afterwards, and `compare` puts the published numbers next to the result. An
-`Experiment` is all of that under a name, and `run` makes its table; those of the papers are in `specmargin.papers`.
+`Experiment` is all of that under a name, and `run_experiment` makes its table; those of the papers are in
+`specmargin.papers`.
 """
 
 from specmargin.experiments.comparison import Reference, compare
@@ -22,7 +23,7 @@ from specmargin.experiments.engine.sweep import StaleResultsError, SweepInterrup
 from specmargin.experiments.grid import grid_experiment
 from specmargin.experiments.methods import Method
 from specmargin.experiments.report import Line, Report, Section
-from specmargin.experiments.run import Experiment, Findings, Options, Setup, footer, run
+from specmargin.experiments.run import Experiment, Findings, Options, Setup, footer, run_experiment
 from specmargin.experiments.tasks import Task
 
 __all__ = [
@@ -60,5 +61,5 @@ __all__ = [
     "Findings",
     "grid_experiment",
     "footer",
-    "run",
+    "run_experiment",
 ]

@@ -1,8 +1,8 @@
 """Run an experiment: cells, a sweep that resumes, the report with its header and footer, files.
 
-An `Experiment` says what is computed and what the numbers say; `run` does what is the same for all tables. Quick or
-full, one phase or several, on the data sets that are available; the sweep is kept in ``<out>/sweeps`` and the table is
-written to ``<out>/tables``.
+An `Experiment` says what is computed and what the numbers say; `run_experiment` does what is the same for all tables.
+Quick or full, one phase or several, on the data sets that are available; the sweep is kept in ``<out>/sweeps`` and the
+table is written to ``<out>/tables``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from specmargin.experiments.engine.records import Cell, Row, Store, make_row, wo
 from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.report import MarkedSection, Report, Section
 
-__all__ = ["Experiment", "Findings", "Options", "Plan", "Run", "Setup", "footer", "measured", "run"]
+__all__ = ["Experiment", "Findings", "Options", "Plan", "Run", "Setup", "footer", "measured", "run_experiment"]
 
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
@@ -81,7 +81,7 @@ class Options:
 
 
 class Plan(Protocol):
-    """What is computed, as far as `run` must know it; a phase after the first is up to `Experiment.measure`."""
+    """What is computed, as far as a run must know it; a phase after the first is up to `Experiment.measure`."""
 
     def cells(self, data: Path | None) -> list[Cell]:
         """Return the cells of the first phase."""
@@ -212,7 +212,7 @@ def _choices(name: str, value: Any) -> Any:
     jobs=processes,
     choices=maybe(_choices),
 )
-def run(
+def run_experiment(
     experiment: Experiment,
     *,
     quick: bool = False,

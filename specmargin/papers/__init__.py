@@ -14,7 +14,7 @@ from typing import Any
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.experiments.report import Report
-from specmargin.experiments.run import Experiment, run
+from specmargin.experiments.run import Experiment, run_experiment
 
 __all__ = ["run_table", "tables"]
 
@@ -31,7 +31,7 @@ def tables() -> dict[str, Experiment]:
 
 
 def run_table(name: str, **options: Any) -> Report:
-    """Compute a table by its name, with the options of `run`, and write it.
+    """Compute a table by its name, with the options of `run_experiment`, and write it.
 
     Raises
     ------
@@ -40,4 +40,4 @@ def run_table(name: str, **options: Any) -> Report:
     """
     if not isinstance(name, str) or name not in tables():
         raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {', '.join(sorted(tables()))}.")
-    return run(tables()[name], **options)
+    return run_experiment(tables()[name], **options)

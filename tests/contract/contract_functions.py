@@ -756,8 +756,8 @@ def experiment_cells() -> Iterator[Cell]:
     )
     table = papers.tables()["manifold_regularization"]
     yield from nonsense(
-        "experiments.run",
-        with_defaults(e.run, experiment=table, out=folder, quick=True, progress=False),
+        "experiments.run_experiment",
+        with_defaults(e.run_experiment, experiment=table, out=folder, quick=True, progress=False),
         experiment=("nonsense", None, 3),
         out=(Bad(folder / "file", "file", "a file"), 3),
         choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),

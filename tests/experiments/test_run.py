@@ -8,7 +8,7 @@ from specmargin.experiments import (
     Findings,
     Setup,
     footer,
-    run,
+    run_experiment,
     run_sweep,
 )
 
@@ -58,8 +58,8 @@ def test_run_passes_options_and_writes_files(tmp_path):
         return []
 
     toy = Experiment("toy", "A toy", "Toy", build, nothing, lambda *_: Findings([]), nothing)
-    run(toy, quick=True, data=tmp_path, out=tmp_path / "out", jobs=3, fresh=True)
-    run(toy, out=tmp_path / "out", retry_failed=True, progress=False)
+    run_experiment(toy, quick=True, data=tmp_path, out=tmp_path / "out", jobs=3, fresh=True)
+    run_experiment(toy, out=tmp_path / "out", retry_failed=True, progress=False)
     assert [options.folder.name for options in got] == ["toy-quick", "toy"]
     assert got[0].folder.parent == tmp_path / "out" / "sweeps"
     assert (got[0].quick, got[0].data, got[0].jobs, got[0].fresh, got[0].retry_failed) == (
