@@ -101,7 +101,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def settings(figure: str) -> list[experiment.Block]:
     """Return the settings of one of the paper's figures."""
-    return [one for one in experiment.experiments() if one.title.startswith(f"Figure {figure}")]
+    return [one for one in experiment.blocks() if one.title.startswith(f"Figure {figure}")]
 
 
 def source_of(name: str) -> dict[str, Any]:

@@ -73,7 +73,7 @@ __all__ = [
     "box_diameter",
     "bundled",
     "checksum",
-    "experiments",
+    "blocks",
     "fit",
     "grid",
     "optimistic",
@@ -165,7 +165,7 @@ def table2() -> list[Block]:
     return found
 
 
-def experiments() -> list[Block]:
+def blocks() -> list[Block]:
     """Return table 2 and the figures."""
     two = ("svm", "qn_s3vm")
     found = table2()
@@ -236,7 +236,7 @@ def bundled() -> list[Block]:
 
 
 def _setup(options: Options) -> Setup:
-    wanted = bundled() if options.quick else experiments()
+    wanted = bundled() if options.quick else blocks()
     here, lost = available_sets(list(dict.fromkeys(one.dataset for one in wanted)), options.data)
     plan = Blocks([one for one in wanted if one.dataset in here])
     return Setup(plan, {name: checksum(name, options.data) for name in here}, missing_data(lost))

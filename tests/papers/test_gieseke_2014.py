@@ -177,7 +177,7 @@ def test_samples_of_a_fold_may_leave_the_training_set():
 
 
 def test_the_rows_that_hang_on_the_choice_are_computed_every_way():
-    found = experiment.experiments()
+    found = experiment.blocks()
     hung = {(one.dataset, one.how.n_labeled) for one in found if one.left_out == "entirely"}
     assert hung == set(experiment.BY_RULE)
     samples = [one for one in found if one.how.sample]
@@ -231,7 +231,7 @@ def test_optimistic_and_timed_cells():
     timed = experiment.work(cell("qn_s3vm", "timed", how=Partition(10, 0, n=100)))
     assert timed["fit_seconds"] > 0
     assert timed["C"] == pytest.approx(1 / 20)
-    fourth = [e for e in experiment.experiments() if e.kind == "optimistic"]
+    fourth = [e for e in experiment.blocks() if e.kind == "optimistic"]
     assert fourth
     assert all("OPTIMISTIC" in e.title and "optimistic" in e.said for e in fourth)
 
