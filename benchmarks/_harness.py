@@ -1,6 +1,6 @@
-"""What the benchmarks share: timing of rival routes in turns, a record of goals, one thread.
+"""Tools of the benchmarks: alternate timing of rival functions, and a record of measurements with their goals.
 
-A benchmark measures *ratios of one run*: machines differ and drift, so two routes are timed alternately and the median
+A benchmark measures *ratios of one run*: computers differ and drift, so rivals are timed alternately and the median
 of the paired ratios is quoted. `make bench` sets one thread before numpy is imported.
 """
 
@@ -22,7 +22,7 @@ RESULTS = Path(__file__).parent / "results"
 
 @dataclass(frozen=True)
 class Measurement:
-    """One line of a report: what was measured, and the goal it is held against, if any."""
+    """One line of a report: what was measured, and its goal, if any."""
 
     name: str
     value: float
@@ -61,7 +61,7 @@ class Report:
         print(f"{name:<58s} {value:12.4g} {unit:<6s}{verdict}{'   ' + note if note else ''}", flush=True)
 
     def write(self) -> Path:
-        """Write the lines with versions and machine."""
+        """Write the lines with the versions and the computer."""
         RESULTS.mkdir(exist_ok=True)
         path = RESULTS / f"{self.name}.json"
         content = {"title": self.title, "lines": [asdict(line) for line in self.lines], "provenance": collect()}
@@ -77,13 +77,13 @@ def seconds(function: Callable[[], Any]) -> float:
 
 
 def compare(
-    routes: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True
+    rivals: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True
 ) -> dict[str, list[float]]:
-    """Time the routes in turns, A B C A B C ..., and return their seconds, round by round.
+    """Time the rivals in turns, A B C A B C ..., and return their seconds, round by round.
 
     Parameters
     ----------
-    routes : mapping of str to callable
+    rivals : mapping of str to callable
         What to time.
     repeats : int, default 5
         Rounds.
@@ -91,13 +91,13 @@ def compare(
         One round that does not count.
     """
     if warm_up:
-        for function in routes.values():
+        for function in rivals.values():
             function()
-    found: dict[str, list[float]] = {name: [] for name in routes}
+    times: dict[str, list[float]] = {name: [] for name in rivals}
     for _ in range(repeats):
-        for name, function in routes.items():
-            found[name].append(seconds(function))
-    return found
+        for name, function in rivals.items():
+            times[name].append(seconds(function))
+    return times
 
 
 def ratio(times: Mapping[str, list[float]], numerator: str, denominator: str) -> float:
@@ -106,7 +106,7 @@ def ratio(times: Mapping[str, list[float]], numerator: str, denominator: str) ->
 
 
 def options(description: str) -> argparse.Namespace:
-    """Parse the words that every benchmark understands."""
+    """Parse the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="small problems, few repeats: a look, not a record")
     parser.add_argument("--data", type=Path, default=None, help="folder of the real data (else $SPECMARGIN_DATA)")

@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/alignment.py [--quick]
 
 Digits 3 and 8 of scikit-learn's data, q = 200 eigenvectors of the graph of five nearest neighbours, l = 100 labels.
-Every timed call starts from a fresh objective: the matrices of the problem are part of both routes. Ours takes about a
+Every timed call starts from a fresh objective: both solvers build the matrices of the problem. Ours takes about a
 millisecond, shorter than a slice of the scheduler, so that a round times twenty calls of it.
 """
 
@@ -42,11 +42,11 @@ def main() -> None:
 
     for name, order in (("ordered", True), ("unordered", False)):
         fresh = partial(sm.objectives.Alignment, spectrum, choose(truth, 100, 0), order=order)
-        routes = {
+        rivals = {
             "cvxpy": lambda fresh=fresh: sm.solve(sm.problems.kta(fresh())),
             "ours": lambda fresh=fresh: [alignment(fresh()) for _ in range(CALLS)],
         }
-        times = compare(routes, repeats=repeats)
+        times = compare(rivals, repeats=repeats)
         milliseconds = 1e3 * float(np.median(times["ours"])) / CALLS
         report.add(
             f"{name}, l=100, q=200: CVXPY (QP, Clarabel) / active set",

@@ -2,9 +2,9 @@
 
 The unit is one product of the normalised adjacency, float32, renumbered by reverse Cuthill-McKee, with 220 columns in C
 order, which scipy does on one thread. Everything is CPU seconds of one thread, the unit measured around each run, so
-that a busy machine matters little. The graph: MNIST (or a mixture of its size where it is not at hand) in 50 principal
-components, ten neighbours, symmetric. A run of 70,000 points is a process of its own, so that its peak of memory is its
-own too. ARPACK is given the same renumbered matrix and asked for the same residual.
+that a busy computer matters little. The graph: MNIST (or a mixture of its size where it is not available) in 50
+principal components, ten neighbours, symmetric. A run of 70,000 points is a process of its own, so that its peak of
+memory is its own too. ARPACK is given the same renumbered matrix and asked for the same residual.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from specmargin.spectra import laplacian_eigenpairs
 Q, K, COLUMNS = 200, 10, 220
 RESIDUAL = 1e-3
 WEIGHTS = ("self_tuning", "binary")
-PARTS = {  # where the seconds go: function and file; of two with one name, the costlier
+PARTS = {  # of the time: function and file; of two with one name, the costlier
     "density": ("estimate_density", "_filter.py"),
     "filter": ("__call__", "_filter.py"),
     "orthogonalisation": ("_project", "lanczos.py"),
     "new blocks": ("_orthonormal", "lanczos.py"),
     "small eigenproblems": ("ritz", "lanczos.py"),
     "restart": ("restart", "lanczos.py"),
-    "float64 finish": ("_refined", "lanczos.py"),
+    "float64 finish": ("_rayleigh_ritz", "lanczos.py"),
     "residual": ("residual_norms", "lanczos.py"),
     "reading W": ("_read", "eigenpairs.py"),
 }
@@ -82,11 +82,11 @@ def points(data: Any) -> tuple[str, np.ndarray]:
                 for _ in range(10)
             ]
         )
-        return "synthetic mixture (MNIST is not at hand)", X.astype(np.float32)
+        return "synthetic mixture (MNIST is not available)", X.astype(np.float32)
 
 
 def unit(W: Any, repeats: int = 5) -> float:
-    """CPU seconds of the unit: the median of some."""
+    """CPU seconds of the unit, the median of several."""
     S = renumbered(W).astype(np.float32)
     X = np.random.default_rng(0).standard_normal((S.shape[0], COLUMNS), dtype=np.float32)
     times = []
@@ -110,7 +110,9 @@ def renumbered(W: Any) -> sp.csr_array:
 def _run(path: Path, normalized: bool) -> dict[str, Any]:
     """Compute in this process; return cost in units, parts, residual and the peak of memory."""
     W = sp.csr_array(sp.load_npz(path))
-    laplacian_eigenpairs(W[:300][:, :300], 5, normalized=normalized, method="lanczos")  # loads what is loaded late
+    laplacian_eigenpairs(
+        W[:300][:, :300], 5, normalized=normalized, method="lanczos"
+    )  # imports what is imported at first use
     before = unit(W)
     start = time.process_time()
     spectrum = laplacian_eigenpairs(W, Q, normalized=normalized, method="lanczos")
@@ -135,7 +137,7 @@ def _run(path: Path, normalized: bool) -> dict[str, Any]:
 
 
 def peak_memory() -> float:
-    """Peak of this process in GB; what getrusage says may be that of the parent, from before the exec."""
+    """Peak of this process in GB; the value of getrusage may be that of the parent, from before the exec."""
     status = Path("/proc/self/status")
     if status.is_file():
         line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
@@ -145,14 +147,14 @@ def peak_memory() -> float:
 
 def lanczos(report: harness.Report, path: Path, label: str, *, whole: bool, normalized: bool) -> None:
     with multiprocessing.get_context("spawn").Pool(1) as pool:
-        found = pool.apply(_run, (path, normalized))
+        measured = pool.apply(_run, (path, normalized))
     kind = "normalized" if normalized else "combinatorial"
     goals = {"at_most": 200.0} if whole else {}
-    note = f"{label}; unit {found['unit']:.3f} s"
-    report.add(f"block Lanczos, {kind}", found["units"], "units", note=note, **goals)
-    report.add("  residual" + ("" if normalized else " over mean degree"), found["residual"], "", at_most=RESIDUAL)
-    report.add("  peak memory of the process", found["peak"], "GB", **({"at_most": 3.0} if whole else {}))
-    for part, units in found["parts"].items():
+    note = f"{label}; unit {measured['unit']:.3f} s"
+    report.add(f"block Lanczos, {kind}", measured["units"], "units", note=note, **goals)
+    report.add("  residual" + ("" if normalized else " over mean degree"), measured["residual"], "", at_most=RESIDUAL)
+    report.add("  peak memory of the process", measured["peak"], "GB", **({"at_most": 3.0} if whole else {}))
+    for part, units in measured["parts"].items():
         report.add(f"  of it: {part}", units, "units")
 
 
@@ -189,7 +191,7 @@ def accuracy(report: harness.Report, X: np.ndarray) -> None:
             keep = exact.eigenvectors[:, : Q - Q // 10]
             sine = np.linalg.norm(keep - s.eigenvectors @ (s.eigenvectors.T @ keep), axis=0).max()
             report.add("sine of the worst angle to the span, first nine tenths", sine, "", note=note)
-            report.add("time of our ARPACK route at machine precision over it", reference / seconds, note=label)
+            report.add("time of ARPACK at machine precision over it", reference / seconds, note=label)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`solvers.factorized`: ten exact classes in units of one LU factorisation, and the SVM inside against CVXPY.
+"""`solvers.factorized`: ten exact classes in units of one LU factorisation, and its SVM against CVXPY.
 
 Ten classes of 10,000 digits (MNIST, or Gaussian clusters without the real data), 100 labels: the factorisation, every
 class, and every certificate, in units of one bare LU factorisation of the same matrix; the same in single precision
@@ -42,9 +42,9 @@ def ten_classes(data: Any, n: int) -> tuple[LapSVM, sm.labels.Labels]:
     """Return the objective of the first class, and the labels of all."""
     rng = np.random.default_rng(0)
     try:
-        found = sm.datasets.load("mnist", data_home=data, download=False)
-        rows = rng.permutation(len(found.y))[:n]
-        X, truth = found.X[rows].astype(float) / 255.0, found.y[rows]
+        mnist = sm.datasets.load("mnist", data_home=data, download=False)
+        rows = rng.permutation(len(mnist.y))[:n]
+        X, truth = mnist.X[rows].astype(float) / 255.0, mnist.y[rows]
     except DataNotFoundError:
         truth = rng.integers(10, size=n)
         X = 2.0 * rng.normal(size=(10, 50))[truth] + rng.normal(size=(n, 50))
@@ -57,9 +57,9 @@ def ten_classes(data: Any, n: int) -> tuple[LapSVM, sm.labels.Labels]:
 
 
 def fresh(base: LapSVM, **changes: Any) -> LapSVM:
-    """Return the objective without what it has computed before."""
-    words = {name: getattr(base, name) for name in ("labels", "loss", "gamma_A", "gamma_I", "fit_intercept")}
-    return LapSVM(base.K, base.L, **{**words, **changes})
+    """Return a copy of the objective without its cached matrices."""
+    keywords = {name: getattr(base, name) for name in ("labels", "loss", "gamma_A", "gamma_I", "fit_intercept")}
+    return LapSVM(base.K, base.L, **{**keywords, **changes})
 
 
 def every_class(base: LapSVM, labels: sm.labels.Labels, dtype: Any = np.float64) -> list[Any]:
@@ -107,8 +107,8 @@ def compare_cvxpy(report: harness.Report, quick: bool) -> None:
         obj = LapSVM(K, L, sm.encode_labels(y), gamma_A=gammas[0], gamma_I=gammas[1])
         obj = obj.reduced()
         built = sm.problems.lapsvm_dual(obj)
-        routes = {"cvxpy": partial(by_cvxpy, built), "ours": partial(factorized, obj)}
-        times = harness.compare(routes, repeats=3)
+        rivals = {"cvxpy": partial(by_cvxpy, built), "ours": partial(factorized, obj)}
+        times = harness.compare(rivals, repeats=3)
         gap = factorized(obj).certificate.relative_gap
         name = f"hinge, l={l}, gammas {gammas[0]:g}, {gammas[1]:g}: CVXPY's solve / ours"
         goal = None if quick else 10
@@ -131,7 +131,7 @@ def compare_grid(report: harness.Report) -> None:
     def walk() -> None:
         current = fresh(base, gamma_A=pairs[0][0], gamma_I=pairs[0][1])
         for gamma_A, gamma_I in pairs:
-            current = current.with_gammas(gamma_A, gamma_I)
+            current = current.with_(gamma_A=gamma_A, gamma_I=gamma_I)
             for objective in current.one_vs_rest(labels):
                 factorized(objective)
 

@@ -5,7 +5,7 @@
 Two hundred small random problems are solved by brute force, too: every stationary point on the sphere, from the real
 eigenvalues of Gander, Golub & von Matt's 2k x 2k matrix and from the eigenvectors of A, polished by Newton's method.
 Hard are those whose b is orthogonal to the lowest eigenvectors of A while the rest of w is too short. The speed is that
-of q = 200 eigenvectors of scikit-learn's digits 3 and 8; the rival route computes eigenvalues only and solves once.
+of q = 200 eigenvectors of scikit-learn's digits 3 and 8; the rival computes eigenvalues only and solves once.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.solvers.spectrum.graph_transducer import graph_transducer
 from specmargin.spectra import Spectrum
 
-FAMILIES = ("random", "cycle", "mirrored labels", "dark eigenvector", "two dark eigenvectors")
+FAMILIES = ("random", "cycle", "mirrored labels", "hidden eigenvector", "two hidden eigenvectors")
 
 
 def draw(family: str, seed: int) -> SpectralGraphTransducer:
     """Return a random problem, C from 1e1 to 1e6; the last three families are hard, mostly.
 
-    Labels symmetric on a path leave the antisymmetric eigenvectors to themselves; so does a dark eigenvector, zero at
-    the labelled samples.
+    Labels symmetric on a path leave the antisymmetric eigenvectors to themselves; so does a hidden eigenvector, zero
+    at the labelled samples.
     """
     rng = np.random.default_rng([seed, FAMILIES.index(family)])
     n, k, C = 2 * int(rng.integers(6, 20)), int(rng.integers(2, 11)), 10.0 ** rng.uniform(1, 6)
@@ -47,23 +47,23 @@ def draw(family: str, seed: int) -> SpectralGraphTransducer:
         if seed % 2:
             Q = spectrum.eigenvalues[1:]
     else:
-        dark = {"random": 0, "dark eigenvector": 1, "two dark eigenvectors": 2}[family]
+        n_hidden = {"random": 0, "hidden eigenvector": 1, "two hidden eigenvectors": 2}[family]
         U = np.column_stack([np.ones(n), rng.normal(size=(n, k))])
         others = np.setdiff1d(np.arange(n), labeled)
-        U[labeled, 1 : 1 + dark] = 0.0
-        U[others, 1 : 1 + dark] -= U[others, 1 : 1 + dark].mean(axis=0)
+        U[labeled, 1 : 1 + n_hidden] = 0.0
+        U[others, 1 : 1 + n_hidden] -= U[others, 1 : 1 + n_hidden].mean(axis=0)
         U = np.linalg.qr(U)[0]
-        U[labeled, 1 : 1 + dark] = 0.0
+        U[labeled, 1 : 1 + n_hidden] = 0.0
         spectrum = Spectrum(np.arange(k + 1.0), U, 1)
-        if dark == 2:
+        if n_hidden == 2:
             Q = np.maximum(np.arange(1.0, k + 1.0) ** 2, 4.0)
     return SpectralGraphTransducer(spectrum, sm.encode_labels(y), C, Q)
 
 
 def enlarged(obj: SpectralGraphTransducer) -> np.ndarray:
     """Return the real eigenvalues of [A, -I; -bb'/n, A]: the multipliers of the stationary points, in general."""
-    found = np.linalg.eigvals(np.block([[obj.A, -np.eye(obj.k)], [-np.outer(obj.b, obj.b) / obj.n, obj.A]]))
-    return found[np.abs(found.imag) <= 1e-6 * (1 + np.abs(found))].real
+    eigenvalues = np.linalg.eigvals(np.block([[obj.A, -np.eye(obj.k)], [-np.outer(obj.b, obj.b) / obj.n, obj.A]]))
+    return eigenvalues[np.abs(eigenvalues.imag) <= 1e-6 * (1 + np.abs(eigenvalues))].real
 
 
 def by_eigenvalues(fresh: partial[SpectralGraphTransducer]) -> np.ndarray:
@@ -90,7 +90,7 @@ def brute_force(obj: SpectralGraphTransducer) -> tuple[float, bool]:
             continue
         for _ in range(6):
             w = w * np.sqrt(n) / np.linalg.norm(w)
-            best = min(best, obj.value(w))
+            best = min(best, obj.value_at(w))
             J = np.block([[A - lam * identity, -w[:, None]], [-w[None, :], np.zeros((1, 1))]])
             step = np.linalg.lstsq(J, np.append(b + lam * w - A @ w, 0.0), rcond=1e-13)[0]
             w, lam = w + step[:-1], lam + step[-1]
@@ -124,8 +124,8 @@ def main() -> None:
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X[pair], n_neighbors=5), q=200)
     for C in (1e1, 1e3, 1e6):
         fresh = partial(SpectralGraphTransducer, spectrum, sm.encode_labels(y), C)
-        routes = {"enlarged": partial(by_eigenvalues, fresh), "ours": lambda fresh=fresh: graph_transducer(fresh())}
-        times = compare(routes, repeats=5 if args.quick else 15)
+        rivals = {"enlarged": partial(by_eigenvalues, fresh), "ours": lambda fresh=fresh: graph_transducer(fresh())}
+        times = compare(rivals, repeats=5 if args.quick else 15)
         obj, theirs, ours = fresh(), by_eigenvalues(fresh), graph_transducer(fresh())
         report.add(
             f"q=200, C={C:.0e}: eigenproblem of size 2q / ours",
@@ -136,7 +136,7 @@ def main() -> None:
         theirs *= np.sqrt(obj.n) / np.linalg.norm(theirs)
         report.add(
             "  its value over ours, less one",
-            obj.value(theirs) / ours.certificate.primal_objective - 1,
+            obj.value_at(theirs) / ours.certificate.primal_objective - 1,
             "rel",
             note=f"our gap {ours.certificate.relative_gap:.0e}",
         )

@@ -1,10 +1,10 @@
-"""Label switching: seconds on text over those of QN-S3VM, seconds per pair of images, and the machine inside.
+"""Label switching: seconds on text over those of QN-S3VM, seconds per pair of images, and its weighted SVM.
 
 mac_windows (1946 messages, 7511 words, 50 labelled): `multi_switch` over `quasi_newton`, end to end and in turns, and
 its error on the ten published splits, SVMlin's lam = 1e-3 and lam' = 1 in the units of `specmargin.objectives.S3VM`.
 USPST, one digit against another: `label_switching` with the hinge, sigma = 8, C = C* = 100, as in the continuation
-paper. Last, `finite_newton` on one weighted machine against CVXPY: how far the objectives are apart, and the seconds.
-Lines of the real data are left out where they are not found.
+paper. Last, `finite_newton` on one weighted SVM against CVXPY: how far the objectives are apart, and the seconds.
+Lines of real data that are not available are left out.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 
 def main() -> None:
     options = harness.options(__doc__.splitlines()[0])
-    report = harness.Report("label_switching", "Label switching and the weighted SVM inside")
+    report = harness.Report("label_switching", "Label switching and its weighted SVM")
     compare_cvxpy(report, options.quick)
     for part in (text, images):
         try:
@@ -70,8 +70,8 @@ def text(report: harness.Report, folder: Any, quick: bool) -> None:
 
     for lam in (1e-2, 1e-3, 1e-4):
         ours, theirs = objectives(splits[0], lam)
-        routes = {"switch": partial(multi_switch, ours), "qn": partial(quasi_newton, theirs)}
-        times = harness.compare(routes, repeats=2 if quick else 7)
+        rivals = {"switch": partial(multi_switch, ours), "qn": partial(quasi_newton, theirs)}
+        times = harness.compare(rivals, repeats=2 if quick else 7)
         goal = 2.0 if lam == 1e-3 and not quick else None
         note = f"{statistics.median(times['switch']):.3f} s / {statistics.median(times['qn']):.3f} s"
         report.add(
@@ -80,8 +80,8 @@ def text(report: harness.Report, folder: Any, quick: bool) -> None:
             at_most=goal,
             note=note,
         )
-    found = [(multi_switch(a), multi_switch(a.supervised())) for a, _ in (objectives(one, 1e-3) for one in splits)]
-    pairs = list(zip(found, splits, strict=True))
+    results = [(multi_switch(a), multi_switch(a.supervised())) for a, _ in (objectives(one, 1e-3) for one in splits)]
+    pairs = list(zip(results, splits, strict=True))
     report.add("mac_windows: error of multi_switch", mean([error(r, truth, s) for (r, _), s in pairs]), "%")
     report.add("mac_windows: error of the supervised SVM", mean([error(r, truth, s) for (_, r), s in pairs]), "%")
 

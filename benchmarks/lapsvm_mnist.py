@@ -1,9 +1,9 @@
-"""LapSVM on 60,000 digits of MNIST, ten classes, 100 labels: seconds, memory, and the error beside the supervised one.
+"""LapSVM on 60,000 digits of MNIST, ten classes, 100 labels: seconds, memory, and the error next to the supervised one.
 
     python benchmarks/lapsvm_mnist.py            60,000 training samples, 10,000 new ones, five draws
     python benchmarks/lapsvm_mnist.py --quick    6,000 and 1,000, two draws
 
-The machine is LapSVM with the squared hinge in the span of 200 eigenvectors of the neighbour graph. The power of the
+The classifier is LapSVM with the squared hinge in the span of 200 eigenvectors of the neighbour graph. The power of the
 Laplacian and gamma_A are chosen by leave-one-out on the labelled samples (least squares, at next to no cost), and so is
 gamma_A of the supervised SVM (2,000 landmarks of a radial kernel). No error of an unlabelled sample chooses
 anything. Without the real data there is nothing to run on.
@@ -36,7 +36,7 @@ def main() -> None:
     try:
         data = sm.datasets.load("mnist", data_home=options.data, download=False)
     except DataNotFoundError:
-        print("MNIST is not at hand: nothing to measure.", flush=True)
+        print("MNIST is not available: nothing to measure.", flush=True)
         return
     n, m, draws = (6_000, 1_000, 2) if options.quick else (60_000, 10_000, 5)
     report = harness.Report("lapsvm_mnist", f"LapSVM on MNIST: {n} samples, 10 labels per class")
@@ -88,7 +88,7 @@ def trained(K: LowRankKernel, L: Laplacian, labels: Any) -> tuple[np.ndarray, fl
         first = next(iter(labels.one_vs_rest()))
         for gamma_A in GAMMAS:
             obj = LapSVM(K, powered, first, loss="squared_hinge", gamma_A=gamma_A, gamma_I=1.0)
-            loss = left_out(obj, labels)
+            loss = leave_one_out_loss(obj, labels)
             if best is None or loss < best[0]:
                 best = (loss, power, float(gamma_A), obj)
     assert best is not None
@@ -97,19 +97,19 @@ def trained(K: LowRankKernel, L: Laplacian, labels: Any) -> tuple[np.ndarray, fl
     return (F - F.mean(axis=0)) / F.std(axis=0), max(r.certificate.relative_gap for r in results), best[1:3]
 
 
-def left_out(obj: LapSVM, labels: Any) -> float:
+def leave_one_out_loss(obj: LapSVM, labels: Any) -> float:
     """Return the softmax loss of the leave-one-out decisions of least squares."""
     path = RidgePath(obj.gamma_A * obj.reduction.G, labels.sign, obj.fit_intercept)
     return float(nll(path.leave_one_out([obj.gamma_A])[0], labels.sign))
 
 
 def baseline(X: np.ndarray, labels: Any) -> np.ndarray:
-    """Return the decisions of the SVM, which knows the labelled samples alone."""
+    """Return the decisions of the SVM, which sees the labelled samples alone."""
     features = landmark_features(X, min(LANDMARKS, len(X)), gamma="median", include=labels.labeled)
     K = LowRankKernel(features(X))
     first = next(iter(labels.one_vs_rest()))
     objectives = [LapSVM(K, None, first, loss="squared_hinge", gamma_A=gamma_A) for gamma_A in GAMMAS]
-    chosen = min(objectives, key=lambda obj: left_out(obj, labels))
+    chosen = min(objectives, key=lambda obj: leave_one_out_loss(obj, labels))
     results = [factorized(objective) for objective in chosen.one_vs_rest(labels)]
     return np.column_stack([result.variables["f"] for result in results])
 

@@ -1,13 +1,13 @@
-"""All 70,000 digits of MNIST from 1, 10 and 100 labels per class, beside Poisson learning on the same graph and labels.
+"""All 70,000 digits of MNIST from 1, 10 and 100 labels per class, compared with Poisson learning on the same graph.
 
     python benchmarks/mnist.py            errors of ten draws, time in units of one exact neighbour search, memory
     python benchmarks/mnist.py --quick    4,000 of the digits, two draws
     python benchmarks/mnist.py --tune     the tables on USPS and 20 newsgroups that the settings below come from
 
-No setting was chosen on MNIST. The graph has the usual ten neighbours and weights that know no scale (self-tuning);
-the rest is frozen from ``--tune``. Where labels allow it, the penalty of the ridge is chosen by leave-one-out, C and B
-of the other methods by folds of the labelled samples; with one label per class nothing can be left out, and the frozen
-values stand. Times are CPU seconds of one thread.
+No setting was chosen on MNIST. The graph has the usual ten neighbours and weights without a scale parameter
+(self-tuning); the rest is frozen from ``--tune``. Where labels allow it, the penalty of the ridge is chosen by
+leave-one-out, C and B of the other methods by folds of the labelled samples; with one label per class nothing can be
+left out, and the frozen values are used. Times are CPU seconds of one thread.
 
 Poisson learning (Calder, Cook, Thorpe and Slepcev, ICML 2020) is that of its authors, ``graphlearning``, which is not
 a dependency: without it its columns are missing. It has two solvers, and the better one of each cell counts.
@@ -89,7 +89,7 @@ def ridge(
     objective = objectives.SpectralRidge(task.spectrum, labels, power_spectrum(task.spectrum, power))
     if penalty is None:
         penalty = choose_penalty(objective, default=PENALTY, standardize=balance)
-    F = solvers.spectral_ridge(objective.with_penalty(penalty)).variables["f"]
+    F = solvers.spectral_ridge(objective.with_(penalty=penalty)).variables["f"]
     return (zscore(F) if balance else F).argmax(axis=1)
 
 
@@ -106,18 +106,18 @@ Decisions = list[np.ndarray]
 
 def margins(spectrum: Spectrum, labels: Any, Cs: Sequence[float], Bs: Sequence[float]) -> Decisions:
     """STORM, or STOAM with B = inf, for all pairs (B, C)."""
-    found = []
+    decisions = []
     for bound in Bs:
         path = solvers.spectrum_path(objectives.SpectrumMargin(spectrum, labels, B=bound), Cs, tol=1e-6)
-        found += [result.variables["f"] for result in path]
-    return found
+        decisions += [result.variables["f"] for result in path]
+    return decisions
 
 
 def aligned(spectrum: Spectrum, labels: Any, Cs: Sequence[float], Bs: Sequence[float]) -> Decisions:
     """KTA: the aligned spectrum, and a support vector machine on it for all C."""
     delta = solvers.alignment(objectives.Alignment(spectrum, labels), tol=1e-6).variables["delta"]
-    machine = objectives.SpectrumMargin(spectrum, labels, delta=delta)
-    return [result.variables["f"] for result in solvers.spectrum_path(machine, Cs, tol=1e-6)]
+    svm = objectives.SpectrumMargin(spectrum, labels, delta=delta)
+    return [result.variables["f"] for result in solvers.spectrum_path(svm, Cs, tol=1e-6)]
 
 
 def transduced(spectrum: Spectrum, labels: Any, Cs: Sequence[float], Bs: Sequence[float]) -> Decisions:
@@ -148,10 +148,10 @@ def tuned(
             for _, test in sm.LabeledKFold(FOLDS[rate], random_state=0).split(y, y):
                 left = y.copy()
                 left[test] = -1
-                found = all_classes(method, task.spectrum, left, Cs, Bs)
-                errors += [(predicted[test] != y[test]).sum() for predicted in found]
-            far = [abs(np.log(C / default[0])) + (bound != default[1]) for C, bound in pairs]
-            C, bound = pairs[int(np.lexsort((far, errors))[0])]
+                predictions = all_classes(method, task.spectrum, left, Cs, Bs)
+                errors += [(predicted[test] != y[test]).sum() for predicted in predictions]
+            distance = [abs(np.log(C / default[0])) + (bound != default[1]) for C, bound in pairs]
+            C, bound = pairs[int(np.lexsort((distance, errors))[0])]
         return all_classes(method, task.spectrum, y, [C], [bound])[0]
 
     return predict
@@ -203,7 +203,7 @@ def digits(options: Any) -> tuple[str, np.ndarray, np.ndarray]:
         return "MNIST", data.X[rows], data.y[rows]
     except DataNotFoundError:
         data = sm.datasets.load("digits")
-        return "digits of scikit-learn INSTEAD OF MNIST, which is not at hand", data.X, data.y
+        return "digits of scikit-learn INSTEAD OF MNIST, which is not available", data.X, data.y
 
 
 def tasks(options: Any, weight: str = WEIGHT) -> Iterator[Task]:
@@ -212,7 +212,7 @@ def tasks(options: Any, weight: str = WEIGHT) -> Iterator[Task]:
         try:
             data = load(name, options.data)
         except DataNotFoundError:
-            print(f"{name} is not at hand and left out", flush=True)
+            print(f"{name} is not available and left out", flush=True)
             continue
         X = data.X
         if metric == "cosine":
@@ -259,7 +259,7 @@ def pipeline(report: harness.Report, X: np.ndarray, y: np.ndarray) -> Task:
     report.add("eigenvectors and regression (fit) / exact search", seconds["fit"] / unit)
     report.add("of which regression, penalty and scores", regression / unit)
     report.add("k-means refinement / exact search", refinement / unit)
-    # Few rows are searched in no time, and the eigenvectors cost what they cost: the goal is that of 70,000.
+    # A search among few rows costs next to nothing, the eigenvectors do not: the goal is that of 70,000.
     record = len(y) > 50_000
     report.add("pixels to predictions / exact search", sum(seconds.values()) / unit, at_most=3 if record else None)
     report.add("peak memory of that", memory, "GB", at_most=6 if record else None)
@@ -317,9 +317,11 @@ def tune(options: Any) -> None:
             row(task, f"SGT, C {WIDE_SGT}", rate, draws, all_of, transduced, WIDE_SGT, [np.inf])
 
 
-def row(task: Task, text: str, rate: int, draws: int, predict: Callable[..., Any], *words: Any) -> None:
+def row(task: Task, text: str, rate: int, draws: int, predict: Callable[..., Any], *arguments: Any) -> None:
     """Print the mean errors of several predictions per draw."""
-    errors = [[task.error(found, y) for found in predict(task, y, *words)] for y in task.draws(rate, draws, 1000)]
+    errors = [
+        [task.error(predicted, y) for predicted in predict(task, y, *arguments)] for y in task.draws(rate, draws, 1000)
+    ]
     means = " ".join(f"{error:6.1f}" for error in np.mean(errors, axis=0))
     print(f"{task.name:8s}{rate:4d} per class  {means}   {text}", flush=True)
 
@@ -349,7 +351,7 @@ def all_of(task: Task, y: np.ndarray, method: Callable[..., Decisions], *grid: S
 def main() -> None:
     """Run what the command line asks for."""
     wants_tuning = "--tune" in sys.argv
-    sys.argv = [word for word in sys.argv if word != "--tune"]
+    sys.argv = [argument for argument in sys.argv if argument != "--tune"]
     options = harness.options(__doc__.splitlines()[0])
     if wants_tuning:
         tune(options)

@@ -1,8 +1,8 @@
-"""`graphs.NeighborSearch` at 70,000 rows: what each route costs in units of one exact search, and what it loses.
+"""`graphs.NeighborSearch` at 70,000 rows: the cost of each search in units of an exact one, and its recall.
 
 The unit is the exact search for 10 neighbours among all rows in 50 principal components. Times are CPU seconds of one
-thread, in turns, so that a busy machine matters little. MNIST, or blobs of its size where it is not at hand; for the
-cosine 20 newsgroups, or words drawn from a skewed vocabulary.
+thread, in turns, so that a busy computer matters little. MNIST, or clusters of its size where it is not available; for
+the cosine 20 newsgroups, or words drawn from a skewed vocabulary.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def images(data: Any) -> tuple[str, np.ndarray, np.ndarray]:
         X = np.empty((70_000, 784), dtype=np.float32)
         for c in range(10):
             X[y == c] = 2 * centres[c] + np.tanh(inner[y == c] @ maps[c] / 3)
-        return "blobs", np.clip(128 + 30 * X, 0, 255).astype(np.uint8), y
+        return "clusters", np.clip(128 + 30 * X, 0, 255).astype(np.uint8), y
 
 
 def documents(data: Any) -> tuple[str, sp.csr_array]:
@@ -79,10 +79,10 @@ def purity(lists: np.ndarray, y: np.ndarray) -> float:
     return 100.0 * float((y[lists] == y[:, None]).mean())
 
 
-def recall(found: np.ndarray, truth: np.ndarray) -> float:
-    """Share of the true neighbours that were found."""
+def recall(lists: np.ndarray, truth: np.ndarray) -> float:
+    """Share of the true neighbours that are listed."""
     rows = np.arange(len(truth))[:, None] * len(truth)
-    return float(np.isin(found + rows, truth + rows).mean())
+    return float(np.isin(lists + rows, truth + rows).mean())
 
 
 def exact(report: harness.Report, X: np.ndarray, y: np.ndarray, quick: bool) -> tuple[float, np.ndarray]:
@@ -158,14 +158,14 @@ def cosine(report: harness.Report, data: Any, n: int) -> None:
     theirs = cpu(library)[0]
     note = f"{name}, {n} rows"
     report.add("sparse cosine, time over scikit-learn's", ours / theirs, at_most=1.3, note=note)
-    held = {}
-    for route, function in (("ours", lambda: NeighborSearch(X, metric="cosine").lists(K)), ("theirs", library)):
+    peak = {}
+    for rival, function in (("ours", lambda: NeighborSearch(X, metric="cosine").lists(K)), ("theirs", library)):
         tracemalloc.start()
         function()
-        held[route] = tracemalloc.get_traced_memory()[1] / 1e6
+        peak[rival] = tracemalloc.get_traced_memory()[1] / 1e6
         tracemalloc.stop()
-    report.add("sparse cosine, memory held at most", held["ours"], "MB", at_most=200, note=note)
-    report.add("sparse cosine, memory over scikit-learn's", held["ours"] / held["theirs"], note=note)
+    report.add("sparse cosine, memory held at most", peak["ours"], "MB", at_most=200, note=note)
+    report.add("sparse cosine, memory over scikit-learn's", peak["ours"] / peak["theirs"], note=note)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""PCG in the primal: cost of an iteration, preconditioner of the bias, all classes at once, and stops that are safe.
+"""PCG in the primal: cost of an iteration, preconditioner of the bias, all classes at once, and safe stopping rules.
 
     python benchmarks/pcg.py            n = 5,000 for times, 1,000 and more for errors
     python benchmarks/pcg.py --quick    n = 1,500 and 500
 
-Kv is one product of K with a vector in double precision: `dense float64 K @ v`. Without the real data, the digits that
-scikit-learn brings along stand in for all of them. The twelve settings of the errors are a grid of gammas, with kernel
+Kv is one product of K with a vector in double precision: `dense float64 K @ v`. Without the real data,
+scikit-learn's digits replace all of them. The twelve settings of the errors are a grid of gammas, with kernel
 widths, neighbours and powers of the primal paper, and the median distance where it has none; the twelve with
 two moons after them were chosen because the stability rule fails there.
 """
@@ -72,7 +72,7 @@ def tasks(options: Any, n: int) -> Iterator[Task]:
         g50c = sm.datasets.load("g50c", data_home=options.data, download=False)
         yield Task("g50c", g50c.X, g50c.y, 17.5, 50, 5)
     except (DataNotFoundError, ImportError):
-        print("  the real data are not here: bundled digits instead")
+        print("  the real data are not available: bundled digits instead")
         X, y = bundled(n)
         for a, b in ((3, 8), (4, 9), (1, 7)):
             pair = (y == a) | (y == b)
@@ -100,12 +100,12 @@ def cost_of_an_iteration(report: harness.Report, task: Task, repeats: int) -> No
         for _ in range(count):
             obj.K @ v
 
-    routes = {
+    rivals = {
         "short": lambda: pcg(obj, tol=0.0, max_iter=10),
         "long": lambda: pcg(obj, tol=0.0, max_iter=10 + count),
         "products": products,
     }
-    times = harness.compare(routes, repeats=repeats)
+    times = harness.compare(rivals, repeats=repeats)
     ratios = [(b - a) / c for a, b, c in zip(times["short"], times["long"], times["products"], strict=True)]
     report.add(f"iteration at n = {len(v)}", float(np.median(ratios)), "Kv", at_most=1.6)
     rest = np.median([(a - 10 / count * (b - a)) / (c / count) for a, b, c in zip(*times.values(), strict=True)])
@@ -134,16 +134,16 @@ def stacked(report: harness.Report, task: Task) -> None:
     obj = task.objective(binaries[0], 1e-2, 1.0)
     objectives = [obj, *(task.objective(binary, 1e-2, 1.0) for binary in binaries[1:])]
     for tol, goal in ((1e-4, None), (1e-8, 6.0)):
-        found: dict[str, list[SolveResult]] = {}
+        results: dict[str, list[SolveResult]] = {}
         seconds: dict[str, float] = {}
         for name, dtype in (("float32", np.float32), ("float64", np.float64), ("one by one", None)):
             start = time.perf_counter()
             if dtype is None:
-                found[name] = [pcg(one, tol=tol) for one in objectives]
+                results[name] = [pcg(one, tol=tol) for one in objectives]
             else:
-                found[name] = pcg_one_vs_rest(obj, labels, tol=tol, dtype=dtype)
+                results[name] = pcg_one_vs_rest(obj, labels, tol=tol, dtype=dtype)
             seconds[name] = time.perf_counter() - start
-        note = ", ".join(f"{name} {sum(r.n_iter for r in rs)} its" for name, rs in found.items())
+        note = ", ".join(f"{name} {sum(r.n_iter for r in rs)} its" for name, rs in results.items())
         report.add(
             f"ten classes, n = {len(task.y)}, to {tol:g}: float32 stack",
             seconds["one by one"] / seconds["float32"],
@@ -154,12 +154,12 @@ def stacked(report: harness.Report, task: Task) -> None:
         report.add("  the same in float64", seconds["one by one"] / seconds["float64"], "x")
         worst = max(
             abs(a.certificate.primal_objective / b.certificate.primal_objective - 1)
-            for a, b in zip(found["float32"], found["one by one"], strict=True)
+            for a, b in zip(results["float32"], results["one by one"], strict=True)
         )
         report.add("  objectives differ by", worst, "rel")
 
 
-def stops(report: harness.Report, all_tasks: list[Task]) -> None:
+def stopping_rules(report: harness.Report, all_tasks: list[Task]) -> None:
     """Measure the error on the unlabelled samples, in points above that of the exact solution."""
     excess: dict[str, list[float]] = {"stability": [], "safe": []}
     iterations: dict[str, list[int]] = {"stability": [], "safe": []}
@@ -188,7 +188,7 @@ def stops(report: harness.Report, all_tasks: list[Task]) -> None:
 
 
 def moons(report: harness.Report) -> None:
-    """Take eight labels against three on twelve graphs: three samples, applied once or thrice, two gammas."""
+    """Label eight samples against three on twelve graphs: three samples, powers 1 and 3, two gammas."""
     excess: dict[str, list[float]] = {"stability": [], "safe": []}
     for power, gamma_A, seed in itertools.product((1, 3), (1e-3, 1e-4), range(3)):
         X, y_true = sm.datasets.make_two_moons(n_samples=400, noise=0.08, random_state=seed)
@@ -205,9 +205,9 @@ def moons(report: harness.Report) -> None:
             name: 100 * float(np.mean((result.variables["f"][U] > 0) != (y_true[U] == 1)))
             for name, result in results.items()
         }
-        found = [f"{rule} {errors[rule]:.1f} after {results[rule].n_iter}" for rule in excess]
+        errors_noted = [f"{rule} {errors[rule]:.1f} after {results[rule].n_iter}" for rule in excess]
         name = f"  two moons {seed}, power {power}, gamma_A = {gamma_A:g}: exact error"
-        report.add(name, errors["exact"], "%", note=", ".join(found))
+        report.add(name, errors["exact"], "%", note=", ".join(errors_noted))
         for rule, values in excess.items():
             values.append(errors[rule] - errors["exact"])
     report.add("two moons, safe, worst of 12", max(excess["safe"]), "points", at_most=0.5)
@@ -222,7 +222,7 @@ def main() -> None:
     large = ten_classes(options, 1500 if options.quick else 5000)
     cost_of_an_iteration(report, large, 3 if options.quick else 5)
     stacked(report, large)
-    stops(report, all_tasks)
+    stopping_rules(report, all_tasks)
     moons(report)
     preconditioners(report, all_tasks)
     print(f"written to {report.write()}")

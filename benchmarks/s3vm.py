@@ -1,7 +1,7 @@
 """The gradient family of S3VM solvers: continuation on digits, QN-S3VM on sparse text-like data, the search in c.
 
 - Seconds of `continuation` per pair of digits (the published set with its splits, or Gaussians without it), kernel PCA
-  features, sigma 8, C = C* = 100; the error beside the gradient method's.
+  features, sigma 8, C = C* = 100; its error and the gradient method's.
 - `quasi_newton` on 36,000 x 20,958 with 46 non-zeros a row: seconds, and end to end in units of two sparse products per
   function call, timed in turns with it.
 - The search in the coefficients c of w = A'c, the paper's literal form, by the same L-BFGS on the same data, in units
@@ -33,7 +33,7 @@ from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 LAM, LAM_STAR = 1e-3, 1.0
 """The paper's weights for the sparse problems."""
 FACTORS, LOOSE, TIGHT = (0.0, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1.0), 3e-3, 1e-4
-"""How `quasi_newton` anneals C*, and how near to stationary it goes before the last factor and with it."""
+"""How `quasi_newton` anneals C*, and its tolerances before the last factor and at it."""
 
 
 def main() -> None:
@@ -63,8 +63,8 @@ def digits(data: Any, count: int) -> list[tuple[S3VM, Any]]:
     chosen = [list(itertools.combinations(range(10), 2))[i] for i in rng.permutation(45)[:count]]
     runs = []
     try:
-        found = sm.datasets.load("uspst", data_home=data, download=False)
-        X, classes, splits = found.X.astype(float), found.y, found.labeled_idx
+        uspst = sm.datasets.load("uspst", data_home=data, download=False)
+        X, classes, splits = uspst.X.astype(float), uspst.y, uspst.labeled_idx
     except DataNotFoundError:
         classes = np.arange(2007) % 10
         X = 0.8 * rng.normal(size=(10, 256))[classes] + rng.normal(size=(2007, 256))
@@ -108,9 +108,9 @@ def topics(n: int, d: int, per_row: int, labeled: int) -> S3VM:
     truth = rng.integers(2, size=n)
     share = np.cumsum(1.0 / np.arange(1, d + 1) ** 0.8)
     columns = np.searchsorted(share / share[-1], rng.random((n, per_row)))
-    # Words come in pairs, and a quarter of them tells the topic.
-    telling = (rng.random((n, per_row)) < 0.25) & (columns + 1 < d)
-    columns = np.where(telling, columns - columns % 2 + truth[:, None], columns)
+    # Words come in pairs, and a quarter of them depends on the topic.
+    topical = (rng.random((n, per_row)) < 0.25) & (columns + 1 < d)
+    columns = np.where(topical, columns - columns % 2 + truth[:, None], columns)
     # As loaders of text give them: indices of four bytes.
     rows, columns = np.repeat(np.arange(n, dtype=np.int32), per_row), columns.ravel().astype(np.int32)
     X = sp.csr_array((np.ones(n * per_row), (rows, columns)), (n, d))
@@ -125,7 +125,7 @@ def topics(n: int, d: int, per_row: int, labeled: int) -> S3VM:
 
 def sparse_products(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
     """Time a whole run and as many pairs of bare products as it has function calls, in turns."""
-    # Duplicate words are one entry: a few more are drawn than are to be left.
+    # Duplicate words become one entry, so that a few more are drawn.
     obj = topics(n, d, 48, max(20, n // 100))
     calls = int(sum(quasi_newton(obj).history["n_calls"]))
     X, transposed = obj.features.X, sp.csr_array(obj.features.X.T)
@@ -149,7 +149,7 @@ def sparse_products(report: harness.Report, n: int, d: int, *, quick: bool) -> N
 
 
 class ReachedError(Exception):
-    """The search in c is as near to stationary, in w, as ours was asked to be."""
+    """The search in c has attained, in w, the tolerance of ours."""
 
 
 def search_in_c(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
@@ -175,12 +175,12 @@ def search_in_c(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
                 inner = features.adjoint(c + step.slopes(f))
                 if relative_norm(w, inner, features.weights) <= tol:
                     raise ReachedError
-                return step.value(w, f), features.products(inner)
+                return step.value_at(w, f), features.products(inner)
 
             with contextlib.suppress(ReachedError):
                 last = lbfgs(fun, c, np.ones(n), tol=1e-300, max_iter=3000).w
             c = last
-        ends["c"] = obj.value(features.adjoint(c))
+        ends["c"] = obj.value_at(features.adjoint(c))
 
     def in_w() -> None:
         result = quasi_newton(obj, tol=TIGHT)
@@ -196,17 +196,17 @@ def search_in_c(report: harness.Report, n: int, d: int, *, quick: bool) -> None:
 def text(report: harness.Report, data: Any, count: int) -> None:
     """Measure the error on the published splits of mac-windows; a prototype had 6.14 %."""
     try:
-        found = sm.datasets.load("mac_windows", data_home=data, download=False)
+        data_set = sm.datasets.load("mac_windows", data_home=data, download=False)
     except DataNotFoundError:
         return
-    sign = np.where(found.y == found.y.max(), 1, -1)
+    sign = np.where(data_set.y == data_set.y.max(), 1, -1)
     errors, seconds = [], []
-    for rows in found.labeled_idx[:count]:
+    for rows in data_set.labeled_idx[:count]:
         y = np.zeros(len(sign), dtype=int)
         y[rows] = sign[rows]
         labels = sm.encode_labels(y, unlabeled=0)
         weights = {"C": 1 / (2 * LAM * labels.n_labeled), "C_star": LAM_STAR / (2 * LAM * len(labels.unlabeled))}
-        obj = S3VM(found.X, labels, "smooth_hinge", "exp", **weights)
+        obj = S3VM(data_set.X, labels, "smooth_hinge", "exp", **weights)
         start = time.perf_counter()
         result = quasi_newton(obj)
         seconds.append(time.perf_counter() - start)

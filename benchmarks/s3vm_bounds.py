@@ -1,10 +1,10 @@
-"""Global bounds of S3VMs: against Clarabel, at n = 1,000, exact solutions, and who finds the optimum.
+"""Global bounds of S3VMs: against Clarabel, at n = 1,000, exact solutions, and which solvers attain the optimum.
 
     python benchmarks/s3vm_bounds.py            as the goals ask for
     python benchmarks/s3vm_bounds.py --quick    n = 40 and 300, u = 50, one seed
 
 USPST 2-7 is Chapelle & Zien's USPS sample with a radial kernel of width 8, four labelled samples and C = C* = 100;
-without the real data, the digits that scikit-learn brings along stand in.
+without the real data, scikit-learn's digits are used.
 """
 
 from __future__ import annotations
@@ -76,11 +76,11 @@ def exact(report: harness.Report, options: Any) -> None:
             obj = named(options, name, u, 100.0, **losses)
             result = branch_and_bound(obj, time_limit=60)
             certificate = result.certificate
-            said = (
+            note = (
                 f"{result.n_iter} nodes, bound / best {certificate.dual_objective / certificate.primal_objective:.6f}"
             )
             at_most = goal if not losses else None
-            report.add(f"{name}, u = {u}, {obj.loss.name}: exact", result.seconds, "s", at_most=at_most, note=said)
+            report.add(f"{name}, u = {u}, {obj.loss.name}: exact", result.seconds, "s", at_most=at_most, note=note)
     obj = named(options, "2-7", 50 if options.quick else 100, 100.0)
     result = probe(obj)
     proved = int(np.count_nonzero(result.variables["proved"]))

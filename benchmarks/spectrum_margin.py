@@ -1,4 +1,4 @@
-"""`solvers.spectrum_margin`: which optima are proved, and how much faster than CVXPY the proof is.
+"""`solvers.spectrum_margin`: the share of certified optima, and the speed compared with CVXPY.
 
 A grid of problems on three neighbour graphs (one of them disconnected), then times in turns against the compact form
 with Clarabel and ECOS, the literal form with Clarabel, and one eigendecomposition of the graph Laplacian.
@@ -76,15 +76,15 @@ class Tasks:
 
 
 def gaps(problems: Iterator[SpectrumMargin], total: int) -> np.ndarray:
-    found = []
+    relative_gaps = []
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for k, problem in enumerate(problems, 1):
-            found.append(abs(spectrum_margin(problem).certificate.relative_gap))
+            relative_gaps.append(abs(spectrum_margin(problem).certificate.relative_gap))
             if k % 200 == 0:
                 print(f"  {k} of {total} problems, {time.perf_counter() - began:.0f} s", flush=True)
-    return np.array(found)
+    return np.array(relative_gaps)
 
 
 def certify_grid(report: harness.Report, tasks: Tasks, quick: bool) -> None:
@@ -94,23 +94,23 @@ def certify_grid(report: harness.Report, tasks: Tasks, quick: bool) -> None:
     if quick:
         grid = grid[::8]
     problems = (tasks.problem(k, l, q, C, B, o, seed) for seed, (k, l, q, C, B, o) in enumerate(grid))
-    found = gaps(problems, len(grid))
-    report.add("problems of the grid", len(found), "", at_least=None if quick else 1000)
-    report.add("share proved to 1e-8", 100 * np.mean(found <= 1e-8), "%", at_least=100)
-    report.add("share proved to 1e-12", 100 * np.mean(found <= 1e-12), "%", at_least=60)
-    report.add("largest relative gap", found.max(), "")
+    proved = gaps(problems, len(grid))
+    report.add("problems of the grid", len(proved), "", at_least=None if quick else 1000)
+    report.add("share proved to 1e-8", 100 * np.mean(proved <= 1e-8), "%", at_least=100)
+    report.add("share proved to 1e-12", 100 * np.mean(proved <= 1e-12), "%", at_least=60)
+    report.add("largest relative gap", proved.max(), "")
 
 
 def certify_hard(report: harness.Report, tasks: Tasks, quick: bool) -> None:
     labels, qs = ((20, 100), (20, 200)) if quick else (LABELS, (20, 200))
     grid = list(itertools.product(range(3), labels, [q for q in qs if q < tasks.n], GRID_B, (True, False)))
-    found = gaps((tasks.problem(k, l, q, 1e4, B, o, s) for s, (k, l, q, B, o) in enumerate(grid)), len(grid))
-    report.add("C = 1e4: share proved to 1e-8", 100 * np.mean(found <= 1e-8), "%", at_least=95)
-    report.add("C = 1e4: largest relative gap", found.max(), "")
+    proved = gaps((tasks.problem(k, l, q, 1e4, B, o, s) for s, (k, l, q, B, o) in enumerate(grid)), len(grid))
+    report.add("C = 1e4: share proved to 1e-8", 100 * np.mean(proved <= 1e-8), "%", at_least=95)
+    report.add("C = 1e4: largest relative gap", proved.max(), "")
 
 
 def compare_compact(report: harness.Report, tasks: Tasks, quick: bool) -> None:
-    """Whole calls, from the objective to the answer; beside them CVXPY on a problem that it compiled before.
+    """Whole calls, from the objective to the answer; and CVXPY on a problem that it has compiled before.
 
     The rivals' answers are not certified, ours are.
     """
@@ -123,20 +123,22 @@ def compare_compact(report: harness.Report, tasks: Tasks, quick: bool) -> None:
         for k, (C, B) in itertools.product(range(1 if l == 999 else 2), settings[: 1 if quick else None]):
             for seed in range(1 if quick or l > 200 else 3):
                 problem = tasks.problem(k, l, min(200, tasks.n - 1), C, B, True, seed)
-                routes = {"numpy": partial(spectrum_margin, problem)}
+                rivals = {"numpy": partial(spectrum_margin, problem)}
                 for name in names:
                     compiled = sm.problems.storm(problem)
                     rival(compiled, name, failures)
-                    routes[name] = partial(fresh, problem, name, failures)
-                    routes[f"{name} compiled"] = partial(rival, compiled, name, failures)
-                times = harness.compare(routes, repeats=1, warm_up=l <= 200)
-                for route in routes:
-                    ratios.setdefault(route, []).append(times[route][0] / times["numpy"][0])
-        medians = {route: statistics.median(values) for route, values in ratios.items() if route != "numpy"}
+                    rivals[name] = partial(fresh, problem, name, failures)
+                    rivals[f"{name} compiled"] = partial(rival, compiled, name, failures)
+                times = harness.compare(rivals, repeats=1, warm_up=l <= 200)
+                for rival_name in rivals:
+                    ratios.setdefault(rival_name, []).append(times[rival_name][0] / times["numpy"][0])
+        medians = {
+            rival_name: statistics.median(values) for rival_name, values in ratios.items() if rival_name != "numpy"
+        }
         fastest = min(medians[name] for name in names)
-        told = ", ".join(f"{route} {median:.1f}" for route, median in medians.items())
-        told += f"; no answer: {', '.join(sorted(set(failures)))}" if failures else ""
-        report.add(f"compact form, faster solver / numpy, l={l}", fastest, at_least=goals[l], note=told)
+        note = ", ".join(f"{rival_name} {median:.1f}" for rival_name, median in medians.items())
+        note += f"; no answer: {', '.join(sorted(set(failures)))}" if failures else ""
+        report.add(f"compact form, faster solver / numpy, l={l}", fastest, at_least=goals[l], note=note)
 
 
 def fresh(problem: SpectrumMargin, name: str, failures: list[str]) -> None:
@@ -155,7 +157,7 @@ def rival(built: sm.problems.BuiltProblem, name: str, failures: list[str]) -> No
 
 
 def compare_literal(report: harness.Report, tasks: Tasks, quick: bool) -> None:
-    """Time the paper's problem as printed once per l: it takes minutes. Who gives up is charged until then."""
+    """Time the paper's literal problem once per l: it takes minutes. A solver that gives up is charged until then."""
     q = 40 if quick else 200
     for l in (60,) if quick else (60, 100):
         problem = tasks.problem(0, l, q, 10.0, 1.5, True, 0)
@@ -172,11 +174,11 @@ def compare_eigendecomposition(report: harness.Report, tasks: Tasks, quick: bool
     L = np.asarray(sm.graphs.laplacian(tasks.graph(0)).matrix.toarray())
     for l in (60, 100):
         problem = tasks.problem(0, l, min(200, tasks.n - 1), 10.0, 1.5, True, 0)
-        routes = {
+        rivals = {
             "eigh": partial(sla.eigh, L, subset_by_index=(0, min(200, tasks.n) - 1)),
             "numpy": partial(spectrum_margin, problem),
         }
-        times = harness.compare(routes, repeats=3 if quick else 7)
+        times = harness.compare(rivals, repeats=3 if quick else 7)
         share = harness.ratio(times, "numpy", "eigh")
         goal = None if quick else 0.2
         report.add(f"one STORM fit / one eigendecomposition, n={tasks.n}, l={l}", share, at_most=goal)

@@ -217,7 +217,7 @@ def size_name(costs: dict[str, Any]) -> str:
 def draw(data: dict[str, Any]) -> Any:
     """Draw the six panels."""
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     found = method_styles([key for key, _ in LOOKS.values()])
     looks = {method: (found[key], label) for method, (key, label) in LOOKS.items()}
@@ -304,7 +304,7 @@ def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
 
 def sizes(axes: Any, costs: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 7, or the rank study: errors on the left, seconds on the right."""
-    from specmargin.plots.style import plain_ticks
+    from specmargin.plots.theme import plain_ticks
 
     at, (look, _) = costs["at"], looks[FIRST]
     task = "MNIST 5 and 8" if costs["landmarks"] else "leading components"

@@ -66,7 +66,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 def draw(data: dict[str, Any]) -> Any:
     """Draw errors above and the objective below."""
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import PALETTE
+    from specmargin.plots.theme import PALETTE
 
     t, curve = data["iterations"], data["curves"]
     figure, axes = subplots(2, 1, width="column", aspect=0.6, sharex=True)

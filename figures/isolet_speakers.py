@@ -76,7 +76,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 def draw(data: dict[str, Any]) -> Any:
     """Draw a panel for each loss and part."""
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     looks = method_styles(METHODS)
     figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True)

@@ -60,7 +60,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     per_class, curves = data["per_class"], data["curves"]
     looks = method_styles(list(paper.METHODS))

@@ -132,7 +132,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import PALETTE
+    from specmargin.plots.theme import PALETTE
 
     colors = [PALETTE[name] for name in ("black", "vermillion", "blue", "green")]
     marks, curves = ("o", "s", "^", "D"), data["curves"]

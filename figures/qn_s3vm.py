@@ -333,7 +333,7 @@ def draw_moons(axes: Any, moons: dict[str, Any]) -> None:
 
 def line(method: str) -> dict[str, Any]:
     """Return how a method is drawn."""
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     look = method_styles([NAMES[method][0]])[NAMES[method][0]]
     return {"color": look.color, "marker": look.marker, "linestyle": look.linestyle}
@@ -402,7 +402,7 @@ def draw_landmarks(ax: Any, sets: dict[str, Any]) -> None:
 
 def seconds_axes(ax: Any, lengths: list[int]) -> None:
     """Name and scale the axes of a panel of seconds; room for the legend above."""
-    from specmargin.plots.style import plain_ticks
+    from specmargin.plots.theme import plain_ticks
 
     ax.set(xscale="log", yscale="log", xlabel="training samples", ylabel="seconds on this machine")
     apart = (lengths[-1] / lengths[0]) ** 0.09

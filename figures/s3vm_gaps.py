@@ -137,7 +137,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     panels = data["panels"]
     looks = method_styles([key for key, _ in SOLVERS.values()])

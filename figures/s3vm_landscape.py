@@ -53,7 +53,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         assert np.isclose(ends[-1], answer.variables["w"][0], atol=1e-2), "the path drawn is not the solver's"
         minima = local_minima(obj, w)
         lower = proved(obj, SIZES[size]["n_searched"])
-        least = float(obj.value(np.array([minima[0]])))
+        least = float(obj.value_at(np.array([minima[0]])))
         end = answer.certificate.primal_objective
         panels[name] = {
             "C": C,
@@ -67,7 +67,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "end": {"w": float(answer.variables["w"][0]), "objective": end},
         }
         results[name] = {
-            "local minima": {f"{x:+.3f}": float(obj.value(np.array([x]))) for x in minima},
+            "local minima": {f"{x:+.3f}": float(obj.value_at(np.array([x]))) for x in minima},
             "objective where continuation ends": end,
             "gap to the global minimum, percent": 100 * (end - least) / least,
         }
@@ -115,7 +115,9 @@ def local_minima(obj: S3VM, w: np.ndarray) -> np.ndarray:
     lows = np.flatnonzero((J[1:-1] < J[:-2]) & (J[1:-1] <= J[2:])) + 1
     found = np.array(
         [
-            minimize_scalar(lambda x: obj.value(np.array([x])), bounds=(w[k - 1], w[k + 1]), options={"xatol": 1e-10}).x
+            minimize_scalar(
+                lambda x: obj.value_at(np.array([x])), bounds=(w[k - 1], w[k + 1]), options={"xatol": 1e-10}
+            ).x
             for k in lows
         ]
     )
@@ -155,7 +157,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
     from specmargin.plots import PALETTE, style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     w, panels = data["w"], data["panels"]
     look = method_styles(["ContinuationS3VM"])["ContinuationS3VM"]

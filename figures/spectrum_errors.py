@@ -97,7 +97,7 @@ def draw(data: dict[str, Any]) -> Any:
     from matplotlib.ticker import FixedLocator, FormatStrFormatter, NullLocator
 
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     curves, n_labeled = data["curves"], data["n_labeled"]
     looks = method_styles(next(iter(curves.values())))

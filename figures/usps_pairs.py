@@ -66,7 +66,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 def draw(data: dict[str, Any]) -> Any:
     """Draw two panels of errors and two of comparisons."""
     from specmargin.plots import style, subplots
-    from specmargin.plots.style import method_styles
+    from specmargin.plots.theme import method_styles
 
     means, deviations = data["means"], data["deviations"]
     looks = method_styles(list(paper.METHODS))

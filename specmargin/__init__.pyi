@@ -42,6 +42,7 @@ from .estimators import (
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
+from .objectives import certify
 from .problems import solve
 from .results import Certificate, SolveResult, Status
 
@@ -94,6 +95,7 @@ __all__ = [
     "precision_recall_breakeven",
     # solving, and what comes back
     "solve",
+    "certify",
     "SolveResult",
     "Status",
     "Certificate",

@@ -1,8 +1,7 @@
-"""What an array must be, said once: numbers, finite, of a scale that has squares; and rows of features.
+"""Checks of arrays: numbers, finite, of a scale whose squares are representable; and rows of features.
 
 Every check raises `specmargin.exceptions.InvalidInputError`, as those of `specmargin.checks` do, with the first bad
-entry or the shape. Scikit-learn's own checks are called for features; what they raise becomes the same class, with
-their text in it.
+entry or the shape. Features also pass scikit-learn's checks, whose errors become the same class and keep their text.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _LARGEST, _SMALLEST = 1e75, 1e-150
 
 
 def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) -> Rule:
-    """Return the rule of an array of real numbers, dense or sparse; `what` says which, for the message."""
+    """Return the rule of an array of real numbers, dense or sparse; `what` describes it, for the message."""
 
     def rule(name: str, value: Any) -> Any:
         try:
@@ -48,7 +47,7 @@ def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) ->
 
 
 def vector(name: str, value: Any, what: str, *, least: float = -math.inf) -> FloatArray:
-    """Return a vector of finite numbers, at least so large, as float64; `what` says which, for the message."""
+    """Return a vector of finite numbers of at least `least` as float64; `what` describes it, for the message."""
     numbers_array(what, ndim=1, finite=False)(name, value)
     array = np.asarray(value, dtype=np.float64)
     finite_numbers(name, array, what, least=least)
@@ -56,7 +55,7 @@ def vector(name: str, value: Any, what: str, *, least: float = -math.inf) -> Flo
 
 
 def finite_numbers(name: str, array: Any, what: str, *, least: float = -math.inf) -> None:
-    """Check that all numbers of an array, dense or sparse, are finite and at least so large; name the first other."""
+    """Check that all numbers of a dense or sparse array are finite and at least `least`; name the first other."""
     stored = _stored(array)
     if not (np.isfinite(stored).all() and (least == -math.inf or (stored >= least).all())):
         bad = ~np.isfinite(stored) | (stored < least)
@@ -68,7 +67,7 @@ def finite_numbers(name: str, array: Any, what: str, *, least: float = -math.inf
 
 
 def first_of(name: str, array: Any, bad: Any) -> str:
-    """Return where the first of some entries stands, and what it is; those of a sparse matrix are its stored ones."""
+    """Return place and value of the first bad entry, for a message; of a sparse matrix `bad` masks the stored ones."""
     k = int(bad.ravel().argmax())
     at: tuple[Any, ...]
     if sp.issparse(array):
@@ -81,32 +80,32 @@ def first_of(name: str, array: Any, bad: Any) -> str:
 
 
 def feature_rows(X: Any, name: str, validate: Callable[[Any], Matrix], *, small: bool = True) -> Matrix:
-    """Return rows of features as `validate`, a check of scikit-learn's, returns them; refuse them in our words.
+    """Return rows of features as `validate`, a check of scikit-learn's, returns them, or raise the package's error.
 
     Raises
     ------
     InvalidInputError
-        With what scikit-learn says, without the array that it prints, and with the first bad entry or the shape.
+        With the text of scikit-learn without the array in it, and with the first bad entry or the shape.
     """
-    _refuse_disguised(X, name)
+    _refuse_masked_and_dates(X, name)
     try:
         checked = validate(X)
     except InvalidInputError:
         raise
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
-        said, _, rest = str(error).partition(":\narray=")
-        said = said.partition("not supported\n")[0] + "not supported" * ("not supported\n" in said)
+        text, _, rest = str(error).partition(":\narray=")
+        text = text.partition("not supported\n")[0] + "not supported" * ("not supported\n" in text)
         advice = rest[rest.find("Reshape") :].rstrip(".") + ", or " if "Reshape" in rest else ""
         kind = InvalidTypeError if isinstance(error, TypeError | AttributeError) else InvalidInputError
         raise kind(
-            f"{said.rstrip('.')}: {_described(X, name)}. {advice or 'Please '}pass an array, a frame or a sparse "
+            f"{text.rstrip('.')}: {_described(X, name)}. {advice or 'Please '}pass an array, a frame or a sparse "
             "matrix of numbers, a row per sample."
         ) from error
     return finite_rows(checked, name, small=small)
 
 
 def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
-    """Return `X`, an array or a sparse matrix of numbers, if it is finite and of a scale that has squares.
+    """Return `X`, an array or a sparse matrix of numbers, if it is finite and its squares are representable.
 
     Parameters
     ----------
@@ -142,7 +141,7 @@ def finite_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
 
 
 def _described(X: Any, name: str) -> str:
-    """Return what X is: its first entry that is no number, its shape and type, or itself where it has none."""
+    """Describe X for a message: by its first entry that is no number, else by its shape and type, else by itself."""
     try:
         array: Any = X if hasattr(X, "dtype") and hasattr(X, "shape") else np.asarray(X)
     except (TypeError, ValueError):
@@ -164,8 +163,8 @@ def _is_number(value: Any) -> bool:
     return True
 
 
-def _refuse_disguised(X: Any, name: str = "X") -> None:
-    """Raise where scikit-learn would read numbers that are none: what lies under a mask, and dates, as days."""
+def _refuse_masked_and_dates(X: Any, name: str = "X") -> None:
+    """Raise for masked entries and for dates, which scikit-learn would read as numbers."""
     if getattr(getattr(X, "dtype", None), "kind", "f") in "mMV":
         raise InvalidTypeError(
             f"{name} holds values of the type {X.dtype}, which have no scale; pass numbers, e.g. days since a date."

@@ -1,7 +1,7 @@
-"""What an argument must be, said once: numbers, counts, choices, texts, and the arguments of a function.
+"""Checks of arguments: numbers, counts, choices, texts, and all the arguments of a function.
 
 Every check raises `specmargin.exceptions.InvalidInputError` (where the kind is wrong, `InvalidTypeError`, which is one)
-with the name, the value and what to pass instead. What an array must be is said in `specmargin.arrays`.
+with the name, the value and what to pass instead. Arrays are checked by `specmargin.arrays`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _SHOWN = 120  # characters of a value
 
 
 def real(name: str, value: Any, what: str) -> float:
-    """Return a number as float; `what` says which numbers are meant, for the message. NaN passes."""
+    """Return a number as float; `what` describes the numbers that are meant, for the message. NaN passes."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
@@ -162,7 +162,7 @@ def maybe(rule: Rule) -> Rule:
 
 
 def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
-    """Return the rule of an object of a class; `remedy` says where one comes from."""
+    """Return the rule of an object of a class; `remedy` says how to get one."""
     kinds = kind if isinstance(kind, tuple) else (kind,)
 
     def rule(name: str, value: Any) -> Any:
@@ -177,7 +177,7 @@ def instance(kind: type | tuple[type, ...], remedy: str) -> Rule:
 
 
 def whole(name: str, value: Any) -> int:
-    """Check that a value is a whole number; its range is for whoever asks to check."""
+    """Check that a value is a whole number; its range is for the caller to check."""
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
@@ -187,7 +187,7 @@ def whole(name: str, value: Any) -> int:
 
 
 def numeric(name: str, value: Any) -> float:
-    """Check that a value is a real number; its range, NaN included, is for whoever asks to check."""
+    """Check that a value is a real number; its range, NaN included, is for the caller to check."""
     return real(name, value, "a number")
 
 
@@ -207,7 +207,7 @@ def solver_names(name: str, value: Any) -> Any:
 
 
 def operator_like(what: str, remedy: str) -> Rule:
-    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says where one is had."""
+    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says how to get one."""
 
     def rule(name: str, value: Any) -> Any:
         shape = getattr(value, "shape", None)
@@ -219,7 +219,7 @@ def operator_like(what: str, remedy: str) -> Rule:
 
 
 def texts(what: str, *known: str) -> Rule:
-    """Return the rule of several texts, of those that are known where some are named; `what` says which."""
+    """Return the rule of several texts, out of `known` if some are named; `what` describes them."""
 
     def rule(name: str, value: Any) -> Any:
         listed = isinstance(value, Iterable) and not isinstance(value, str | bytes)
@@ -235,7 +235,7 @@ def texts(what: str, *known: str) -> Rule:
 
 
 def members(name: str, values: Any, kind: type, remedy: str) -> list[Any]:
-    """Return what an iterable holds, if all of it is of a kind; `remedy` says where such are had."""
+    """Return the members of an iterable, if all of them are of a kind; `remedy` says how to get them."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes | Mapping):
         raise InvalidTypeError(f"{name}={shown(values)} is no list of {kind.__name__}; {remedy}.")
     listed = list(values)
@@ -295,7 +295,7 @@ def shown(value: Any) -> str:
 
 
 def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Check the arguments of a function by rules, under their names; say which arguments it has where one is unknown.
+    """Check the arguments of a function by rules, under their names; for an unknown argument, list those that it has.
 
     Examples
     --------
@@ -316,14 +316,14 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                given = signature.bind(*args, **kwargs).arguments
+                bound = signature.bind(*args, **kwargs).arguments
             except TypeError as error:
                 raise InvalidTypeError(
                     f"{called}: {error}; pass what it takes: {', '.join(signature.parameters)}."
                 ) from error
             for name, rule in rules.items():
-                if name in given:
-                    rule(name, given[name])
+                if name in bound:
+                    rule(name, bound[name])
             return function(*args, **kwargs)
 
         return wrapped
@@ -333,7 +333,7 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 @contextmanager
 def foreign(remedy: str) -> Iterator[None]:
-    """Let what scikit-learn, numpy and scipy say of an argument be of the package's class, with a remedy."""
+    """Raise errors of scikit-learn, numpy and scipy as the package's own, with a remedy."""
     try:
         yield
     except InvalidInputError:

@@ -1,8 +1,8 @@
-"""What can go wrong, as types that a caller can catch.
+"""Errors and warnings of the package.
 
 `SpecmarginError` is the root of all of them. A bad argument raises `InvalidInputError`, which is a `ValueError`, or
 `InvalidTypeError`, which is a `TypeError`, as users of scikit-learn expect; its text names the value and the remedy.
-The whole promise is the table in ``docs/failure_contract.md``, which the tests hold to.
+The full contract is the table in ``docs/failure_contract.md``, which the tests enforce.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class SolverError(SpecmarginError):
     message : str
         What happened and what to do.
     result : SolveResult, optional
-        Whatever the solver left behind: status, history, attempts.
+        What the solver returned: status, history, attempts.
     """
 
     def __init__(self, message: str, result: SolveResult | None = None) -> None:
@@ -66,7 +66,7 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
     """A data set is neither in the data folder nor in the cache, and cannot be downloaded."""
 
     def __str__(self) -> str:
-        # FileNotFoundError would print only what looks like an errno.
+        # FileNotFoundError would show only what looks like an errno.
         return str(self.args[0]) if self.args else ""
 
 
@@ -79,4 +79,4 @@ class SingleClassWarning(UserWarning):
 
 
 class MarkerWarning(UserWarning):
-    """The marker of unlabelled samples probably means something else than what it is read as."""
+    """The marker of unlabelled samples probably has another meaning than the one that it is read with."""

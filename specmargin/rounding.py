@@ -1,4 +1,4 @@
-r"""Bounds on the rounding of float64 arithmetic: what a certificate adds to its gap.
+r"""Bounds on the rounding of float64 arithmetic, which a certificate adds to its gap.
 
 The model is the usual one, fl(x op y) = (x op y)(1 + d) with |d| <= u = 2^-53, and n of these in a row cost at most
 gamma_n = n u / (1 - n u) relatively (Higham, Accuracy and Stability of Numerical Algorithms, section 3.1). The bounds
@@ -138,7 +138,7 @@ def blocked_product(A: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def blocked_depth(n: int) -> int:
-    """Return how many roundings a term of `blocked_product` passes through at most."""
+    """Return the largest number of roundings that a term of `blocked_product` passes through."""
     if n < 2 * _COLUMNS:
         return n
     return _COLUMNS + (-(-n // _COLUMNS) - 1).bit_length()
@@ -256,24 +256,24 @@ def split_product(
         stored = A.data if sp.issparse(A) else A
         largest = max(float(stored.max()), -float(stored.min())) if stored.size else 0.0
     whole = np.asarray(x, dtype=np.float64)
-    reach = float(np.abs(whole).max(initial=0.0))
-    if largest == 0.0 or reach == 0.0:
+    bound_x = float(np.abs(whole).max(initial=0.0))
+    if largest == 0.0 or bound_x == 0.0:
         return high, low, error
     bits = max(4, (51 - max(1, n - 1).bit_length()) // 2)
     heads, tails = [], [whole]
     for i in range(slices):
-        heads.append(split_head(tails[-1], reach * 2.0 ** (-bits * i), bits))
+        heads.append(split_head(tails[-1], bound_x * 2.0 ** (-bits * i), bits))
         tails.append(tails[-1] - heads[-1])
     left = [float(np.abs(tail).sum()) for tail in tails]
     rows = m if sp.issparse(A) else max(1, _TILE // max(1, n))
-    # Two tiles are written again and again: fresh ones would cost more than the arithmetic.
-    room = None if sp.issparse(A) else np.empty((2, rows, n))
+    # Two tiles are reused: new ones would cost more than the arithmetic.
+    tiles = None if sp.issparse(A) else np.empty((2, rows, n))
     for start in range(0, m, rows):
         at = slice(start, min(m, start + rows))
         block = A[at] if rows < m else A
         h, l, off = np.zeros(at.stop - start), np.zeros(at.stop - start), np.zeros(at.stop - start)
         for i in range(slices):
-            part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits, room)
+            part, block = _sliced(block, largest * 2.0 ** (-bits * i), bits, tiles)
             for head in heads[: slices - i]:
                 h, lost = two_sum(h, part @ head)
                 l = l + lost
@@ -304,11 +304,11 @@ def split_head(x: FloatArray, largest: float, bits: int, out: FloatArray | None 
     return head
 
 
-def _sliced(A: Matrix, largest: float, bits: int, room: FloatArray | None) -> tuple[Any, Any]:
-    """Return the leading bits of a matrix, and the rest; of a dense one both in `room`, where A may lie already."""
+def _sliced(A: Matrix, largest: float, bits: int, tiles: FloatArray | None) -> tuple[Any, Any]:
+    """Return the leading bits of a matrix, and the rest; of a dense one both in `tiles`, where A may already be."""
     if not sp.issparse(A):
-        assert room is not None
-        part, rest = room[:, : len(A)]
+        assert tiles is not None
+        part, rest = tiles[:, : len(A)]
         split_head(A, largest, bits, out=part)
         return part, np.subtract(A, part, out=rest)
     part, rest = A.copy(), A.copy()

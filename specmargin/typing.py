@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between the layers."""
+"""Types of the arrays that the layers exchange."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IntArray: TypeAlias = npt.NDArray[np.intp]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 SparseArray: TypeAlias = Any
-"""A scipy CSR array or matrix; scipy's stubs are too young to say more."""
+"""A scipy CSR array or matrix; scipy's stubs are not complete enough for more."""
 Matrix: TypeAlias = Any
 """Dense array or scipy sparse matrix: features, adjacencies."""
 

@@ -187,7 +187,7 @@ def test_datasets(run, tmp_path):
     assert result.stdout.startswith("digits: 1797 samples, 64 features")
     result = run("datasets", "fetch", "g50c")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: the data set 'g50c' is not at hand")
+    assert result.stderr.startswith("Error: the data set 'g50c' is not available")
     assert run("datasets", "fetch", "g50").exit_code == 2
 
 

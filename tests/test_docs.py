@@ -21,9 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 # Records that others return; the functions that make them carry the example.
 WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
-    "specmargin.graphs.components.Components",
+    "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
-    "specmargin.labels.Labels",
+    "specmargin.labels.encoding.Labels",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
     "specmargin.objectives.spectrum_margin.SpectrumPoint",

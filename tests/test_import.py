@@ -31,6 +31,7 @@ MODULES = [
 ]
 NAMES = {
     "labels": ["encode_labels", "hide_labels"],
+    "objectives": ["certify"],
     "problems": ["solve"],
     "estimators": [
         "LapSVM",

@@ -52,7 +52,7 @@ def traces(text: str) -> Iterator[str]:
 
 def test_no_traces_of_a_machine() -> None:
     files = source_files()
-    assert ROOT / "specmargin" / "labels.py" in files
+    assert ROOT / "specmargin" / "results.py" in files
     found = {}
     for path in files:
         content = path.read_bytes()
@@ -122,6 +122,38 @@ def test_picture_of_the_readme_is_small_and_wide_enough() -> None:
     assert len(picture) < 200_000
     assert int.from_bytes(picture[16:20], "big") >= 480  # pixels across
     assert (ROOT / "figures" / "two_labels.py").is_file()
+
+
+def test_workflow_runs_the_two_commands_of_the_readme_and_pins_its_actions() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("make figures", "make test"):
+        assert re.search(rf"^ *(- )?run: {command}$", workflow, re.MULTILINE), command
+        assert re.search(rf"^{command}\b", readme, re.MULTILINE), command
+    actions = re.findall(r"uses: (.*)", workflow)
+    assert len(actions) >= 2
+    assert [action for action in actions if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v\d+(\.\d+)*", action)] == []
+    least = PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    assert f'python: ["{least}", ' in workflow
+    assert "secrets" not in re.sub(r"#.*", "", workflow)
+
+
+def test_hooks_are_the_checks_of_make_lint() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.split("\nlint:")[1].split("\n\n")[0]
+    linted = set(re.findall(r"\$\(BIN\)/([\w-]+(?: check| format)?)", recipe))
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    hooked = set(re.findall(r"entry: \.venv/bin/([\w-]+(?: check| format)?)", hooks))
+    assert linted == hooked
+
+
+def test_failures_of_repo_review_are_named_with_a_reason() -> None:
+    ignored = PYPROJECT["tool"]["repo-review"]["ignore"]
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    for check, reason in ignored.items():
+        assert re.fullmatch(r"[A-Z]+\d{3}", check)
+        assert len(reason.split()) > 3, check
+        assert re.search(rf"\b{check}\b", page), f"CONTRIBUTING.md does not name {check}"
 
 
 def test_wheel_is_whole(tmp_path: Path) -> None:

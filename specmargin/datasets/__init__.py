@@ -1,8 +1,8 @@
 """Data: generators that need nothing, and the real sets of the papers.
 
-`make_two_moons`, `make_clock` and their neighbours draw artificial sets. `load` returns a real one: from the
-data folder where it lies there, by download where a public source is left. `mnist_pair`, `newsgroups_pair`
-and `digits_pair` cut the two-class tasks of the papers out of the larger sets.
+`make_two_moons`, `make_clock` and others draw artificial sets. `load` returns a real one: from the
+data folder if it is there, by download where a public source still exists. `mnist_pair`, `newsgroups_pair`
+and `digits_pair` take the two-class tasks of the papers from the larger sets.
 
 Every set counts its classes from 0, because -1 is the package's marker of an unlabelled sample.
 """

@@ -1,8 +1,8 @@
-"""What an archive holds: its arrays, checked before anything is built of them.
+"""The arrays of an archive, checked before they are used.
 
-A sha256 says that a file is the one that somebody recorded, not that its numbers make sense. `read_archive` refuses
-values that are not finite, labels that do not count the classes, and indices outside of their range: scipy takes those
-on trust, and a product with such a matrix reads memory that is not its own.
+A sha256 shows that a file is the recorded one, not that its numbers make sense. `read_archive` refuses
+values that are not finite, labels that do not count the classes, and indices outside of their range: scipy does not
+check those, and a product with such a matrix reads memory out of bounds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LABELS = ("y", "y_test")
 
 
 def read_archive(entry: Entry, content: bytes, path: Path) -> tuple[Matrix, IntArray, IntArray | None, dict[str, Any]]:
-    """Return features, classes from 0, published splits (or None) and whatever else an archive holds.
+    """Return features, classes from 0, published splits (or None) and the other contents of an archive.
 
     Parameters
     ----------
@@ -37,21 +37,21 @@ def read_archive(entry: Entry, content: bytes, path: Path) -> tuple[Matrix, IntA
     Raises
     ------
     SpecmarginError
-        If it is no such archive, or holds what cannot be right.
+        If it is no such archive, or its arrays are invalid.
     """
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as archive:
             arrays = {key: archive[key] for key in archive.files}
     except Exception as error:  # zipfile, zlib and numpy's header parser raise some ten types on damaged bytes
-        raise _refused(entry, path, f"{type(error).__name__}: {error}") from error
+        raise _invalid_archive(entry, path, f"{type(error).__name__}: {error}") from error
     try:
         return _contents(entry, arrays)
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         why = f"it has no array {error}" if isinstance(error, KeyError) else str(error)
-        raise _refused(entry, path, why) from error
+        raise _invalid_archive(entry, path, why) from error
 
 
-def _refused(entry: Entry, path: Path, why: str) -> SpecmarginError:
+def _invalid_archive(entry: Entry, path: Path, why: str) -> SpecmarginError:
     return SpecmarginError(f"{path} is not an archive of {LAYOUTS[entry.layout]} ({why}); delete it or replace it.")
 
 
@@ -126,11 +126,13 @@ def _classes_from_zero(y: AnyArray, name: str, n: int) -> IntArray:
     if y.dtype.kind not in "iuf" or (y.dtype.kind == "f" and not (np.isfinite(y) & (y == np.floor(y))).all()):
         raise InvalidInputError(f"{name} holds values of the type {y.dtype} that are no whole numbers")
     y = y.astype(np.intp)
-    found = np.unique(y)
-    if found.tolist() == [-1, 1]:
+    labels = np.unique(y)
+    if labels.tolist() == [-1, 1]:
         return (y + 1) // 2
-    if found[0] < 0:
-        raise InvalidInputError(f"{name} holds the labels {found[:5].tolist()}; they must be -1 and 1, or count from 0")
+    if labels[0] < 0:
+        raise InvalidInputError(
+            f"{name} holds the labels {labels[:5].tolist()}; they must be -1 and 1, or count from 0"
+        )
     return y
 
 

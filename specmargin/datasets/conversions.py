@@ -1,6 +1,6 @@
-"""Files of public data sets as arrays: what `specmargin.datasets.sources` downloads, and what lies in a folder already.
+"""Conversion of the files of public data sets, downloaded or present in a folder, into arrays.
 
-Every function checks that a file is what it should be, its size among others, and says what is wrong where it is not.
+Every function checks that a file is the expected one, by its size among others, and names the difference otherwise.
 """
 
 from __future__ import annotations
@@ -204,16 +204,16 @@ def isolet_from_files(first: Path, second: Path) -> dict[str, AnyArray]:
         tables.append(np.loadtxt(text.splitlines(), delimiter=",", ndmin=2))
     # A speaker goes from A to Z, so that a letter before the last one is the next speaker's.
     turns = [1 + np.cumsum(np.diff(table[:, -1], prepend=table[:1, -1]) < 0) for table in tables]
-    found, X = tuple(int(turn[-1]) for turn in turns), np.vstack(tables)
+    n_speakers, X = tuple(int(turn[-1]) for turn in turns), np.vstack(tables)
     y = X[:, -1] - 1
-    reach = float(np.abs(X[:, :-1]).max())
-    if found != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all() or not reach <= 1:
+    largest = float(np.abs(X[:, :-1]).max())
+    if n_speakers != ISOLET_SPEAKERS or X.shape[1] != 618 or not np.isin(y, np.arange(26)).all() or not largest <= 1:
         raise InvalidInputError(
-            f"{first.name} and {second.name} hold {found[0]} and {found[1]} speakers, {X.shape[1] - 1} features up to "
-            f"{reach:g} and letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has {ISOLET_SPEAKERS[0]} and "
-            f"{ISOLET_SPEAKERS[1]}, 617 up to 1, and 1 to 26"
+            f"{first.name} and {second.name} hold {n_speakers[0]} and {n_speakers[1]} speakers, {X.shape[1] - 1} "
+            f"features up to {largest:g} and letters {y.min() + 1:g} to {y.max() + 1:g}; Isolet has "
+            f"{ISOLET_SPEAKERS[0]} and {ISOLET_SPEAKERS[1]}, 617 up to 1, and 1 to 26"
         )
-    speaker = np.concatenate([turns[0], found[0] + turns[1]])
+    speaker = np.concatenate([turns[0], n_speakers[0] + turns[1]])
     return {
         "X": X[:, :-1].astype(np.float32),
         "y": y.astype(np.int16),

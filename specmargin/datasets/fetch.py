@@ -1,11 +1,11 @@
-"""Real data sets by name: `load` finds, checks and reads them; `available` says which are at hand.
+"""Real data sets by name: `load` finds, checks and reads them; `available` lists those that need no download.
 
 An archive ``<name>.npz`` is looked for in one data folder (``data_home``, else the environment variable
 ``SPECMARGIN_DATA``) and then in the user's cache. It must have the sha256 of `specmargin.datasets.registry`,
 so that a number in a table belongs to known data. Where no folder holds the archive but a public source is
 left, `load` downloads and converts it (`specmargin.datasets.sources`); a converted file cannot have the
-archive's sha256 and is held to the one that was written beside it; `Dataset.is_published` tells the two apart. What
-a file holds is checked as well (`specmargin.datasets.contents`).
+archive's sha256 and is checked against the one that was written next to it; `Dataset.is_published` tells the two
+apart. The arrays of a file are checked as well (`specmargin.datasets.contents`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Dataset:
     source : str
         The file that was read, or how the set came about.
     extras : mapping
-        Whatever else there is: ``image_shape``, ``n_train``, ``class_names``, ``vocab``, ``X_test``,
+        Other contents: ``image_shape``, ``n_train``, ``class_names``, ``vocab``, ``X_test``,
         ``y_test``, ``W`` (the adjacency of a graph), ...
     """
 
@@ -116,7 +116,7 @@ def _find(name: str, data_home: str | os.PathLike[str] | None) -> Path | None:
 
 
 def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, str | None]:
-    """Say where each known data set would come from, without reading or downloading it.
+    """Return where each known data set would come from, without reading or downloading it.
 
     Parameters
     ----------
@@ -135,11 +135,11 @@ def available(data_home: str | os.PathLike[str] | None = None) -> dict[str, str 
     'scikit-learn'
     """
     without_file = {"bundled": "scikit-learn", "formula": "formula"}
-    found: dict[str, str | None] = {}
+    origins: dict[str, str | None] = {}
     for name, entry in REGISTRY.items():
         path = None if entry.source == "bundled" else _find(name, data_home)
-        found[name] = str(path) if path else without_file.get(entry.source)
-    return found
+        origins[name] = str(path) if path else without_file.get(entry.source)
+    return origins
 
 
 def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download: bool = True) -> Dataset:
@@ -187,7 +187,7 @@ def load(name: str, *, data_home: str | os.PathLike[str] | None = None, download
         return _clock(entry)
     if path is None:
         path = _download(entry, data_home, download)
-    return _read(entry, path)
+    return _dataset_from_archive(entry, path)
 
 
 def _download(entry: Entry, data_home: str | os.PathLike[str] | None, download: bool) -> Path:
@@ -207,7 +207,7 @@ def _download(entry: Entry, data_home: str | os.PathLike[str] | None, download: 
 def _not_found(entry: Entry, data_home: str | os.PathLike[str] | None, why: str) -> DataNotFoundError:
     folders = _folders(data_home)
     return DataNotFoundError(
-        f"the data set {entry.name!r} is not at hand: {why}. Looked for {entry.name}.npz in "
+        f"the data set {entry.name!r} is not available: {why}. Looked for {entry.name}.npz in "
         f"{', '.join(map(str, folders))}. Put the file into {folders[0]}, or name its folder by data_home= "
         f"or the environment variable {DATA_VARIABLE}. It is a NumPy archive of "
         f"{LAYOUTS[entry.layout]}: {entry.summary}."
@@ -223,7 +223,7 @@ def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
     digest = hashlib.sha256(content).hexdigest()
     expected = entry.sha256
     record = path.with_name(f"{path.name}.sha256")
-    # A set that is only ever published as an archive has one sha256; a record beside it would let any file in.
+    # A set that is published only as an archive has one sha256; a record next to it would admit any file.
     if digest != expected and entry.source == "download" and record.is_file():
         expected = record.read_text(encoding="ascii", errors="replace").strip()
     if digest != expected:
@@ -235,7 +235,7 @@ def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
     return content, digest
 
 
-def _read(entry: Entry, path: Path) -> Dataset:
+def _dataset_from_archive(entry: Entry, path: Path) -> Dataset:
     content, digest = _checked(entry, path)
     X, y, labeled_idx, extras = read_archive(entry, content, path)
     if entry.image_shape:

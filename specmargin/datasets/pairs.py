@@ -1,4 +1,4 @@
-"""The two-class tasks that the papers cut out of larger sets.
+"""The two-class tasks that the papers take from larger sets.
 
 `mnist_pair` and `digits_pair` give two digits, each feature standardised; `newsgroups_pair` gives two
 newsgroups in tf-idf. All return ``(X, y)`` with y = 0 for the first class and 1 for the second, in random

@@ -1,7 +1,7 @@
 """Where some of the sets can still be downloaded, and how the files become our archives.
 
-`fetch` is the door: it tries the public sources of a set in their order, checks what came, converts it and
-puts ``<name>.npz`` with its sha256 beside it into the cache, each by one atomic rename, so that a killed
+Call `fetch`: it tries the public sources of a set in their order, checks the download, converts it and
+puts ``<name>.npz`` with its sha256 next to it into the cache, each by one atomic rename, so that a killed
 process leaves no half file behind. Network access goes through `retrieve` alone (pooch). Files of Isolet and of the
 CBCL faces that lie in that folder already are used where they are.
 """
@@ -66,8 +66,8 @@ ISOLET_SOURCE = "https://archive.ics.uci.edu/ml/machine-learning-databases/isole
 ISOLET_FILES = ("isolet1+2+3+4.data", "isolet5.data")
 FACES_SOURCE = "https://www.ai.mit.edu/courses/6.899/lectures/faces.tar.gz"
 MOST_BYTES = 300_000_000
-"""Of one downloaded file, and of one member of an archive; the largest, a member of the faces, has 80 MB."""
-_OWN_MACHINE = ("127.0.0.1", "localhost", "::1")
+"""Size limit of one downloaded file, and of one member of an archive; the largest, a member of the faces, has 80 MB."""
+_LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
 FACES_FILES = ("svm.train.normgrey", "svm.test.normgrey")
 
 
@@ -138,10 +138,10 @@ def _download(url: str, target: Any, _: Any) -> None:
 
     with requests.get(url, stream=True, timeout=60) as response:
         response.raise_for_status()
-        for passed in (*response.history, response):
-            parts = urlsplit(passed.url)
-            if parts.scheme != "https" and parts.hostname not in _OWN_MACHINE:
-                raise InvalidInputError(f"{url} leads to {passed.url}, which is not https")
+        for visited in (*response.history, response):
+            parts = urlsplit(visited.url)
+            if parts.scheme != "https" and parts.hostname not in _LOCAL_HOSTS:
+                raise InvalidInputError(f"{url} leads to {visited.url}, which is not https")
         size = 0
         with open(target, "wb") as file:
             for piece in response.iter_content(2**20):
@@ -237,7 +237,7 @@ def _newsgroups(scratch: Path) -> dict[str, AnyArray]:
 
 
 def _isolet(scratch: Path) -> dict[str, AnyArray]:
-    def at_hand() -> dict[str, AnyArray]:
+    def from_folder() -> dict[str, AnyArray]:
         first, second = (
             next((path for path in (folder / name, folder / f"{name}.Z") if path.is_file()), folder / name)
             for name in ISOLET_FILES
@@ -249,11 +249,11 @@ def _isolet(scratch: Path) -> dict[str, AnyArray]:
         return isolet_from_files(first, second)
 
     folder = scratch.parent
-    return _first_of([(f"files in {folder}", at_hand), (ISOLET_SOURCE, download)])
+    return _first_of([(f"files in {folder}", from_folder), (ISOLET_SOURCE, download)])
 
 
 def _faces(scratch: Path) -> dict[str, AnyArray]:
-    def at_hand() -> dict[str, AnyArray]:
+    def from_folder() -> dict[str, AnyArray]:
         return faces_from_files(*(folder / name for name in FACES_FILES))
 
     def download() -> dict[str, AnyArray]:
@@ -273,4 +273,4 @@ def _faces(scratch: Path) -> dict[str, AnyArray]:
         return faces_from_files(*(scratch / name for name in FACES_FILES))
 
     folder = scratch.parent
-    return _first_of([(f"files in {folder}", at_hand), (FACES_SOURCE, download)])
+    return _first_of([(f"files in {folder}", from_folder), (FACES_SOURCE, download)])

@@ -2,8 +2,8 @@
 
 Two kinds. In the plane, `make_two_moons`, `make_two_circles`, `make_two_spirals` and `make_clock` draw
 classes that are curves: the *manifold* assumption holds and two labels can be enough. In many dimensions
-`make_g2c`, `make_g4c` and `make_g50c` draw clouds: the *cluster* assumption holds, and `make_g4c` tempts a
-semi-supervised method to cut along the wrong axis. Begin with `make_two_moons`.
+`make_g2c`, `make_g4c` and `make_g50c` draw Gaussian clusters: the *cluster* assumption holds, and `make_g4c` misleads a
+semi-supervised method to separate along the wrong axis. Begin with `make_two_moons`.
 
 Every function returns ``(X, y)``: X of shape (n, d) and float64, y of shape (n,) with the classes 0 and 1,
 never -1, which marks unlabelled samples. Random sets come in random order, curves given by a formula in its
@@ -56,7 +56,7 @@ def _sizes(n_samples: int, n_groups: int) -> list[int]:
     return [n // n_groups + (k < n % n_groups) for k in range(n_groups)]
 
 
-def _blur(X: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+def _with_noise(X: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
     if not (np.isfinite(noise) and noise >= 0):
         raise InvalidInputError(f"noise={noise!r} is no standard deviation; pass a finite number, 0 or larger.")
     return X + noise * rng.standard_normal(X.shape) if noise else X
@@ -67,7 +67,7 @@ def _shuffled(X: FloatArray, y: IntArray, rng: np.random.Generator) -> tuple[Flo
     return X[order], y[order]
 
 
-def _clouds(
+def _gaussians(
     means: FloatArray, y_of_mean: list[int], n_samples: int, rng: np.random.Generator
 ) -> tuple[FloatArray, IntArray]:
     """Unit-variance Gaussians around the rows of `means`, in equal parts and random order."""
@@ -114,7 +114,7 @@ def make_two_moons(
             np.column_stack([1.0 - np.cos(lower), 0.5 - np.sin(lower)]),
         ]
     )
-    return _shuffled(_blur(X, noise, rng), np.repeat(np.arange(2), sizes), rng)
+    return _shuffled(_with_noise(X, noise, rng), np.repeat(np.arange(2), sizes), rng)
 
 
 @checked(n_samples=whole, noise=numeric, radii=_radii, random_state=seed)
@@ -155,7 +155,7 @@ def make_two_circles(
     angles = np.concatenate([np.arange(size) * (2.0 * np.pi / size) for size in sizes])
     y = np.repeat(np.arange(2), sizes)
     X = np.asarray(radii, dtype=float)[y, None] * np.column_stack([np.cos(angles), np.sin(angles)])
-    return _shuffled(_blur(X, noise, rng), y, rng)
+    return _shuffled(_with_noise(X, noise, rng), y, rng)
 
 
 @checked(n_samples=whole, noise=numeric, random_state=seed)
@@ -196,7 +196,7 @@ def make_two_spirals(
         t = np.linspace(0.0, 96.0, size)
         radius = sign * 6.5 * (104.0 - t) / 104.0
         arms.append(radius[:, None] * np.column_stack([np.cos(t * np.pi / 16), np.sin(t * np.pi / 16)]))
-    return _blur(np.vstack(arms), noise, rng), np.repeat(np.array([1, 0]), sizes)
+    return _with_noise(np.vstack(arms), noise, rng), np.repeat(np.array([1, 0]), sizes)
 
 
 def make_clock() -> tuple[FloatArray, IntArray]:
@@ -260,7 +260,7 @@ def make_g2c(
     """
     means = np.zeros((2, _dimension(n_features, 1)))
     means[:, 0] = -2.5, 2.5
-    return _clouds(means, [0, 1], n_samples, np.random.default_rng(random_state))
+    return _gaussians(means, [0, 1], n_samples, np.random.default_rng(random_state))
 
 
 @checked(n_samples=whole, n_features=whole, random_state=seed)
@@ -294,7 +294,7 @@ def make_g4c(
     """
     means = np.zeros((4, _dimension(n_features, 2)))
     means[:, :2] = [[-2.5, -5.0], [2.5, -5.0], [-2.5, 5.0], [2.5, 5.0]]
-    return _clouds(means, [0, 1, 0, 1], n_samples, np.random.default_rng(random_state))
+    return _gaussians(means, [0, 1, 0, 1], n_samples, np.random.default_rng(random_state))
 
 
 @checked(n_samples=whole, n_features=whole, bayes_error=_bayes_error, random_state=seed)
@@ -340,7 +340,7 @@ def make_g50c(
     d = _dimension(n_features, 1)
     m = -ndtri(bayes_error) / np.sqrt(d)
     means = np.full((2, d), m) * np.array([[-1.0], [1.0]])
-    return _clouds(means, [0, 1], n_samples, np.random.default_rng(random_state))
+    return _gaussians(means, [0, 1], n_samples, np.random.default_rng(random_state))
 
 
 def _dimension(n_features: int, least: int) -> int:

@@ -1,9 +1,9 @@
-"""Large sparse text sets of the QN-S3VM paper, read from files of LIBSVM's (svmlight's) format where they lie.
+"""Large sparse text sets of the QN-S3VM paper, read from files of LIBSVM's (svmlight's) format in the data folder.
 
 No archive of them is published that this package could hold a checksum of, and nothing is downloaded: put
 ``real-sim``, ``gcat``, ``ccat`` or ``aut-avn`` (also with the ending .svm, .txt, .bz2, .gz, .svm.bz2 or .svm.gz; the
-names may have underscores) into the data folder. `find_text` says whether a set is there, `load_text` reads it and
-holds it to the published size.
+names may have underscores) into the data folder. `find_text` tells whether a set is there, `load_text` reads it and
+checks its published size.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ TEXT_SETS: dict[str, TextSet] = {
     "ccat": TextSet(23149, 47236, "Reuters RCV1 training part, topic CCAT against the rest"),
     "aut_avn": TextSet(71175, 20707, "SRAA newsgroups, auto against aviation"),
 }
-"""The sets by name. The paper's table 1 prints 23,119 for the two of Reuters, but rows of its table 2 add to 23,149."""
+"""The sets by name. The paper's table 1 gives 23,119 for the two of Reuters, but rows of its table 2 add to 23,149."""
 
 
 def find_text(name: str, data_home: str | os.PathLike[str] | None = None) -> Path | None:
@@ -103,7 +103,7 @@ def load_text(name: str, *, data_home: str | os.PathLike[str] | None = None) -> 
     if path is None:
         folders = _folders(data_home)
         raise DataNotFoundError(
-            f"the text set {name!r} is not at hand, and no public archive of it is known here. Looked for "
+            f"the text set {name!r} is not available, and no public archive of it is known here. Looked for "
             f"{name}{{{','.join(_ENDINGS)}}} in {', '.join(map(str, folders))}. Put a file of svmlight's format (label "
             f"index:value ...) there, or name its folder by data_home= or the environment variable {DATA_VARIABLE}. "
             f"It holds {known.n_samples} x {known.n_features}: {known.summary}."

@@ -1,4 +1,4 @@
-"""How much memory there is, asked before it is taken: `require_memory`."""
+"""The memory that is available, read before it is taken: `require_memory`."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _SHARE = 0.9  # of what is free that one fit may take
 
 
 def available_memory() -> float | None:
-    """Return the bytes that can be had: those of the machine, or of the control group if it has less. None: unknown."""
-    found = []
+    """Return the free bytes of the computer, or of the control group if it has less; None where that is unknown."""
+    sizes = []
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        found += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
+        sizes += [1024.0 * float(line.split()[1]) for line in lines if line.startswith("MemAvailable:")]
     except OSError:
         if "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {}):
-            found.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+            sizes.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
     try:
         limit = (_GROUP / "memory.max").read_text(encoding="ascii").strip()
         if limit != "max":
-            found.append(float(limit) - float((_GROUP / "memory.current").read_text(encoding="ascii")))
+            sizes.append(float(limit) - float((_GROUP / "memory.current").read_text(encoding="ascii")))
     except (OSError, ValueError):
         pass
-    return min(found) if found else None
+    return min(sizes) if sizes else None
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
@@ -37,7 +37,7 @@ def require_memory(needed: float, what: str, remedy: str) -> None:
     needed : float
         Bytes.
     what, remedy : str
-        What needs them, and what to do instead.
+        What needs the memory, and what to do instead.
     """
     there = available_memory()
     if there is not None and needed > _SHARE * there:

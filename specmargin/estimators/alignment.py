@@ -1,48 +1,41 @@
 """Kernel-target alignment as a classifier: `KTA`.
 
-The spectrum of the graph kernel is chosen beforehand, by its alignment with the labels, and handed to a machine with
+The spectrum of the graph kernel is chosen beforehand, by its alignment with the labels, and handed to a classifier with
 an absolute or a relative margin. The two steps have different criteria; `STORM` has one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from specmargin import objectives, solvers
-from specmargin.estimators._base import unpacked
-from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum_base import Answer, MarginClassifier
+from specmargin.estimators._decision_bound import BoundParameter, within_bound
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._semi_supervised import unpacked
+from specmargin.estimators._spectrum_classifier import Answer, FixedSpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
+from specmargin.typing import FloatArray
 
 __all__ = ["KTA"]
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KTA(MarginClassifier):
+class KTA(BoundParameter, FixedSpectrumClassifier):
     """Kernel-target alignment: an ordered spectrum from the labels alone, then a classifier on its kernel.
 
-    The spectrum maximises the alignment of the labelled kernel with yy' (eq. 2); an SVM (``margin="absolute"``, the
-    paper's KTA-S) or a relative margin machine (``"relative"``, KTA-R) is then trained on it.
-
-    Parameters
-    ----------
-    <margin>
-    <graph>
-    <solver>
+    The spectrum maximises the alignment of the labelled kernel with yy' (eq. 2); an SVM (``B=inf``, the paper's KTA-S)
+    or a relative margin machine (B finite, KTA-R) is then trained on it. `build_problem` is the alignment's.
 
     Attributes
     ----------
-    <attributes>
-    <bound_>
     margin_result_ : SolveResult or tuple of SolveResult
         The classifier's; ``result_`` is the alignment's.
 
     Notes
     -----
-    <notes>
-
     Labels that no eigenvector correlates with, two twins of different classes for one, leave the alignment undefined:
     a ValueError.
 
@@ -62,15 +55,18 @@ class KTA(MarginClassifier):
     """
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
-        objective = objectives.Alignment(spectrum, labels)
         if self.solver == "auto":
-            found = self._numpy(solvers.alignment, objective)
+            result = solvers.alignment(objectives.Alignment(spectrum, labels), **self._options())
         else:
-            from specmargin import problems
+            result = self._cvxpy(self._built(spectrum, labels))
+        train = self._trained(spectrum, labels, result.variables["delta"])
+        return Answer(result, *within_bound(self.B, train, labels.labeled))
 
-            found = self._cvxpy(problems.kta(objective))
-        return Answer(found, *self._margin(spectrum, labels, found.variables["delta"]))
+    def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
+        from specmargin import problems
 
-    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> None:
-        super()._record(spectra, answers)
-        self.margin_result_ = unpacked([answer.machine for answer in answers])
+        return problems.kta(objectives.Alignment(spectrum, labels))
+
+    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
+        self.margin_result_ = unpacked([answer.classifier for answer in answers])
+        return super()._record(spectra, answers)

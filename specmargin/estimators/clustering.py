@@ -1,4 +1,4 @@
-"""Clustering and embedding by a graph, with predictions for new samples.
+"""Clusters and coordinates of a graph: `RegularizedSpectralClustering` and `RegularizedEigenmaps`.
 
 Spectral clustering and Laplacian eigenmaps end at the samples that the graph was built on. The regularized forms of
 the manifold-regularization paper (section 5.4) look for the same smooth functions among kernel expansions
@@ -20,43 +20,65 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, count, maybe
-from specmargin.estimators._base import check_features, numerical_failures
-from specmargin.estimators._parameters import check_parameters
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._parameter_rules import check_parameters
+from specmargin.estimators._semi_supervised import BATCH_ELEMENTS, check_features, numerical_failures
+from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, integer_seed
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
-from specmargin.graphs import check_adjacency, components, knn_graph, laplacian
-from specmargin.kernels import gram, resolve_gamma
+from specmargin.graphs import check_adjacency, components, laplacian
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import Status
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
-from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
+from specmargin.typing import FloatArray, IntArray, Matrix
 
 __all__ = ["RegularizedEigenmaps", "RegularizedSpectralClustering"]
 
-_BATCH_ELEMENTS = 2**25
-"""Entries of a kernel block that predictions hold at once."""
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class _RegularizedEigenfunctions(BaseEstimator):
-    """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere."""
+class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEstimator):
+    """What both estimators share: validation, kernel and graph, the eigenfunctions and their values anywhere.
 
-    kernel: Any = "rbf"
-    gamma: float | str = "scale"
-    degree: int = 3
-    coef0: float = 1.0
+    Parameters
+    ----------
+    gamma : float, "scale" or "median"
+        Kernel parameter, 1 / (2 sigma^2) for "rbf"; not the gamma of the paper's eq. 12, which is `gamma_A`.
+    gamma_A : float
+        Weight of the ambient norm, > 0: the paper's gamma, under the name it has where labels have a say. The graph
+        norm f'L f has weight one (gamma_I = 1).
+    normalized : bool
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The paper's is D - W, whose constant null vector
+        1'f = 0 removes; that of the normalized one is D^1/2 1.
+    tol : float
+        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are not.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Eigenfunctions f at the training samples; orthonormal columns of sum zero.
+    eigenvalues_ : ndarray of shape (n_components,)
+        Their values gamma_A |f|_K^2 + f'L f, rising.
+    dual_coef_ : ndarray of shape (n_components, n)
+        Expansion coefficients alpha.
+    result_ : SolveResult
+        Status and certificate.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
+    components are told apart before anything else, isolated samples included; a warning says so.
+    """
+
     gamma_A: float = 0.01
-    n_neighbors: int = 6
-    kind: str = "symmetric"
-    weight: str = "binary"
-    metric: str = "euclidean"
     normalized: bool = False
-    power: int = 1
     tol: float = 1e-6
+
+    _without_graph: ClassVar[str] = "fit(K, graph=W) with an adjacency"
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
     def _fit_functions(self, X: Matrix, graph: Any, n_functions: int) -> None:
@@ -65,7 +87,7 @@ class _RegularizedEigenfunctions(BaseEstimator):
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
-        self.gamma_ = np.nan if self.kernel == "precomputed" else resolve_gamma(X, self.gamma)
+        self._resolve_gamma(X)
         parts = components(W)
         if parts.n > 1:
             warnings.warn(
@@ -87,7 +109,7 @@ class _RegularizedEigenfunctions(BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self._X_fit = None if self.kernel == "precomputed" else X  # whose predictions are given their block
+        self._X_fit = None if self._is_precomputed else X  # whose predictions are given their block
         self.result_ = result
         self.dual_coef_ = np.ascontiguousarray(result.variables["alpha"].T)
         self.embedding_ = np.asarray(result.variables["f"])
@@ -96,98 +118,45 @@ class _RegularizedEigenfunctions(BaseEstimator):
     def _check_size(self, n: int) -> None:
         """Raise where there are too few samples."""
 
-    def _neighbor_graph(self, X: Matrix) -> SparseArray:
-        if self.kernel == "precomputed":
-            raise InvalidInputError(
-                "kernel='precomputed' leaves no features to build a graph from; pass fit(K, graph=W) with an adjacency."
-            )
-        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
-
-    def _gram(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
-        if self.kernel == "precomputed":
-            dense = X.toarray() if hasattr(X, "toarray") else X
-            return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
-        return gram(X, Y, kernel=self.kernel, gamma=self.gamma_, degree=self.degree, coef0=self.coef0)
-
     def _values(self, X: Matrix) -> FloatArray:
         """Return the eigenfunctions (m, n_functions) at new samples."""
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        rows = max(1, _BATCH_ELEMENTS // max(1, len(self.embedding_)))
+        rows = max(1, BATCH_ELEMENTS // max(1, len(self.embedding_)))
         reference = X if self._X_fit is None else self._X_fit
         return np.concatenate(
             [self._gram(X[batch], reference) @ self.dual_coef_.T for batch in gen_batches(X.shape[0], rows)]
         )
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     """Spectral clustering by functions that have values at new samples, too.
 
-    Finds the lowest eigenfunctions of gamma_A |f|_K^2 + f'L f over f = K alpha with |f| = 1 and 1'f = 0 (eqs. 12 and
+    Computes the lowest eigenfunctions of gamma_A |f|_K^2 + f'L f over f = K alpha with |f| = 1 and 1'f = 0 (eqs. 12 and
     13 of the manifold-regularization paper, by `specmargin.solvers.eigenmaps`). Two clusters are the signs of the
     first; more come from k-means on the rows of several.
 
     Parameters
     ----------
-    n_clusters : int, default 2
+    n_clusters : int
         Number of clusters.
-    n_components : int, optional
-        Eigenfunctions to cluster by; default n_clusters - 1: the constant, which usual spectral clustering counts as
+    n_components : int
+        Eigenfunctions to cluster by; by default n_clusters - 1: the constant, which usual spectral clustering counts as
         one more, is ruled out by 1'f = 0.
-    assign : {"auto", "sign", "kmeans"}, default "auto"
+    assign : {"auto", "sign", "kmeans"}
         "sign": the first eigenfunction, two clusters. "kmeans": k-means on the eigenfunctions; for two clusters a
         threshold halfway between two means instead of zero. "auto": "sign" for two clusters, else "kmeans".
-    kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
-        Kernel of the expansion.
-    gamma : float, "scale" or "median", default "scale"
-        Kernel parameter, 1 / (2 sigma^2) for "rbf"; not the gamma of the paper's eq. 12, which is `gamma_A`.
-    degree, coef0 : int, float
-        Parameters of the polynomial kernel.
-    gamma_A : float, default 0.01
-        Weight of the ambient norm, > 0: the paper's gamma, under the name it has where labels have a say. The graph
-        norm f'L f has weight one (gamma_I = 1).
-    n_neighbors : int, default 6
-        Neighbours of the graph.
-    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
-        How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine"}, default "binary"
-        Edge weights.
-    metric : str, default "euclidean"
-        Metric of the neighbours.
-    normalized : bool, default False
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The paper's is D - W, whose constant null vector
-        1'f = 0 removes; that of the normalized one is D^1/2 1.
-    power : int, default 1
-        The graph norm is that of L^power.
-    tol : float, default 1e-6
-        Relative gap to which the eigenfunctions have to be certified; a ConvergenceWarning says so where they are not.
-    random_state : int, Generator, RandomState or None, default None
+    random_state : int, Generator, RandomState or None
         Starts of k-means.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n,)
         Clusters of the training samples, 0 to n_clusters - 1.
-    embedding_ : ndarray of shape (n, n_components)
-        Eigenfunctions f at the training samples; orthonormal columns of sum zero.
-    eigenvalues_ : ndarray of shape (n_components,)
-        Their values gamma_A |f|_K^2 + f'L f, rising.
-    dual_coef_ : ndarray of shape (n_components, n)
-        Expansion coefficients alpha.
     cluster_centers_ : ndarray of shape (n_clusters, n_components)
         Means of k-means, where it was used.
-    gamma_ : float
-        The kernel parameter in use.
-    result_ : SolveResult
-        Status and certificate.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-
-    Notes
-    -----
-    A graph in several components has as many functions that cost the ambient norm alone. They come first, so the
-    components are told apart before anything else, isolated samples included; a warning says so.
 
     References
     ----------
@@ -246,7 +215,9 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         if by_sign:
             self._kmeans = None
         else:
-            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=self._seed()).fit(self.embedding_)
+            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=integer_seed(self.random_state)).fit(
+                self.embedding_
+            )
             self.cluster_centers_ = self._kmeans.cluster_centers_
         self.labels_ = self._clusters(self.embedding_)
         return self
@@ -264,12 +235,6 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
     def _check_size(self, n: int) -> None:
         if n < self.n_clusters:
             raise InvalidInputError(f"n_clusters={self.n_clusters}, but there are {n} samples; ask for fewer.")
-
-    def _seed(self) -> Any:
-        """Return what k-means takes, never the global state of numpy."""
-        if isinstance(self.random_state, np.random.RandomState | int | np.integer):
-            return self.random_state
-        return int(np.random.default_rng(self.random_state).integers(2**31))
 
     def _clusters(self, values: FloatArray) -> IntArray:
         if self._kmeans is None:
@@ -307,6 +272,7 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
         return self._clusters(self._values(X))
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _RegularizedEigenfunctions):
     """Laplacian eigenmaps with coordinates for new samples.
@@ -316,25 +282,13 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
 
     Parameters
     ----------
-    n_components : int, default 2
+    n_components : int
         Coordinates; the constant is not among them.
-    kernel, gamma, degree, coef0, gamma_A, n_neighbors, kind, weight, metric, normalized, power, tol
-        As for `RegularizedSpectralClustering`; ``gamma_A`` is the paper's gamma.
 
     Attributes
     ----------
     embedding_ : ndarray of shape (n, n_components)
         Coordinates of the training samples; orthonormal columns of sum zero.
-    eigenvalues_ : ndarray of shape (n_components,)
-        gamma_A |f|_K^2 + f'L f per coordinate, rising.
-    dual_coef_ : ndarray of shape (n_components, n)
-        Expansion coefficients alpha.
-    gamma_ : float
-        The kernel parameter in use.
-    result_ : SolveResult
-        Status and certificate.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
 
     References
     ----------

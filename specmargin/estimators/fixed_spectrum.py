@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from specmargin.checks import Rule, shown
-from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum_base import Answer, MarginClassifier, SpectrumClassifier
+from specmargin.estimators._decision_bound import BoundParameter
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._spectrum_classifier import FixedSpectrumClassifier
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import TRANSFORMS, analytic_centre
 from specmargin.typing import FloatArray
@@ -33,37 +33,27 @@ def transformation(name: str, value: Any) -> Any:
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralKernelSVM(MarginClassifier):
+class SpectralKernelSVM(BoundParameter, FixedSpectrumClassifier):
     """Support vector (or relative margin) machine on a parametric transform of the Laplacian's spectrum.
 
     Parameters
     ----------
-    transformation : str or callable, default "diffusion"
+    transformation : str or callable
         "diffusion", "gaussian_field", "inverse", "power", "step" or "geometric": the names of
         `specmargin.spectra.transforms.TRANSFORMS`, whose functions document the formulas. Or a function of the
         `Spectrum`, and of those of the four parameters below that it names, that returns nonnegative weights (q,).
-    sigma : float, optional
-        Width, for "diffusion" and "gaussian_field"; default: sigma^2 is the mean of the five smallest eigenvalues that
-        are not zero.
-    exponent : float, default 2.0
+    sigma : float
+        Width, for "diffusion" and "gaussian_field"; by default sigma^2 is the mean of the five smallest eigenvalues
+        that are not zero.
+    exponent : float
         For "power".
-    k : int, default 10
+    k : int
         Number of eigenvectors with equal weights, at most q, for "step".
-    w : float, default 1.1
+    w : float
         Ratio of consecutive weights, >= 1, for "geometric".
-    <margin>
-    <graph>
-    <solver>
-
-    Attributes
-    ----------
-    <attributes>
-    <bound_>
 
     Notes
     -----
-    <notes>
-
     The parameter is not called ``transform``: scikit-learn takes whatever has that attribute for a transformer.
 
     References
@@ -94,14 +84,10 @@ class SpectralKernelSVM(MarginClassifier):
         named = {"sigma", "exponent", "k", "w"} & set(inspect.signature(rule).parameters)
         return rule(spectrum, **{name: getattr(self, name) for name in named})
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
-        machine, bound = self._margin(spectrum, labels, self._weights(spectrum))
-        return Answer(machine, machine, bound)
-
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class XuSpectralSVM(SpectrumClassifier):
+class XuSpectralSVM(FixedSpectrumClassifier):
     """Support vector machine on the spectrum of Xu et al. (2007): ordered, and independent of the labels.
 
     In their problem the weights delta touch neither the classifier nor the objective, so that every spectrum of
@@ -110,20 +96,8 @@ class XuSpectralSVM(SpectrumClassifier):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the loss per unit mean kernel diagonal, > 0.
-    w : float, default 1.0
+    w : float
         Least ratio of consecutive weights, delta_i >= w delta_{i+1}, >= 1.
-    <graph>
-    <solver>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -142,6 +116,5 @@ class XuSpectralSVM(SpectrumClassifier):
 
     w: float = 1.0
 
-    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
-        machine, bound = self._machine(spectrum, labels, analytic_centre(spectrum, self.w))
-        return Answer(machine, machine, bound)
+    def _weights(self, spectrum: Spectrum) -> FloatArray:
+        return analytic_centre(spectrum, self.w)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum_base import Answer, GraphSpectrumClassifier
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
 from specmargin.spectra.transforms import power
@@ -28,23 +30,20 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
 
     Parameters
     ----------
-    C : float, default 10000.0
+    C : float
         Weight of the loss, > 0; 1e1 to 1e6 are in use. The loss is a mean per class, h has mean square one: this C
         is not that of a margin. The default did well on the unlabelled samples of two tasks of the paper (MNIST 3-8,
         pc-mac), which makes it an optimistic choice there.
-    exponent : float, default 2.0
+    exponent : float
         Q_ii = i^exponent, >= 0; a block of equal eigenvalues shares the harmonic mean of its entries.
-    <graph>
-
-    Attributes
-    ----------
-    <attributes>
+    max_iter : int
+        Limit of iterations; by default that of the solver.
+    solver_params : dict
+        Passed on to the solver, `specmargin.solvers.graph_transducer`: there is one only.
 
     Notes
     -----
     `delta_` is the spectrum of the kernel V Q^-1 V', `intercept_` minus the threshold.
-
-    <notes>
 
     References
     ----------
@@ -62,13 +61,16 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
 
     C: float = 10000.0
     exponent: float = 2.0
+    max_iter: int | None = None
+    solver_params: Mapping[str, Any] | None = None
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
         delta = power(spectrum, self.exponent)
         # The sum of all i^-exponent undoes the scaling of delta to sum one: Q is literally i^exponent.
         total = (np.arange(1.0, spectrum.q) ** -self.exponent).sum()
         objective = objectives.SpectralGraphTransducer(spectrum, labels, C=self.C, Q=1.0 / (total * delta[1:]))
-        result = solvers.graph_transducer(objective, tol=self.tol)
+        limit = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        result = solvers.graph_transducer(objective, **{"tol": self.tol, **limit, **(self.solver_params or {})})
         variables = {**result.variables, "delta": delta, "b": np.asarray(-objective.threshold)}
         result = replace(result, variables=variables)
         return Answer(result, result)

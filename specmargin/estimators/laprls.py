@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from specmargin.estimators._docs import documented
+from specmargin.estimators._docstrings import documented
 from specmargin.estimators.lapsvm import LapSVM
 
 __all__ = ["LapRLS"]
@@ -25,41 +25,10 @@ class LapRLS(LapSVM):
 
     Parameters
     ----------
-    <kernel>
-    gamma_A : float, default 0.01
-        Weight of the ambient norm, > 0.
-    gamma_I : float, default 1.0
+    gamma_I : float
         Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph.
-    <laplacian>
-    fit_intercept : bool, default True
-        Whether f has an unpenalised intercept.
-    <class_balance>
-    span, n_functions, random_state
-        Fewer functions for large samples, as for `LapSVM`.
-    solver, solver_params : str or sequence of str, dict
+    solver : str or sequence of str
         As for `LapSVM`.
-    tol : float, default 1e-6
-        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
-    unlabeled : scalar, nan or None, default -1
-        Marker of unlabelled samples in y.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    transduction_ : ndarray of shape (n,)
-        Predicted classes of the training samples, labelled ones included.
-    dual_coef_ : ndarray of shape (n_outputs, n)
-        Expansion coefficients alpha; one row with two classes.
-    intercept_ : ndarray of shape (n_outputs,)
-    balance_ : object
-        The map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
-    result_ : SolveResult or tuple of SolveResult
-        Status, certificate, and the decisions f before they were balanced, per class with more than two.
-    gamma_ : float
-        The kernel parameter in use.
-    n_iter_ : int
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
 
     References
     ----------

@@ -16,9 +16,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._balance import Balance
-from specmargin.estimators._base import columns
-from specmargin.estimators._manifold_cv import Deformed, ManifoldCV
+from specmargin.estimators._class_balance import Balance
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._manifold_grid import Deformed, ManifoldCV
+from specmargin.estimators._semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
@@ -30,92 +31,18 @@ from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]
 
-_WORDS = """kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable, default "rbf"
-        Kernel of the expansion.
-    gammas : sequence of float or str, default ("median",)
-        Kernel parameters to try, of "rbf" and "poly". A number is gamma itself, 1 / (2 sigma^2); "median" is sigma =
-        the median distance between samples, "0.5 median" half that sigma (four times that gamma), and so on; "scale"
-        as in scikit-learn.
-    degree, coef0 : int, float
-        Parameters of the polynomial kernel.
-    gamma_As : sequence of float, optional
-        Ambient weights to try, > 0. By default nine from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel
-        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one.
-    gamma_Is : sequence of float, optional
-        Intrinsic weights to try with each of `gamma_As`, >= 0, instead of `ratios`; a factorisation is paid for each
-        distinct gamma_I / gamma_A.
-    ratios : sequence of float, default (1e2, 1e4, 1e6)
-        gamma_I / gamma_A to try, >= 0; 0 is supervised learning.
-    n_neighbors : sequence of int, default (5, 15)
-        Neighbours of the graphs to try; more than n - 1 are n - 1. It decides, with `powers`: images want 4 to 10,
-        views of one object 2, Gaussian clusters and text 15 to 50.
-    kind : {"symmetric", "mutual", "mutual+mst"}, default "symmetric"
-        How the neighbour relation is made symmetric.
-    weight : {"binary", "heat", "cosine", "self_tuning"}, default "binary"
-        Edge weights.
-    metric : str, default "euclidean"
-        Metric of the neighbours; "cosine" for text.
-    normalized : bool, default True
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
-    powers : sequence of int, default (1, 2, 4)
-        Powers of the Laplacian to try."""
 
-_MORE_WORDS = """cv : "loo", int or splitter, default "loo"
-        "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
-        splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
-    class_balance : {"zscore", "mass"} or None, default "zscore"
-        How the scores of the classes are made comparable, while choosing and after it. "zscore": by their means and
-        deviations over all samples, unless the label counts reject classes of equal size (chi-square, 5 %); "mass": by
-        the label proportions over the masses of the classes. With two classes the threshold moves.
-    fit_intercept : bool, default True
-        Whether f has an unpenalised intercept.
-    span, n_functions, random_state
-        Fewer functions for large samples, as for `LapSVM`; the eigenvectors of a graph have no kernel width.
-    tol : float, default 1e-6
-        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
-    unlabeled : scalar, nan or None, default -1
-        Marker of unlabelled samples in y.
-
-    Attributes
-    ----------
-    best_params_ : dict
-        Words for `estimator_`.
-    best_score_ : float
-        The criterion with its sign changed, so that larger is better. **No estimate of accuracy**: see the notes.
-    best_index_ : int
-        Its position in `cv_results_`.
-    cv_results_ : dict of ndarray
-        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, and every criterion under its name.
-    estimator_ : estimator
-        Fitted with `best_params_` to all samples.
-    classes_, transduction_, dual_coef_, intercept_, result_, gamma_, n_iter_
-        Those of `estimator_`.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-
-    Notes
-    -----
-    The labelled samples alone choose. The minimum of a criterion over many settings is smaller than the criterion of
-    a setting named in advance: `best_score_` is no estimate of the error. Keep labels aside for that.
-
-    A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
-    no setting could name its class. If none counts, as with one label per class, the first candidates are taken, with
-    a warning."""
-
-_CRITERION = """criterion : {"nll", "sq", "01"<gcv>}, default "nll"
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
-        mean squared residual of f before balancing; "01", errors, ties broken by nll<gcv_text>."""
-
-
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapRLSCV(ManifoldCV):
     """LapRLS that chooses kernel width, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     Parameters
     ----------
-    <words>
-    <criterion>
-    <more>
+    criterion : {"nll", "sq", "01", "gcv"}
+        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
+        mean squared residual of f before balancing; "01", errors, ties broken by nll; "gcv", generalised
+        cross-validation, which looks at no fold.
 
     References
     ----------
@@ -151,7 +78,7 @@ class LapRLSCV(ManifoldCV):
         return decisions, [Balance.of(f[:, i], labels, rule) for i in range(len(gamma_As))]
 
     def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
-        return LapRLS(**self._shared_words(), **params)
+        return LapRLS(**self._shared_parameters(), **params)
 
 
 def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
@@ -159,6 +86,7 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
     return np.stack([v for v, _ in solutions], axis=1), np.stack([b for _, b in solutions])
 
 
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVMCV(ManifoldCV):
     """LapSVM that chooses kernel width, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
@@ -168,11 +96,8 @@ class LapSVMCV(ManifoldCV):
 
     Parameters
     ----------
-    loss : {"hinge", "squared_hinge"}, default "squared_hinge"
+    loss : {"hinge", "squared_hinge"}
         Loss of the labelled samples.
-    <words>
-    <criterion>
-    <more>
 
     References
     ----------
@@ -193,8 +118,8 @@ class LapSVMCV(ManifoldCV):
 
     _criteria: ClassVar[tuple[str, ...]] = ("nll", "sq", "01")
 
-    def _check_words(self) -> None:
-        super()._check_words()
+    def _check_grid(self) -> None:
+        super()._check_grid()
         if self.loss not in ("hinge", "squared_hinge"):
             raise InvalidInputError(
                 f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; LapRLSCV takes the squared loss."
@@ -235,20 +160,10 @@ class LapSVMCV(ManifoldCV):
     def _solve(self, G: FloatArray, sign: FloatArray) -> tuple[FloatArray, float]:
         """Solve the problem whose kernel is the deformed one."""
         labels = Labels(sign, np.arange(len(sign)), np.array([False, True]), len(sign))
-        found = solvers.factorized(
+        result = solvers.factorized(
             objectives.LapSVM(G, None, labels, loss=self.loss, gamma_A=1.0, fit_intercept=self.fit_intercept)
         )
-        return np.asarray(found.variables["v"]), float(found.variables["b"])
+        return np.asarray(result.variables["v"]), float(result.variables["b"])
 
     def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
-        return LapSVM(**self._shared_words(), loss=self.loss, **params)
-
-
-for _cls, _gcv, _gcv_text in (
-    (LapRLSCV, ', "gcv"', '; "gcv",\n        generalised cross-validation, which looks at no fold'),
-    (LapSVMCV, "", ""),
-):
-    assert _cls.__doc__ is not None
-    _criterion = _CRITERION.replace("<gcv>", _gcv).replace("<gcv_text>", _gcv_text)
-    for _marker, _text in (("<words>", _WORDS), ("<criterion>", _criterion), ("<more>", _MORE_WORDS)):
-        _cls.__doc__ = _cls.__doc__.replace(_marker, _text)
+        return LapSVM(**self._shared_parameters(), loss=self.loss, **params)

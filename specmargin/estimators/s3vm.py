@@ -1,4 +1,4 @@
-"""Semi-supervised support vector machines: seven estimators of one objective.
+"""S3VM estimators: continuation, gradient, quasi-Newton, multi-switch, annealed, CCCP and label switching.
 
 All minimise 1/2 |w|^2 + C sum V(y f) + C* sum U(f) (`specmargin.objectives.s3vm.S3VM`); they differ in the losses V and
 U and in how they search among the local minima:
@@ -14,15 +14,12 @@ With ``gamma_I > 0`` any of them works on the kernel that a graph of the samples
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from specmargin import solvers
-from specmargin.estimators._s3vm import S3VMClassifier
-from specmargin.estimators._s3vm_docs import documented_s3vm
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._s3vm_classifier import S3VMClassifier
 from specmargin.losses import SmoothLoss, SymmetricRamp
-from specmargin.results import SolveResult
 
 __all__ = [
     "AnnealedS3VM",
@@ -35,24 +32,12 @@ __all__ = [
 ]
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class ContinuationS3VM(S3VMClassifier):
     """S3VM by continuation (cS3VM): hinge and exp(-3 f^2), smoothed less and less.
 
     Calls `specmargin.solvers.continuation`.
-
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -68,29 +53,17 @@ class ContinuationS3VM(S3VMClassifier):
     ('STATIONARY', True)
     """
 
-    _loss: ClassVar[str] = "hinge"
-    _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.continuation)
+    _loss = "hinge"
+    _unlabeled_loss = "exp"
+    _solver = staticmethod(solvers.continuation)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class GradientS3VM(S3VMClassifier):
     """S3VM by gradient descent while C* is doubled ten times: squared hinge and exp(-3 f^2).
 
     Calls `specmargin.solvers.gradient`.
-
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -106,30 +79,18 @@ class GradientS3VM(S3VMClassifier):
     ('STATIONARY', (1, 120))
     """
 
-    _loss: ClassVar[str] = "squared_hinge"
-    _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.gradient)
+    _loss = "squared_hinge"
+    _unlabeled_loss = "exp"
+    _solver = staticmethod(solvers.gradient)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class QuasiNewtonS3VM(S3VMClassifier):
     """S3VM by L-BFGS with C* annealed (QN-S3VM): smooth hinge and exp(-3 f^2).
 
     Calls `specmargin.solvers.quasi_newton`. With ``kernel="linear"`` sparse features stay sparse. C = 1 / (2 lam l) and
     C_star = lam' / (2 lam u) are the paper's parameters.
-
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -145,29 +106,17 @@ class QuasiNewtonS3VM(S3VMClassifier):
     ([0, 1, 0, 1, 1, 0], (1, 2))
     """
 
-    _loss: ClassVar[str] = "smooth_hinge"
-    _unlabeled_loss: ClassVar[str | None] = "exp"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.quasi_newton)
+    _loss = "smooth_hinge"
+    _unlabeled_loss = "exp"
+    _solver = staticmethod(solvers.quasi_newton)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultiSwitchTSVM(S3VMClassifier):
     """Transductive SVM by switching many labels at once (TSVMlin): squared hinge at the better of both labels.
 
     Calls `specmargin.solvers.multi_switch`. The balance also says how many labels are positive.
-
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -181,32 +130,22 @@ class MultiSwitchTSVM(S3VMClassifier):
     [0, 1, 0, 1, 1, 0]
     """
 
-    _loss: ClassVar[str] = "squared_hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.multi_switch)
+    _loss = "squared_hinge"
+    _solver = staticmethod(solvers.multi_switch)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AnnealedS3VM(S3VMClassifier):
     """S3VM by deterministic annealing (DA): squared hinge at both labels, by their probabilities.
 
     Calls `specmargin.solvers.annealing`.
 
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
     Notes
     -----
-    The weights matter more than with other solvers. While it is hot, all p = R, the machine charges the squares of the
-    unlabelled decisions: with a large C* it fits the labels along directions of little variance, and what it cools down
-    to is a poor minimum. Tune C and C_star towards small values.
-
-    <notes>
+    The weights matter more than with other solvers. While it is hot, all p = R, the objective charges the squares of
+    the unlabelled decisions: with a large C* it fits the labels along directions of little variance, and what it cools
+    down to is a poor minimum. Tune C and C_star towards small values.
 
     References
     ----------
@@ -220,11 +159,11 @@ class AnnealedS3VM(S3VMClassifier):
     [0, 1, 0, 1, 1, 0]
     """
 
-    _loss: ClassVar[str] = "squared_hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.annealing)
+    _loss = "squared_hinge"
+    _solver = staticmethod(solvers.annealing)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class CCCPS3VM(S3VMClassifier):
     """S3VM by the concave-convex procedure (UniverSVM): hinge, and a ramp at either label.
@@ -234,19 +173,10 @@ class CCCPS3VM(S3VMClassifier):
 
     Parameters
     ----------
-    s : float, default -0.3
-        Where the ramp ends, in (-1, 0]: samples with |f| < -s are not pushed to either side. UniverSVM's default is 0,
+    s : float
+        Where the ramp ends, in (-1, 0]: samples with |f| < -s have no gradient. UniverSVM's default is 0,
         the symmetric hinge, with which labels hardly ever change once the unlabelled losses weigh; the paper tunes s,
         and names -0.3 for text.
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -262,31 +192,19 @@ class CCCPS3VM(S3VMClassifier):
 
     s: float = -0.3
 
-    _loss: ClassVar[str] = "hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.cccp)
+    _loss = "hinge"
+    _solver = staticmethod(solvers.cccp)
 
     def _losses(self) -> tuple[str | SmoothLoss, str | SmoothLoss | None]:
         return self._loss, SymmetricRamp(s=self.s)
 
 
-@documented_s3vm
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelSwitchingS3VM(S3VMClassifier):
     """Transductive SVM by switching one pair of labels at a time (SVM-light): hinge at the better of both labels.
 
     Calls `specmargin.solvers.label_switching`. The oldest of the searches, and the one that gets stuck most.
-
-    Parameters
-    ----------
-    <parameters>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
 
     References
     ----------
@@ -300,5 +218,5 @@ class LabelSwitchingS3VM(S3VMClassifier):
     [0, 1, 0, 1, 1, 0]
     """
 
-    _loss: ClassVar[str] = "hinge"
-    _solver: ClassVar[Callable[..., SolveResult]] = staticmethod(solvers.label_switching)
+    _loss = "hinge"
+    _solver = staticmethod(solvers.label_switching)

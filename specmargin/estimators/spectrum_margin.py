@@ -8,14 +8,13 @@ the order of the eigenvalues, MKL without it. C is per unit mean kernel diagonal
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from functools import partial
+from typing import Any, ClassVar
 
 from specmargin import solvers
-from specmargin.estimators._bound import within_bound
-from specmargin.estimators._docs import documented
-from specmargin.estimators._spectrum_base import Answer, Spectra, SpectrumClassifier
+from specmargin.estimators._decision_bound import BoundParameter, bound_in_use, within_bound
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._spectrum_classifier import Answer, Spectra, SpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.objectives import SpectrumMargin
 from specmargin.results import SolveResult
@@ -25,7 +24,16 @@ __all__ = ["MKL", "STOAM", "STORM"]
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class _JointClassifier(SpectrumClassifier):
-    """Spectrum and classifier in one problem, over one graph or several."""
+    """Spectrum and classifier in one problem, over one graph or several.
+
+    Notes
+    -----
+    **Several graphs** are learned over in one joint problem: pass ``graph=[W1, W2]``, or lists, one entry per
+    graph, for any of `n_neighbors`, `kind`, `weight`, `metric`, `normalized`, `power` and `q`, e.g.
+    ``metric=["euclidean", "cosine"]``. Their eigenvectors stand side by side, each graph under its own order: with q of
+    each, graph g has the entries g q to (g + 1) q of `delta_` and `eigenvalues_`, and columns of `eigenvectors_`;
+    `graph_weights_` holds its share of the trace. New samples find neighbours graph by graph.
+    """
 
     _several_graphs: ClassVar[bool] = True
     _order: ClassVar[bool] = True
@@ -34,52 +42,51 @@ class _JointClassifier(SpectrumClassifier):
         eps = getattr(self, "eps", 0.0)
         return SpectrumMargin(spectrum, labels, C=self.C, B=bound, order=self._order, eps=eps)
 
+    def _under(self, spectrum: Spectra, labels: Labels, bound: float) -> SolveResult:
+        objective = self._objective(spectrum, labels, bound)
+        if self.solver == "auto":
+            return solvers.spectrum_margin(objective, **self._options())
+        from specmargin import problems
+
+        return self._cvxpy(problems.storm(objective, "compact"))
+
     def _solve(self, spectrum: Spectra, labels: Labels) -> Answer:
-        def solve(bound: float) -> SolveResult:
-            objective = self._objective(spectrum, labels, bound)
-            if self.solver == "auto":
-                return self._numpy(solvers.spectrum_margin, objective)
-            from specmargin import problems
-
-            return self._cvxpy(problems.storm(objective, "compact"))
-
-        result, bound = within_bound(getattr(self, "B", np.inf), solve, labels.labeled)
+        result, bound = within_bound(self._bound, partial(self._under, spectrum, labels), labels.labeled)
         return Answer(result, result, bound)
+
+    def _built(self, spectrum: Spectra, labels: Labels) -> Any:
+        from specmargin import problems
+
+        bound = bound_in_use(self._bound, partial(self._under, spectrum, labels), labels.labeled)
+        return problems.storm(self._objective(spectrum, labels, bound), "compact")
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class _OrderedClassifier(_JointClassifier):
+    """An ordered spectrum.
+
+    Parameters
+    ----------
+    eps : float
+        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
+    """
+
+    eps: float = 0.0
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class STORM(_JointClassifier):
+class STORM(BoundParameter, _OrderedClassifier):
     """Spectrum transformation that optimises the relative margin.
 
     Learns an ordered spectrum delta_2 >= ... >= delta_q of the graph Laplacian and a classifier on it in one convex
     problem: 1/2 w'w + C sum xi with labelled decisions confined to |f| <= B (eqs. 7 and 16).
 
-    Parameters
-    ----------
-    C : float, default 1.0
-        Weight of the loss per unit mean kernel diagonal, > 0.
-    B : float or "auto", default 1.5
-        <bound>; inf makes it `STOAM`.
-    eps : float, default 0.0
-        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
-    <graph>
-    <solver>
-
-    Attributes
-    ----------
-    <attributes>
-    <bound_>
-
     Notes
     -----
-    <notes>
-
     It is not the best method on the data of its paper: with every parameter of every method chosen alike, spectra that
     no label has touched (`SpectralGraphTransducer`, the diffusion kernel, `XuSpectralSVM` with w tuned) err less than
     STORM in most cells; ``specmargin tables spectrum_learning`` counts them. What does hold is that the order helps.
-
-    <several>
 
     References
     ----------
@@ -96,32 +103,12 @@ class STORM(_JointClassifier):
     """
 
     B: float | str = 1.5
-    eps: float = 0.0
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class STOAM(_JointClassifier):
+class STOAM(_OrderedClassifier):
     """Spectrum transformation that optimises the absolute margin: `STORM` with B = inf.
-
-    Parameters
-    ----------
-    C : float, default 1.0
-        Weight of the loss per unit mean kernel diagonal, > 0.
-    eps : float, default 0.0
-        Least drop between consecutive weights; the paper's experiments used 1e-6, zero is exact.
-    <graph>
-    <solver>
-
-    Attributes
-    ----------
-    <attributes>
-
-    Notes
-    -----
-    <notes>
-
-    <several>
 
     References
     ----------
@@ -136,36 +123,14 @@ class STOAM(_JointClassifier):
     True
     """
 
-    eps: float = 0.0
-
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class MKL(_JointClassifier):
+class MKL(BoundParameter, _JointClassifier):
     """Multiple kernel learning over the rank-one kernels u_j u_j': a spectrum without order.
 
     With B finite it is the paper's MKL-R, with B = inf MKL-S. It solves a relaxation of `STORM` and so reaches a lower
     objective, at the price of a haphazard spectrum.
-
-    Parameters
-    ----------
-    C : float, default 1.0
-        Weight of the loss per unit mean kernel diagonal, > 0.
-    B : float or "auto", default inf
-        <bound>.
-    <graph>
-    <solver>
-
-    Attributes
-    ----------
-    <attributes>
-    <bound_>
-
-    Notes
-    -----
-    <notes>
-
-    <several>
 
     References
     ----------
@@ -181,7 +146,5 @@ class MKL(_JointClassifier):
     >>> a.primal_objective < b.primal_objective
     True
     """
-
-    B: float | str = np.inf
 
     _order: ClassVar[bool] = False

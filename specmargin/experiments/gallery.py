@@ -402,7 +402,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
 
 def _save(figure: Any, target: Path, formats: Sequence[str]) -> list[Path]:
     """Draw beside and rename: an interrupted run leaves no half figure under its name."""
-    from specmargin.plots.style import save
+    from specmargin.plots.theme import save
 
     beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:

@@ -1,15 +1,17 @@
-"""Graphs over samples: neighbours, Laplacians, components, and networkx in and out.
+"""Graphs over samples: neighbours, Laplacians, components, and conversion from and to networkx.
 
 `knn_graph` (or `radius_graph`) turns rows into an adjacency, `laplacian` turns the adjacency into the
-operator that the objectives read, `check_adjacency` reads a graph of the user's own, and `warn_components`
-says what a disconnected graph means. `neighbor_weights` ties new points to the training points.
+operator that the objectives use, `check_adjacency` reads a graph that the user brings, and `warn_components`
+warns of a disconnected graph. `neighbor_weights` ties new points to the training points. The edge weights are the
+functions of `specmargin.graphs.weights`.
 """
 
-from specmargin.graphs.components import Components, components, warn_components
+from specmargin.graphs.adjacency import check_adjacency
+from specmargin.graphs.connectivity import Components, components, warn_components
 from specmargin.graphs.convert import from_networkx, to_networkx
-from specmargin.graphs.laplacians import Laplacian, check_adjacency, laplacian
+from specmargin.graphs.laplacians import Laplacian, laplacian
+from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
-from specmargin.graphs.weights import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 
 __all__ = [
     "knn_graph",

@@ -11,10 +11,21 @@ from specmargin.arrays import feature_rows
 from specmargin.rounding import directions
 from specmargin.typing import BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["LARGE", "check_rows", "cosine_similarities", "nonzero_rows", "pair_distances", "row_norms"]
+__all__ = [
+    "LARGE",
+    "PROJECTED_METRICS",
+    "check_rows",
+    "cosine_similarities",
+    "nonzero_rows",
+    "pair_distances",
+    "row_norms",
+]
 
 LARGE = 10_000
 """Rows beyond which memory and time decide: single precision where it is exact, cosines searched as distances."""
+
+PROJECTED_METRICS = ("euclidean", "l2", "cosine")
+"""Metrics that a projection on principal components keeps, and that pynndescent searches."""
 
 _CHUNK = 2_000_000  # numbers per operand of a chunk of pairs: 16 MB
 
@@ -28,10 +39,10 @@ def check_rows(X: Matrix, name: str = "X", *, small: bool = True) -> Matrix:
 
     large = len(X) > LARGE if not sp.issparse(X) and hasattr(X, "__len__") else False
     single = large and hasattr(X, "dtype") and np.can_cast(X.dtype, np.float32)
-    order = "C" if large else None  # what scikit-learn's fast search wants
-    words = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
+    order = "C" if large else None  # as scikit-learn's fast search needs it
+    keywords = {"accept_sparse": "csr", "order": order, "ensure_all_finite": False, "input_name": name}
     dtype = np.float32 if single else np.float64
-    return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **words), small=small)
+    return feature_rows(X, name, lambda X: check_array(X, dtype=dtype, **keywords), small=small)
 
 
 def nonzero_rows(X: Matrix) -> BoolArray:
@@ -60,7 +71,7 @@ def pair_distances(X: Matrix, Y: Matrix, rows: IntArray, cols: IntArray, metric:
     distances = np.empty(len(rows))
     if metric == "cosine":
         X, Y = directions(X), directions(Y)
-    if metric in ("euclidean", "l2", "cosine"):
+    if metric in PROJECTED_METRICS:
         # Not paired_distances, which refuses sparse rows.
         paired = paired_cosine_distances if metric == "cosine" else paired_euclidean_distances
         width = X.nnz // max(1, X.shape[0]) if sp.issparse(X) else X.shape[1]

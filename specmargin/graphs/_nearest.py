@@ -1,4 +1,4 @@
-"""The two searches behind `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
+"""The two searches of `neighbors`: all pairs, block by block, and nearest-neighbour descent."""
 
 from __future__ import annotations
 
@@ -9,39 +9,36 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.graphs._distances import LARGE, pair_distances, row_norms
+from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, pair_distances, row_norms
 from specmargin.rounding import directions
 from specmargin.typing import AnyArray, FloatArray, IntArray, Matrix
 
-__all__ = ["ANGULAR", "Descent", "exact", "load_pynndescent"]
-
-ANGULAR = ("euclidean", "l2", "cosine")
-"""Metrics that a projection keeps and that pynndescent searches."""
+__all__ = ["NeighborDescent", "exact_neighbors", "load_pynndescent"]
 
 _BLOCK = 4_000_000  # distances held at a time by the sparse search: 32 MB
 _COLUMNS = 2048  # of a block of a sparse product: its accumulators then stay in the processor's cache
-_FEW = 4000  # rows among which the exact search is quicker than any index
+_EXACT_ROWS = 4000  # rows among which the exact search is quicker than any index
 
 
-def exact(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:
+def exact_neighbors(X: Matrix, queries: Matrix, k: int, metric: Any) -> IntArray:
     """Return the indices (m, k) of the k rows of `X` nearest to every query, the nearest first."""
     from sklearn.neighbors import NearestNeighbors
     from sklearn.preprocessing import normalize
 
     if metric == "cosine":
         X, queries = (directions(X),) * 2 if queries is X else (directions(X), directions(queries))
-    if sp.issparse(X) and metric in ANGULAR:
-        return _sparse(X, queries, k, metric)
+    if sp.issparse(X) and metric in PROJECTED_METRICS:
+        return _sparse_rows(X, queries, k, metric)
     if metric == "cosine" and X.shape[0] > LARGE:
         # |x - y|^2 = 2 (1 - cos) of unit rows: the same order, by a search that keeps k distances, not n.
         own = queries is X
         X = normalize(X)
         queries, metric = X if own else normalize(queries), "euclidean"
-    found = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries, return_distance=False)
-    return found.astype(np.intp)
+    indices = NearestNeighbors(n_neighbors=k, metric=metric).fit(X).kneighbors(queries, return_distance=False)
+    return indices.astype(np.intp)
 
 
-def _sparse(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
+def _sparse_rows(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
     """Search block by block: of documents nearly every product is positive, so that X X' is dense."""
     from sklearn.preprocessing import normalize
 
@@ -72,9 +69,9 @@ def _sparse(X: Matrix, queries: Matrix, k: int, metric: str) -> IntArray:
 
 def _smallest(distances: FloatArray, k: int) -> IntArray:
     """Columns of the k smallest entries of every row, in their order."""
-    found = np.argpartition(distances, k - 1, axis=1)[:, :k]
-    order = np.argsort(np.take_along_axis(distances, found, axis=1), axis=1)
-    return np.take_along_axis(found, order, axis=1)
+    columns = np.argpartition(distances, k - 1, axis=1)[:, :k]
+    order = np.argsort(np.take_along_axis(distances, columns, axis=1), axis=1)
+    return np.take_along_axis(columns, order, axis=1)
 
 
 def load_pynndescent() -> Any:
@@ -87,48 +84,48 @@ def load_pynndescent() -> Any:
         ) from error
 
 
-class Descent:
-    """An index of pynndescent over the rows of `X`, asked for 1.5 k neighbours, cut to the k best by exact distance.
+class NeighborDescent:
+    """A search by pynndescent: of 1.5 k neighbours that its index returns, the k nearest by exact distance.
 
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
     k : int
-        Neighbours that will be wanted.
+        Number of neighbours.
     metric : {"euclidean", "l2", "cosine"}
-    seed : int
+    seed : int, RandomState or None
     """
 
-    def __init__(self, X: Matrix, k: int, metric: str, seed: int) -> None:
+    def __init__(self, X: Matrix, k: int, metric: str, seed: Any) -> None:
         self._X, self._metric = X, metric
-        self._ask = min(math.ceil(1.5 * k) + 1, X.shape[0])
+        self._candidates = min(math.ceil(1.5 * k) + 1, X.shape[0])
         self._index: Any = None
-        if X.shape[0] > _FEW:
+        if X.shape[0] > _EXACT_ROWS:
             # One thread: the lists depend on their number.
             self._index = load_pynndescent().NNDescent(
                 X,
                 metric="cosine" if metric == "cosine" else "euclidean",
-                n_neighbors=self._ask,
+                n_neighbors=self._candidates,
                 random_state=seed,
                 n_jobs=1,
             )
 
     def __call__(self, queries: Matrix, k: int) -> IntArray:
-        """Return what `exact` does, of the same shape."""
+        """Return what `exact_neighbors` does, of the same shape."""
         X = self._X
         if self._index is None:
-            return exact(X, queries, k, self._metric)
+            return exact_neighbors(X, queries, k, self._metric)
         if queries is X:
             candidates, _ = self._index.neighbor_graph
         else:
-            candidates, _ = self._index.query(queries, k=self._ask)
-        indices = self._best(queries, candidates, k)
+            candidates, _ = self._index.query(queries, k=self._candidates)
+        indices = self._closest(queries, candidates, k)
         short = np.flatnonzero(indices[:, -1] < 0)
         if len(short):
-            indices[short] = exact(X, queries[short], k, self._metric)
+            indices[short] = exact_neighbors(X, queries[short], k, self._metric)
         return indices
 
-    def _best(self, queries: Matrix, candidates: AnyArray, k: int) -> IntArray:
+    def _closest(self, queries: Matrix, candidates: AnyArray, k: int) -> IntArray:
         """Return the k candidates at the smallest exact distance; -1 where there are not as many."""
         m, width = candidates.shape
         rows, cols = np.repeat(np.arange(m), width), candidates.ravel().astype(np.intp)

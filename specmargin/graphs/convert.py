@@ -1,4 +1,4 @@
-"""Graphs of networkx, in and out.
+"""Conversion from and to networkx.
 
 networkx keeps nodes by name, this package by row number. `from_networkx` returns the adjacency together with
 the list that translates one into the other.
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from specmargin.checks import foreign, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs.laplacians import check_adjacency
+from specmargin.graphs._adjacency_matrix import clean_adjacency
 from specmargin.typing import SparseArray
 
 __all__ = ["from_networkx", "to_networkx"]
@@ -114,13 +114,12 @@ def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:
     """
     import networkx as nx
 
-    W = check_adjacency(W)
-    graph = nx.from_scipy_sparse_array(W)
+    graph = nx.from_scipy_sparse_array(clean_adjacency(from_networkx(W)[0] if isinstance(W, nx.Graph) else W))
     if nodes is None:
         return graph
     names = list(nodes)
-    if len(names) != W.shape[0] or len(set(names)) != len(names):
+    if len(names) != len(graph) or len(set(names)) != len(names):
         raise InvalidInputError(
-            f"nodes holds {len(names)} names ({len(set(names))} different) for {W.shape[0]} rows; name every row once."
+            f"nodes holds {len(names)} names ({len(set(names))} different) for {len(graph)} rows; name every row once."
         )
     return nx.relabel_nodes(graph, dict(enumerate(names)))

@@ -1,15 +1,12 @@
-"""The Laplacian of an adjacency, and what must hold of an adjacency before it has one.
+"""The Laplacian of an adjacency.
 
 ``L = D - W`` measures how much a function differs along the edges, ``f'Lf = 1/2 sum_ij w_ij (f_i - f_j)**2``;
-the normalised form ``I - D**-1/2 W D**-1/2`` discounts the degrees. `check_adjacency` reads whatever a user
-passes as a graph, `laplacian` builds the matrix. A power p is *applied* p times and never formed: ``L**p``
-fills up quickly.
+the normalised form ``I - D**-1/2 W D**-1/2`` discounts the degrees. A power p is *applied* p times and never formed:
+``L**p`` fills up quickly.
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,22 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse import csgraph
 
-from specmargin.arrays import numbers_array
 from specmargin.checks import flag, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs.adjacency import check_adjacency
+from specmargin.typing import FloatArray, SparseArray
 
-__all__ = ["POWERS", "Laplacian", "check_adjacency", "laplacian"]
+__all__ = ["POWERS", "Laplacian", "laplacian"]
 
 POWERS = 100
 """Largest power: beyond it the products overflow on any graph."""
-
-_ROWS_ONLY = (
-    "Cross-validation of scikit-learn cuts the rows of what is passed to fit, and leaves the columns: give each fold "
-    "its own graph by leaving graph= out; or fit on all samples with the labels of the test fold hidden, and compare "
-    "transduction_ with them."
-)
-_ASYMMETRY = 1e-10  # relative to the largest weight: rounding, which is averaged away
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,139 +128,3 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
     L.eliminate_zeros()
     L.sort_indices()
     return Laplacian(L, int(power), bool(normalized), degrees)
-
-
-def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
-    """Return `W` as a clean CSR adjacency: symmetric, nonnegative, without self loops or stored zeros.
-
-    Parameters
-    ----------
-    W : sparse matrix, ndarray or networkx.Graph
-        Weights between nodes. The nodes of a networkx graph are taken in their own order. `W` is not
-        modified.
-    n_samples : int, optional
-        Number of rows of the data that the graph must match.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-
-    Raises
-    ------
-    ValueError
-        If W is not square, has the wrong size, is asymmetric, or holds negative or non-finite weights.
-    TypeError
-        If W is no matrix of real numbers.
-
-    Warns
-    -----
-    UserWarning
-        If W has self loops: they change no difference along an edge, and are removed.
-
-    Examples
-    --------
-    >>> check_adjacency(np.array([[0, 1], [1, 0]]), n_samples=2).nnz
-    2
-    """
-    if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
-        raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
-    if hasattr(W, "is_directed") and hasattr(W, "adjacency"):
-        from specmargin.graphs.convert import from_networkx
-
-        W, _ = from_networkx(W)
-    W = _as_csr(W)
-    n = W.shape[0]
-    if n_samples is not None and W.shape[0] == n_samples < W.shape[1]:
-        raise InvalidInputError(
-            f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}. {_ROWS_ONLY}"
-        )
-    if W.shape[0] != W.shape[1]:
-        raise InvalidInputError(
-            f"the adjacency must be square, one row and one column per sample, got the shape {W.shape}; "
-            "graphs.knn_graph(X) builds one from data."
-        )
-    if n_samples is not None and n != n_samples:
-        raise InvalidInputError(
-            f"the graph has {n} nodes but the data has {n_samples} rows; build it on the same rows, labelled and "
-            "unlabelled together, in the same order."
-        )
-    _check_values(W)
-    W = _symmetric(W)
-    loops = int(np.count_nonzero(W.diagonal()))
-    if loops:
-        warnings.warn(
-            f"the graph has {loops} self loops, which are removed; they do not change any difference along an edge.",
-            UserWarning,
-            stacklevel=2,
-        )
-        W.setdiag(0.0)
-        W.eliminate_zeros()
-    return W
-
-
-def _as_csr(W: Matrix) -> SparseArray:
-    """Return a float64 copy in CSR form with sorted indices and no stored zeros."""
-    if isinstance(W, np.ma.MaskedArray):
-        W = W.filled(0)  # no weight, no edge
-    numbers_array("the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph", finite=False)("W", W)
-    given, W = W, W if sp.issparse(W) else np.asarray(W)
-    if W.dtype.kind == "O":
-        W = W.astype(np.float64)
-    if W.ndim != 2:
-        raise InvalidInputError(
-            f"the adjacency W={shown(given)} must have two dimensions, got the shape {W.shape}; pass a square matrix, "
-            "a row per sample."
-        )
-    if W.shape[0] == 0:
-        raise InvalidInputError(
-            f"the adjacency is empty, of the shape {W.shape}; pass a square matrix, a row per sample."
-        )
-    W = sp.csr_array(W, dtype=np.float64, copy=True)
-    W.sum_duplicates()
-    W.eliminate_zeros()
-    return W
-
-
-def _check_values(W: SparseArray) -> None:
-    bad = ~np.isfinite(W.data)
-    if bad.any():
-        i, j, value = _entry(W, int(bad.argmax()))
-        raise InvalidInputError(
-            f"the adjacency holds {np.count_nonzero(bad)} weights that are not finite, the first W[{i}, "
-            f"{j}] = {value}; leave out edges without a weight."
-        )
-    largest = float(W.data.max(initial=0.0))
-    if not 1e-75 <= largest <= 1e75 and largest > 0:
-        raise InvalidInputError(
-            f"the adjacency holds weights up to {largest:.1e}, whose fourth powers {'over' if largest > 1 else 'under'}"
-            "flow; scale them, e.g. divide by the largest."
-        )
-    bad = W.data < 0
-    if bad.any():
-        i, j, value = _entry(W, int(bad.argmax()))
-        raise InvalidInputError(
-            f"the adjacency holds {np.count_nonzero(bad)} negative weights, the first W[{i}, {j}] = {value:.6g}; "
-            "weights are similarities >= 0. Clip them at 0; if this is a Laplacian, pass its adjacency instead."
-        )
-
-
-def _symmetric(W: SparseArray) -> SparseArray:
-    difference = abs(W - W.T).tocoo()
-    if difference.nnz == 0:
-        return W
-    k = int(difference.data.argmax())
-    if difference.data[k] > _ASYMMETRY * W.data.max():
-        i, j = int(difference.row[k]), int(difference.col[k])
-        raise InvalidInputError(
-            f"the adjacency is not symmetric: W[{i}, {j}] = {W[i, j]:.6g} but W[{j}, {i}] = {W[j, i]:.6g}; "
-            "pass (W + W.T) / 2, or W.maximum(W.T) to keep every edge at full weight."
-        )
-    W = sp.csr_array((W + W.T) / 2)
-    W.sort_indices()
-    return W
-
-
-def _entry(W: SparseArray, k: int) -> tuple[int, int, float]:
-    """Row, column and value of the k-th stored entry."""
-    row = int(np.searchsorted(W.indptr, k, side="right")) - 1
-    return row, int(W.indices[k]), float(W.data[k])

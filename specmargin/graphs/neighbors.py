@@ -1,11 +1,11 @@
 """Nearest neighbours of many rows: one exact search, a projection before it, an approximate one beyond it.
 
 `knn_graph` and `neighbor_weights` search by themselves; make a `NeighborSearch` first and pass it in the place of
-`X` where both are wanted, or several graphs, of data so large that the search is what takes the time: it is then
+`X` where both are needed, or several graphs, of data so large that most of the time goes into the search: it is then
 made once. All pairs of 70,000 rows in 50 columns take scikit-learn half a minute on one core, 784 columns several
 times that: ``reduce="auto"`` projects such data on their 50 principal components. The time of the exact search
 grows with the square of the rows, that of ``search="approximate"`` (pynndescent, an extra) little faster than the
-rows; it first compiles for a minute, so that it pays from some 100,000 rows on.
+rows; it first compiles for a minute, so that it is worthwhile from about 100,000 rows on.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import scipy.sparse as sp
 from specmargin.arrays import finite_numbers
 from specmargin.checks import seed
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs._distances import LARGE, check_rows, nonzero_rows, pair_distances, row_norms
-from specmargin.graphs._nearest import ANGULAR, Descent, exact, load_pynndescent
+from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, check_rows, nonzero_rows, pair_distances, row_norms
+from specmargin.graphs._nearest import NeighborDescent, exact_neighbors, load_pynndescent
 from specmargin.graphs.rules import METRIC, REDUCE
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
@@ -28,17 +28,17 @@ __all__ = ["NeighborSearch"]
 SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
-_FAR = 100.0  # deviations from the origin, beyond which rows are centred
+_FAR = 100.0  # standard deviations from the origin, beyond which rows are centred
 _ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
 
 
 class NeighborSearch:
-    """The rows of `X`, ready to be asked for the nearest of them.
+    """A search for nearest neighbours among the rows of `X`.
 
     Rows are compared by their distances after the projection, if there is one: searching ``NeighborSearch(X,
     reduce=50)`` is searching the 50 principal components. A distance within the rounding of the projection is 0,
-    so that copies stay copies. Nothing is searched before it is asked for; the neighbours that the rows have
-    among themselves are then kept.
+    so that copies stay copies. Nothing is searched before it is needed; the neighbours of the rows among
+    themselves are then kept.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class NeighborSearch:
     angles : bool, optional
         Whether angles will be taken, so that rows of zeros have to be left out; by default under
         ``metric="cosine"`` only. Set it for a graph with ``weight="cosine"`` under another metric.
-    random_state : int, default 0
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the projection and of the approximate search.
 
     Attributes
@@ -101,7 +101,7 @@ class NeighborSearch:
         reduce: int | str | None = None,
         search: str = "exact",
         angles: bool | None = None,
-        random_state: int = 0,
+        random_state: Any = 0,
     ) -> None:
         from sklearn.decomposition import PCA, TruncatedSVD
 
@@ -109,13 +109,17 @@ class NeighborSearch:
             raise InvalidInputError(f"search={search!r} is unknown; take one of {', '.join(SEARCHES)}.")
         if search == "approximate":
             METRIC("metric", metric)
-            if metric not in ANGULAR:
+            if metric not in PROJECTED_METRICS:
                 raise InvalidInputError(
-                    f"search='approximate' knows the metrics {', '.join(ANGULAR)}, not {metric!r}; take search='exact'."
+                    f"search='approximate' knows the metrics {', '.join(PROJECTED_METRICS)}, not {metric!r}; "
+                    "take search='exact'."
                 )
             load_pynndescent()
         METRIC("metric", metric)
         seed("random_state", random_state)
+        if isinstance(random_state, np.random.Generator):
+            # scikit-learn and pynndescent take no Generator.
+            random_state = int(random_state.integers(2**31))
         REDUCE("reduce", reduce)
         X = check_rows(X)
         if metric == "precomputed":
@@ -150,10 +154,10 @@ class NeighborSearch:
         self._index = np.flatnonzero(self.used)
         self._searched = self.rows if len(self._index) == self.n_samples else self.rows[self.used]
         self._lists: dict[int, IntArray] = {}
-        self._descents: dict[int, Descent] = {}
+        self._descents: dict[int, NeighborDescent] = {}
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
-        """Return the distances and the indices of the nearest rows, the nearest first as the search saw them.
+        """Return the distances and the indices of the nearest rows, in the order that the search computed.
 
         Parameters
         ----------
@@ -185,7 +189,7 @@ class NeighborSearch:
                 f"X_new has {X_new.shape[1]} columns but {self.n_features} were expected from the training data; "
                 "measure both in the same columns."
             )
-        # As the training rows are kept, so that copies of them are found to be copies.
+        # As the training rows are kept, so that copies of them come out at distance 0.
         if self._sparse:
             X_new = sp.csr_array(X_new)
         else:
@@ -197,11 +201,11 @@ class NeighborSearch:
         """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
         if k not in self._lists:
             searched = self._searched
-            found = self._find(searched, k + 1, k)
-            own = found == np.arange(searched.shape[0])[:, None]
-            # Among duplicates a row need not find itself; it then gives up the farthest of its k + 1 neighbours.
+            indices = self._find(searched, k + 1, k)
+            own = indices == np.arange(searched.shape[0])[:, None]
+            # Among duplicates a row may be missing from its own list, whose last entry is then dropped instead.
             own[~own.any(axis=1), -1] = True
-            self._lists[k] = self._index[found[~own].reshape(-1, k)]
+            self._lists[k] = self._index[indices[~own].reshape(-1, k)]
         return self._lists[k]
 
     def nearest(self, queries: Matrix, k: int) -> IntArray:
@@ -227,13 +231,13 @@ class NeighborSearch:
             raise InvalidInputError(f"n_neighbors={n_neighbors}, but X has {rows}; {remedy}.")
         return int(n_neighbors)
 
-    def _find(self, queries: Matrix, k: int, wanted: int) -> IntArray:
-        """Search among the rows that can have neighbours; `wanted` names the index, own row not counted."""
+    def _find(self, queries: Matrix, k: int, n_neighbors: int) -> IntArray:
+        """Return the k rows nearest to every query; an approximate index is built for `n_neighbors` per row."""
         if self.search == "exact":
-            return exact(self._searched, queries, k, self.metric)
-        if wanted not in self._descents:
-            self._descents[wanted] = Descent(self._searched, wanted, self.metric, self.random_state)
-        return self._descents[wanted](queries, k)
+            return exact_neighbors(self._searched, queries, k, self.metric)
+        if n_neighbors not in self._descents:
+            self._descents[n_neighbors] = NeighborDescent(self._searched, n_neighbors, self.metric, self.random_state)
+        return self._descents[n_neighbors](queries, k)
 
     def _centred(self, X: Matrix) -> Matrix:
         return X if self._centre is None else X - self._centre
@@ -264,10 +268,10 @@ def _n_components(reduce: int | str | None, X: Matrix, metric: Any) -> int | Non
         return None
     if reduce == "auto":
         wide = X.shape[0] > LARGE and X.shape[1] > _AUTO_FEATURES
-        return _AUTO_COMPONENTS if wide and metric in ANGULAR and not sp.issparse(X) else None
-    if metric not in ANGULAR:
+        return _AUTO_COMPONENTS if wide and metric in PROJECTED_METRICS and not sp.issparse(X) else None
+    if metric not in PROJECTED_METRICS:
         raise InvalidInputError(
             f"reduce={reduce} projects the rows, which keeps Euclidean distances and angles but not "
-            f"metric={metric!r}; take reduce=None, or one of {', '.join(ANGULAR)}."
+            f"metric={metric!r}; take reduce=None, or one of {', '.join(PROJECTED_METRICS)}."
         )
     return int(reduce) if int(reduce) < min(X.shape) else None

@@ -6,16 +6,22 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import Rule, choice, count, shown
+from specmargin.checks import choice, count, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.kinds import KINDS
+from specmargin.graphs.weights import EDGE_WEIGHTS
 
 __all__ = ["KIND", "METRIC", "REDUCE", "WEIGHT"]
 
-KINDS = ("symmetric", "mutual", "mutual+mst")
-WEIGHTS = ("binary", "heat", "cosine", "self_tuning")
 
-KIND: Rule = choice(*KINDS)
-WEIGHT: Rule = choice(*WEIGHTS)
+def KIND(name: str, value: Any) -> Any:
+    """Check the name of a kind of graph: one of `specmargin.graphs.kinds.KINDS`."""
+    return choice(*KINDS)(name, value)
+
+
+def WEIGHT(name: str, value: Any) -> Any:
+    """Check the name of an edge weight: one of `specmargin.graphs.weights.EDGE_WEIGHTS`."""
+    return choice(*EDGE_WEIGHTS)(name, value)
 
 
 def METRIC(name: str, value: Any) -> Any:

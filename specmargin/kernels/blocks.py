@@ -170,10 +170,15 @@ class LandmarkFeatures:
         """Return the features of samples, (n, r), by blocks of rows."""
         X = check_rows(X, "X", small=False)
         step = max(1, _BLOCK_ELEMENTS // max(1, self.W.shape[0]))
-        words: dict[str, Any] = {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        kernel: dict[str, Any] = {
+            "kernel": self.kernel,
+            "gamma": self.gamma,
+            "degree": self.degree,
+            "coef0": self.coef0,
+        }
         out = np.empty((X.shape[0], self.W.shape[1]))
         for start in range(0, X.shape[0], step):
-            out[start : start + step] = gram(X[start : start + step], self.landmarks, **words) @ self.W
+            out[start : start + step] = gram(X[start : start + step], self.landmarks, **kernel) @ self.W
         return out
 
 
@@ -199,7 +204,7 @@ def landmark_features(
     r"""Return the map whose inner products are Nyström's approximation of a kernel.
 
     With m landmarks Z among the rows of X, :math:`k(x, Z)\,k(Z, Z)^{-1} k(Z, x')` is the kernel of the functions in
-    the span of k(z, .): a machine on it is exact in that span. Directions in which k(Z, Z) is rounding are left out.
+    the span of k(z, .): a classifier on it is exact in that span. Directions in which k(Z, Z) is rounding are left out.
 
     Parameters
     ----------

@@ -2,13 +2,13 @@ r"""A kernel as features of its samples, and the kernel that a graph deforms.
 
 A solver that works in w takes any kernel once the samples have coordinates in its space: `kernel_map` finds Z with
 K = Z Z' (kernel principal components, not centred), and the features of samples that come later. With all components
-a machine on Z is the kernel machine; with the leading `rank` of them it is confined to their span, at a fraction of
-the time.
+a classifier on Z is the kernel classifier; with the leading `rank` of them it is confined to their span, at a
+fraction of the time.
 
 `deformed_kernel` brings a graph in: with the norm :math:`\|f\|^2 + \rho\, f^\top L f` in place of
 :math:`\|f\|^2` the functions of a kernel have the kernel :math:`\tilde K = K (I + \rho L K)^{-1}` at the samples. Every
-machine of this package becomes a manifold-regularised one on it, S3VMs included ("the hybrid"). `deformed_features` is
-the same for a kernel that is known by m features of n samples, m < n.
+classifier of this package becomes a manifold-regularised one on it, S3VMs included ("the hybrid"). `deformed_features`
+is the same for a kernel that is known by m features of n samples, m < n.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
     K : ndarray of shape (n, n)
         Symmetric, positive semidefinite.
     rank : int, optional
-        Keep the leading so many components, 1 to n; by default all.
+        Number of leading components to keep, 1 to n; by default all.
     tol : float, default 1e-10
         Components whose eigenvalue is at most this share of the largest are dropped, in [0, 1).
 
@@ -126,7 +126,7 @@ def kernel_map(K: FloatArray, *, rank: int | None = None, tol: float = 1e-10) ->
     if subset is None:
         refuse_indefinite(float(values[0]), largest)
     else:
-        # Cheaper than the other end of the spectrum, which is found only to be named.
+        # Cheaper than the other end of the spectrum, which is computed only for the message.
         shifted = K.copy()
         shifted[np.diag_indices(n)] += INDEFINITE * max(largest, 0.0)
         try:

@@ -1,4 +1,4 @@
-"""Kernel matrices: what turns samples into the ``K`` of the objectives.
+"""Kernel matrices, the ``K`` of the objectives.
 
 Every kernel method of this package reads its data through one matrix of inner products, ``K[i, j] = k(x_i,
 x_j)``. Call `gram` for it: with one set of rows it returns the exactly symmetric training matrix, with two
@@ -31,8 +31,8 @@ __all__ = ["Kernel", "check_rows", "gram", "resolve_gamma"]
 Kernel: TypeAlias = str | Callable[[Matrix, Matrix], FloatArray]
 """Name of a kernel, or a function of two data matrices that returns the block between their rows."""
 
-_FAR = 100.0  # deviations from the origin, beyond which squared distances lose four digits
-_MEDIAN_ROWS = 1000  # half a million pairs settle a median
+_FAR = 100.0  # standard deviations from the origin, beyond which squared distances lose four digits
+_MEDIAN_ROWS = 1000  # half a million pairs determine a median well enough
 
 
 def gram(
@@ -76,8 +76,8 @@ def gram(
     Returns
     -------
     ndarray of shape (n, m)
-        Dense float64; exactly symmetric when `Y` is None. A precomputed matrix that is fit to use is returned
-        without a copy.
+        Dense float64; exactly symmetric when `Y` is None. A precomputed matrix that needs no correction is
+        returned without a copy.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def gram(
         raise InvalidInputError(
             f"X has {X.shape[1]} features but Y has {Y.shape[1]}; both must be measured in the same columns."
         )
-    K = _call(kernel, X, Y) if callable(kernel) else _named(name, X, Y, gamma, degree, coef0)
+    K = _by_function(kernel, X, Y) if callable(kernel) else _by_name(name, X, Y, gamma, degree, coef0)
     # Minimum and maximum carry NaN and inf without a temporary of the size of K.
     if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
         raise InvalidInputError(
@@ -154,7 +154,7 @@ def resolve_gamma(X: Matrix, gamma: float | str = "scale") -> float:
     return float(GAMMA("gamma", gamma))
 
 
-def _named(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float) -> FloatArray:
+def _by_name(name: str, X: Matrix, Y: Matrix | None, gamma: float | str, degree: float, coef0: float) -> FloatArray:
     from sklearn.metrics import pairwise
 
     if name == "linear":
@@ -183,7 +183,7 @@ def _near_origin(X: Matrix, Y: Matrix | None) -> tuple[Matrix, Matrix | None]:
     return X - mean, None if Y is None else Y - mean
 
 
-def _call(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix | None) -> FloatArray:
+def _by_function(kernel: Callable[[Matrix, Matrix], FloatArray], X: Matrix, Y: Matrix | None) -> FloatArray:
     other = X if Y is None else Y
     block: Matrix = kernel(X, other)
     K = np.array(block.toarray() if sp.issparse(block) else block, dtype=np.float64)
@@ -222,8 +222,8 @@ def check_rows(X: Matrix, name: str, *, small: bool = True) -> Matrix:
     """Return rows of features as a finite float64 array or CSR matrix."""
     from sklearn.utils import check_array
 
-    words = {"accept_sparse": "csr", "dtype": np.float64, "input_name": name, "ensure_all_finite": False}
-    return feature_rows(X, name, lambda X: check_array(X, **words), small=small)
+    keywords = {"accept_sparse": "csr", "dtype": np.float64, "input_name": name, "ensure_all_finite": False}
+    return feature_rows(X, name, lambda X: check_array(X, **keywords), small=small)
 
 
 def _copy_upper_to_lower(K: FloatArray) -> None:

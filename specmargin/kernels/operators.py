@@ -1,4 +1,4 @@
-"""Kernels that are not stored as n x n numbers: products with them are all that the objectives need.
+"""Kernels that are not stored as n x n numbers: the objectives need only products with them.
 
 `LowRankKernel` is K = F F' of a factor F (n, m). A problem with it is the same problem confined to the span of the
 columns of F, exactly; two factors serve large samples: `specmargin.kernels.landmark_features`, whose span is that of
@@ -72,14 +72,14 @@ class KernelOperator(ABC):
         return gamma(self.shape[0] + 1)
 
     def split_product(self, v: FloatArray, slices: int) -> tuple[FloatArray, FloatArray, FloatArray] | None:
-        """Return K v as in `specmargin.rounding.split_product`, None where that is out of reach."""
+        """Return K v as in `specmargin.rounding.split_product`, None where that cannot be computed."""
         return None
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> AnyArray:
-        """Store all of K."""
+        """Return all of K, stored."""
         return self.rows(np.arange(self.shape[0])).astype(dtype or np.float64)
 
 

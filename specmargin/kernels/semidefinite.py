@@ -1,4 +1,4 @@
-"""Whether a matrix is a kernel at all: positive semidefinite up to rounding.
+"""Checks that a matrix is a kernel: positive semidefinite up to rounding.
 
 Every dual bound of this package rests on it. With an indefinite matrix the problems are unbounded, and a certificate
 would prove nothing. `require_semidefinite` is the one check: estimators call it where the kernel is not semidefinite
@@ -81,7 +81,7 @@ def require_semidefinite(
     if size == 0.0:
         return
     shifted = np.asarray(K, dtype=np.float64) / size  # entries of 1e-300 underflow in products
-    # No more than the largest eigenvalue, so that what passes is settled; what does not is looked at closely.
+    # At most the largest eigenvalue, so that a matrix that passes needs no more; another one is decomposed.
     x, largest = np.ones(len(K)), float(shifted.diagonal().max())
     for _ in range(_POWER_STEPS):
         length = float(np.linalg.norm(x))
@@ -170,7 +170,7 @@ def symmetric(A: Any, what: str = "K") -> Any:
 def require_minors(L: Any) -> None:
     """Raise where an entry of a symmetric matrix is larger than its diagonal allows, as of an adjacency all are.
 
-    Principal minors of two rows are all that is looked at, which costs no more than the entries themselves.
+    Only principal minors of two rows are checked, which costs no more than reading the entries.
 
     Examples
     --------
@@ -196,4 +196,5 @@ def require_minors(L: Any) -> None:
 
 
 def blocks(n: int, size: int = 512) -> list[slice]:
+    """Return the indices 0 to n - 1 in consecutive slices."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]

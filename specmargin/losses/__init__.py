@@ -1,12 +1,15 @@
 """Losses: value, gradient and curvature of one number per sample, numerically safe at any scale.
 
-`margin` holds losses of the margin t = y f of a labelled sample, `unlabeled` those of the decision f of an unlabelled
-one, `smoothing` their convolutions with Gaussians, which the continuation of S3VMs walks along.
+`margin` holds losses of the margin t = y f of a labelled sample and what any loss declares of itself, `pieces` the
+tables of those that are piecewise quadratic, `unlabeled` losses of the decision f of an unlabelled sample, `smoothing`
+their convolutions with Gaussians, which the continuation of S3VMs walks along.
 """
 
 from specmargin.losses.margin import (
     LOSSES,
     Hinge,
+    HuberHinge,
+    Loss,
     MarginLoss,
     Ramp,
     SmoothHinge,
@@ -15,6 +18,7 @@ from specmargin.losses.margin import (
     SquaredHinge,
     get_loss,
 )
+from specmargin.losses.pieces import Pieces
 from specmargin.losses.smoothing import smoothed
 from specmargin.losses.unlabeled import (
     UNLABELED_LOSSES,
@@ -23,7 +27,9 @@ from specmargin.losses.unlabeled import (
     SymmetricRamp,
     SymmetricSquaredHinge,
     UnlabeledLoss,
+    better_label,
     get_unlabeled_loss,
+    is_better_label,
 )
 
 __all__ = [
@@ -31,7 +37,10 @@ __all__ = [
     "UNLABELED_LOSSES",
     "ExpSquared",
     "Hinge",
+    "HuberHinge",
+    "Loss",
     "MarginLoss",
+    "Pieces",
     "Ramp",
     "SmoothHinge",
     "SmoothLoss",
@@ -41,7 +50,9 @@ __all__ = [
     "SymmetricRamp",
     "SymmetricSquaredHinge",
     "UnlabeledLoss",
+    "better_label",
     "get_loss",
     "get_unlabeled_loss",
+    "is_better_label",
     "smoothed",
 ]

@@ -12,6 +12,7 @@ multiplier is beta. Values are per sample, without 1/2 and without weights; the 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -19,11 +20,14 @@ from scipy.special import entr, expit, xlog1py
 
 from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.losses.pieces import Pieces
 from specmargin.typing import FloatArray
 
 __all__ = [
     "LOSSES",
     "Hinge",
+    "HuberHinge",
+    "Loss",
     "MarginLoss",
     "Ramp",
     "SmoothHinge",
@@ -50,20 +54,110 @@ class SmoothLoss(Protocol):
         ...
 
 
-class MarginLoss(SmoothLoss, Protocol):
-    """What a convex objective asks of a loss."""
+class Loss(SmoothLoss, Protocol):
+    """What a loss declares of itself, and solvers ask for (`specmargin.solvers.requirements`).
+
+    A loss states each fact that holds, as an attribute of its class; a fact that it does not state is taken to be
+    false. Tests hold every declaration against the numbers.
+    """
+
+    @property
+    def convex(self) -> bool:
+        """Whether it is convex."""
+        return False
+
+    @property
+    def smooth(self) -> bool:
+        """Whether its slope is continuous."""
+        return False
+
+    @property
+    def curved(self) -> bool:
+        """Whether it is curved somewhere, other than at kinks: it is not piecewise linear."""
+        return False
+
+    @property
+    def piecewise_quadratic(self) -> bool:
+        """Whether it consists of finitely many parabolas; lines are such."""
+        return False
+
+    @property
+    def nonincreasing(self) -> bool:
+        """Whether it never rises: with t for losses of the margin, with |f| for those of the decision."""
+        return False
+
+    @property
+    def curvature_bound(self) -> float:
+        """The largest change of the slope per change of the argument; inf where there is a kink."""
+        return np.inf
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether `specmargin.losses.smoothed` knows its convolution with a Gaussian."""
+        return False
+
+    @property
+    def slack_power(self) -> int:
+        """P where it is max(0, 1 - t)^p, for losses of the decision max(0, 1 - |f|)^p; 0 for any other loss."""
+        return 0
+
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return of which numbers the computed value may be off by 16 roundings; `value` is |V(t)|."""
+        return np.maximum(value, 1.0)
+
+
+class MarginLoss(Loss, Protocol):
+    """What a convex objective asks of a loss.
+
+    To write a loss of your own, derive from this class: give it `name`, `lower`, `upper`, the value with its
+    derivatives, `dual_value`, and the facts of `Loss` that hold. `specmargin.problems.as_cvxpy` needs its CVXPY atom,
+    and `specmargin.problems.conjugate_as_cvxpy` that of its dual value.
+
+    Attributes
+    ----------
+    name : str
+        In messages, and in `LOSSES`.
+    lower, upper : float
+        Where `dual_value` is finite.
+    """
 
     name: ClassVar[str]
     lower: ClassVar[float]
     upper: ClassVar[float]
 
+    @property
+    def box_dual(self) -> bool:
+        """Whether `dual_value` is beta itself, on [0, 1]: the dual is a quadratic program in a box."""
+        return False
+
+    @property
+    def lapsvm_scale(self) -> float:
+        """Factor in front of the whole objective of LapSVM where it has this loss."""
+        return 1.0
+
+    @property
+    def pieces(self) -> Pieces | None:
+        """Kinks and parabolas of a loss that is piecewise quadratic."""
+        return None
+
     def dual_value(self, beta: FloatArray) -> FloatArray:
         """inf_t V(t) + beta t, elementwise; -inf outside [lower, upper]."""
         ...
 
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the first two derivatives of `dual_value` inside its bounds."""
+        raise InvalidTypeError(f"{type(self).__name__} has no derivatives of its dual value here.")
+
+    def value_of_slack(self, u: FloatArray) -> FloatArray:
+        """Return V(1 - u) of slacks u, which may be far smaller than the rounding of 1 - u.
+
+        A loss that is piecewise quadratic computes it to a few roundings of itself.
+        """
+        return self.value(1.0 - u)
+
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(MarginLoss):
     """V(t) = max(0, 1 - t), the L1 loss of the SVM.
 
     Examples
@@ -75,6 +169,13 @@ class Hinge:
     name: ClassVar[str] = "hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
+    convex = True
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
+    slack_power = 1
+    box_dual = True
+    pieces = Pieces((0.0,), ((0.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
 
     def value(self, t: FloatArray) -> FloatArray:
         """max(0, 1 - t)."""
@@ -92,9 +193,21 @@ class Hinge:
         """Beta on [0, 1]."""
         return np.where((beta >= 0.0) & (beta <= 1.0), beta, -np.inf)
 
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """1 and 0."""
+        return np.ones_like(beta), np.zeros_like(beta)
+
+    def value_of_slack(self, u: FloatArray) -> FloatArray:
+        """max(0, u)."""
+        return np.maximum(u, 0.0)
+
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return the value: its roundings are its own."""
+        return value
+
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(MarginLoss):
     """V(t) = max(0, 1 - t)^2, the L2 loss of the primal LapSVM.
 
     Examples
@@ -106,6 +219,16 @@ class SquaredHinge:
     name: ClassVar[str] = "squared_hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = np.inf
+    convex = True
+    smooth = True
+    curved = True
+    piecewise_quadratic = True
+    nonincreasing = True
+    curvature_bound = 2.0
+    gaussian = True
+    slack_power = 2
+    lapsvm_scale = 0.5  # eq. 7 of the primal paper
+    pieces = Pieces((0.0,), ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0)))
 
     def value(self, t: FloatArray) -> FloatArray:
         """max(0, 1 - t)^2."""
@@ -123,9 +246,21 @@ class SquaredHinge:
         """Beta - beta^2 / 4 for beta >= 0."""
         return np.where(beta >= 0.0, beta - beta**2 / 4.0, -np.inf)
 
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """1 - beta / 2 and -1/2."""
+        return 1.0 - beta / 2.0, np.full_like(beta, -0.5)
+
+    def value_of_slack(self, u: FloatArray) -> FloatArray:
+        """max(0, u)^2."""
+        return np.maximum(u, 0.0) ** 2
+
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return the value: its roundings are its own."""
+        return value
+
 
 @dataclass(frozen=True)
-class Squared:
+class Squared(MarginLoss):
     """V(t) = (1 - t)^2, which is (y - f)^2 for y in {-1, +1}: regularised least squares.
 
     Examples
@@ -137,6 +272,12 @@ class Squared:
     name: ClassVar[str] = "squared"
     lower: ClassVar[float] = -np.inf
     upper: ClassVar[float] = np.inf
+    convex = True
+    smooth = True
+    curved = True
+    piecewise_quadratic = True
+    curvature_bound = 2.0
+    pieces = Pieces((), ((1.0, 0.0, 0.0),))
 
     def value(self, t: FloatArray) -> FloatArray:
         """(1 - t)^2."""
@@ -154,9 +295,84 @@ class Squared:
         """Beta - beta^2 / 4 for every beta."""
         return beta - beta**2 / 4.0
 
+    def value_of_slack(self, u: FloatArray) -> FloatArray:
+        """u^2."""
+        return u**2
+
 
 @dataclass(frozen=True)
-class SmoothHinge:
+class HuberHinge(MarginLoss):
+    r"""The hinge with its kink replaced by a parabola of width 2 h: piecewise quadratic, with a continuous slope.
+
+    V(t) = 0 for t >= 1 + h, (1 + h - t)^2 / (4 h) for |1 - t| <= h, and 1 - t below. It lies above the hinge, by h / 4
+    at most.
+
+    Parameters
+    ----------
+    h : float, default 0.5
+        Half the width of the parabola, > 0; from 0.01 to 0.5 in the paper.
+
+    References
+    ----------
+    Chapelle, Training a support vector machine in the primal, Neural Computation 19, 2007.
+
+    Examples
+    --------
+    >>> HuberHinge().value(np.array([-1.0, 0.5, 1.0, 1.5])).tolist()
+    [2.0, 0.5, 0.125, 0.0]
+    """
+
+    h: float = 0.5
+    name: ClassVar[str] = "huber_hinge"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = 1.0
+    convex = True
+    smooth = True
+    curved = True
+    piecewise_quadratic = True
+    nonincreasing = True
+
+    def __post_init__(self) -> None:
+        numeric("h", self.h)
+        if not 1e-150 < self.h < 1e150:
+            raise InvalidInputError(f"h={self.h!r} must be a positive number: half the width of the rounded kink.")
+
+    @property
+    def curvature_bound(self) -> float:
+        """1 / (2 h)."""
+        return 0.5 / self.h
+
+    @cached_property
+    def pieces(self) -> Pieces:
+        """Zero, the parabola from u = -h to h, and the line u."""
+        return Pieces((-self.h, self.h), ((0.0, 0.0, 0.0), (0.25 / self.h, 0.5, 0.25 * self.h), (0.0, 1.0, 0.0)))
+
+    def value(self, t: FloatArray) -> FloatArray:
+        """Zero, the parabola or the line."""
+        return self.value_of_slack(1.0 - t)
+
+    def gradient(self, t: FloatArray) -> FloatArray:
+        """-1 for t <= 1 - h, 0 for t >= 1 + h, straight between."""
+        return -np.clip(((1.0 - t) + self.h) / (2.0 * self.h), 0.0, 1.0)
+
+    def curvature(self, t: FloatArray) -> FloatArray:
+        """1 / (2 h) between the kinks, 0 elsewhere."""
+        u = 1.0 - t
+        return np.where((u > -self.h) & (u <= self.h), 0.5 / self.h, 0.0)
+
+    def dual_value(self, beta: FloatArray) -> FloatArray:
+        """Beta + h beta (1 - beta) on [0, 1]."""
+        inside = np.clip(beta, 0.0, 1.0)
+        return np.where(inside == beta, inside + self.h * inside * (1.0 - inside), -np.inf)
+
+    def value_of_slack(self, u: FloatArray) -> FloatArray:
+        """max(0, u + h)^2 / (4 h) up to u = h, u beyond."""
+        inside = np.clip(u + self.h, 0.0, 2.0 * self.h)
+        return np.where(u > self.h, u, inside / (4.0 * self.h) * inside)
+
+
+@dataclass(frozen=True)
+class SmoothHinge(MarginLoss):
     r"""V(t) = log(1 + exp(s (1 - t))) / s, the hinge with its kink rounded off; QN-S3VM takes s = 20.
 
     It lies above the hinge, by log(2) / s at most.
@@ -181,11 +397,21 @@ class SmoothHinge:
     name: ClassVar[str] = "smooth_hinge"
     lower: ClassVar[float] = 0.0
     upper: ClassVar[float] = 1.0
+    convex = True
+    smooth = True
+    curved = True
+    nonincreasing = True
+    gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
         if not (np.isfinite(self.s) and self.s > 0):
             raise InvalidInputError(f"s={self.s!r} must be a positive number: the sharpness of the rounded hinge.")
+
+    @property
+    def curvature_bound(self) -> float:
+        """S / 4."""
+        return 0.25 * self.s
 
     def value(self, t: FloatArray) -> FloatArray:
         """log(1 + exp(s (1 - t))) / s, without overflow."""
@@ -218,7 +444,7 @@ class SmoothHinge:
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(Loss):
     """V(t) = min(1 - s, max(0, 1 - t)) = H_1(t) - H_s(t), the hinge that stops charging below t = s. Not convex.
 
     Parameters
@@ -238,6 +464,9 @@ class Ramp:
 
     s: float = -0.3
     name: ClassVar[str] = "ramp"
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
@@ -257,7 +486,9 @@ class Ramp:
         return np.zeros_like(t)
 
 
-LOSSES: dict[str, MarginLoss] = {loss.name: loss for loss in (Hinge(), SquaredHinge(), Squared(), SmoothHinge())}
+LOSSES: dict[str, MarginLoss] = {
+    loss.name: loss for loss in (Hinge(), SquaredHinge(), HuberHinge(), Squared(), SmoothHinge())
+}
 """The convex losses by name."""
 
 

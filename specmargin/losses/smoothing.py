@@ -4,11 +4,11 @@ The continuation method of Chapelle, Chi & Zien smooths the objective in w with 
 x then sees its own loss convolved with sigma = sqrt(gamma) |x|. Hence sigma may hold one number per sample.
 
 - `Hinge`, `SquaredHinge`, `Ramp` and the symmetric hinges are sums of powers of max(0, kink - t), whose smoothings are
-  those of the error function. Far out on the empty side they are evaluated by the scaled function erfcx, and the even
-  losses at |f|, so that no large numbers cancel. Where sigma exceeds half the width of a bounded loss the pieces would
-  cancel nevertheless, and Gauss-Legendre quadrature, exact to rounding there, takes their place.
+  those of the error function. Far out on the side where they vanish they are evaluated by the scaled function erfcx,
+  and the even losses at |f|, so that no large numbers cancel. Where sigma exceeds half the width of a bounded loss the
+  pieces would cancel nevertheless, and Gauss-Legendre quadrature, exact to rounding there, is used instead.
 - `ExpSquared` stays in its family: a^(-1/2) exp(-s f^2 / a) with a = 1 + 2 s sigma^2.
-- `SmoothHinge` has no closed form: it is the smoothed hinge and a quadrature of what the rounding of the kink adds.
+- `SmoothHinge` has no closed form: it is the smoothed hinge plus a quadrature of its difference from the hinge.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from specmargin.typing import FloatArray
 __all__ = ["smoothed"]
 
 _WIDE = 0.5
-"""Sigma from which a loss that lives on [-1, 1] is integrated instead of summed over its pieces."""
+"""Sigma from which a loss with support [-1, 1] is integrated instead of summed over its pieces."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _HERMITE_NODES, _HERMITE_WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 
@@ -44,7 +44,8 @@ def smoothed(loss: Any, sigma: npt.ArrayLike) -> SmoothLoss:
     Parameters
     ----------
     loss : SmoothLoss
-        One of `specmargin.losses`, but `Squared`, to which smoothing only adds sigma^2.
+        One of `specmargin.losses` that declares ``gaussian``: not `Squared`, to which smoothing only adds sigma^2, nor
+        `HuberHinge`.
     sigma : float or ndarray of shape (n,)
         Nonnegative; one number per sample where an array. 0 leaves the loss as it is, but for the side it takes at a
         kink.
@@ -121,31 +122,37 @@ def _(loss: SmoothHinge, sigma: FloatArray) -> SmoothLoss:
     return _SmoothedLogistic(loss, sigma)
 
 
+class _Smoothed:
+    """What every smoothed loss declares (`specmargin.losses.Loss`): it is curved."""
+
+    curved = True
+
+
 def _density(e: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * e**2) / np.sqrt(2.0 * np.pi))
 
 
 def _positive_part(m: FloatArray, sigma: FloatArray, power: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return E max(0, m + sigma z)^power and its first two derivatives by m."""
-    still = np.where(m > 0, np.inf, np.where(m < 0, -np.inf, 0.0))
+    certain = np.where(m > 0, np.inf, np.where(m < 0, -np.inf, 0.0))
     with np.errstate(over="ignore"):
         # Beyond 40 deviations the Gaussian is zero in double precision.
-        e = np.clip(np.divide(m, sigma, out=still, where=sigma > 0), -40.0, 40.0)
+        e = np.clip(np.divide(m, sigma, out=certain, where=sigma > 0), -40.0, 40.0)
     phi, Phi = _density(e), ndtr(e)
     tail = np.abs(e)
     mills = np.sqrt(np.pi / 2.0) * erfcx(tail / np.sqrt(2.0))
-    # max(0, m) and what the Gaussian adds to it: the same on both sides.
+    # max(0, m) plus the Gaussian's part, which is even in m.
     first = np.maximum(m, 0.0) + sigma * phi * (1.0 - tail * mills)
-    bend = np.divide(phi, sigma, out=np.zeros_like(phi), where=sigma > 0)
+    curvature = np.divide(phi, sigma, out=np.zeros_like(phi), where=sigma > 0)
     if power == 1:
-        return first, Phi, bend
+        return first, Phi, curvature
     beyond = sigma**2 * phi * ((1.0 + tail**2) * mills - tail)
     second = np.where(m > 0, m**2 + sigma**2 - beyond, beyond)
     return second, 2.0 * first, 2.0 * Phi
 
 
 @dataclass(frozen=True, eq=False)
-class _Pieces:
+class _Pieces(_Smoothed):
     """Sum of weight * E max(0, kink - t - sigma z)^power over (weight, kink, power)."""
 
     sigma: FloatArray
@@ -179,7 +186,7 @@ def _quadrature(ends: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Even:
+class _Even(_Smoothed):
     """An even loss on [-1, 1]: pieces for f >= 0 where sigma is small, an integral over its support where it is not."""
 
     sigma: FloatArray
@@ -199,32 +206,32 @@ class _Even:
     @cached_property
     def _nodes(self) -> tuple[FloatArray, FloatArray]:
         u, weight = _quadrature(self.kinks)
-        charge = weight * self.loss(u)
-        return np.concatenate([-u, u]), np.concatenate([charge, charge])
+        mass = weight * self.loss(u)
+        return np.concatenate([-u, u]), np.concatenate([mass, mass])
 
     def _evaluate(self, f: FloatArray, order: int) -> FloatArray:
         sigma = np.broadcast_to(self.sigma, f.shape)
         wide = sigma >= _WIDE
         out = np.empty(f.shape)
         out[~wide] = _Pieces(sigma[~wide], self.pieces)._sum(f[~wide], order)
-        u, charge = self._nodes
+        u, mass = self._nodes
         spread = sigma[wide]
         e = np.clip((f[wide][:, None] - u) / spread[:, None], -40.0, 40.0)
         shape = (1.0, -e / spread[:, None], (e**2 - 1.0) / spread[:, None] ** 2)[order]
-        out[wide] = (shape * _density(e)) @ charge / spread
+        out[wide] = (shape * _density(e)) @ mass / spread
         return out
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedRamp:
-    """1 - t confined to [0, 1 - s]; from the middle of the slope on, it is mirrored."""
+class _SmoothedRamp(_Smoothed):
+    """1 - t confined to [0, 1 - s]; beyond the middle of its slope by symmetry."""
 
     sigma: FloatArray
     s: float
 
     def value(self, t: FloatArray) -> FloatArray:
         sigma = np.broadcast_to(self.sigma, np.shape(t))
-        # Distance from the middle: beyond it the ramp is its height less its mirror image.
+        # Distance from the middle: beyond it the ramp is its largest value minus its mirror image.
         far = np.abs(t - (1.0 + self.s) / 2.0)
         half = (1.0 - self.s) / 2.0
         wide = sigma >= _WIDE * (1.0 - self.s)
@@ -245,7 +252,7 @@ class _SmoothedRamp:
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedExp:
+class _SmoothedExp(_Smoothed):
     """a^(-1/2) exp(-s f^2 / a)."""
 
     loss: ExpSquared
@@ -262,7 +269,7 @@ class _SmoothedExp:
 
 
 @dataclass(frozen=True, eq=False)
-class _SmoothedLogistic:
+class _SmoothedLogistic(_Smoothed):
     """The smoothed logistic hinge: by quadrature of V where sigma is small against 1/s, else of V less the hinge."""
 
     loss: SmoothHinge
@@ -285,19 +292,19 @@ class _SmoothedLogistic:
         points = t[~wide][:, None] + sigma[~wide][:, None] * _HERMITE_NODES
         out[~wide] = whole(points) @ _HERMITE_WEIGHTS / np.sqrt(2.0 * np.pi)
         # Wide: V less the hinge is even about t = 1, of width 1/s, and smooth on either side.
-        out[wide] = _Pieces(sigma[wide], ((1.0, 1.0, 1),))._sum(t[wide], order) + self._rounding(
+        out[wide] = _Pieces(sigma[wide], ((1.0, 1.0, 1),))._sum(t[wide], order) + self._excess_over_hinge(
             t[wide], sigma[wide], order
         )
         return out
 
-    def _rounding(self, t: FloatArray, sigma: FloatArray, order: int) -> FloatArray:
+    def _excess_over_hinge(self, t: FloatArray, sigma: FloatArray, order: int) -> FloatArray:
         """Return the smoothed log(1 + exp(-s |1 - t|)) / s, or its derivatives."""
         ends = tuple(np.array([0.0, 1.0, 3.0, 8.0, 18.0, 40.0]) / self.loss.s)
         u, weight = _quadrature(ends)
-        charge = weight * np.log1p(np.exp(-self.loss.s * u)) / self.loss.s
+        mass = weight * np.log1p(np.exp(-self.loss.s * u)) / self.loss.s
         total = np.zeros(t.shape)
         for side in (-1.0, 1.0):
             e = np.clip((t[:, None] - (1.0 + side * u)) / sigma[:, None], -40.0, 40.0)
             shape = (1.0, -e / sigma[:, None], (e**2 - 1.0) / sigma[:, None] ** 2)[order]
-            total += (shape * _density(e)) @ charge / sigma
+            total += (shape * _density(e)) @ mass / sigma
         return total

@@ -1,9 +1,9 @@
-"""Losses of the decision f of an unlabelled sample: even functions that push f away from zero. None is convex.
+"""Losses of the decision f of an unlabelled sample: even functions, not increasing in |f|. None is convex.
 
 The best label of an unlabelled sample is the sign of its decision, so that the hinge costs it
-min(H(f), H(-f)) = max(0, 1 - |f|): the symmetric hinge. exp(-s f^2) is its smooth stand-in, and the sum of two ramps
-that of the CCCP, which the symmetric hinge limits. All decrease in |f|; `SymmetricHinge`, `SymmetricSquaredHinge` and
-`ExpSquared` are also *convex in f^2*, which the global bounds of S3VMs rest on.
+min(H(f), H(-f)) = max(0, 1 - |f|): the symmetric hinge. exp(-s f^2) is its smooth replacement; the CCCP uses the sum of
+two ramps, whose limit is the symmetric hinge. All decrease in |f|; `SymmetricHinge`, `SymmetricSquaredHinge` and
+`ExpSquared` are also *convex in f^2*, on which the global bounds of S3VMs rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.losses.margin import SmoothLoss
+from specmargin.losses.margin import Loss, SmoothLoss
 from specmargin.typing import FloatArray
 
 __all__ = [
@@ -25,18 +25,49 @@ __all__ = [
     "SymmetricRamp",
     "SymmetricSquaredHinge",
     "UnlabeledLoss",
+    "better_label",
     "get_unlabeled_loss",
+    "is_better_label",
 ]
 
 
-class UnlabeledLoss(SmoothLoss, Protocol):
-    """An even loss of the decision, not increasing in |f|."""
+class UnlabeledLoss(Loss, Protocol):
+    """An even loss of the decision, not increasing in |f|: ``nonincreasing``.
+
+    Attributes
+    ----------
+    name : str
+        In messages, and in `UNLABELED_LOSSES`.
+    """
 
     name: ClassVar[str]
 
+    @property
+    def convex_in_square(self) -> bool:
+        """Whether it is v(f^2) with a convex v that never rises: global bounds rest on that."""
+        return False
+
+    @property
+    def flat_half_width(self) -> float:
+        """-s of two ramps, one per label, which the loss is up to a constant: 0 or more; nan if it is no such sum.
+
+        Between -flat_half_width and flat_half_width both ramps are constant.
+        """
+        return np.nan
+
+    @property
+    def two_ramps(self) -> bool:
+        """Whether it is the sum of two ramps, one per label, up to a constant."""
+        return not np.isnan(self.flat_half_width)
+
+    @property
+    def sharpness(self) -> float:
+        """S of the exp(-s f^2) whose width the continuation takes for that of this loss."""
+        return 3.0
+
 
 @dataclass(frozen=True)
-class SymmetricHinge:
+class SymmetricHinge(UnlabeledLoss):
     """U(f) = max(0, 1 - |f|): the hinge at the better of both labels.
 
     Examples
@@ -46,6 +77,12 @@ class SymmetricHinge:
     """
 
     name: ClassVar[str] = "symmetric_hinge"
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
+    slack_power = 1
+    convex_in_square = True
+    flat_half_width = 0.0
 
     def value(self, f: FloatArray) -> FloatArray:
         """max(0, 1 - |f|)."""
@@ -59,9 +96,13 @@ class SymmetricHinge:
         """Zero: the loss is piecewise linear."""
         return np.zeros_like(f)
 
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return the value: its roundings are its own."""
+        return value
+
 
 @dataclass(frozen=True)
-class SymmetricSquaredHinge:
+class SymmetricSquaredHinge(UnlabeledLoss):
     """U(f) = max(0, 1 - |f|)^2: the squared hinge at the better of both labels.
 
     Examples
@@ -71,6 +112,12 @@ class SymmetricSquaredHinge:
     """
 
     name: ClassVar[str] = "symmetric_squared_hinge"
+    curved = True
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
+    slack_power = 2
+    convex_in_square = True
 
     def value(self, f: FloatArray) -> FloatArray:
         """max(0, 1 - |f|)^2."""
@@ -81,12 +128,16 @@ class SymmetricSquaredHinge:
         return -2.0 * np.sign(f) * np.maximum(1.0 - np.abs(f), 0.0)
 
     def curvature(self, f: FloatArray) -> FloatArray:
-        """2 inside (-1, 1), 0 outside; the kink at 0 bends downwards and is left out."""
+        """2 inside (-1, 1), 0 outside; the concave kink at 0 is left out."""
         return np.where(np.abs(f) < 1.0, 2.0, 0.0)
+
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return the value: its roundings are its own."""
+        return value
 
 
 @dataclass(frozen=True)
-class ExpSquared:
+class ExpSquared(UnlabeledLoss):
     """U(f) = exp(-s f^2), the smooth loss of the gradient methods.
 
     Parameters
@@ -106,11 +157,26 @@ class ExpSquared:
 
     s: float = 3.0
     name: ClassVar[str] = "exp"
+    smooth = True
+    curved = True
+    nonincreasing = True
+    gaussian = True
+    convex_in_square = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
         if not (np.isfinite(self.s) and self.s > 0):
             raise InvalidInputError(f"s={self.s!r} must be a positive number: the sharpness of exp(-s f^2).")
+
+    @property
+    def curvature_bound(self) -> float:
+        """2 s, at f = 0."""
+        return 2.0 * self.s
+
+    @property
+    def sharpness(self) -> float:
+        """Its own."""
+        return self.s
 
     def value(self, f: FloatArray) -> FloatArray:
         """exp(-s f^2)."""
@@ -126,13 +192,17 @@ class ExpSquared:
         q = self.s * _safe(f) ** 2
         return np.asarray(-2.0 * self.s * (1.0 - 2.0 * q) * np.exp(-q))
 
+    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
+        """Return the value times 1 + s f^2: of the exponent's roundings, too."""
+        return value * (1.0 + self.s * t**2)
+
 
 @dataclass(frozen=True)
-class SymmetricRamp:
+class SymmetricRamp(UnlabeledLoss):
     """U(f) = min(1 + s, max(0, 1 - |f|)): what two ramps, one per label, cost beyond the constant 1 - s.
 
-    With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples within |f| < -s
-    are not pushed at all.
+    With `Ramp(s)` = R, R(f) + R(-f) = U(f) + 1 - s. At s = 0 it is the symmetric hinge; below, samples with |f| < -s
+    have the gradient 0.
 
     Parameters
     ----------
@@ -151,11 +221,29 @@ class SymmetricRamp:
 
     s: float = 0.0
     name: ClassVar[str] = "symmetric_ramp"
+    piecewise_quadratic = True
+    nonincreasing = True
+    gaussian = True
 
     def __post_init__(self) -> None:
         numeric("s", self.s)
         if not -1.0 < self.s <= 0.0:
             raise InvalidInputError(f"s={self.s!r} must be in (-1, 0]: below -1 the two ramps cancel everywhere.")
+
+    @property
+    def convex_in_square(self) -> bool:
+        """At s = 0, where it is the symmetric hinge."""
+        return self.s == 0.0
+
+    @property
+    def slack_power(self) -> int:
+        """1 at s = 0, where it is the symmetric hinge."""
+        return int(self.s == 0.0)
+
+    @property
+    def flat_half_width(self) -> float:
+        """-s."""
+        return -self.s
 
     def value(self, f: FloatArray) -> FloatArray:
         """min(1 + s, max(0, 1 - |f|))."""
@@ -180,6 +268,33 @@ UNLABELED_LOSSES: dict[str, UnlabeledLoss] = {
     loss.name: loss for loss in (SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(), SymmetricRamp())
 }
 """The losses of unlabelled samples by name."""
+
+
+def better_label(loss: SmoothLoss) -> UnlabeledLoss | None:
+    """Return U(f) = V(|f|), what V costs at the better of both labels; None where that is none of this module's.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Hinge, Squared
+    >>> better_label(Hinge()), better_label(Squared())
+    (SymmetricHinge(), None)
+    """
+    power = getattr(loss, "slack_power", 0)
+    same = (one for one in UNLABELED_LOSSES.values() if one.slack_power == power)
+    return next(same, None) if power else None
+
+
+def is_better_label(loss: SmoothLoss, unlabeled_loss: SmoothLoss) -> bool:
+    """Whether an unlabelled loss is V(|f|), what a power of max(0, 1 - t) costs at the better of both labels.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Hinge, SquaredHinge
+    >>> is_better_label(Hinge(), SymmetricRamp(s=0.0)), is_better_label(SquaredHinge(), SymmetricHinge())
+    (True, False)
+    """
+    power = getattr(unlabeled_loss, "slack_power", 0)
+    return power > 0 and power == getattr(loss, "slack_power", 0)
 
 
 def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:

@@ -1,7 +1,8 @@
 """Objectives: immutable data and mathematics, written once, in numpy.
 
 An objective knows its value, its dual bound and the certificate of a candidate. `specmargin.problems` turns it
-into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof.
+into a CVXPY problem, `specmargin.solvers` attacks it directly; both hand their candidate back to it for proof. All of
+them keep one contract, `Objective`, so that `certify` proves any answer of any solver anew.
 """
 
 from collections.abc import Sequence
@@ -12,9 +13,11 @@ from specmargin.checks import Rule, checked, choice, count, flag, instance, mayb
 from specmargin.exceptions import InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
-from specmargin.losses import get_loss, get_unlabeled_loss
+from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
+from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.objectives.contract import Objective, certify
 from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.lapsvm import LapSVM
@@ -23,7 +26,7 @@ from specmargin.objectives.relative_margin import RMM, RelativeMargin
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectral_ridge import SpectralRidge
-from specmargin.objectives.spectrum_margin import Alignment, SpectrumMargin, SpectrumPoint
+from specmargin.objectives.spectrum_margin import SpectrumMargin, SpectrumPoint
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.spectra import Spectrum
 
@@ -34,6 +37,7 @@ __all__ = [
     "Features",
     "FixedSpectrum",
     "LapSVM",
+    "Objective",
     "ProductCone",
     "RMM",
     "Reduction",
@@ -47,6 +51,7 @@ __all__ = [
     "SpectrumMargin",
     "SpectrumPoint",
     "WeightedSVM",
+    "certify",
 ]
 
 # What goes into an objective is checked here, by kind; whether it fits together is checked by the objective itself.
@@ -74,9 +79,10 @@ def _loss(name: str, value: Any) -> Any:
 
 def _convex_loss(name: str, value: Any) -> Any:
     loss = get_loss(value)
-    if not hasattr(loss, "dual_value"):
+    if not (getattr(loss, "convex", False) and hasattr(loss, "value_of_slack")):
         raise InvalidTypeError(
-            f"{name}={shown(value)} has no dual, as a convex loss has; take one of specmargin.losses."
+            f"{name}={shown(value)} is not declared convex, with a dual_value; take one of {sorted(LOSSES)}, or derive "
+            "yours from specmargin.losses.MarginLoss."
         )
     return loss
 
@@ -93,11 +99,11 @@ _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
 
-def _door(cls: type, **rules: Rule) -> None:
+def _check_arguments(cls: type, **rules: Rule) -> None:
     cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]
 
 
-_door(
+_check_arguments(
     LapSVM,
     K=_kernel,
     L=maybe(_LAPLACIAN),
@@ -107,8 +113,8 @@ _door(
     gamma_I=numeric,
     fit_intercept=flag,
 )
-_door(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
-_door(
+_check_arguments(RMM, K=_kernel, labels=_LABELS, C=numeric, B=numeric)
+_check_arguments(
     S3VM,
     X=_features,
     labels=_LABELS,
@@ -119,7 +125,7 @@ _door(
     balance=maybe(numeric),
     intercept=choice("balance", "regularized", "free"),
 )
-_door(
+_check_arguments(
     SpectrumMargin,
     spectrum=_spectra,
     labels=_LABELS,
@@ -130,32 +136,32 @@ _door(
     ties=flag,
     delta=maybe(_DELTA),
 )
-_door(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
-_door(
+_check_arguments(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
+_check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),
     labels=_LABELS,
     delta=_DELTA,
     penalty=numeric,
 )
-_door(
+_check_arguments(
     SpectralGraphTransducer,
     spectrum=instance(Spectrum, _FROM_GRAPH),
     labels=_LABELS,
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
-_door(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
+_check_arguments(S3VMRelaxation, obj=instance(S3VM, "pass specmargin.objectives.S3VM(X, labels)"))
 _WEIGHTS = numbers_array("one weight per sample, (n,)", finite=False)
-_door(
+_check_arguments(
     WeightedSVM,
     features=instance(Features, "pass Features.of(X, intercept, rows=...)"),
     plus=_WEIGHTS,
     minus=_WEIGHTS,
     loss=_loss,
-    tilt=maybe(_WEIGHTS),
+    linear=maybe(_WEIGHTS),
 )
-_door(RelativeMargin, C=numeric, B=numeric)
-_door(FixedSpectrum, delta=_DELTA)
-_door(SpectrumCone, q=count(1), order=flag)
-_door(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)
+_check_arguments(RelativeMargin, C=numeric, B=numeric)
+_check_arguments(FixedSpectrum, delta=_DELTA)
+_check_arguments(SpectrumCone, q=count(1), order=flag)
+_check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

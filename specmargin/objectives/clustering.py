@@ -31,14 +31,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
+from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_symmetric
 from specmargin.objectives.clustering_bound import Envelope, centred_kernel
+from specmargin.objectives.contract import ANY, Arrays, Shapes, changed, read, require_fields
 from specmargin.objectives.products import Products
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, gamma, split_product
@@ -50,6 +53,8 @@ _CENTRED = 1e-13
 """Relative size of K1 below which it is rounding: the kernel is centred, and every f has 1'f = 0 anyway."""
 _RANK = 3e-14
 """Relative size of the eigenvalues of K that count as its rounding."""
+_FEASIBLE = 1e-9
+"""Violation of the constraints that counts as rounding: such columns are certified as they are."""
 _SHIFT = 1e-3
 """Shift of the eigenvalues over the mean penalty of the graph: far above rounding, so that a factorisation always
 works, and far too small to cost digits that L itself has."""
@@ -133,14 +138,18 @@ class RegularizedClustering:
     ValueError
         For gamma <= 0, matrices of the wrong size, NaN in K, an asymmetric or indefinite K, a K of zeros.
 
+    Notes
+    -----
+    ``alpha`` (n, m) decides the value, for any number m of functions; (n,) is one. `certificate` needs no multipliers.
+
     Examples
     --------
     >>> K = np.eye(3)
     >>> L = np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
     >>> obj = RegularizedClustering(K, L, gamma=0.5)
     >>> alpha = np.array([1.0, 0.0, -1.0]) / np.sqrt(2)
-    >>> round(obj.value(alpha), 12), obj.violation(alpha) < 1e-15, obj.certificate(alpha).is_optimal(1e-12)
-    (1.5, True, True)
+    >>> round(obj.value({"alpha": alpha}), 12), obj.certificate({"alpha": alpha}).is_optimal(1e-12)
+    (1.5, True)
     """
 
     K: FloatArray
@@ -148,11 +157,7 @@ class RegularizedClustering:
     gamma: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.gamma) and self.gamma > 0):
-            raise InvalidInputError(
-                f"gamma={self.gamma!r} must be a positive number: without the ambient norm a kernel of full rank may "
-                "follow any function on the graph. Use a small value such as 1e-6 to let the graph rule."
-            )
+        _check_gamma(self.gamma)
         K = np.asarray(self.K, dtype=float)
         if K.ndim != 2 or K.shape[0] != K.shape[1]:
             raise InvalidInputError(
@@ -172,6 +177,47 @@ class RegularizedClustering:
             )
         object.__setattr__(self, "K", K)
 
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return "regularized eigenmaps"
+
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"alpha": (len(self.K), ANY)}
+
+    def with_(self, **changes: Any) -> RegularizedClustering:
+        """Return the same problem with fields changed; what was computed of K and L is shared among all gammas."""
+        require_fields(self, changes)
+        if changes.keys() - {"gamma"}:
+            return replace(self, **changes)
+        for weight in changes.values():
+            _check_gamma(numeric("gamma", weight))
+        return changed(self, changes)
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at ``alpha``; inf where f'f = I or 1'f = 0 is violated by more than rounding."""
+        (alpha,) = read(self.variables, variables)
+        return self.value_at(alpha) if self.violation(alpha) <= _FEASIBLE else math.inf
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Measure how far the columns of ``alpha``, repaired where they are infeasible, are from the lowest functions.
+
+        `primal_objective` is the sum of their Ritz values, `primal_residual` their `violation` before they were
+        repaired, `dual_residual` the largest `stationarity`. `duals` are not needed.
+        """
+        (alpha,) = read(self.variables, variables)
+        violation = self.violation(alpha)
+        if violation <= _FEASIBLE:
+            return self.prove(alpha)
+        return replace(self.prove(self.feasible(alpha)), primal_residual=violation)
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n, m)."""
+        (alpha,) = read(self.variables, variables)
+        return self.decisions_at(alpha)
+
     @cached_property
     def products(self) -> Products:
         """Products with K and L whose rounding is known."""
@@ -179,7 +225,7 @@ class RegularizedClustering:
 
     @cached_property
     def basis(self) -> ClusteringBasis:
-        """The stable form: one eigendecomposition of a kernel, which every gamma shares (`with_gamma`)."""
+        """The stable form: one eigendecomposition of a kernel, which every gamma shares (`with_`)."""
         n, k = len(self.K), self.K.sum(axis=1)
         size = float(np.linalg.norm(self.K))
         row_sums = k if np.linalg.norm(k) > _CENTRED * size * np.sqrt(n) else None
@@ -202,14 +248,6 @@ class RegularizedClustering:
         values = np.linalg.eigvalsh(self.K)
         refuse_indefinite(float(values[0]), float(values[-1]))
 
-    def with_gamma(self, gamma: float) -> RegularizedClustering:
-        """Return the same problem under another weight; what was computed of K and L is shared."""
-        other = replace(self, gamma=gamma)
-        for name in ("basis", "products", "_row_sums"):
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
-
     @property
     def forms(self) -> FloatArray:
         """The penalty gamma |f|_K^2 + f'L f in the coordinates of `basis`, of shape (d, d)."""
@@ -217,11 +255,11 @@ class RegularizedClustering:
         A[np.diag_indices_from(A)] += self.gamma
         return A
 
-    def decision(self, alpha: FloatArray) -> FloatArray:
+    def decisions_at(self, alpha: FloatArray) -> FloatArray:
         """Return f = K alpha at all samples, for a vector or for columns."""
         return self.K @ alpha
 
-    def value(self, alpha: FloatArray) -> float:
+    def value_at(self, alpha: FloatArray) -> float:
         """Return trace(gamma alpha'K alpha + f'L f), whatever the length of f."""
         alpha = _columns(alpha)
         f = self.K @ alpha
@@ -312,23 +350,16 @@ class RegularizedClustering:
         terms = abs(len(theta) * kappa) + abs(own)
         return float(len(theta) * kappa - own - gamma(Z.size + 8) * terms) if np.isfinite(kappa) else -np.inf
 
-    def certificate(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
-        """Measure how far the columns are from the lowest eigenfunctions.
-
-        `primal_objective` is the sum of the Ritz values of the repaired candidate, `primal_residual` its `violation`
-        before repair, `dual_residual` the largest `stationarity`.
+    def prove(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
+        """Measure how far columns that `feasible` returned are from the lowest eigenfunctions: these very columns.
 
         Parameters
         ----------
         alpha : ndarray of shape (n,) or (n, m)
-            Coefficients; only their span counts for the objectives.
+            Coefficients.
         tol : float, default 1e-8
             Relative gap that is to be proved: where the cheap bound does not prove it, the thorough one is computed.
         """
-        return replace(self.certify(self.feasible(alpha), tol=tol), primal_residual=self.violation(alpha))
-
-    def certify(self, alpha: FloatArray, *, tol: float = 1e-8) -> Certificate:
-        """Measure how far columns that `feasible` returned are from the lowest eigenfunctions: these very columns."""
         repaired = _columns(alpha)
         # |alpha| grows as gamma falls: a plain K alpha may keep no more than a few digits of f.
         splits = [split_product(self.K, column, 2) for column in repaired.T]
@@ -399,6 +430,14 @@ class RegularizedClustering:
         high, low, error = split_product(self.K, np.ones(len(self.K)), 2)
         total = math.fsum(np.concatenate([high, low])) - 1.001 * float(error.sum())
         return 1.001 * (np.abs(high) + error), 0.999 * total
+
+
+def _check_gamma(gamma: float) -> None:
+    if not (np.isfinite(gamma) and gamma > 0):
+        raise InvalidInputError(
+            f"gamma={gamma!r} must be a positive number: without the ambient norm a kernel of full rank may follow any "
+            "function on the graph. Use a small value such as 1e-6 to let the graph rule."
+        )
 
 
 def _columns(alpha: FloatArray) -> FloatArray:

@@ -31,8 +31,8 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.linalg import lapack
 
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.products import Products
 from specmargin.rounding import UNIT, gamma, split_head, split_product, two_product, two_sum
 from specmargin.typing import FloatArray
@@ -261,7 +261,7 @@ def _in_blocks(A: FloatArray, B: FloatArray) -> tuple[FloatArray, int]:
 def _is_definite(T: FloatArray, shift: float) -> bool:
     B = T.copy(order="F")
     B[np.diag_indices(len(B))] -= shift
-    return bool(lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0)
+    return cholesky(B, overwrite=True) is not None
 
 
 def _left(K0: FloatArray, roots: FloatArray, U: FloatArray) -> tuple[FloatArray, float]:

@@ -193,7 +193,7 @@ class SpectrumCone(Cone):
         sizes = np.diff(np.concatenate([[0], self.block_ends])).astype(float)
         means = np.empty(0)
         if len(sizes):
-            # Block by block, not as differences of `sums`: what is small beside the sum before it counts, too.
+            # Block by block, not as differences of `sums`: what is small next to the sum before it counts, too.
             starts = np.concatenate([[0], self.block_ends[:-1]])
             means = np.add.reduceat(squares[1:], starts) / sizes
             means = isotonic_regression(np.maximum(means, 0.0), weights=sizes, increasing=False).x

@@ -1,6 +1,6 @@
 r"""Features of the samples as an affine map of the weights: centred, with one of three intercepts.
 
-A machine in w decides by f = A w + offset. What A and the offset are is the intercept's business:
+A classifier in w decides by f = A w + offset. What A and the offset are is the intercept's business:
 
 - ``"balance"``: the mean decision on the unlabelled samples is to be r. With their mean mu,
 
@@ -258,8 +258,8 @@ class Features:
             G = A @ A.T
         return G + 1.0 if self.penalty else G
 
-    def plane(self, w: FloatArray) -> tuple[FloatArray, float]:
-        """Return (v, b) with f(x) = x'v + b for any sample x."""
+    def coefficients(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """Return coefficients and intercept (v, b) with f(x) = x'v + b for any sample x."""
         if self.penalty is not None:
             return w[:-1], float(w[-1])
         shift = 0.0 if self.mu is None else float(self.mu @ w)

@@ -25,16 +25,18 @@ the cancellation that -1/2 b'(A - lam)^+ b suffers from where C is large. `certi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import lapack
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
+from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.spectra import Spectrum
@@ -46,6 +48,8 @@ _LARGEST = 1e100  # squares of larger weights overflow
 # How far the certificate lowers lam, relative to the norm of A: at lambda_min itself the rounding of r counts in full.
 _MINOR = 1e-12
 """Share of the value that rounding may take before the lowest eigenvalue is bounded anew."""
+_FEASIBLE = 1e-9
+"""Relative distance from the sphere that counts as rounding."""
 _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
 
 
@@ -71,6 +75,11 @@ class SpectralGraphTransducer:
     ValueError
         For C or Q out of range, fewer than two eigenvectors, or labels that do not match.
 
+    Notes
+    -----
+    ``w`` (k,) decides the value. The multiplier of `certificate` is ``lam``, that of the sphere, by default the one
+    that leaves the least residual.
+
     References
     ----------
     Joachims, Transductive learning via spectral graph partitioning, ICML 2003. Shivaswamy & Jebara, Laplacian
@@ -84,9 +93,9 @@ class SpectralGraphTransducer:
     >>> spectrum = laplacian_eigenpairs(knn_graph(np.arange(8.0)[:, None], n_neighbors=2), q=4)
     >>> obj = SpectralGraphTransducer(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]), C=100.0)
     >>> w = np.array([-np.sqrt(8.0), 0.0, 0.0])
-    >>> obj.k, obj.threshold, (obj.decision(w) > 0).tolist()
+    >>> obj.k, obj.threshold, (obj.decisions({"w": w}) > 0).tolist()
     (3, 0.0, [False, False, False, False, True, True, True, True])
-    >>> obj.certificate(w, lam=0.0).relative_gap < 1
+    >>> obj.certificate({"w": w}, {"lam": 0.0}).relative_gap < 1
     True
     """
 
@@ -128,6 +137,45 @@ class SpectralGraphTransducer:
         object.__setattr__(self, "Q", Q)
 
     @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return "SGT"
+
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"w": (self.k,)}
+
+    def with_(self, **changes: Any) -> SpectralGraphTransducer:
+        """Return the same problem with fields changed."""
+        require_fields(self, changes)
+        return replace(self, **changes)
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective of eq. 1 at ``w``, on the sphere |w|^2 = n but for rounding; inf off it."""
+        (w,) = read(self.variables, variables)
+        return self.value_at(w) if abs(math.sqrt(float(w @ w) / self.n) - 1.0) <= _FEASIBLE else math.inf
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``w``, with the multiplier ``lam`` where it is given."""
+        (w,) = read(self.variables, variables)
+        (lam,) = multipliers_of({"lam": ()}, duals)
+        return self.prove(w, self._multiplier(w) if lam is None else float(lam))
+
+    def _multiplier(self, w: FloatArray) -> float:
+        """Return the lam of least |(A - lam) w - b| for w scaled to the sphere."""
+        length = float(np.linalg.norm(w))
+        if length == 0:
+            return 0.0  # `prove` says what is wrong
+        w = math.sqrt(self.n) / length * w
+        return float(w @ (self.A @ w - self.b)) / self.n
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return h less the threshold at all samples, (n,)."""
+        (w,) = read(self.variables, variables)
+        return self.decisions_at(w)
+
+    @property
     def k(self) -> int:
         """Number of eigenvectors in V."""
         return self.spectrum.q - 1
@@ -156,7 +204,7 @@ class SpectralGraphTransducer:
         return float(self.tau.max() + self.tau.min()) / 2
 
     @cached_property
-    def _V(self) -> FloatArray:
+    def labeled_rows(self) -> FloatArray:
         """Labelled rows of V, (l, k)."""
         return self.spectrum.eigenvectors[self.labels.labeled, 1:]
 
@@ -164,7 +212,7 @@ class SpectralGraphTransducer:
     def _rows(self) -> tuple[FloatArray, FloatArray]:
         """The loss as least squares: (2 C P)^(1/2) times Vbar and times tau."""
         root = np.sqrt(2.0 * self.C * self._p)
-        return root[:, None] * self.spectrum.eigenvectors[self.labels.labeled, 1:], root * self.tau
+        return root[:, None] * self.labeled_rows, root * self.tau
 
     @property
     def _diagonal(self) -> FloatArray:
@@ -189,7 +237,7 @@ class SpectralGraphTransducer:
         """Eigenvalues (k,) and eigenvectors (k, k) of A.
 
         The eigenvalues are Rayleigh quotients, sums of squares: errors of the eigenvectors count squared only, and
-        the smallest ones keep their digits beside large ones.
+        the smallest ones keep their digits next to large ones.
         """
         return self._diagonal @ self._E**2 + (self._turned**2).sum(axis=0), self._E
 
@@ -206,18 +254,18 @@ class SpectralGraphTransducer:
         """Return h = V w at all samples, (n,)."""
         return self.spectrum.eigenvectors[:, 1:] @ w
 
-    def decision(self, w: FloatArray) -> FloatArray:
+    def decisions_at(self, w: FloatArray) -> FloatArray:
         """Return f = V w less the threshold at all samples, (n,): its sign classifies."""
         return self.scores(w) - self.threshold
 
-    def value(self, w: FloatArray) -> float:
+    def value_at(self, w: FloatArray) -> float:
         """Return the objective of eq. 1 at h = V w, whatever the length of w."""
         R, t = self._rows
         return 0.5 * float(self._diagonal @ w**2 + ((R @ w - t) ** 2).sum())
 
     def lagrangian(self, w: FloatArray, lam: float) -> float:
         """Return value(w) - lam/2 (|w|^2 - n)."""
-        return self.value(w) - 0.5 * lam * float(w @ w - self.n)
+        return self.value_at(w) - 0.5 * lam * float(w @ w - self.n)
 
     def residual(self, w: FloatArray, lam: float) -> FloatArray:
         """Return the gradient of the Lagrangian, (A - lam I) w - b, in the eigenvectors of A, (k,)."""
@@ -244,7 +292,7 @@ class SpectralGraphTransducer:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return 0.5 * np.where(r == 0, 0.0, (r / np.sqrt(height)) ** 2).sum(axis=1)  # r**2 may underflow
 
-    def certificate(self, w: FloatArray, lam: float) -> Certificate:
+    def prove(self, w: FloatArray, lam: float) -> Certificate:
         """Measure the gap at the nearest point of the sphere, against the dual bound at lam.
 
         Parameters
@@ -282,7 +330,7 @@ class SpectralGraphTransducer:
         a = self.eigen[0]
         lowest, norm = float(a.min()), float(a.max())
         # On the sphere L(w, .) is the value for every lam.
-        primal = self.value(w)
+        primal = self.value_at(w)
         excess = float(self._excess(w, min(lam, lowest), _SHIFTS * norm).min())
         return Certificate(
             primal_objective=primal,
@@ -305,15 +353,15 @@ class SpectralGraphTransducer:
         tau = np.where(positive, np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative))
         wide = w.astype(np.longdouble)
         wide = np.sqrt(n / (wide @ wide)) * wide
-        f, f_error = extended_product(self._V, wide)
+        f, f_error = extended_product(self.labeled_rows, wide)
         # Twice, since `wide`, too, is off the sphere by as much.
         f_error = 2 * f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
         miss, slope = f - tau, self._diagonal * wide
         value = slope @ wide / 2 + C * (p @ miss**2)
         error = C * (p @ (2 * np.abs(miss) * f_error + f_error**2)) + 8 * (self.k + len(p) + 8) * EXTENDED_UNIT * value
-        step, step_error = extended_product(self._V.T, 2 * C * p * miss)
+        step, step_error = extended_product(self.labeled_rows.T, 2 * C * p * miss)
         r = slope - np.longdouble(lam) * wide + step
-        r_error = step_error + 2 * float(C) * (np.abs(self._V.T) @ (p * f_error).astype(float))
+        r_error = step_error + 2 * float(C) * (np.abs(self.labeled_rows.T) @ (p * f_error).astype(float))
         size = np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)
         r_error += (self.k + 16) * EXTENDED_UNIT * size.astype(float)
         length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
@@ -340,7 +388,7 @@ class SpectralGraphTransducer:
         d = E @ ((E.T @ r) / (a - lam))
         rest = r - self.A @ d + lam * d
         roots = np.sqrt(self.A.diagonal())
-        unit = gamma(len(self._V) + 2 * self.k + 24)
+        unit = gamma(len(self.labeled_rows) + 2 * self.k + 24)
         left = error + UNIT * np.abs(r) + unit * (roots * float(roots @ np.abs(d)) + abs(lam) * np.abs(d) + np.abs(r))
         size, missing = float(np.linalg.norm(left)), float(np.linalg.norm(rest))
         form = (
@@ -358,7 +406,7 @@ class SpectralGraphTransducer:
         Cholesky's factorisation goes through only if a matrix is positive definite up to its rounding, entry by entry
         gamma_k sqrt(a_ii a_jj) (Higham, theorem 10.3), as does that of A itself.
         """
-        size, share = self.A.diagonal(), self.k * gamma(len(self._V) + self.k + 24)
+        size, share = self.A.diagonal(), self.k * gamma(len(self.labeled_rows) + self.k + 24)
         a, E = self.eigen
         lowest = float(a.min())
         step = 1.1 * share * float(size @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
@@ -367,7 +415,7 @@ class SpectralGraphTransducer:
             B = self.A.copy()
             # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
             B[np.diag_indices_from(B)] -= least + share * (size + max(-least, 0.0))
-            if lapack.dpotrf(B, lower=1, overwrite_a=1)[1] == 0:
+            if cholesky(B, overwrite=True) is not None:
                 return least
             step *= 2.0
         return -math.inf
@@ -380,7 +428,7 @@ class SpectralGraphTransducer:
         error that is, so are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the
         rounding of Cholesky's factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
         """
-        E, V, (l, k) = self._E, self._V, self._V.shape
+        E, V, (l, k) = self._E, self.labeled_rows, self.labeled_rows.shape
         largest, root = float(np.abs(V).max()), np.sqrt(2.0 * self.C * self._p)
         if not largest > 0:
             return float(self._diagonal.min())
@@ -411,7 +459,7 @@ class SpectralGraphTransducer:
                 break
             trial = B.copy()
             trial[np.diag_indices(k)] -= least * (1.0 + skew)
-            if lapack.dpotrf(trial, lower=1, overwrite_a=1)[1] == 0:
+            if cholesky(trial, overwrite=True) is not None:
                 return least
             step *= 2.0
         return -math.inf

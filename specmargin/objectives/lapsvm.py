@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -36,11 +35,13 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
+from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
 from specmargin.kernels.semidefinite import require_minors, require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
@@ -56,7 +57,7 @@ _CHECKED = 200  # rows of K that every objective looks at: all of a small K
 
 @dataclass(frozen=True, eq=False)
 class LapSVM:
-    """The objective of LapSVM (hinge, squared hinge) and LapRLS (squared).
+    """The objective of LapSVM (any convex loss) and LapRLS (squared).
 
     Parameters
     ----------
@@ -69,8 +70,8 @@ class LapSVM:
         gamma_I is 0.
     labels : Labels
         Binary labels, from `specmargin.encode_labels`.
-    loss : {"hinge", "squared_hinge", "squared"} or MarginLoss
-        Loss of the margin y f.
+    loss : str or MarginLoss
+        Loss of the margin y f, convex: the name of one of `specmargin.losses.LOSSES`, or an object.
     gamma_A : float
         Weight of the ambient norm, > 0.
     gamma_I : float, default 0
@@ -86,12 +87,17 @@ class LapSVM:
         of its rows (`specmargin.kernels.require_semidefinite` checks all of them), or an L with an entry that its
         diagonal does not allow: an adjacency.
 
+    Notes
+    -----
+    ``alpha`` (n,) and ``b`` decide the value. The multipliers of `certificate` are ``beta`` (l,), those of the labelled
+    samples: theta = y beta.
+
     Examples
     --------
     >>> from specmargin.labels import encode_labels
     >>> K, L = np.eye(3), np.array([[1.0, -1, 0], [-1, 2, -1], [0, -1, 1]])
     >>> obj = LapSVM(K, L, encode_labels([0, 1, -1]), loss="hinge", gamma_A=0.5, gamma_I=0.1)
-    >>> obj.value(np.array([-1.0, 1.0, 0.0]), b=0.0)
+    >>> obj.value({"alpha": np.array([-1.0, 1.0, 0.0]), "b": 0.0})
     1.5
     """
 
@@ -105,8 +111,7 @@ class LapSVM:
 
     def __post_init__(self) -> None:
         self._check_weights()
-        if not self.labels.is_binary:
-            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
+        self._check_labels()
         K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
             raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
@@ -138,15 +143,56 @@ class LapSVM:
         if self.L is None and self.gamma_I > 0:
             raise InvalidInputError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
 
+    def _check_labels(self) -> None:
+        if not self.labels.is_binary:
+            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
+
     @property
-    def _loss(self) -> MarginLoss:
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"alpha": (self.labels.n_samples,), "b": ()}
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at ``alpha`` and ``b``."""
+        alpha, b = read(self.variables, variables)
+        return self.value_at(alpha, float(b))
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``alpha`` and ``b``, with the multipliers ``beta`` where they are given.
+
+        Where the factorisation is there already, the lower bound is also taken at the alpha that belongs to the
+        multipliers, and the smaller gap is returned.
+        """
+        alpha, b = read(self.variables, variables)
+        (beta,) = multipliers_of({"beta": (self.labels.n_labeled,)}, duals)
+        theta = None if beta is None else self.labels.sign * beta
+        certificate = self.prove(alpha, float(b), theta)
+        if theta is None or not self.is_reduced:
+            return certificate
+        exact = self.reduction.coefficients(self.repair_multipliers(theta) / 2)
+        return min(certificate, self.prove(alpha, float(b), theta, a=exact), key=lambda one: abs(one.gap))
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n,)."""
+        alpha, b = read(self.variables, variables)
+        return self.decisions_at(alpha, float(b))
+
+    @property
+    def margin_loss(self) -> MarginLoss:
+        """The loss, as an object whatever it was given as."""
         assert not isinstance(self.loss, str)
         return self.loss
 
     @property
+    def name(self) -> str:
+        """LapRLS where the loss is one parabola, so that the problem is a linear system, else LapSVM."""
+        pieces = self.margin_loss.pieces
+        return "LapSVM" if pieces is None or pieces.kinks else "LapRLS"
+
+    @property
     def scale(self) -> float:
         """Factor in front of the whole objective: 1/2 for the squared hinge (eq. 7), else 1."""
-        return 0.5 if self._loss.name == "squared_hinge" else 1.0
+        return self.margin_loss.lapsvm_scale
 
     def apply_S(self, alpha: FloatArray, Ka: FloatArray | None = None) -> FloatArray:
         """Return S alpha = gamma_A alpha + gamma_I L K alpha, for a vector or for columns; `Ka` is K alpha if known."""
@@ -154,21 +200,21 @@ class LapSVM:
             return self.gamma_A * alpha
         return self.gamma_A * alpha + self.gamma_I * (self.L @ (self.K @ alpha if Ka is None else Ka))
 
-    def decision(self, alpha: FloatArray, b: float) -> FloatArray:
+    def decisions_at(self, alpha: FloatArray, b: float) -> FloatArray:
         """Return f = K alpha + b at all samples."""
         return self.K @ alpha + b
 
-    def value(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> float:
+    def value_at(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> float:
         """Return the objective; `Ka` is K alpha where it is known."""
         f = self.K @ alpha if Ka is None else Ka
         t = self.labels.sign * (f[self.labels.labeled] + b)
-        return float(self.scale * (self._loss.value(t).sum() + f @ self.apply_S(alpha, f)))
+        return float(self.scale * (self.margin_loss.value(t).sum() + f @ self.apply_S(alpha, f)))
 
     def gradient(self, alpha: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Return the derivatives by alpha, (n,), and by b (0 without intercept)."""
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha
-        slope = y * self._loss.gradient(y * (f[labeled] + b))
+        slope = y * self.margin_loss.gradient(y * (f[labeled] + b))
         inner = 2.0 * self.apply_S(alpha, f)
         inner[labeled] += slope
         return self.scale * (self.K @ inner), self.scale * float(slope.sum()) * self.fit_intercept
@@ -179,7 +225,7 @@ class LapSVM:
         """Return the (generalised) Hessian at (alpha, b) times a direction."""
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha
-        curved = self._loss.curvature(y * (f[labeled] + b))
+        curved = self.margin_loss.curvature(y * (f[labeled] + b))
         change = self.K @ direction
         bent = curved * (change[labeled] + direction_b)
         inner = 2.0 * self.apply_S(direction, change)
@@ -221,9 +267,7 @@ class LapSVM:
         SolverError
             If S is too ill-conditioned for float32: refinement does not converge.
         """
-        other = replace(self)
-        other.__dict__["reduction"] = self._reduced(dtype)
-        return other
+        return changed(replace(self), {"reduction": self._reduced(dtype)})
 
     def pivoted(self) -> LapSVM:
         """Return the same objective with a reduction that is stable for all gammas, at four times the time.
@@ -233,9 +277,8 @@ class LapSVM:
         SolverError
             If K is zero or the numbers overflow.
         """
-        other = self.with_labels(self.labels)
-        other.__dict__["reduction"] = self._pivoted_reduction()
-        return other
+        _ = self.products
+        return changed(self, {"reduction": self._pivoted_reduction()})
 
     def _pivoted_reduction(self) -> Reduction:
         key = (self.gamma_A, self.gamma_I, self.labels.labeled.tobytes())
@@ -250,44 +293,55 @@ class LapSVM:
     def _reduced(self, dtype: npt.DTypeLike) -> Reduction:
         return reduce(self.K, self.L, self.labels.labeled, self.gamma_A, self.gamma_I, dtype)
 
-    def with_gammas(self, gamma_A: float, gamma_I: float) -> LapSVM:
-        """Return the same problem under other weights; one of the same ratio shares the factorisation.
+    def with_(self, **changes: Any) -> LapSVM:
+        """Return the same problem with fields changed, sharing what does not depend on them.
 
-        A grid over (gamma_A, gamma_I) costs one factorisation per distinct ratio, if it is walked ratio by ratio.
+        Other gammas of the same ratio share the factorisation: a grid over (gamma_A, gamma_I) costs one per distinct
+        ratio, if it is walked ratio by ratio. So do another loss, and other binary labels of the same labelled samples.
         """
+        require_fields(self, changes)
+        if changes.keys() & {"K", "L"}:
+            return replace(self, **changes)
         _ = self.products
-        other = copy(self)  # not `replace`, which would look at all of K again
-        object.__setattr__(other, "gamma_A", gamma_A)
-        object.__setattr__(other, "gamma_I", gamma_I)
-        other._check_weights()
-        known = other.__dict__.pop("reduction", None)
-        same = math.isclose(self.gamma_I * gamma_A, gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
-        if same and known is not None:
-            other.__dict__["reduction"] = known.scaled(self.gamma_A / gamma_A)
-        if (gamma_I > 0) != (self.gamma_I > 0):
-            del other.__dict__["products"]
-        return other
-
-    def with_labels(self, labels: Labels) -> LapSVM:
-        """Return the same problem for other binary labels of the same samples, sharing what does not depend on them."""
-        _ = self.products
+        for name in changes.keys() & {"gamma_A", "gamma_I"}:
+            numeric(name, changes[name])
+        if "loss" in changes:
+            changes["loss"] = get_loss(changes["loss"])
         # Not `replace`: to look at all of K once per class costs more than solving for it.
-        other = copy(self)
-        object.__setattr__(other, "labels", labels)
-        if not np.array_equal(labels.labeled, self.labels.labeled):
-            for name in ("reduction", "labeled_rows"):
-                other.__dict__.pop(name, None)
-        return other
+        other = changed(self, changes)
+        if other.labels.n_samples != self.labels.n_samples:
+            raise InvalidInputError(
+                f"labels of {other.labels.n_samples} samples, but K is of {self.labels.n_samples}; pass one per row."
+            )
+        other._check_weights()
+        other._check_labels()
+        known: dict[str, Any] = {}
+        untrue: list[str] = []
+        if (other.gamma_A, other.gamma_I) != (self.gamma_A, self.gamma_I):
+            same = math.isclose(self.gamma_I * other.gamma_A, other.gamma_I * self.gamma_A, rel_tol=1e-13, abs_tol=0.0)
+            untrue.append("reduction")
+            if same and self.is_reduced:
+                known["reduction"] = self.reduction.scaled(self.gamma_A / other.gamma_A)
+        if (other.gamma_I > 0) != (self.gamma_I > 0):
+            untrue.append("products")
+        if not np.array_equal(other.labels.labeled, self.labels.labeled):
+            untrue, known = [*untrue, "reduction", "labeled_rows"], {}
+        return changed(other, known, untrue)
+
+    @property
+    def is_reduced(self) -> bool:
+        """Whether `reduction` has been computed."""
+        return "reduction" in vars(self)
 
     def one_vs_rest(self, labels: Labels) -> Iterator[LapSVM]:
         """Yield one objective per class of `labels`, all on this objective's factorisation."""
         _ = self.reduction, self.labeled_rows
         for binary in labels.one_vs_rest():
-            yield self.with_labels(binary)
+            yield self.with_(labels=binary)
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
         """Return near multipliers inside the loss's bounds and, with an intercept, of a sum that is 0 exactly."""
-        y, loss = self.labels.sign, self._loss
+        y, loss = self.labels.sign, self.margin_loss
         beta = np.clip(y * theta, loss.lower, loss.upper)
         if not self.fit_intercept:
             return y * beta
@@ -337,15 +391,6 @@ class LapSVM:
         error += (1.0 + 1e-9) * float(image.f_error @ (np.abs(slope) + 8.0 * UNIT * size))
         return value, error + 4.0 * UNIT * abs(value)
 
-    def _losses(self, slack: FloatArray) -> FloatArray:
-        """Return the losses of 1 - y f, which may be far smaller than the rounding of y f."""
-        name = self._loss.name
-        if name == "hinge":
-            return np.maximum(slack, 0.0)
-        if name in ("squared", "squared_hinge"):
-            return (slack if name == "squared" else np.maximum(slack, 0.0)) ** 2
-        return self._loss.value(1.0 - slack)
-
     def _primal(self, image: Image, b: float, theta: FloatArray, penalty: float) -> tuple[float, float]:
         """Return the objective, and a bound on its error but for that of `_penalty`; theta are near -y V'(y f)."""
         y, labeled = self.labels.sign, self.labels.labeled
@@ -357,13 +402,12 @@ class LapSVM:
         off = image.f_error[labeled]
         known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
         share = 8.0 * UNIT
-        if self._loss.name not in ("hinge", "squared", "squared_hinge"):
+        losses_of = self.margin_loss.value_of_slack
+        if not self.margin_loss.piecewise_quadratic:
             # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
             known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
-        losses, beta = self._losses(slack), y * theta
-        up, down = (
-            np.maximum(self._losses(end + known), self._losses(end - known)) for end in (slack + off, slack - off)
-        )
+        losses, beta = losses_of(slack), y * theta
+        up, down = (np.maximum(losses_of(end + known), losses_of(end - known)) for end in (slack + off, slack - off))
         rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
         error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
         value = exact_sum(losses) + penalty
@@ -382,7 +426,7 @@ class LapSVM:
         """
         y, labeled = self.labels.sign, self.labels.labeled
         beta = y * theta
-        gains = self._loss.dual_value(beta)
+        gains = self.margin_loss.dual_value(beta)
         linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
         error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
         error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
@@ -457,8 +501,7 @@ class LapSVM:
 
     def _splits(self, r: FloatArray) -> Iterator[FloatArray]:
         """Yield candidates for the x of `_residual_bound`."""
-        reduction = self.__dict__.get("reduction")
-        z = None if reduction is None else reduction.solve(r)
+        z = self.reduction.solve(r) if self.is_reduced else None
         if z is not None:
             yield np.asarray(self.K @ z)
         L, n, shift = self.products.L, len(r), self.gamma_A / max(kernel_trace(self.K), 1e-300)
@@ -470,16 +513,16 @@ class LapSVM:
         """Return the theta that a candidate implies: from the loss's slope, or from S alpha where that jumps."""
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha if Ka is None else Ka
-        if np.isfinite(self._loss.upper):
+        if np.isfinite(self.margin_loss.upper):
             return 2.0 * self.apply_S(alpha, f)[labeled]
-        return -y * self._loss.gradient(y * (f[labeled] + b))
+        return -y * self.margin_loss.gradient(y * (f[labeled] + b))
 
     def constant(self) -> float:
         """Return the b that is best at alpha = 0 (0 without an intercept): no answer should be worse than that."""
         y = self.labels.sign
         if not self.fit_intercept:
             return 0.0
-        if self._loss.name == "hinge":
+        if self.margin_loss.box_dual:
             return hinge_intercept(y, np.zeros(len(y)))
         return float(np.mean(y))  # of both squares; a fair start for other losses
 
@@ -489,11 +532,11 @@ class LapSVM:
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
         """Return the optimal intercept by `relative_margin.hinge_intercept`; b if the loss is no hinge."""
-        if self._loss.name != "hinge" or not self.fit_intercept:
+        if not self.margin_loss.box_dual or not self.fit_intercept:
             return b
         return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
 
-    def certificate(
+    def prove(
         self,
         alpha: FloatArray,
         b: float,
@@ -561,5 +604,5 @@ class LapSVM:
     def _complementarity(self, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
         """Return the largest share of the objective by which one sample misses Fenchel's equality."""
         t, beta = self.labels.sign * decisions, self.labels.sign * theta
-        miss = self._loss.value(t) + beta * t - self._loss.dual_value(beta)
+        miss = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
         return float(self.scale * np.abs(miss).max(initial=0.0) / max(abs(primal), 1e-300))

@@ -15,7 +15,7 @@ and for exp(-s f^2) its convex envelope on t >= 0: the tangent from the point (0
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, singledispatch
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -96,6 +96,12 @@ class ExpEnvelope:
         value = np.where(beta > 0.0, np.exp(-self.s * t**2) + beta * t, 0.0)
         return np.where((beta >= 0.0) & (beta <= self.upper), value, -np.inf)
 
+    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """T where the loss falls with the slope beta, and 1 / (2 s exp(-x) (1 - 2 x)) with x = s t^2."""
+        t = self.meets(beta)
+        x = self.s * t**2
+        return t, 1.0 / (2.0 * self.s * np.exp(-x) * (1.0 - 2.0 * x))
+
 
 def dual_derivatives(loss: Any, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the first two derivatives of ``loss.dual_value`` inside its bounds.
@@ -105,15 +111,11 @@ def dual_derivatives(loss: Any, beta: FloatArray) -> tuple[FloatArray, FloatArra
     >>> [d.tolist() for d in dual_derivatives(SquaredHinge(), np.array([0.5]))]
     [[0.75], [-0.5]]
     """
-    if isinstance(loss, Hinge):
-        return np.ones_like(beta), np.zeros_like(beta)
-    if isinstance(loss, SquaredHinge):
-        return 1.0 - beta / 2.0, np.full_like(beta, -0.5)
-    if isinstance(loss, ExpEnvelope):
-        t = loss.meets(beta)
-        x = loss.s * t**2
-        return t, 1.0 / (2.0 * loss.s * np.exp(-x) * (1.0 - 2.0 * x))
-    raise InvalidTypeError(f"{type(loss).__name__} has no derivatives of its dual value here.")
+    derivatives = getattr(loss, "dual_derivatives", None)
+    if derivatives is None:
+        raise InvalidTypeError(f"{type(loss).__name__} has no derivatives of its dual value here.")
+    first, second = derivatives(beta)
+    return first, second
 
 
 class Minorant(Protocol):
@@ -217,13 +219,30 @@ def minorant(loss: Any) -> Minorant:
     >>> (below.height(np.array(2.0)) - 2.0 * f**2 / 2).tolist()
     [0.5, 0.25, -0.5]
     """
-    if isinstance(loss, SymmetricHinge) or (isinstance(loss, SymmetricRamp) and loss.s == 0.0):
-        return _HingeMinorant()
-    if isinstance(loss, SymmetricSquaredHinge):
-        return _SquaredHingeMinorant()
-    if isinstance(loss, ExpSquared):
-        return _ExpMinorant(loss.s)
-    raise InvalidInputError(
-        f"{loss!r} is not convex in f^2, which the global bounds rest on; "
-        "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge' or 'exp'."
-    )
+    if not getattr(loss, "convex_in_square", False):
+        raise InvalidInputError(
+            f"{loss!r} is not convex in f^2, which the global bounds rest on; "
+            "choose unlabeled_loss 'symmetric_hinge', 'symmetric_squared_hinge' or 'exp'."
+        )
+    return _minorant(loss)
+
+
+@singledispatch
+def _minorant(loss: Any) -> Minorant:
+    raise InvalidTypeError(f"{type(loss).__name__} has no parabolas below it here.")
+
+
+@_minorant.register(SymmetricHinge)
+@_minorant.register(SymmetricRamp)
+def _(loss: SymmetricHinge | SymmetricRamp) -> Minorant:
+    return _HingeMinorant()
+
+
+@_minorant.register
+def _(loss: SymmetricSquaredHinge) -> Minorant:
+    return _SquaredHingeMinorant()
+
+
+@_minorant.register
+def _(loss: ExpSquared) -> Minorant:
+    return _ExpMinorant(loss.s)

@@ -20,6 +20,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.reduction import DAMPING, Reduction, deformed
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
@@ -123,9 +124,9 @@ def _lifted(M: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a matrix of unit diagonal, lifted slightly where rounding made it indefinite."""
     shift = 0.0
     while shift < 1.0:
-        C, failed = sla.lapack.dpotrf(M + shift * np.eye(len(M)), lower=1, clean=0)
-        if failed == 0:
-            return np.asarray(C)
+        C = cholesky(M + shift * np.eye(len(M)), clean=False)
+        if C is not None:
+            return C
         shift = max(10.0 * shift, 1e-16 * len(M))
     raise SolverError("the penalties of kernel and graph are no positive definite form; check K and L.")
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.losses import get_loss
 from specmargin.objectives.leave_one_out import Fold, check_fold, one_left_out
 from specmargin.typing import BoolArray, FloatArray
 
@@ -100,7 +101,7 @@ def solution_near(
     v, b : ndarray of shape (l,), float
         The start; it need not be feasible.
     loss : {"hinge", "squared_hinge"}
-        Which.
+        Which. Of any other loss nothing is known here: None.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
 
@@ -109,7 +110,10 @@ def solution_near(
     v, b : ndarray of shape (l,), float
         Or None.
     """
-    l, ridge = len(sign), float(loss == "squared_hinge")
+    power = get_loss(loss).slack_power
+    if power not in (1, 2):
+        return None
+    l, ridge = len(sign), float(power - 1)
     size = float(np.trace(G) - fit_intercept * G.sum() / l) / l
     if not size > 0:
         return None

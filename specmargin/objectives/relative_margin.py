@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +25,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import require_semidefinite, require_symmetric
 from specmargin.labels import Labels, several
+from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
 from specmargin.typing import AnyArray, FloatArray
@@ -39,6 +40,9 @@ _MINOR = 1e-2
 
 _LEAST_LACK = 1e-14
 """Loss, relative to the objective, that margins of nearly one may cost."""
+
+_FEASIBLE = 1e-9
+"""Relative violation of a constraint that counts as rounding: such a point is certified as it is."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,21 @@ class RelativeMargin:
         left, right = C * (1 + B) - B * s, C * max(0.0, 1 - B) + B * s
         ends = np.minimum(left, right)
         return np.minimum(ends, s) if B >= 1 else ends
+
+    def holds(self, f: FloatArray) -> bool:
+        """Whether decisions are within B but for rounding."""
+        return bool((np.abs(f) <= self.B * (1.0 + _FEASIBLE)).all())
+
+    def share_within(self, f: FloatArray) -> float:
+        """Return the factor that brings decisions within B; 1 where they `holds`."""
+        return 1.0 if self.holds(f) else self.B / float(np.abs(f).max())
+
+    def nearest_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
+        """Return multipliers that are feasible but for rounding as they are, others after `repair_multipliers`."""
+        s = y * gamma
+        inside = np.isfinite(self.B) or bool(((s >= 0) & (s <= self.C)).all())
+        balanced = abs(math.fsum(gamma)) <= len(gamma) * UNIT * float(np.abs(gamma).max(initial=0.0))
+        return gamma if inside and balanced else self.repair_multipliers(y, gamma)
 
     def value_bounds(self, y: FloatArray, f: AnyArray, error: FloatArray, b: float) -> tuple[float, float]:
         """Return the sum of the losses at f + b, and a bound on what it can be at a feasible point.
@@ -274,12 +293,17 @@ class RMM:
         For C or B out of range, labels that do not match, or a K that is not finite, symmetric and positive
         semidefinite up to rounding: with an indefinite K the problem is unbounded.
 
+    Notes
+    -----
+    ``gamma`` (l,) and ``b`` of f = K gamma + b decide the value. The multipliers of `certificate` are called ``gamma``
+    (l,), too, and default to the coefficients, with which they agree at the optimum.
+
     Examples
     --------
     >>> from specmargin.labels import encode_labels
     >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
     >>> rmm = RMM(X @ X.T, encode_labels([0, 0, 1, 1]), C=1.0)
-    >>> rmm.certificate(gamma=np.array([0.0, -0.5, 0.5, 0.0]), b=0.0).is_optimal(1e-14)
+    >>> rmm.certificate({"gamma": np.array([0.0, -0.5, 0.5, 0.0]), "b": 0.0}).is_optimal(1e-14)
     True
     """
 
@@ -287,6 +311,8 @@ class RMM:
     labels: Labels
     C: float = 1.0
     B: float = np.inf
+    loss: RelativeMargin = field(init=False)
+    """The loss of one sample."""
 
     def __post_init__(self) -> None:
         if not self.labels.is_binary:
@@ -305,14 +331,47 @@ class RMM:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
-        _ = self.loss  # validates C and B
+        object.__setattr__(self, "loss", RelativeMargin(self.C, self.B))
 
-    @cached_property
-    def loss(self) -> RelativeMargin:
-        """The loss of one sample."""
-        return RelativeMargin(self.C, self.B)
+    @property
+    def name(self) -> str:
+        """RMM, or SVM where B is infinite."""
+        return "RMM" if np.isfinite(self.B) else "SVM"
 
-    def value(self, gamma: FloatArray, b: float) -> float:
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"gamma": (len(self.K),), "b": ()}
+
+    def with_(self, **changes: Any) -> RMM:
+        """Return the same problem with fields changed; another C or B costs nothing."""
+        require_fields(self, changes)
+        if changes.keys() - {"C", "B"}:
+            return replace(self, **changes)
+        return changed(self, {**changes, "loss": replace(self.loss, **changes)})
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at ``gamma`` and ``b``; inf where |f| > B by more than rounding."""
+        gamma, b = read(self.variables, variables)
+        holds = self.loss.holds(self.K @ gamma + float(b))
+        return self._value(gamma, float(b)) if holds else np.inf
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at the labelled samples, (l,)."""
+        gamma, b = read(self.variables, variables)
+        return np.asarray(self.K @ gamma + float(b))
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Measure the gap at ``gamma`` and ``b``, shortened where |f| > B; the multipliers are the duals' ``gamma``."""
+        gamma, b = read(self.variables, variables)
+        (multipliers,) = multipliers_of({"gamma": gamma.shape}, duals)
+        given = gamma if multipliers is None else multipliers
+        share = self.loss.share_within(self.K @ gamma + float(b))
+        dual = self.loss.nearest_multipliers(self.labels.sign, given)
+        shift = float(np.abs(dual - given).max() / max(1e-300, np.abs(given).max()))
+        return self.prove(dual, share * gamma, share * float(b), 1.0 - share, shift)
+
+    def value_at(self, gamma: FloatArray, b: float) -> float:
         """Return the primal objective at f = K gamma + b; inf where |f| > B."""
         f = self.K @ gamma
         return float(0.5 * gamma @ f + self.loss.value(self.labels.sign * (f + b)).sum())
@@ -320,10 +379,6 @@ class RMM:
     def dual_bound(self, gamma: FloatArray) -> float:
         """Return the dual objective at a balanced gamma: a lower bound on the optimum."""
         return float(self.loss.dual_value(self.labels.sign * gamma).sum() - 0.5 * gamma @ self.K @ gamma)
-
-    def certificate(self, gamma: FloatArray, b: float) -> Certificate:
-        """Repair the candidate to feasibility and measure the gap that is left."""
-        return self.repaired(gamma, b)[0]
 
     def repaired(
         self, gamma: FloatArray, b: float, expansion: FloatArray | None = None
@@ -349,9 +404,9 @@ class RMM:
         moved = abs(1.0 - scale) + abs(offset - b) / max(1.0, abs(b))
         coefficients, offset = self.loss.settle(y, self.K, coefficients, offset, primal)
         shift = float(np.abs(dual - gamma).max() / max(1e-300, np.abs(gamma).max()))
-        return self.certify(dual, coefficients, offset, moved, shift), coefficients, offset
+        return self.prove(dual, coefficients, offset, moved, shift), coefficients, offset
 
-    def certify(
+    def prove(
         self, gamma: FloatArray, expansion: FloatArray, b: float, moved: float = 0.0, shift: float = 0.0
     ) -> Certificate:
         """Measure the gap between balanced multipliers and a feasible point f = K expansion + b."""

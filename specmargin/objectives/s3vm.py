@@ -3,9 +3,9 @@ r"""Semi-supervised support vector machines: one objective for all their solvers
     J(w) = 1/2 |w|^2 + C sum_labelled V(y_i f_i) + C* sum_unlabelled U(f_j),
 
 f = A w + offset with the map of `specmargin.objectives.Features`. V is a convex loss of the margin, U an even loss of
-the decision that pushes unlabelled samples off the plane; with U(f) = V(|f|) the minimum over w is also the minimum
-over the hidden labels. Left alone it would put all samples on one side, so that the mean decision of the unlabelled
-samples is confined to r, `balance`: the mean of the labels where it is not given.
+the decision that pushes unlabelled samples away from the decision boundary; with U(f) = V(|f|) the minimum over w is
+also the minimum over the hidden labels. Left alone it would put all samples on one side, so that the mean decision of
+the unlabelled samples is confined to r, `balance`: the mean of the labels where it is not given.
 
 **What the papers write.** Chapelle, Chi & Zien (cS3VM, eq. 2) and Chapelle & Zien use these very sums, with hinge and
 squared hinge. QN-S3VM divides by l and u and by the weight lam of |w|^2: C = 1 / (2 lam l), C* = lam' / (2 lam u).
@@ -26,17 +26,8 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.losses import (
-    ExpSquared,
-    Hinge,
-    SmoothLoss,
-    SquaredHinge,
-    SymmetricHinge,
-    SymmetricSquaredHinge,
-    get_loss,
-    get_unlabeled_loss,
-    smoothed,
-)
+from specmargin.losses import SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
+from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
 from specmargin.objectives.features import Features, Intercept
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.rounding import UNIT, gamma
@@ -44,15 +35,13 @@ from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["S3VM"]
 
-_SYMMETRIC = {"hinge": "symmetric_hinge", "squared_hinge": "symmetric_squared_hinge"}
-"""The loss of an unlabelled sample that is V at the better of both labels."""
 _ROUNDING = 1e-10
 """Share of J(w) up to which its rounding in float64 is put up with."""
 _EXACT = 2**16
 """Entries of features up to which margins are summed exactly where extended precision is too coarse as well."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class S3VM:
     """The objective of semi-supervised SVMs.
 
@@ -82,6 +71,12 @@ class S3VM:
     ValueError
         For weights or a balance out of range, NaN, shapes that do not match, or labels of more than two classes.
 
+    Notes
+    -----
+    ``w`` (size,) decides the value. Where nothing is charged for unlabelled samples the objective is convex, and
+    `certificate` proves a gap: its multipliers are ``plus`` and ``minus`` (n,), those of `WeightedSVM`, by default the
+    slopes of the losses.
+
     References
     ----------
     Chapelle, Sindhwani & Keerthi, Optimization techniques for semi-supervised support vector machines, JMLR 9, 2008.
@@ -90,75 +85,94 @@ class S3VM:
     --------
     >>> from specmargin.labels import encode_labels
     >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), "hinge", C=1.0)
-    >>> obj.value(np.array([0.5]))
+    >>> obj.value({"w": np.array([0.5])})
     1.125
     >>> obj.unlabeled_loss
     SymmetricHinge()
     """
 
-    X: Any
+    X: Features
     labels: Labels
-    loss: str | SmoothLoss = "squared_hinge"
-    unlabeled_loss: str | SmoothLoss | None = None
-    C: float = 1.0
-    C_star: float | None = None
-    balance: float | None = None
-    intercept: Intercept = "balance"
+    loss: SmoothLoss
+    unlabeled_loss: SmoothLoss
+    C: float
+    C_star: float
+    balance: float
+    intercept: Intercept
 
-    def __post_init__(self) -> None:
-        labels = self.labels
+    def __init__(
+        self,
+        X: Any,
+        labels: Labels,
+        loss: str | SmoothLoss = "squared_hinge",
+        unlabeled_loss: str | SmoothLoss | None = None,
+        C: float = 1.0,
+        C_star: float | None = None,
+        balance: float | None = None,
+        intercept: Intercept = "balance",
+    ) -> None:
         if not labels.is_binary:
             raise InvalidInputError(f"S3VM takes binary labels, not {several(labels)}.")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the labelled losses.")
-        C_star = float(self.C) if self.C_star is None else self.C_star
+        if not (np.isfinite(C) and C > 0):
+            raise InvalidInputError(f"C={C!r} must be a positive number: it weighs the labelled losses.")
+        C_star = float(C) if C_star is None else C_star
         if not (np.isfinite(C_star) and C_star >= 0):
             raise InvalidInputError(f"C_star={C_star!r} must be a number >= 0; 0 ignores the unlabelled samples.")
-        object.__setattr__(self, "C_star", C_star)
-        loss = get_loss(self.loss) if isinstance(self.loss, str) else self.loss
-        unlabeled = self.unlabeled_loss
-        if unlabeled is None:
-            unlabeled = _SYMMETRIC.get(getattr(loss, "name", ""), "exp")
-        object.__setattr__(self, "loss", loss)
-        object.__setattr__(
-            self, "unlabeled_loss", get_unlabeled_loss(unlabeled) if isinstance(unlabeled, str) else unlabeled
-        )
-        if self.balance is None:
-            object.__setattr__(self, "balance", float(labels.sign.mean()))
-        rows = self.X.n_samples if isinstance(self.X, Features) else np.shape(self.X)[0]
+        loss = get_loss(loss) if isinstance(loss, str) else loss
+        if unlabeled_loss is None:
+            unlabeled_loss = better_label(loss) or "exp"
+        if isinstance(unlabeled_loss, str):
+            unlabeled_loss = get_unlabeled_loss(unlabeled_loss)
+        balance = float(labels.sign.mean()) if balance is None else balance
+        rows = X.n_samples if isinstance(X, Features) else np.shape(X)[0]
         if rows != labels.n_samples:
             raise InvalidInputError(
                 f"X has {rows} rows, but there are {labels.n_samples} samples in labels; pass one label per row."
             )
-        if not isinstance(self.X, Features):
-            intercept: Intercept = self.intercept
-            if intercept == "balance" and labels.n_labeled == labels.n_samples:
-                intercept = "free"
-            features = Features.of(self.X, intercept, rows=labels.unlabeled, balance=self._balance)
-            object.__setattr__(self, "X", features)
+        if not isinstance(X, Features):
+            kind: Intercept = "free" if intercept == "balance" and labels.n_labeled == labels.n_samples else intercept
+            X = Features.of(X, kind, rows=labels.unlabeled, balance=balance)
+        normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C": C, "C_star": C_star, "balance": balance}
+        for name, value in {"X": X, "labels": labels, **normalized, "intercept": intercept}.items():
+            object.__setattr__(self, name, value)
 
     @property
     def features(self) -> Features:
         """The map from w to the decisions."""
-        features = self.X
-        assert isinstance(features, Features)
-        return features
+        return self.X
 
     @property
-    def _balance(self) -> float:
-        assert self.balance is not None
-        return self.balance
+    def name(self) -> str:
+        """Name of the problem."""
+        return "S3VM"
 
     @property
-    def _C_star(self) -> float:
-        assert self.C_star is not None
-        return self.C_star
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"w": (self.size,)}
 
-    @property
-    def _losses(self) -> tuple[SmoothLoss, SmoothLoss]:
-        assert not isinstance(self.loss, str)
-        assert not isinstance(self.unlabeled_loss, str | None)
-        return self.loss, self.unlabeled_loss
+    def value(self, variables: Arrays) -> float:
+        """Return J at ``w``."""
+        (w,) = read(self.variables, variables)
+        return self.value_at(w)
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``w``: J and its stationarity, and no claim to optimality, as J is not convex.
+
+        Where it is, without unlabelled losses, it is the certificate of the supervised `WeightedSVM`, with the
+        multipliers ``plus`` and ``minus`` where they are given.
+        """
+        (w,) = read(self.variables, variables)
+        if not self.is_supervised:
+            return self.prove(w)
+        from specmargin.objectives.weighted_svm import WeightedSVM  # which imports this module
+
+        return WeightedSVM.guessed(self, np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n,)."""
+        (w,) = read(self.variables, variables)
+        return self.decisions_at(w)
 
     @cached_property
     def unlabeled(self) -> IntArray:
@@ -168,7 +182,7 @@ class S3VM:
     @property
     def positive_share(self) -> float:
         """Share of positive labels among the unlabelled samples that the balance stands for, (1 + r) / 2."""
-        return (1.0 + self._balance) / 2.0
+        return (1.0 + self.balance) / 2.0
 
     @property
     def size(self) -> int:
@@ -177,6 +191,7 @@ class S3VM:
 
     def with_(self, **changes: Any) -> S3VM:
         """Return this objective with other weights or losses, on the same features; the balance is part of those."""
+        require_fields(self, changes)
         forbidden = {"X", "labels", "balance", "intercept"} & changes.keys()
         if forbidden:
             raise InvalidInputError(f"{sorted(forbidden)} shape the features; build a new S3VM for them.")
@@ -185,7 +200,7 @@ class S3VM:
     @property
     def is_supervised(self) -> bool:
         """Whether nothing is charged for unlabelled samples, or there are none: the objective is then convex."""
-        return not self._C_star or not len(self.unlabeled)
+        return not self.C_star or not len(self.unlabeled)
 
     def supervised(self) -> S3VM:
         """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
@@ -200,90 +215,90 @@ class S3VM:
         whose eq. 5 prints half that variance).
         """
         length = np.sqrt(gamma * self.features.squared_norms)
-        loss, unlabeled_loss = self._losses
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         return self.with_(
             loss=smoothed(loss, length[self.labels.labeled]),
             unlabeled_loss=smoothed(unlabeled_loss, length[self.unlabeled]),
         )
 
-    def decisions(self, w: FloatArray) -> FloatArray:
+    def decisions_at(self, w: FloatArray) -> FloatArray:
         """Return f at all samples, (n,)."""
         return self.features.decisions(w)
 
-    def value(self, w: FloatArray, f: FloatArray | None = None) -> float:
+    def value_at(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return J(w); `f` are its decisions where they are known."""
-        f = self.decisions(w) if f is None else f
-        loss, unlabeled_loss = self._losses
+        f = self.decisions_at(w) if f is None else f
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         value = 0.5 * float(self.features.weights @ w**2)
         value += self.C * float(loss.value(self.labels.sign * f[self.labels.labeled]).sum())
-        if self._C_star:
-            value += self._C_star * float(unlabeled_loss.value(f[self.unlabeled]).sum())
+        if self.C_star:
+            value += self.C_star * float(unlabeled_loss.value(f[self.unlabeled]).sum())
         return value
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,): the gradient of J is P w + A' slopes."""
-        loss, unlabeled_loss = self._losses
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y = self.labels.sign
         out = np.zeros(len(f))
         out[self.labels.labeled] = self.C * y * loss.gradient(y * f[self.labels.labeled])
-        if self._C_star:
-            out[self.unlabeled] = self._C_star * unlabeled_loss.gradient(f[self.unlabeled])
+        if self.C_star:
+            out[self.unlabeled] = self.C_star * unlabeled_loss.gradient(f[self.unlabeled])
         return out
 
     def curvatures(self, f: FloatArray) -> FloatArray:
         """Return the second derivative of the losses by every decision, (n,): the Hessian is P + A' diag(.) A."""
-        loss, unlabeled_loss = self._losses
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         out = np.zeros(len(f))
         out[self.labels.labeled] = self.C * loss.curvature(self.labels.sign * f[self.labels.labeled])
-        if self._C_star:
-            out[self.unlabeled] = self._C_star * unlabeled_loss.curvature(f[self.unlabeled])
+        if self.C_star:
+            out[self.unlabeled] = self.C_star * unlabeled_loss.curvature(f[self.unlabeled])
         return out
 
     def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:
         """Return the gradient of J, (size,); a subgradient at a kink."""
-        f = self.decisions(w) if f is None else f
+        f = self.decisions_at(w) if f is None else f
         return self.features.weights * w + self.features.adjoint(self.slopes(f))
 
     def value_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J(w) and its gradient for two products with the features."""
-        # `value` and `slopes` in one pass: beside two sparse products, picking the samples twice would show.
-        f = self.decisions(w)
-        loss, unlabeled_loss = self._losses
+        # `value` and `slopes` in one pass: compared with two sparse products, picking the samples twice would show.
+        f = self.decisions_at(w)
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y, weights = self.labels.sign, self.features.weights
         margins, slopes = y * f[self.labels.labeled], np.zeros(len(f))
         value = 0.5 * float(weights @ w**2) + self.C * float(loss.value(margins).sum())
         slopes[self.labels.labeled] = self.C * y * loss.gradient(margins)
-        if self._C_star:
+        if self.C_star:
             free = f[self.unlabeled]
-            value += self._C_star * float(unlabeled_loss.value(free).sum())
-            slopes[self.unlabeled] = self._C_star * unlabeled_loss.gradient(free)
+            value += self.C_star * float(unlabeled_loss.value(free).sum())
+            slopes[self.unlabeled] = self.C_star * unlabeled_loss.gradient(free)
         return value, weights * w + self.features.adjoint(slopes)
 
     def hessian(self, w: FloatArray) -> FloatArray:
         """Return the Hessian of J, (size, size), dense."""
         A = self.features.dense()
-        H = (A * self.curvatures(self.decisions(w))[:, None]).T @ A
+        H = (A * self.curvatures(self.decisions_at(w))[:, None]).T @ A
         H[np.diag_indices(len(H))] += self.features.weights
         return np.asarray(H)
 
     def labels_of(self, w: FloatArray) -> FloatArray:
         """Return the best labels of the unlabelled samples, the signs of their decisions, (u,)."""
-        return np.where(self.decisions(w)[self.unlabeled] >= 0, 1.0, -1.0)
+        return np.where(self.decisions_at(w)[self.unlabeled] >= 0, 1.0, -1.0)
 
     def stationarity(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return the norm of the gradient relative to the two parts, P w and A' slopes, that cancel in it."""
-        f = self.decisions(w) if f is None else f
-        pulled = self.features.weights * w
-        pushed = self.features.adjoint(self.slopes(f))
-        unit = max(float(np.abs(pulled).max()), float(np.abs(pushed).max()))
+        f = self.decisions_at(w) if f is None else f
+        penalty_part = self.features.weights * w
+        loss_part = self.features.adjoint(self.slopes(f))
+        unit = max(float(np.abs(penalty_part).max()), float(np.abs(loss_part).max()))
         if not 0 < unit < np.inf:
             return unit
         # Of squares of large numbers no more than their ratios are needed.
-        pulled, pushed = pulled / unit, pushed / unit
-        scale = max(float(np.linalg.norm(pulled)), float(np.linalg.norm(pushed)))
-        return float(np.linalg.norm(pulled + pushed)) / scale
+        penalty_part, loss_part = penalty_part / unit, loss_part / unit
+        scale = max(float(np.linalg.norm(penalty_part)), float(np.linalg.norm(loss_part)))
+        return float(np.linalg.norm(penalty_part + loss_part)) / scale
 
-    def certificate(self, w: FloatArray, lower_bound: float = -np.inf) -> Certificate:
+    def prove(self, w: FloatArray, lower_bound: float = -np.inf) -> Certificate:
         """Return the value at w, with a bound on its rounding, and a lower bound on the global optimum.
 
         Where J(w) in float64 may be off by more than 1e-10 of it (large weights and a hinge at its kink, sparse
@@ -306,13 +321,13 @@ class S3VM:
         w = np.asarray(w, dtype=float)
         if w.shape != (self.size,) or not np.isfinite(w).all():
             raise InvalidInputError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
-        f = self.decisions(w)
-        value, rounding = self.value(w, f), self._rounding(w, f, self.features.decision_errors(w))
+        f = self.decisions_at(w)
+        value, rounding = self.value_at(w, f), self._rounding(w, f, self.features.decision_errors(w))
         if rounding > _ROUNDING * abs(value):
             accurate, errors = self.features.accurate_decisions(w)
             less = self._rounding(w, accurate, errors)
             if less < rounding:
-                value, rounding = self.value(w, accurate), less
+                value, rounding = self.value_at(w, accurate), less
         if rounding > _ROUNDING * abs(value) and self.has_hinges and len(f) * len(w) <= _EXACT:
             value, rounding = self._exact_value(w, f)
         return Certificate(value, lower_bound, dual_residual=self.stationarity(w, f), rounding=rounding)
@@ -320,9 +335,9 @@ class S3VM:
     @property
     def has_hinges(self) -> bool:
         """Whether all losses that count are powers of what a margin lacks of 1."""
-        loss, unlabeled_loss = self._losses
-        symmetric = isinstance(unlabeled_loss, SymmetricHinge | SymmetricSquaredHinge)
-        return isinstance(loss, Hinge | SquaredHinge) and (symmetric or self.is_supervised)
+        loss, unlabeled_loss = (self.loss, self.unlabeled_loss)
+        powers = [getattr(one, "slack_power", 0) > 0 for one in (loss, unlabeled_loss)]
+        return powers[0] and (powers[1] or self.is_supervised)
 
     def _exact_value(self, w: FloatArray, f: FloatArray) -> tuple[float, float]:
         """Return `value` and a bound on its rounding, of hinges whose arguments are right to the last digit."""
@@ -333,21 +348,21 @@ class S3VM:
         # f may have come out on the wrong side of zero.
         short[free] = np.minimum(short[free], 2.0 - short[free])
         short = np.maximum(short, 0.0)
-        loss, unlabeled_loss = self._losses
-        losses = self.C * float((short if isinstance(loss, Hinge) else short**2)[labeled].sum())
-        if self._C_star:
-            plain = isinstance(unlabeled_loss, SymmetricHinge)
-            losses += self._C_star * float((short if plain else short**2)[free].sum())
+        loss, unlabeled_loss = (self.loss, self.unlabeled_loss)
+        losses = self.C * float((short if loss.slack_power == 1 else short**2)[labeled].sum())  # type: ignore[attr-defined]
+        if self.C_star:
+            plain = unlabeled_loss.slack_power == 1  # type: ignore[attr-defined]
+            losses += self.C_star * float((short if plain else short**2)[free].sum())
         square = 0.5 * float(self.features.weights @ w**2)
         return square + losses, 1.01 * (gamma(len(w) + 4) * square + gamma(len(f) + 20) * losses)
 
     def _rounding(self, w: FloatArray, f: FloatArray, errors: FloatArray) -> float:
         """Return a bound on the rounding of `value` at decisions f that are off by `errors` at most."""
-        loss, unlabeled_loss = self._losses
+        loss, unlabeled_loss = self.loss, self.unlabeled_loss
         labeled, free = self.labels.labeled, self.unlabeled
         parts = [(self.C, loss, self.labels.sign * f[labeled], errors[labeled])]
-        if self._C_star:
-            parts.append((self._C_star, unlabeled_loss, f[free], errors[free]))
+        if self.C_star:
+            parts.append((self.C_star, unlabeled_loss, f[free], errors[free]))
         square = 0.5 * float(self.features.weights @ w**2)
         total, error = square, gamma(len(w) + 4) * square
         for weight, V, t, e in parts:
@@ -370,10 +385,10 @@ class S3VM:
     ) -> SolveResult:
         """Return the answer of a solver that ended at w, in *this* objective's value.
 
-        Its variables are w, the plane (v, b) of the raw features, f at all samples and the labels of the unlabelled
-        ones; more can be added by name.
+        Its variables are w, coefficients and intercept (v, b) on the raw features, f at all samples and the labels of
+        the unlabelled ones; more can be added by name.
         """
-        v, b = self.features.plane(w)
+        v, b = self.features.coefficients(w)
         return SolveResult(
             problem="S3VM",
             status=status,
@@ -381,11 +396,11 @@ class S3VM:
                 "w": w,
                 "v": v,
                 "b": np.asarray(b),
-                "f": self.decisions(w),
+                "f": self.decisions_at(w),
                 "labels": self.labels_of(w),
                 **variables,
             },
-            certificate=self.certificate(w),
+            certificate=self.prove(w),
             history=History() if history is None else history,
             solver=solver,
             n_iter=n_iter,
@@ -403,8 +418,6 @@ def _loss_rounding(loss: SmoothLoss, t: FloatArray, errors: FloatArray) -> tuple
         if (np.abs(t) < errors).any():
             moved = np.where(np.abs(t) < errors, np.maximum(moved, np.abs(loss.value(0.0 * t) - here)), moved)
         own = np.abs(here)
-        if isinstance(loss, ExpSquared):
-            own = own * (1.0 + loss.s * t**2)
-        elif not isinstance(loss, Hinge | SquaredHinge | SymmetricHinge | SymmetricSquaredHinge):
-            own = np.maximum(own, 1.0)
+        scale = getattr(loss, "rounding_scale", None)
+        own = np.maximum(own, 1.0) if scale is None else scale(t, own)
     return here, 1.01 * moved + 16.0 * UNIT * own

@@ -15,21 +15,24 @@ jointly concave. *Every* theta >= 0 with A(theta) > 0 and every beta in the boun
 has to be solved well, or at all. The strong convexity of the inner problem in w is in it: with beta = -V'(y f) at a
 point w, LB is the inner objective at w less 1/2 g'A^-1 g, g its gradient there.
 
-**Some sides decided.** Where the label of an unlabelled sample is taken as known (`S3VMRelaxation.assigned`), as in
+**Some sides decided.** Where the label of an unlabelled sample is taken as known (`signs`), as in
 branch and bound, it becomes one more labelled sample of weight C* with the loss `Minorant.branch`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge, MarginLoss, SquaredHinge
+from specmargin.losses import MarginLoss
+from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
 from specmargin.objectives.s3vm import S3VM
@@ -39,9 +42,11 @@ from specmargin.typing import FloatArray, IntArray
 __all__ = ["S3VMRelaxation"]
 
 _EPS = float(np.finfo(float).eps)
+_FEASIBLE = 1e-9
+"""Relative violation of the constraints that counts as rounding."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class S3VMRelaxation:
     """The relaxation of an S3VM, some labels of unlabelled samples possibly decided.
 
@@ -60,58 +65,117 @@ class S3VMRelaxation:
     ValueError
         For a free intercept, whose relaxation is unbounded below, and for losses that the bounds do not cover.
 
+    Notes
+    -----
+    The matrix ``M`` = [[1, w'], [w, W]], (rank + 1, rank + 1), decides the value, in the coordinates of `space`. The
+    multipliers of `certificate` are ``theta`` (u,), those of the free samples, and ``beta`` (m,), those of the labelled
+    and decided ones; by default the slopes of the losses.
+
     Examples
     --------
     >>> from specmargin.labels import encode_labels
     >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
     >>> relaxation = S3VMRelaxation(obj)
     >>> theta = relaxation.repair(np.array([9.0, 9.0]))
-    >>> theta.round(6).tolist(), bool(relaxation.dual_bound(0.5 * theta, np.ones(2)) <= obj.value(np.array([0.8])))
+    >>> theta.round(6).tolist(), bool(relaxation.dual_bound(0.5 * theta, np.ones(2)) <= obj.value({"w": [0.8]}))
     ([0.5, 0.5], True)
     """
 
     obj: S3VM
-    signs: FloatArray | None = None
-    space: RowSpace | None = None
+    signs: FloatArray
+    space: RowSpace
+    minorant: Minorant = field(init=False)
+    """The parabolas below the losses of the free samples."""
 
-    def __post_init__(self) -> None:
-        obj = self.obj
+    def __init__(self, obj: S3VM, signs: FloatArray | None = None, space: RowSpace | None = None) -> None:
         if obj.features.penalty == 0.0:
             raise InvalidInputError(
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."
             )
-        if not isinstance(obj._losses[0], Hinge | SquaredHinge):
+        if not getattr(obj.loss, "slack_power", 0):
             raise InvalidInputError(f"the bounds cover the losses 'hinge' and 'squared_hinge', not {obj.loss!r}.")
-        object.__setattr__(self, "_minorant", minorant(obj.unlabeled_loss))
+        object.__setattr__(self, "obj", obj)
+        object.__setattr__(self, "minorant", minorant(obj.unlabeled_loss))
         u = len(obj.unlabeled)
-        signs = np.zeros(u) if self.signs is None else np.asarray(self.signs, dtype=float)
+        signs = np.zeros(u) if signs is None else np.asarray(signs, dtype=float)
         if signs.shape != (u,) or not np.isin(signs, (-1.0, 0.0, 1.0)).all():
             raise InvalidInputError(
                 f"signs must hold {u} numbers, +1 or -1 where a label is decided and 0 where it is free."
             )
         object.__setattr__(self, "signs", signs)
-        if self.space is None:
-            object.__setattr__(self, "space", RowSpace.of(obj))
-
-    def assigned(self, signs: FloatArray) -> S3VMRelaxation:
-        """Return the relaxation with those labels decided, 0 where free."""
-        return replace(self, signs=signs)
+        object.__setattr__(self, "space", RowSpace.of(obj) if space is None else space)
 
     @property
-    def minorant(self) -> Minorant:
-        """The parabolas below the losses of the free samples."""
-        return self._minorant  # type: ignore[attr-defined]
+    def name(self) -> str:
+        """Name of the problem."""
+        return "S3VM relaxation"
 
     @property
-    def _space(self) -> RowSpace:
-        assert self.space is not None
-        return self.space
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"M": (self.rank + 1, self.rank + 1)}
+
+    def with_(self, **changes: Any) -> S3VMRelaxation:
+        """Return the relaxation with fields changed: other `signs` share the coordinates, another `obj` has its own."""
+        require_fields(self, changes)
+        return replace(self, **({"space": None, **changes} if "obj" in changes else changes))
+
+    def value(self, variables: Arrays) -> float:
+        """Return the relaxed objective at ``M``; inf where that is not feasible up to rounding."""
+        (M,) = read(self.variables, variables)
+        scale = max(1.0, float(np.abs(M).max()))
+        off = max(abs(float(M[0, 0]) - 1.0), float(np.abs(M - M.T).max()), -float(np.linalg.eigvalsh((M + M.T) / 2)[0]))
+        return self.value_at(*self.point_of(M)) if off <= _FEASIBLE * scale else np.inf
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``M``, repaired, with the multipliers ``theta`` and ``beta`` where they are given."""
+        (M,) = read(self.variables, variables)
+        w, spread, trace = self.point_of(M)
+        given, beta = multipliers_of({"theta": (len(self.signs),), "beta": self.y.shape}, duals)
+        theta = self._slopes(w, spread) if given is None else given[self.free]
+        beta = self.multipliers(w) if beta is None else beta
+        certificate = self.prove(w, spread, trace, theta, beta)
+        if certificate.dual_objective > 0.0 or not len(theta):
+            return certificate
+        return self.prove(w, spread, trace, *self.best_inwards(theta, beta))
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return the decisions of the w in ``M`` at all samples, (n,)."""
+        (M,) = read(self.variables, variables)
+        return self.obj.decisions_at(self.lift(self.point_of(M)[0]))
+
+    def point_of(self, M: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        """Return w, and z_j'S z_j of the free samples and tr S of the positive semidefinite part of S = W - w w'.
+
+        Parameters
+        ----------
+        M : ndarray of shape (rank + 1, rank + 1)
+            [[1, w'], [w, W]], up to a factor.
+        """
+        M = M / M[0, 0]
+        w, W = M[0, 1:], M[1:, 1:]
+        S = W - np.outer(w, w)
+        eigenvalues, vectors = np.linalg.eigh((S + S.T) / 2)
+        eigenvalues = np.maximum(eigenvalues, 0.0)
+        return w, ((self.Z_free @ vectors) ** 2) @ eigenvalues, float(eigenvalues.sum())
+
+    def _slopes(self, w: FloatArray, spread: FloatArray) -> FloatArray:
+        """Return theta = -2 C* v'(s) of the free samples, where U(f) = v(f^2), (k,)."""
+        f = np.sqrt((self.Z_free @ w + self.offset) ** 2 + spread)
+        slope = -self.obj.C_star * self.obj.unlabeled_loss.gradient(f)
+        return np.divide(slope, f, out=np.full(len(f), self.largest), where=f > 0)
+
+    def over_unlabeled(self, theta: FloatArray) -> FloatArray:
+        """Return multipliers of the free samples as those of all unlabelled ones, (u,), 0 for the others."""
+        full = np.zeros(len(self.signs))
+        full[self.free] = theta
+        return full
 
     @property
     def rank(self) -> int:
         """Number of coordinates of w that matter."""
-        return int(self._space.Z.shape[1])
+        return int(self.space.Z.shape[1])
 
     @property
     def offset(self) -> float:
@@ -121,24 +185,22 @@ class S3VMRelaxation:
     @cached_property
     def free(self) -> IntArray:
         """Which unlabelled samples are free, as indices into them, (k,); none where C* = 0."""
-        assert self.signs is not None
-        return np.flatnonzero(self.signs == 0) if self.obj._C_star else np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.signs == 0) if self.obj.C_star else np.zeros(0, dtype=np.intp)
 
     @cached_property
     def decided(self) -> IntArray:
         """Which unlabelled samples have a decided label, as indices into them; none where C* = 0."""
-        assert self.signs is not None
-        return np.flatnonzero(self.signs) if self.obj._C_star else np.zeros(0, dtype=np.intp)
+        return np.flatnonzero(self.signs) if self.obj.C_star else np.zeros(0, dtype=np.intp)
 
     @cached_property
     def Z_free(self) -> FloatArray:
         """Rows of the free samples, (k, rank)."""
-        return np.ascontiguousarray(self._space.Z[self.obj.unlabeled[self.free]])
+        return np.ascontiguousarray(self.space.Z[self.obj.unlabeled[self.free]])
 
     @cached_property
     def Z_known(self) -> FloatArray:
         """Rows of the labelled samples, then of the decided ones, (m, rank)."""
-        return np.ascontiguousarray(self._space.Z[self.known])
+        return np.ascontiguousarray(self.space.Z[self.known])
 
     @property
     def known(self) -> IntArray:
@@ -148,32 +210,31 @@ class S3VMRelaxation:
     @cached_property
     def _lengths(self) -> tuple[FloatArray, FloatArray]:
         """Lengths of the rows of the free and of the known samples."""
-        lengths = self._space.lengths
+        lengths = self.space.lengths
         return lengths[self.obj.unlabeled[self.free]], lengths[self.known]
 
     @cached_property
     def _errors(self) -> tuple[FloatArray, FloatArray]:
         """Errors of the rows of the free and of the known samples."""
-        errors = np.broadcast_to(np.asarray(self._space.errors, dtype=float), self._space.lengths.shape)
+        errors = np.broadcast_to(np.asarray(self.space.errors, dtype=float), self.space.lengths.shape)
         return errors[self.obj.unlabeled[self.free]], errors[self.known]
 
     @cached_property
     def y(self) -> FloatArray:
         """Labels of the labelled and of the decided samples, (m,)."""
-        assert self.signs is not None
         return np.concatenate([self.obj.labels.sign, self.signs[self.decided]])
 
     @cached_property
     def weights(self) -> FloatArray:
         """C for the labelled samples, C* for the decided ones, (m,)."""
-        weights = np.full(len(self.y), self.obj._C_star)
+        weights = np.full(len(self.y), self.obj.C_star)
         weights[: self.obj.labels.n_labeled] = self.obj.C
         return weights
 
     @cached_property
     def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
         """The losses of the margin and who has them: V, and that of a decided side."""
-        l, loss, branch = self.obj.labels.n_labeled, self.obj._losses[0], self.minorant.branch
+        l, loss, branch = self.obj.labels.n_labeled, self.obj.loss, self.minorant.branch
         if type(loss) is type(branch) or not len(self.decided):
             return ((slice(None), loss),)  # type: ignore[return-value]
         return ((slice(0, l), loss), (slice(l, None), branch))  # type: ignore[return-value]
@@ -189,21 +250,21 @@ class S3VMRelaxation:
     @property
     def largest(self) -> float:
         """A theta beyond which nothing is gained."""
-        return self.minorant.largest * self.obj._C_star
+        return self.minorant.largest * self.obj.C_star
 
     # The dual
 
     def heights(self, theta: FloatArray) -> FloatArray:
         """h(theta) of the free samples, C* included, (k,)."""
-        c = self.obj._C_star
+        c = self.obj.C_star
         return c * self.minorant.height(theta / c) if len(theta) else np.zeros(0)
 
     def height_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
         """First and second derivative of `heights`."""
         if not len(theta):
             return np.zeros(0), np.zeros(0)
-        first, second = self.minorant.derivatives(theta / self.obj._C_star)
-        return first, second / self.obj._C_star
+        first, second = self.minorant.derivatives(theta / self.obj.C_star)
+        return first, second / self.obj.C_star
 
     def dual_values(self, beta: FloatArray) -> FloatArray:
         """V*(beta) of the known samples, without weights, (m,)."""
@@ -250,7 +311,7 @@ class S3VMRelaxation:
         errors, _ = self._errors
         trace = float(theta @ lengths**2)
         shift = 2.0 * _EPS * ((len(theta) + 4) * (1.0 + trace) + (self.rank + 2) * (self.rank + trace))
-        return shift + 2.0 * (self._space.skew + 3.0 * float(np.sqrt(theta @ errors**2)))
+        return shift + 2.0 * (self.space.skew + 3.0 * float(np.sqrt(theta @ errors**2)))
 
     def repair(self, theta: FloatArray) -> FloatArray:
         """Return theta clipped to be nonnegative and scaled until A(theta) is positive definite, (k,).
@@ -298,8 +359,8 @@ class S3VMRelaxation:
             return np.zeros((0, 0)), 1.0
         A, shift = self.matrix(theta), self._shift(theta)
         A[np.diag_indices(len(A))] -= shift
-        factor, failed = sla.lapack.dpotrf(A, lower=1, overwrite_a=1)
-        return None if failed else (factor, shift)
+        factor = cholesky(A, overwrite=True)
+        return None if factor is None else (factor, shift)
 
     def _solve(self, factor: FloatArray, theta: FloatArray, q: FloatArray) -> FloatArray:
         w = np.zeros(self.rank)
@@ -336,14 +397,14 @@ class S3VMRelaxation:
             return -np.inf
         return self.minorant_bound(theta, self.heights(theta), np.zeros_like(theta), beta)
 
-    def minorant_bound(self, theta: FloatArray, h: FloatArray, tilt: FloatArray, beta: FloatArray) -> float:
-        """Return the proved minimum of any minorant h + tilt f - theta f^2 / 2 of the free samples' losses.
+    def minorant_bound(self, theta: FloatArray, h: FloatArray, linear: FloatArray, beta: FloatArray) -> float:
+        """Return the proved minimum of any minorant h + linear f - theta f^2 / 2 of the free samples' losses.
 
         As `dual_bound`, for parabolas that need not be symmetric. It bounds J where they are below the losses.
 
         Parameters
         ----------
-        theta, h, tilt : ndarray of shape (k,)
+        theta, h, linear : ndarray of shape (k,)
             Of the free samples, theta >= 0.
         beta : ndarray of shape (m,)
             Of the labelled and decided samples; clipped to the bounds of V*.
@@ -355,16 +416,16 @@ class S3VMRelaxation:
         if proved is None:
             return -np.inf
         factor, shift = proved
-        q = self.linear(theta, beta) - tilt @ self.Z_free
+        q = self.linear(theta, beta) - linear @ self.Z_free
         w = self._solve(factor, theta, q)
-        b, pull, steep = self.offset, self.weights * beta, np.abs(tilt)
+        b, pull, steep = self.offset, self.weights * beta, np.abs(linear)
         f = self.Z_free @ w + b
         t = self.y * (self.Z_known @ w + b)
         dual = self.dual_values(beta)
         square = 0.5 * float(w @ w)
-        value = square + float((h + tilt * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
+        value = square + float((h + linear * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
         # What a decision of the features may differ by from the computed one, for every unit of |w|.
-        skew, length = self._space.skew, float(np.sqrt(2.0 * square))
+        skew, length = self.space.skew, float(np.sqrt(2.0 * square))
         roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
         reach_free, reach_known = self._lengths
         errors_free, errors_known = self._errors
@@ -396,13 +457,13 @@ class S3VMRelaxation:
                 break
             A = self.matrix(theta)
             A[np.diag_indices(len(A))] -= trial + shift
-            if not sla.lapack.dpotrf(A, lower=1, overwrite_a=1)[1]:
+            if cholesky(A, overwrite=True) is not None:
                 return trial
         return least
 
     # The primal
 
-    def value(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
+    def value_at(self, w: FloatArray, spread: FloatArray, trace: float) -> float:
         """Return the relaxed objective at w and W = w w' + S, S positive semidefinite.
 
         Parameters
@@ -416,7 +477,7 @@ class S3VMRelaxation:
         """
         f = self.Z_free @ w + self.offset
         t = self.y * (self.Z_known @ w + self.offset)
-        value = 0.5 * (float(w @ w) + trace) + self.obj._C_star * float(self.minorant.relaxed(f**2 + spread).sum())
+        value = 0.5 * (float(w @ w) + trace) + self.obj.C_star * float(self.minorant.relaxed(f**2 + spread).sum())
         for group, loss in self.groups:
             value += float(self.weights[group] @ loss.value(t[group]))
         return float(value)
@@ -428,8 +489,8 @@ class S3VMRelaxation:
         of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
         Cholesky factorisation of it.
         """
-        skew, length, root = self._space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
-        roundings = (len(self._space.Z) + self.rank + 20) * _EPS
+        skew, length, root = self.space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
+        roundings = (len(self.space.Z) + self.rank + 20) * _EPS
         (reach, known), (errors_free, errors_known) = self._lengths, self._errors
         miss_free, miss_known = (roundings + skew) * reach + errors_free, (roundings + skew) * known + errors_known
         off_free, off_known = (miss * length + 2.0 * _EPS * abs(self.offset) for miss in (miss_free, miss_known))
@@ -440,13 +501,13 @@ class S3VMRelaxation:
         lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
         rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
         share = roundings + skew + self.rank * (self.rank + 4) * _EPS
-        rounding = self.obj._C_star * float(rise.sum()) + share * self.value(w, spread, trace)
+        rounding = self.obj.C_star * float(rise.sum()) + share * self.value_at(w, spread, trace)
         for group, loss in self.groups:
             rise = loss.value(t[group] - off_known[group]) - loss.value(t[group])
             rounding += float(self.weights[group] @ rise)
         return 2.0 * rounding
 
-    def certificate(
+    def prove(
         self, w: FloatArray, spread: FloatArray, trace: float, theta: FloatArray, beta: FloatArray
     ) -> Certificate:
         """Return the relaxation's own gap: its value at (w, w w' + S) and the proved bound of (theta, beta).
@@ -455,13 +516,13 @@ class S3VMRelaxation:
         tells how well the relaxation was solved, not how tight it is.
         """
         bound = max(0.0, self.dual_bound(theta, beta))
-        value = self.value(w, spread, trace)
+        value = self.value_at(w, spread, trace)
         return Certificate(value, bound, rounding=self.rounding(w, spread, trace))
 
     def lift(self, w: FloatArray) -> FloatArray:
         """Return the weights of the objective, (size,), at coordinates of the row space."""
-        return self._space.V @ w
+        return self.space.V @ w
 
     def coordinates(self, w: FloatArray) -> FloatArray:
         """Return the coordinates of weights of the objective in the row space, (rank,)."""
-        return self._space.V.T @ w
+        return self.space.V.T @ w

@@ -30,15 +30,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
-from specmargin.checks import shown
+from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
+from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.relative_margin import exactly_balanced
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
@@ -128,6 +129,11 @@ class SpectralRidge:
         For a penalty that is not positive, a delta of the wrong shape, negative, not finite or zero, or labels that
         do not match.
 
+    Notes
+    -----
+    ``v`` and ``b`` decide the value. The multipliers of `certificate` are ``theta``, (l,) or (l, K), by default twice
+    the residuals.
+
     Examples
     --------
     >>> from specmargin.graphs import knn_graph
@@ -137,7 +143,7 @@ class SpectralRidge:
     >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
     >>> labels = encode_labels([0, -1, -1, 0, -1, -1, -1, 1])
     >>> obj = SpectralRidge(spectrum, labels, power_spectrum(spectrum))
-    >>> round(obj.value(np.zeros(4), b=-1 / 3), 12)
+    >>> round(obj.value({"v": np.zeros(4), "b": -1 / 3}), 12)
     2.666666666667
     """
 
@@ -180,15 +186,47 @@ class SpectralRidge:
         """Number of eigenvectors."""
         return self.spectrum.q
 
-    def with_penalty(self, penalty: float) -> SpectralRidge:
-        """Return the same problem under another penalty; what does not depend on it is shared."""
-        other = replace(self, penalty=penalty)
-        for name in ("U", "design", "_factors"):
-            if name in self.__dict__:
-                other.__dict__[name] = self.__dict__[name]
-        return other
+    @property
+    def name(self) -> str:
+        """Name of the problem."""
+        return "SpectralRidge"
 
-    def decision(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"v": (self.q, *self._columns), "b": self._columns}
+
+    @property
+    def _columns(self) -> tuple[int, ...]:
+        """Shape of one number per class."""
+        return self.labels.sign.shape[1:]
+
+    def with_(self, **changes: Any) -> SpectralRidge:
+        """Return the same problem with fields changed; all that does not depend on the penalty is shared."""
+        require_fields(self, changes)
+        if changes.keys() - {"penalty"}:
+            return replace(self, **changes)
+        for penalty in changes.values():
+            _check_penalty(numeric("penalty", penalty))
+        return changed(self, changes)
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at ``v`` and ``b``; inf where v_j != 0 meets delta_j = 0."""
+        v, b = read(self.variables, variables)
+        return self.value_at(v, b)
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``v`` and ``b``, with the multipliers ``theta`` where they are given."""
+        (theta,) = multipliers_of({"theta": self.labels.sign.shape}, duals)
+        v, b = read(self.variables, variables)
+        return self.prove(v, b, theta)
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n,) or (n, K)."""
+        v, b = read(self.variables, variables)
+        return self.decisions_at(v, b)
+
+    def decisions_at(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
         """Return f = sqrt(n) U v + b at all samples."""
         return self.spectrum.eigenvectors @ (np.sqrt(self.spectrum.n_samples) * v) + b
 
@@ -205,7 +243,7 @@ class SpectralRidge:
         """Return y - f at the labelled samples."""
         return self.labels.sign - (self.U @ v + b)
 
-    def value(self, v: FloatArray, b: FloatArray | float) -> float:
+    def value_at(self, v: FloatArray, b: FloatArray | float) -> float:
         """Return the objective; inf where v_j != 0 meets delta_j = 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             norm = np.where(v == 0, 0.0, (v**2).T / self.delta if v.ndim == 1 else v**2 / self.delta[:, None])
@@ -240,7 +278,7 @@ class SpectralRidge:
         cost = (theta**2).sum(axis=0) + ((self.design.T @ theta) ** 2).sum(axis=0) / self.penalty
         return float(np.where(cost > 0, gain**2 / np.where(cost > 0, cost, 1.0), 0.0).sum())
 
-    def certificate(self, v: FloatArray, b: FloatArray | float, theta: FloatArray | None = None) -> Certificate:
+    def prove(self, v: FloatArray, b: FloatArray | float, theta: FloatArray | None = None) -> Certificate:
         """Measure the gap at a candidate.
 
         Parameters
@@ -257,7 +295,7 @@ class SpectralRidge:
         balanced = self.repair_multipliers(given)
         return Certificate(
             rounding=self._value_error(feasible, b) + self._bound_error(balanced),
-            primal_objective=self.value(feasible, b),
+            primal_objective=self.value_at(feasible, b),
             dual_objective=self.dual_bound(balanced),
             primal_residual=float(np.abs(feasible - v).max() / max(1e-300, np.abs(v).max())),
             dual_residual=float(np.abs(balanced - given).max() / max(1e-300, np.abs(given).max())),
@@ -278,7 +316,7 @@ class SpectralRidge:
             with np.errstate(divide="ignore"):
                 terms += [r**2, self.penalty * (column[used] ** 2 / self.delta[used])]
         exact = exact_sum(np.concatenate(terms))
-        return abs(self.value(v, b) - exact) + error + 8.0 * UNIT * abs(exact)
+        return abs(self.value_at(v, b) - exact) + error + 8.0 * UNIT * abs(exact)
 
     def _bound_error(self, theta: FloatArray) -> float:
         """Return a bound on the rounding of `dual_bound` at a balanced theta, by computing it with more digits."""

@@ -1,4 +1,4 @@
-r"""Learning the spectrum of a graph Laplacian: large (relative) margin over a spectrum, and kernel alignment.
+r"""Learning the spectrum of a graph Laplacian: STORM, STOAM and MKL by a (relative) margin, KTA by alignment.
 
 Given the q lowest eigenvectors U of a Laplacian, a spectrum delta >= 0 with sum 1 makes the kernel
 K = U diag(delta) U'. `SpectrumMargin` learns delta together with the classifier (eq. 7 of the spectrum paper):
@@ -18,28 +18,31 @@ interior-point solvers lose half their digits.
 
 rho = 1 - eps sum(c): g is the concave conjugate of the loss (`RelativeMargin.dual_value`), A and c describe the
 cone. Any balanced gamma bounds the optimum from below; any kappa >= 0 with c'kappa = rho gives a spectrum
-delta = A'(kappa + eps) and with v = delta z a feasible point above. `certificate` evaluates both.
+delta = A'(kappa + eps) and with v = delta z a feasible point above. `SpectrumMargin.prove` evaluates both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels, several
-from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
+from specmargin.labels import Labels
+from specmargin.objectives.cone import Cone, FixedSpectrum
+from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
+from specmargin.objectives.over_spectrum import OverSpectrum
 from specmargin.objectives.relative_margin import RelativeMargin
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
-from specmargin.rounding import gamma as gamma_bound
 from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["SpectrumMargin", "SpectrumPoint"]
 
 _NEAR = 1e-6
 """Relative gap from which on decisions and scores are computed in extended precision,"""
@@ -47,10 +50,8 @@ _NEAR = 1e-6
 _MINOR = 1e-2
 """as they are where a bound on the rounding would make up a larger share of the gap."""
 
-__all__ = ["Alignment", "SpectrumMargin", "SpectrumPoint"]
-
-_VANISHING = 1e-28
-"""Share of the largest trace below which an extreme kernel is rounding: eigenvectors of a component without labels."""
+_FEASIBLE = 1e-9
+"""Violation of the constraints on a spectrum that counts as rounding: such a point is certified as it is."""
 
 
 class SpectrumPoint(NamedTuple):
@@ -63,53 +64,8 @@ class SpectrumPoint(NamedTuple):
     b: float
 
 
-class _OverSpectrum:
-    """What the objectives over a spectrum share: the labelled rows and the cone."""
-
-    spectrum: Spectrum | Sequence[Spectrum]
-    labels: Labels
-    order: bool
-    ties: bool
-
-    @cached_property
-    def spectra(self) -> tuple[Spectrum, ...]:
-        """The spectrum, or those of all graphs."""
-        spectra = (self.spectrum,) if isinstance(self.spectrum, Spectrum) else tuple(self.spectrum)
-        if not spectra or len({spectrum.n_samples for spectrum in spectra}) > 1:
-            sizes = [spectrum.n_samples for spectrum in spectra]
-            raise InvalidInputError(f"several graphs must be over the same samples, but these have {sizes} nodes.")
-        return spectra
-
-    @cached_property
-    def U(self) -> FloatArray:
-        """Labelled rows of sqrt(n) times the eigenvectors, (l, q); those of several graphs side by side."""
-        n, labels = self.spectra[0].n_samples, self.labels
-        if not labels.is_binary:
-            raise InvalidInputError(f"spectra are learned for binary labels, not {several(labels)}.")
-        if labels.n_samples != n:
-            raise InvalidInputError(
-                f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
-                "the nodes of the graph."
-            )
-        return np.sqrt(n) * np.hstack([spectrum.eigenvectors[labels.labeled] for spectrum in self.spectra])
-
-    @property
-    def q(self) -> int:
-        """Number of eigenvectors, of all graphs together."""
-        return sum(spectrum.q for spectrum in self.spectra)
-
-    @cached_property
-    def cone(self) -> Cone:
-        """The admissible spectra."""
-        parts = [
-            SpectrumCone(spectrum.q, self.order, spectrum.block_ends() if self.ties and self.order else None)
-            for spectrum in self.spectra
-        ]
-        return parts[0] if len(parts) == 1 else ProductCone(tuple(parts))
-
-
 @dataclass(frozen=True, eq=False)
-class SpectrumMargin(_OverSpectrum):
+class SpectrumMargin(OverSpectrum):
     """Large absolute or relative margin, jointly over the classifier and the spectrum.
 
     Parameters
@@ -139,6 +95,11 @@ class SpectrumMargin(_OverSpectrum):
     ValueError
         For C <= 0, B < 0, eps < 0 or too large for q, or labels, spectra or weights that do not match.
 
+    Notes
+    -----
+    ``v`` (q,), ``b`` and ``delta`` (q,) decide the value. The multipliers of `certificate` are ``gamma`` (l,), by
+    default those of least squares |v - delta z|.
+
     Examples
     --------
     >>> from specmargin.graphs import knn_graph
@@ -147,7 +108,8 @@ class SpectrumMargin(_OverSpectrum):
     >>> X = np.arange(8.0)[:, None]
     >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
     >>> obj = SpectrumMargin(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]), C=1.0)
-    >>> obj.certificate(gamma=np.array([-0.1, 0.1]), kappa=np.ones(4), b=0.0).relative_gap < 1
+    >>> point = obj.repair(gamma=np.array([-0.1, 0.1]), kappa=np.ones(4), b=0.0)
+    >>> obj.certificate({"v": point.v, "b": point.b, "delta": point.delta}, {"gamma": point.gamma}).relative_gap < 1
     True
     """
 
@@ -159,9 +121,12 @@ class SpectrumMargin(_OverSpectrum):
     eps: float = 0.0
     ties: bool = True
     delta: FloatArray | None = None
+    loss: RelativeMargin = field(init=False)
+    """The loss of one sample."""
 
     def __post_init__(self) -> None:
-        _ = self.U, self.loss  # which check spectra, labels, C and B
+        _ = self.U  # which checks spectra and labels
+        object.__setattr__(self, "loss", RelativeMargin(self.C, self.B))
         if self.delta is not None and np.shape(self.delta) != (self.q,):
             raise InvalidInputError(
                 f"delta has the shape {np.shape(self.delta)}; pass one weight per eigenvector, ({self.q},)."
@@ -178,11 +143,6 @@ class SpectrumMargin(_OverSpectrum):
                 f"eps={self.eps!r} is too large for q={self.q}: the least drops alone sum to eps * {total:.0f} = "
                 f"{self.eps * total:.3g}, but the spectrum sums to 1. Take eps below {1 / total:.1e}, or 0."
             )
-
-    @cached_property
-    def loss(self) -> RelativeMargin:
-        """The loss of one sample."""
-        return RelativeMargin(self.C, self.B)
 
     @cached_property
     def cone(self) -> Cone:
@@ -204,13 +164,67 @@ class SpectrumMargin(_OverSpectrum):
             return "STORM" if relative else "STOAM"
         return "MKL-R" if relative else "MKL-S"
 
-    def decision(self, v: FloatArray, b: float) -> FloatArray:
-        """Return f = sqrt(n) U v + b at all samples."""
-        pieces = np.split(v, np.cumsum([spectrum.q for spectrum in self.spectra])[:-1])
-        parts = zip(self.spectra, pieces, strict=True)
-        return np.sqrt(self.labels.n_samples) * sum(spectrum.eigenvectors @ piece for spectrum, piece in parts) + b
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"v": (self.q,), "b": (), "delta": (self.q,)}
 
-    def value(self, v: FloatArray, b: float, delta: FloatArray) -> float:
+    def with_(self, **changes: Any) -> SpectrumMargin:
+        """Return the same problem with fields changed; another C or B shares the eigenvectors' rows and the cone."""
+        require_fields(self, changes)
+        if changes.keys() - {"C", "B"}:
+            return replace(self, **changes)
+        return changed(self, {**changes, "loss": replace(self.loss, **changes)})
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective; inf where a constraint is violated by more than rounding."""
+        v, b, delta = read(self.variables, variables)
+        if not self._is_feasible(v, float(b), delta):
+            return np.inf
+        return self.primal_objective(SpectrumPoint(np.zeros(0), np.zeros(0), delta, v, float(b)))
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n,)."""
+        v, b, _ = read(self.variables, variables)
+        return self.decisions_at(v, float(b))
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Measure the gap at ``v``, ``b`` and ``delta``, repaired if infeasible, with the multipliers ``gamma``."""
+        v, b, delta = read(self.variables, variables)
+        (known,) = multipliers_of({"gamma": (self.labels.n_labeled,)}, duals)
+        given = self._multipliers(v, delta) if known is None else known
+        gamma = self.loss.nearest_multipliers(self.labels.sign, given)
+        before = self.cone.drops(delta) - self.eps
+        if self._is_feasible(v, float(b), delta):
+            return self.prove(SpectrumPoint(gamma, np.maximum(before, 0.0), delta, v, float(b)), given, before)
+        kappa = self._scaled(np.maximum(before, 0.0))
+        delta = self.cone.weights(kappa + self.eps)
+        v = np.where(delta > 0, v, 0.0)
+        share = self.loss.share_within(self.U @ v + float(b))
+        certificate = self.prove(SpectrumPoint(gamma, kappa, delta, share * v, share * float(b)), given, before)
+        return replace(certificate, primal_residual=certificate.primal_residual + 1.0 - share)
+
+    def _multipliers(self, v: FloatArray, delta: FloatArray) -> FloatArray:
+        """Return the gamma of least |v - delta z|, z = Ubar'gamma."""
+        return np.asarray(np.linalg.lstsq(delta[:, None] * self.U.T, v, rcond=None)[0])
+
+    def _is_feasible(self, v: FloatArray, b: float, delta: FloatArray) -> bool:
+        """Whether a point violates no constraint by more than rounding."""
+        nearest = self.cone.weights(self._scaled(np.maximum(self.cone.drops(delta) - self.eps, 0.0)) + self.eps)
+        if not (np.abs(nearest - delta).max() <= _FEASIBLE and (v[delta <= 0] == 0).all()):
+            return False
+        return self.loss.holds(self.U @ v + b)
+
+    def _scaled(self, kappa: FloatArray) -> FloatArray:
+        """Return drops beyond eps that take up the trace; all rays alike where there are none."""
+        total = float(self.cone.c @ kappa)
+        return (kappa / total) * self.rho if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+
+    def decisions_at(self, v: FloatArray, b: float) -> FloatArray:
+        """Return f = sqrt(n) U v + b at all samples."""
+        return self.over_samples(v) + b
+
+    def value_at(self, v: FloatArray, b: float, delta: FloatArray) -> float:
         """Return the primal objective at a spectrum; inf where v_j != 0 meets delta_j = 0 or |f| > B."""
         return self._norm(v, delta) + float(self.loss.value(self.labels.sign * (self.U @ v + b)).sum())
 
@@ -242,9 +256,7 @@ class SpectrumMargin(_OverSpectrum):
         """
         y = self.labels.sign
         gamma = self.loss.repair_multipliers(y, gamma)
-        kappa = np.maximum(kappa, 0.0)
-        total = float(self.cone.c @ kappa)
-        kappa = (kappa / total) * self.rho if total > 0 else np.full(self.cone.m, self.rho / self.cone.c.sum())
+        kappa = self._scaled(np.maximum(kappa, 0.0))
         delta = self.cone.weights(kappa + self.eps)
         candidates = [(delta, delta * (self.U.T @ gamma))]
         if v is not None:
@@ -260,11 +272,7 @@ class SpectrumMargin(_OverSpectrum):
         v, b = self.loss.settle(y, self.U, point.v, point.b, self.primal_objective(point))
         return point._replace(v=v, b=b)
 
-    def certificate(self, gamma: FloatArray, kappa: FloatArray, b: float, v: FloatArray | None = None) -> Certificate:
-        """Measure the gap at the feasible point nearest to a candidate; the parameters are those of `repair`."""
-        return self.certify(self.repair(gamma, kappa, b, v), gamma, kappa)
-
-    def certify(
+    def prove(
         self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
     ) -> Certificate:
         """Measure the gap at a repaired point; with the candidate given also how far the repair moved it."""
@@ -341,155 +349,3 @@ class SpectrumMargin(_OverSpectrum):
         """Return `value` at a repaired point, whose decisions touch the bound B up to rounding."""
         f = np.clip(self.U @ point.v + point.b, -self.B, self.B)
         return self._norm(point.v, point.delta) + float(self.loss.value(self.labels.sign * f).sum())
-
-
-@dataclass(frozen=True, eq=False)
-class Alignment(_OverSpectrum):
-    r"""Alignment of the kernel of a spectrum with the labels (eq. 2 of the spectrum paper).
-
-    With a_j = (ubar_j'y)^2 and the elementwise square M = (Ubar'Ubar)^2 the alignment of delta is
-
-        a'delta / (l sqrt(delta'M delta)),
-
-    to be maximised over the cone. It is the cosine between the label matrix yy' and the kernel, so the best ray
-    is the projection of yy' on a cone: min 1/2 delta'M delta - a'delta. That projection also gives the bound: for
-    a spectrum delta = A'kappa, any t with A a <= t A M delta makes yy' - t K the normal of a half-space that holds
-    every admissible kernel, so no alignment exceeds t |K| / l.
-
-    Parameters
-    ----------
-    spectrum : Spectrum or sequence of Spectrum
-        The q lowest eigenpairs of a Laplacian of n samples, or those of several graphs.
-    labels : Labels
-        Binary labels of these samples.
-    order, ties : bool, default True
-        As in `SpectrumMargin`.
-
-    Raises
-    ------
-    ValueError
-        If no eigenvector correlates with the labels: the alignment is then undefined.
-
-    Examples
-    --------
-    >>> from specmargin.graphs import knn_graph
-    >>> from specmargin.labels import encode_labels
-    >>> from specmargin.spectra import laplacian_eigenpairs
-    >>> X = np.arange(8.0)[:, None]
-    >>> spectrum = laplacian_eigenpairs(knn_graph(X, n_neighbors=2), q=4)
-    >>> obj = Alignment(spectrum, encode_labels([0, -1, -1, -1, -1, -1, -1, 1]))
-    >>> round(obj.value(np.array([0.0, 1.0, 0.0, 0.0])), 12)
-    1.0
-    """
-
-    spectrum: Spectrum | Sequence[Spectrum]
-    labels: Labels
-    order: bool = True
-    ties: bool = True
-
-    def __post_init__(self) -> None:
-        scale = float((self.U**2).sum()) * self.labels.n_labeled
-        if not self.a.max() > 1e-24 * scale:
-            raise InvalidInputError(
-                f"none of the q={self.q} eigenvectors correlates with the {self.labels.n_labeled} labels, so that the "
-                "alignment is undefined; take more eigenvectors, more labels or another graph."
-            )
-
-    @cached_property
-    def a(self) -> FloatArray:
-        """Squared correlation of every eigenvector with the labels, (q,)."""
-        return (self.U.T @ self.labels.sign) ** 2
-
-    @cached_property
-    def M(self) -> FloatArray:
-        """Inner products of the rank-one kernels u_j u_j' on the labelled samples, (q, q)."""
-        return (self.U.T @ self.U) ** 2
-
-    @property
-    def unit(self) -> float:
-        """The power of two next to the mean square of U: one for eigenvectors, and what their scale made of it."""
-        mean = float((self.U**2).mean())
-        return 2.0 ** round(math.log2(mean)) if 0 < mean < math.inf else 1.0
-
-    def _norm(self, delta: FloatArray) -> float:
-        """Return the Frobenius norm of the kernel of delta on the labelled samples."""
-        return math.sqrt(max(float(delta @ self.M @ delta), 0.0))
-
-    def value(self, delta: FloatArray) -> float:
-        """Return the alignment, in [0, 1]; 0 for the zero kernel."""
-        norm = self._norm(delta)
-        return float(self.a @ delta) / (self.labels.n_labeled * norm) if norm > 0 else 0.0
-
-    def upper_bound(self, delta: FloatArray) -> float:
-        """Return the bound on every alignment that the normal at delta gives.
-
-        Rays beyond the half-space are met in one of two ways. Lengthening t brings all of them inside. But a ray of
-        norm nearly zero may stick out by nothing but rounding, and t would have to double for it: as inner products of
-        admissible kernels are not negative, a kernel of norm one holds at most 1 / |K_r| <= sqrt(l) / trace(K_r) of
-        ray r, and what sticks out counts by that much.
-        """
-        l, norm = self.labels.n_labeled, self._norm(delta)
-        if norm == 0:
-            return np.inf
-        h, Mh = self.cone.sums(self.a), self.cone.sums(self.M @ np.ascontiguousarray(delta))
-        t = float(self.a @ delta) / norm**2
-        traces = self.cone.sums(np.sqrt(self.M.diagonal()))
-        kept = traces > _VANISHING * traces.max()
-        excess = math.sqrt(l) * float((np.maximum(h - t * Mh, 0.0)[kept] / traces[kept]).sum())
-        bound = t * norm + excess
-        if (Mh[h > 0] > 0).all():
-            bound = min(bound, float((h[h > 0] / Mh[h > 0]).max()) * norm)
-        return bound / l
-
-    def repair(self, delta: FloatArray) -> FloatArray:
-        """Return an admissible spectrum near delta, its rises levelled, scaled to sum one."""
-        admissible = self.cone.weights(self.cone.drops(delta))
-        return admissible / admissible.sum()
-
-    def certificate(self, delta: FloatArray) -> Certificate:
-        """Measure the gap between the alignment of the repaired spectrum and the bound at it."""
-        feasible = self.repair(delta)
-        scaled = delta / delta.sum()
-        value, bound = self.value(feasible), self.upper_bound(feasible)
-        least, most = self._bounds(feasible)
-        return Certificate(
-            primal_objective=value,
-            dual_objective=bound,
-            primal_residual=float(np.abs(feasible - scaled).sum()),
-            sense="maximize",
-            rounding=value - least + most - bound + 4 * UNIT * bound,
-        )
-
-    def _bounds(self, delta: FloatArray) -> tuple[float, float]:
-        """Return what the alignment is at least, and `upper_bound` at most, whatever rounding does.
-
-        a and M are squares of inner products of l numbers, of which each errs by gamma_l times the lengths; everything
-        after that are sums of nonnegative numbers.
-        """
-        l, unit, summed = self.labels.n_labeled, gamma_bound(self.labels.n_labeled + 1), gamma_bound(2 * self.q + 16)
-        lengths = np.linalg.norm(self.U, axis=0)
-        e = 1.01 * unit * lengths * math.sqrt(l)
-        a_error = 2 * e * np.sqrt(self.a) + e**2
-        image = self.M @ np.ascontiguousarray(delta)
-        trace = float(lengths**2 @ delta)
-        # sum_k delta_k (2 |G_jk| E_jk + E_jk^2) with E_jk = gamma_l |u_j| |u_k|, by Cauchy and Schwarz
-        image_error = 1.01 * (2 * unit * lengths * np.sqrt(image * trace) + (unit * lengths) ** 2 * trace)
-        squared, squared_error = float(delta @ image), float(delta @ image_error)
-        aligned, aligned_error = float(self.a @ delta), float(delta @ a_error)
-        if not squared > 2 * squared_error:
-            return 0.0, math.inf
-        low, high = (1 - summed) * (squared - squared_error), (1 + summed) * (squared + squared_error)
-        least = (1 - summed) * max(aligned - aligned_error, 0.0) / math.sqrt(high)
-        most = (1 + summed) * (aligned + aligned_error) / math.sqrt(low)
-        t = least / math.sqrt(high)  # any t will do; with this one what sticks out is bounded from above
-        terms = (self.a, a_error, image, image_error)
-        h, h_error, Mh, Mh_error = (self.cone.sums(np.ascontiguousarray(x)) for x in terms)
-        high_h, low_Mh = (1 + summed) * (h + h_error), np.maximum((1 - summed) * (Mh - Mh_error), 0.0)
-        traces = self.cone.sums(lengths**2)
-        kept = traces > _VANISHING * traces.max()
-        out = np.maximum(high_h - t * low_Mh, 0.0)[kept] / traces[kept]
-        bound = most + (1 + summed) * math.sqrt(l) * float(out.sum())
-        if (low_Mh > 0)[kept & (high_h > 0)].all():
-            rays = kept & (high_h > 0)
-            bound = min(bound, (1 + summed) * float((high_h[rays] / low_Mh[rays]).max()) * math.sqrt(high))
-        return least / l, bound / l

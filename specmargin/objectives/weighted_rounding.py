@@ -49,7 +49,7 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     """
     features, n = svm.features, len(f)
     df = decision_rounding(features, w, f)
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     rounding = _losses_rounding(svm, f, df)
     if _worth(rounding, value, n * svm.size):
         f = f.copy()
@@ -58,18 +58,18 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     # What sums lose.
     rounding += gamma(len(w) + 4) * 0.5 * float(features.weights @ w**2)
     for weights, t in ((svm.plus, f), (svm.minus, -f)):
-        rounding += gamma(n + 8) * _charged(weights, np.abs(svm._loss.value(t)))
-    if svm.tilt is not None:
-        rounding += gamma(n + 2) * float(np.abs(svm.tilt) @ np.abs(f))
+        rounding += gamma(n + 8) * _charged(weights, np.abs(svm.loss.value(t)))
+    if svm.linear is not None:
+        rounding += gamma(n + 2) * float(np.abs(svm.linear) @ np.abs(f))
     return value, rounding + 2.0 * UNIT * abs(value)
 
 
 def _losses_rounding(svm: WeightedSVM, f: FloatArray, df: FloatArray) -> float:
     """Return what errors df of the decisions cost; a convex loss is steepest at an end of the interval."""
-    total = 0.0 if svm.tilt is None else float(np.abs(svm.tilt) @ df)
+    total = 0.0 if svm.linear is None else float(np.abs(svm.linear) @ df)
     far = df + gamma(4) * (1.0 + np.abs(f))  # f itself is rounded
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
-        slope = np.maximum(np.abs(svm._loss.gradient(y * f - far)), np.abs(svm._loss.gradient(y * f + far)))
+        slope = np.maximum(np.abs(svm.loss.gradient(y * f - far)), np.abs(svm.loss.gradient(y * f + far)))
         total += _charged(weights, slope * df)
     return total
 
@@ -80,7 +80,7 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
     At the kink of the hinge 1 - y f is all rounding, and the weight times that is much where the objective is small: it
     is not formed from f, which has its own rounding, and df is what is left of it after that.
     """
-    change = 0.0 if svm.tilt is None else -float(svm.tilt @ f)
+    change = 0.0 if svm.linear is None else -float(svm.linear @ f)
     before = f.copy()  # a sample may have weights on both sides
     df[:] = 0.0
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
@@ -88,20 +88,21 @@ def _refined(svm: WeightedSVM, w: FloatArray, f: FloatArray, df: FloatArray) -> 
         if len(rows) == 0:
             continue
         slack, error = _slacks(svm.features, w, rows, y)
-        loss = svm._loss
+        loss = svm.loss
         t = 1.0 - slack
-        new = np.maximum(slack, 0.0) if loss.name == "hinge" else loss.value(t)
+        exact = loss.box_dual
+        new = loss.value_of_slack(slack) if exact else loss.value(t)
         change += float(weights[rows] @ (new - loss.value(y * before[rows])))
         f[rows] = y * t
-        if loss.name != "hinge":
+        if not exact:
             error = error + gamma(3) * (1.0 + np.abs(t))
         df[rows] = np.maximum(df[rows], error)
-    if svm.tilt is not None:
-        rows = np.flatnonzero(svm.tilt)
+    if svm.linear is not None:
+        rows = np.flatnonzero(svm.linear)
         slack, error = _slacks(svm.features, w, rows, 1.0)
         f[rows] = 1.0 - slack
         df[rows] = np.maximum(df[rows], error + gamma(2) * (1.0 + np.abs(f[rows])))
-        change += float(svm.tilt @ f)
+        change += float(svm.linear @ f)
     return change
 
 
@@ -123,13 +124,13 @@ def _slacks(features: Features, w: FloatArray, rows: IntArray, y: float) -> tupl
 
 def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[float, float]:
     """Return `WeightedSVM.dual_bound`, and a bound on its rounding."""
-    features, loss = svm.features, svm._loss
+    features, loss = svm.features, svm.loss
     if features.penalty == 0.0:
-        theta_plus, theta_minus = svm._balanced(theta_plus, theta_minus)
+        theta_plus, theta_minus = svm.repair_multipliers(theta_plus, theta_minus)
     size = svm.minus * np.abs(theta_minus) + svm.plus * np.abs(theta_plus)
     a = svm.minus * theta_minus - svm.plus * theta_plus
-    if svm.tilt is not None:
-        size, a = size + np.abs(svm.tilt), a + svm.tilt
+    if svm.linear is not None:
+        size, a = size + np.abs(svm.linear), a + svm.linear
     if not np.isfinite(size).all():
         return -np.inf, 0.0
     n, (_, reach, _) = len(a), _extent(features)
@@ -140,21 +141,21 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         gain += _charged(weights, charge)
         # Where the multipliers have no bounds V* is a difference of theta and its square.
         parts += _charged(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
-    pulled, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ reach)
+    image, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ reach)
     imbalance = gamma(4) * float(size.sum())  # the entries of a have roundings of their own
-    if _worth(error * float(np.linalg.norm(pulled)), gain, n * svm.size):
+    if _worth(error * float(np.linalg.norm(image)), gain, n * svm.size):
         exact, missed = _accurate_adjoint(features, a)
-        pulled = _seen(features, exact)
+        image = _seen(features, exact)
         error = float(np.linalg.norm(missed)) + gamma(4) * float(size @ reach)
     total = math.fsum(a)
-    length = float(np.linalg.norm(pulled))
-    bound = gain - 0.5 * float(pulled @ pulled) + features.offset * total
-    rounding = error * (length + error) + gamma(len(pulled) + 4) * length**2 + gamma(n + 8) * parts
+    length = float(np.linalg.norm(image))
+    bound = gain - 0.5 * float(image @ image) + features.offset * total
+    rounding = error * (length + error) + gamma(len(image) + 4) * length**2 + gamma(n + 8) * parts
     rounding += abs(features.offset) * (imbalance + 2.0 * UNIT * abs(total))
     if features.penalty == 0.0:
         # Multipliers that balance but for rounding do so exactly once those on the heavier side are scaled down by this
-        # share, which costs no more than that of the gain (V* is concave, and 0 at 0) and of the product. The tilt may
-        # be any number of times larger than they are, and does not scale with them.
+        # share, which costs no more than that of the gain (V* is concave, and 0 at 0) and of the product. The linear
+        # term may be any number of times larger than they are, and does not scale with them.
         moves = np.concatenate([svm.minus * theta_minus, -svm.plus * theta_plus])
         lighter = min(float(moves[moves > 0.0].sum()), -float(moves[moves < 0.0].sum()))
         share, pull = 1.01 * (abs(total) + imbalance) / max(lighter, 1e-300), float(size @ reach)
@@ -164,9 +165,9 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
     return bound, rounding + 2.0 * UNIT * (abs(gain) + length**2)
 
 
-def _seen(features: Features, pulled: FloatArray) -> FloatArray:
+def _seen(features: Features, image: FloatArray) -> FloatArray:
     """Return A'a without the part of a free intercept, which no penalty sees."""
-    return pulled[:-1] if features.penalty == 0.0 else pulled
+    return image[:-1] if features.penalty == 0.0 else image
 
 
 def _accurate_adjoint(features: Features, a: FloatArray) -> tuple[FloatArray, FloatArray]:

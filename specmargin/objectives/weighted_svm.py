@@ -3,7 +3,7 @@ r"""The convex SVM inside every label-guessing S3VM solver: a weight for each la
     min_w  1/2 w'Pw + sum_i [ p_i V(f_i) + m_i V(-f_i) + t_i f_i ],   f = A w + offset.
 
 A labelled sample has the weight C on its side; a guessed one C* on one side (label switching), shared between both
-sides (annealing: C* times its probabilities), or on both in full with a linear term (CCCP, whose tilt t linearises the
+sides (annealing: C* times its probabilities), or on both in full with a linear term (CCCP, whose t linearises the
 concave half of the ramps). V is convex, so the answer has a proof:
 
 **Duality.** With multipliers theta+ and theta- in the domain of V's `dual_value` and a = t - p theta+ + m theta-,
@@ -24,6 +24,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.objectives.features import Features
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
@@ -33,7 +34,7 @@ from specmargin.typing import FloatArray
 __all__ = ["WeightedSVM"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, init=False)
 class WeightedSVM:
     """An SVM whose samples have a weight for each of both labels.
 
@@ -45,36 +46,49 @@ class WeightedSVM:
         p and m: weights of the labels +1 and -1, >= 0.
     loss : {"hinge", "squared_hinge", "squared", "smooth_hinge"} or MarginLoss
         V.
-    tilt : ndarray of shape (n,), optional
+    linear : ndarray of shape (n,), optional
         t, weights of the decisions themselves; default 0.
+
+    Notes
+    -----
+    ``w`` (size,) decides the value. The multipliers of `certificate` are ``plus`` and ``minus`` (n,), theta+ and
+    theta-, by default the slopes of the losses.
 
     Examples
     --------
     >>> A = Features.of(np.array([[1.0], [-1.0]]), "regularized", rows=np.array([0, 1]))
     >>> svm = WeightedSVM(A, plus=np.array([1.0, 0.0]), minus=np.array([0.0, 1.0]))
-    >>> svm.value(np.array([0.8, 0.0])), svm.certificate(np.array([0.8, 0.0])).is_optimal(1e-12)
+    >>> svm.value({"w": np.array([0.8, 0.0])}), svm.certificate({"w": np.array([0.8, 0.0])}).is_optimal(1e-12)
     (0.4, True)
     """
 
     features: Features
     plus: FloatArray
     minus: FloatArray
-    loss: str | MarginLoss = "squared_hinge"
-    tilt: FloatArray | None = None
+    loss: MarginLoss
+    linear: FloatArray | None
 
-    def __post_init__(self) -> None:
-        n = self.features.n_samples
-        object.__setattr__(self, "loss", get_loss(self.loss))
-        for name in ("plus", "minus", "tilt"):
-            values = getattr(self, name)
-            if name == "tilt" and values is None:
+    def __init__(
+        self,
+        features: Features,
+        plus: FloatArray,
+        minus: FloatArray,
+        loss: str | MarginLoss = "squared_hinge",
+        linear: FloatArray | None = None,
+    ) -> None:
+        n = features.n_samples
+        object.__setattr__(self, "features", features)
+        object.__setattr__(self, "loss", get_loss(loss))
+        object.__setattr__(self, "linear", None)
+        for name, values in (("plus", plus), ("minus", minus), ("linear", linear)):
+            if name == "linear" and values is None:
                 continue
             values = np.asarray(values, dtype=float)
             if values.shape != (n,):
                 raise InvalidInputError(
                     f"{name}={shown(values)}, but there are {n} samples; pass one weight per sample."
                 )
-            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "tilt" else 0.0)
+            finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "linear" else 0.0)
             object.__setattr__(self, name, values)
 
     @classmethod
@@ -90,43 +104,65 @@ class WeightedSVM:
         weight : float, optional
             In place of C*.
         """
-        C_star = obj._C_star if weight is None else weight
+        C_star = obj.C_star if weight is None else weight
         sign = np.zeros(obj.features.n_samples)
         cost = np.full(len(sign), C_star)
         sign[obj.labels.labeled] = obj.labels.sign
         cost[obj.labels.labeled] = obj.C
         sign[obj.unlabeled] = labels
-        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj._losses[0], **changes)  # type: ignore[arg-type]
-
-    def with_(self, **changes: Any) -> WeightedSVM:
-        """Return this SVM with other weights, loss or tilt."""
-        return replace(self, **changes)
+        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj.loss, **changes)  # type: ignore[arg-type]
 
     @property
-    def _loss(self) -> MarginLoss:
-        assert not isinstance(self.loss, str)
-        return self.loss
+    def name(self) -> str:
+        """Name of the problem."""
+        return "WeightedSVM"
+
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"w": (self.size,)}
+
+    def with_(self, **changes: Any) -> WeightedSVM:
+        """Return this SVM with other weights, loss or linear term."""
+        require_fields(self, changes)
+        return replace(self, **changes)
+
+    def value(self, variables: Arrays) -> float:
+        """Return the objective at ``w``."""
+        (w,) = read(self.variables, variables)
+        return self.value_at(w)
+
+    def certificate(self, variables: Arrays, duals: Arrays | None = None) -> Certificate:
+        """Return `prove` at ``w``, with the multipliers ``plus`` and ``minus`` where they are given."""
+        (w,) = read(self.variables, variables)
+        n = self.features.n_samples
+        return self.prove(w, *multipliers_of({"plus": (n,), "minus": (n,)}, duals))
+
+    def decisions(self, variables: Arrays) -> FloatArray:
+        """Return f at all samples, (n,)."""
+        (w,) = read(self.variables, variables)
+        return self.features.decisions(w)
 
     @property
     def size(self) -> int:
         """Length of w."""
         return self.features.size
 
-    def value(self, w: FloatArray, f: FloatArray | None = None) -> float:
+    def value_at(self, w: FloatArray, f: FloatArray | None = None) -> float:
         """Return the objective at w; `f` are its decisions where they are known."""
         f = self.features.decisions(w) if f is None else f
         value = 0.5 * float(self.features.weights @ w**2)
-        value += float(self.plus @ self._loss.value(f) + self.minus @ self._loss.value(-f))
-        return value + (0.0 if self.tilt is None else float(self.tilt @ f))
+        value += float(self.plus @ self.loss.value(f) + self.minus @ self.loss.value(-f))
+        return value + (0.0 if self.linear is None else float(self.linear @ f))
 
     def slopes(self, f: FloatArray) -> FloatArray:
         """Return the derivative of the losses by every decision, (n,)."""
-        out = self.plus * self._loss.gradient(f) - self.minus * self._loss.gradient(-f)
-        return out if self.tilt is None else out + self.tilt
+        out = self.plus * self.loss.gradient(f) - self.minus * self.loss.gradient(-f)
+        return out if self.linear is None else out + self.linear
 
     def curvatures(self, f: FloatArray) -> FloatArray:
         """Return the second derivative of the losses by every decision, (n,)."""
-        return self.plus * self._loss.curvature(f) + self.minus * self._loss.curvature(-f)
+        return self.plus * self.loss.curvature(f) + self.minus * self.loss.curvature(-f)
 
     def gradient(self, w: FloatArray, f: FloatArray | None = None) -> FloatArray:
         """Return the gradient, (size,); a subgradient at a kink of V."""
@@ -144,14 +180,14 @@ class WeightedSVM:
         """
         return dual_with_rounding(self, theta_plus, theta_minus)[0]
 
-    def _balanced(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def repair_multipliers(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multipliers with sum(a) = 0, or NaN where scaling cannot reach that."""
         up, down = self.minus * theta_minus, self.plus * theta_plus
-        lift = 0.0 if self.tilt is None else float(self.tilt.sum())
+        lift = 0.0 if self.linear is None else float(self.linear.sum())
         excess = float(up.sum() - down.sum()) + lift
         if excess == 0:
             return theta_plus, theta_minus
-        if np.isinf(self._loss.lower):
+        if np.isinf(self.loss.lower):
             shift = excess / float(self.plus.sum() + self.minus.sum())
             return theta_plus + shift, theta_minus - shift
         total, rest = (up.sum(), down.sum() - lift) if excess > 0 else (down.sum(), up.sum() + lift)
@@ -160,7 +196,7 @@ class WeightedSVM:
             return theta_plus, theta_minus * scale
         return theta_plus * scale, theta_minus
 
-    def certificate(
+    def prove(
         self, w: FloatArray, theta_plus: FloatArray | None = None, theta_minus: FloatArray | None = None
     ) -> Certificate:
         """Measure the gap between the objective at w and the dual bound, rounding included.
@@ -173,8 +209,8 @@ class WeightedSVM:
             Multipliers; by default the slopes of the losses at w, which are exact at the optimum of a smooth V.
         """
         f = self.features.decisions(w)
-        theta_plus = -self._loss.gradient(f) if theta_plus is None else theta_plus
-        theta_minus = -self._loss.gradient(-f) if theta_minus is None else theta_minus
+        theta_plus = -self.loss.gradient(f) if theta_plus is None else theta_plus
+        theta_minus = -self.loss.gradient(-f) if theta_minus is None else theta_minus
         primal, above = value_with_rounding(self, w, f)
         dual, below = dual_with_rounding(self, theta_plus, theta_minus)
         return Certificate(primal, dual, rounding=above + below)

@@ -326,7 +326,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     obj = LapSVM(shared.K, shared.L, shared.labels, "squared_hinge", *setting, fit_intercept=False)
     exact = ends["lapsvm_exact"]
     f = shared.K @ exact.alpha  # anew: the proof rests on it
-    certificate = obj.certificate(exact.alpha, 0.0, Ka=f)
+    certificate = obj.prove(exact.alpha, 0.0, Ka=f)
     gaps = {
         name: (point.objective - certificate.dual_objective) / max(point.objective, 1e-300)
         for name, point in ends.items()

@@ -103,7 +103,9 @@ def exact(problem: Problem, settings: Iterable[Setting], names: Sequence[str] = 
     """
     shared: LapSVM | None = None
     for gamma_A, gamma_I in settings:
-        shared = _objective(problem, gamma_A, gamma_I) if shared is None else shared.with_gammas(gamma_A, gamma_I)
+        shared = (
+            _objective(problem, gamma_A, gamma_I) if shared is None else shared.with_(gamma_A=gamma_A, gamma_I=gamma_I)
+        )
         for name in names:
             method = METHODS[name]
             if name in EXACT and method.graph == (gamma_I > 0):
@@ -153,9 +155,8 @@ def _objective(
 
 
 def _exact(problem: Problem, shared: LapSVM, method: Method, seconds: float = 0.0) -> Fit:
-    obj = replace(shared, **method.options)
-    # Neither the loss nor the intercept takes part in the factorisation.
-    obj.__dict__["reduction"] = shared.reduction
+    _ = shared.reduction  # in which neither the loss nor the intercept takes part
+    obj = shared.with_(**method.options)
     results = [method.solve(one) for one in obj.one_vs_rest(problem.labels)]
     return _fit(problem, results, seconds + sum(result.seconds for result in results))
 

@@ -195,7 +195,7 @@ def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b:
     Whether the answer meets the balance is not asked: a method that balances otherwise may reach a lower value.
     """
     obj = S3VM(X, labels, "hinge", "exp", C=setting.C, C_star=setting.C_star, intercept="free")
-    return obj.value(np.append(v, b))
+    return obj.value_at(np.append(v, b))
 
 
 def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:

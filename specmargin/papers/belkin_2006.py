@@ -1,4 +1,4 @@
-"""The experiments of the manifold-regularization paper: 45 pairs of USPS digits, and Isolet.
+"""LapRLS and LapSVM on 45 pairs of USPS digits and on Isolet: the experiments of the manifold-regularization paper.
 
 RLS and SVM, which know the labelled samples only, against LapRLS and LapSVM, which also see the others through a graph
 of 6 nearest neighbours (binary weights). An error is one at the precision-recall break-even point: as many
@@ -180,7 +180,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     alpha, b = shared.coefficients(v), float(result.variables["b"])
     f = K @ alpha
     objective = LapSVM(K, L, whole, gamma_A=gamma_A, gamma_I=gamma_I, **method.options)
-    certificate = objective.certificate(alpha, b, 2.0 * v[labeled], Ka=f)
+    certificate = objective.prove(alpha, b, 2.0 * v[labeled], Ka=f)
     return {
         **_errors(samples.y, split, f, K_test @ alpha),
         "relative_gap": certificate.relative_gap,

@@ -185,7 +185,7 @@ def rows(
                     continue
                 row["seconds"] = time.perf_counter() - start
                 settled, flipped = one_flip(obj, w, max_iter=0), one_flip(obj, w)
-                row["objective"] = obj.value(w)
+                row["objective"] = obj.value_at(w)
                 row["settled"] = settled.certificate.primal_objective
                 row["flipped"] = flipped.certificate.primal_objective
                 row["error"], row["flipped_error"] = task.error(settled), task.error(flipped)

@@ -1,4 +1,4 @@
-"""The experiment of the Laplacian spectrum paper: its eight methods and five more, ten tasks, 20 to 100 labels.
+"""STORM, STOAM, MKL, KTA, RMM, SGT, spectral ridge and more on ten tasks: the experiment of the spectrum paper.
 
 Five pairs of newsgroups and five pairs of MNIST digits, 1000 samples each; one graph of 5 nearest neighbours per task
 (`_shivaswamy_jebara_tasks`), its 200 lowest eigenpairs for every method (`_shivaswamy_jebara_methods`).

@@ -1,4 +1,4 @@
-"""What a classifier does with points in the plane: its decision function, its boundary, the labels it had.
+"""Decision functions of classifiers in the plane, with the boundary and the labels.
 
 `DecisionDisplay.from_estimator` evaluates a fitted estimator on a grid and draws the points on top;
 `DecisionDisplay` itself takes values that were computed elsewhere, as the figure scripts do.
@@ -18,8 +18,8 @@ from matplotlib.image import AxesImage
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import checked, instance, maybe, number, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.points import LabelDisplay, plane
-from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.points import LabelDisplay, points_in_plane
+from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
 
 __all__ = ["DecisionDisplay", "decision_grid"]
@@ -42,7 +42,7 @@ class DecisionDisplay:
     figure_, ax_ : Figure, Axes
         Set by `plot`.
     surface_ : AxesImage
-        The filled values, e.g. for a colour bar of one's own.
+        The filled values, e.g. for a colour bar elsewhere.
     colorbar_ : Colorbar or None
         Set by `plot`.
 
@@ -226,7 +226,7 @@ class DecisionDisplay:
 
     @staticmethod
     def add_colorbar(surface: AxesImage, ax: Axes, clipped: bool = False) -> Colorbar:
-        """Add a colour bar beside `ax`, of its height.
+        """Add a colour bar next to `ax`, as high as it is.
 
         Parameters
         ----------
@@ -269,11 +269,11 @@ def decision_grid(X: npt.ArrayLike, *, resolution: int = 200, margin: float = 0.
     >>> xx0.tolist(), xx1.tolist()
     ([0.0, 0.5, 1.0, 1.5, 2.0], [0.0, 0.5, 1.0])
     """
-    X = plane(X)
+    X = points_in_plane(X)
     if resolution < 2:
         raise InvalidInputError(f"resolution={resolution}; take 2 or more grid points along the longer side.")
     low, high = X.min(axis=0), X.max(axis=0)
-    if (low == high).all():  # one place: show one unit around it
+    if (low == high).all():  # equal points: show one unit around them
         low, high = low - 0.5, high + 0.5
     side = float((high - low).max())
     low, high = low - margin * side, high + margin * side

@@ -1,7 +1,7 @@
 """A neighbourhood graph in the plane: edges as lines, nodes coloured by a label, an eigenvector or a score.
 
-`GraphDisplay` shows what a graph says about the geometry of the points before any solver sees it: whether the
-classes hang together, where an edge cuts across, how smooth an eigenvector is.
+`GraphDisplay` shows a graph before any solver uses it: whether the classes are connected, which edges join two
+classes, how smooth an eigenvector is.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from matplotlib.figure import Figure
 
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.points import LabelDisplay, plane
-from specmargin.plots.style import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
+from specmargin.plots.points import LabelDisplay, points_in_plane
+from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import Matrix
 
 __all__ = ["GraphDisplay"]
@@ -62,7 +62,7 @@ class GraphDisplay:
     def __init__(self, X: npt.ArrayLike, W: Matrix) -> None:
         from scipy import sparse
 
-        self.X = plane(X)
+        self.X = points_in_plane(X)
         numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
         adjacency = sparse.coo_array(W)
         if adjacency.shape != (len(self.X), len(self.X)):
@@ -132,13 +132,13 @@ class GraphDisplay:
             )
         with style():
             ax = pyplot_axes((3.4, 2.8))[0] if ax is None else ax
-            self.edges_ = self._edges()
+            self.edges_ = self._edge_lines()
             ax.add_collection(self.edges_)
             self.colorbar_ = None
             if labels is not None:
                 labels.plot(ax, legend=legend, size=node_size, unlabeled_size=0.5 * node_size)
             else:
-                nodes = self._nodes(ax, values, node_size)
+                nodes = self._node_markers(ax, values, node_size)
                 if values is not None:
                     self.colorbar_ = attach_colorbar(nodes, ax, score_label)
             ax.set_aspect("equal")
@@ -151,17 +151,19 @@ class GraphDisplay:
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
-    def _edges(self) -> LineCollection:
-        """Lines under the nodes, darker and wider the heavier they are."""
+    def _edge_lines(self) -> LineCollection:
+        """Return lines to be drawn under the nodes: the heavier the edge, the darker and wider."""
         heaviest = np.abs(self.weights).max(initial=0.0)
         share = np.abs(self.weights) / heaviest if heaviest > 0 else self.weights
         # Many edges on one page must not add up to a black patch.
-        crowd = min(1.0, (600 / max(len(share), 1)) ** 0.25)
+        factor = min(1.0, (600 / max(len(share), 1)) ** 0.25)
         colors = np.tile(to_rgba("0.3"), (len(share), 1))
-        colors[:, 3] = crowd * (0.15 + 0.55 * share)
-        return LineCollection(list(self.X[self.pairs]), colors=colors, linewidths=crowd * (0.3 + 0.7 * share), zorder=1)
+        colors[:, 3] = factor * (0.15 + 0.55 * share)
+        return LineCollection(
+            list(self.X[self.pairs]), colors=colors, linewidths=factor * (0.3 + 0.7 * share), zorder=1
+        )
 
-    def _nodes(self, ax: Axes, values: Any, size: float) -> PathCollection:
+    def _node_markers(self, ax: Axes, values: Any, size: float) -> PathCollection:
         if values is None:
             return ax.scatter(
                 self.X[:, 0], self.X[:, 1], s=size, color="0.35", edgecolors="white", linewidths=0.3, zorder=3

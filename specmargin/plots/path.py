@@ -1,8 +1,9 @@
-"""The regularisation path of a learned spectrum: which eigenvectors count as the loss gets more weight.
+"""The regularisation path of a learned spectrum: the weights of the eigenvectors as the loss gets more weight.
 
-`SpectrumPathDisplay.from_objective` solves one problem for many C and draws the weights as a map, C along, the index of
-the eigenvector up, the weight as the shade. An order shows as shades that only fade upwards, multiple kernel
-learning as rows that come and go. Strips above the map tell in a number per C what the map shows in two hundred.
+`SpectrumPathDisplay.from_objective` solves one problem for many C and draws the weights as a map, C on the
+horizontal axis, the index of the eigenvector on the vertical one, the weight as the colour. Under an order the colours
+only fade upwards; in multiple kernel learning rows appear and vanish. Strips above the map summarise it by a number
+per C.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from specmargin.arrays import finite_numbers, numbers_array, vector
 from specmargin.exceptions import InvalidInputError
-from specmargin.plots.style import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, attach_colorbar, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectrumPathDisplay"]
 
-_STRIP, _PITCH = 0.13, 0.18  # height of a strip, and from one to the next, in heights of the whole
+_STRIP, _PITCH = 0.13, 0.18  # height of a strip, and from one to the next, as shares of the whole height
 
 
 class SpectrumPathDisplay:
@@ -91,7 +92,7 @@ class SpectrumPathDisplay:
 
     @classmethod
     def from_results(cls, Cs: npt.ArrayLike, results: Sequence[Any], *, tol: float = 1e-6) -> Self:
-        """Read spectra and margins off the answers of a solver.
+        """Read spectra and margins from the results of a solver.
 
         Parameters
         ----------
@@ -221,10 +222,10 @@ class SpectrumPathDisplay:
         with style():
             ax = pyplot_axes((3.8, 3.8))[0] if ax is None else ax
             self.figure_ = figure_of(ax)
-            ax, self.strips_ = self._divided(ax) if strips else (ax, ())
+            ax, self.strips_ = self._map_and_strips(ax) if strips else (ax, ())
             shares = self.shares(first)[:, : last - first + 1]
             self.mesh_ = ax.pcolormesh(
-                _edges(np.log10(self.Cs)),
+                _cell_borders(np.log10(self.Cs)),
                 np.arange(first, last + 2) - 0.5,
                 np.ma.masked_less(shares.T, floor),
                 cmap=_weight_colormap(),
@@ -232,7 +233,7 @@ class SpectrumPathDisplay:
                 rasterized=True,
             )
             ax.set_xscale("log")
-            ax.set_xlim(*_edges(np.log10(self.Cs))[[0, -1]])
+            ax.set_xlim(*_cell_borders(np.log10(self.Cs))[[0, -1]])
             ax.set_ylim(first - 0.5, last + 0.5)
             ax.yaxis.set_major_locator(MaxNLocator(6, integer=True))
             ax.set_xlabel(r"$C$, per unit mean kernel diagonal")
@@ -246,8 +247,8 @@ class SpectrumPathDisplay:
         self.ax_ = ax
         return self
 
-    def _divided(self, ax: Axes) -> tuple[Axes, tuple[Axes, ...]]:
-        """Give the place of `ax` to a map and the strips above it: what hung over its edge would not be laid out."""
+    def _map_and_strips(self, ax: Axes) -> tuple[Axes, tuple[Axes, ...]]:
+        """Divide the place of `ax` into a map and the strips above it: the layout ignores what lies outside of axes."""
         ax.set_axis_off()
         count = 1 if self.margins is None else 2
         strips = [ax.inset_axes((0.0, 1.0 - _STRIP - (count - 1 - k) * _PITCH, 1.0, _STRIP)) for k in range(count)]
@@ -278,7 +279,7 @@ class SpectrumPathDisplay:
 
     @staticmethod
     def add_colorbar(mesh: QuadMesh, ax: Axes, first: int = 2) -> Colorbar:
-        """Add a colour bar beside `ax`, of its height: one does for panels of the same `floor`.
+        """Add a colour bar next to `ax`, as high as it is: one is enough for panels of the same `floor`.
 
         Parameters
         ----------
@@ -299,8 +300,8 @@ class SpectrumPathDisplay:
             return bar
 
 
-def _edges(centers: FloatArray) -> FloatArray:
-    """Return 10 to the power of the borders between points, half a step out at the ends."""
+def _cell_borders(centers: FloatArray) -> FloatArray:
+    """Return 10 to the power of the borders between points, half a step beyond the ends."""
     middle = (centers[1:] + centers[:-1]) / 2
     return 10.0 ** np.concatenate([[2 * centers[0] - middle[0]], middle, [2 * centers[-1] - middle[-1]]])
 
@@ -316,6 +317,6 @@ def _few_ticks(low: float, high: float) -> list[float]:
 
 
 def _weight_colormap() -> LinearSegmentedColormap:
-    """Return one hue from nearly white to dark, so that a grey print says the same; white itself is left to zero."""
+    """Return one hue from nearly white to dark, so that a grey print is equivalent; white itself is left to zero."""
     stops = ["#EDF4FA", "#BBD8EC", "#6FA8D3", "#2C6FA6", "#17456F", "#08203A"]
     return LinearSegmentedColormap.from_list("specmargin_weight", stops)

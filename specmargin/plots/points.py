@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_vector
-from specmargin.plots.style import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
+from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["LabelDisplay"]
@@ -70,7 +70,7 @@ class LabelDisplay:
         unlabeled: Any = -1,
         classes: Sequence[Any] | AnyArray | None = None,
     ) -> None:
-        self.X = plane(X)
+        self.X = points_in_plane(X)
         self.y = label_vector(y)
         if self.y.shape != (len(self.X),):
             raise InvalidInputError(
@@ -79,10 +79,10 @@ class LabelDisplay:
         self.hidden = is_unlabeled(self.y, unlabeled)
         known = self.y[~self.hidden]
         self.classes = np.unique(known) if classes is None else np.asarray(classes)
-        strange = [value for value in np.unique(known) if value not in self.classes]
-        if strange:
+        unlisted = [value for value in np.unique(known) if value not in self.classes]
+        if unlisted:
             raise InvalidInputError(
-                f"y holds {strange}, which classes={self.classes.tolist()} does not list; name all."
+                f"y holds {unlisted}, which classes={self.classes.tolist()} does not list; name all."
             )
         if len(self.classes) > len(_MORE_COLORS):
             raise InvalidInputError(
@@ -172,8 +172,8 @@ class LabelDisplay:
         return self
 
 
-def plane(X: npt.ArrayLike) -> FloatArray:
-    """Return X as points of the plane, or say how to get there."""
+def points_in_plane(X: npt.ArrayLike) -> FloatArray:
+    """Return X as points of the plane; the message of the error says how to reduce more features to two."""
     numbers_array("finite points of the plane, (n, 2)", ndim=2)("X", X)
     points = np.asarray(X, dtype=np.float64)
     if points.ndim != 2 or points.shape[1] != 2 or len(points) == 0:

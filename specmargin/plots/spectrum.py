@@ -1,8 +1,8 @@
 """Learned spectra: the weight that each method gives to each eigenvector of the Laplacian.
 
-`SpectrumDisplay` draws the figure of the spectrum-learning paper. What an ordered spectrum (KTA, STORM,
-STOAM) and a free one (MKL) look like is the point of it, so they are drawn differently: a decaying curve
-with steps for the one, a stem per weight for the other.
+`SpectrumDisplay` draws the figure of the spectrum-learning paper. Ordered spectra (KTA, STORM,
+STOAM) and free ones (MKL) are drawn differently: a decaying step curve for the former, a stem per weight
+for the latter.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 from specmargin.arrays import numbers_array
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.style import MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.theme import MethodStyle, figure_of, method_styles, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["SpectrumDisplay"]
@@ -68,7 +68,7 @@ class SpectrumDisplay:
             raise InvalidTypeError(
                 f'spectra={shown(spectra)} names none; give at least one, e.g. {{"STORM": storm.delta_}}.'
             )
-        self.spectra = {name: _checked(name, delta) for name, delta in spectra.items()}
+        self.spectra = {name: _weights(name, delta) for name, delta in spectra.items()}
         self.eigenvalues: FloatArray | None = None
         if eigenvalues is not None:
             self.eigenvalues = np.asarray(eigenvalues, dtype=np.float64)
@@ -131,8 +131,8 @@ class SpectrumDisplay:
         x : {"index", "eigenvalue"}
             What the weights are drawn over.
         first : int, default 2
-            First eigenvector shown, counted from 1. The first is constant: the intercept does its work, so
-            its weight says nothing.
+            First eigenvector shown, counted from 1. The first is constant, as the intercept is, so that
+            its weight has no meaning.
         normalize : bool, default True
             Divide by the sum of the weights shown, so that spectra of different trace can be compared.
         floor : float, default 1e-6
@@ -164,14 +164,14 @@ class SpectrumDisplay:
             styles = method_styles(self.spectra)
             for panel, one in zip(axes, scales, strict=True):
                 for order, (name, delta) in enumerate(self.spectra.items()):
-                    weights = _shown(delta, first, normalize)
+                    weights = _shown_weights(delta, first, normalize)
                     position = np.arange(first, len(delta) + 1, dtype=np.float64)
                     if x == "eigenvalue":
                         assert self.eigenvalues is not None
                         position = self.eigenvalues[first - 1 : len(delta)]
                     draw = _stems if _order_violations(weights) else _steps
                     draw(panel, position, weights, styles[name], floor if one == "log" else None, order)
-                _decorate(panel, one, x, first, normalize, floor, max(map(len, self.spectra.values())))
+                _label_axes(panel, one, x, first, normalize, floor, max(map(len, self.spectra.values())))
             if legend:
                 # Above the axes: inside, a spectrum without order leaves no corner free.
                 axes[-1].legend(
@@ -204,7 +204,7 @@ class SpectrumDisplay:
             ]
 
 
-def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
+def _weights(name: str, delta: npt.ArrayLike) -> FloatArray:
     """Return the weights as a vector, or say what is wrong with them."""
     numbers_array("weights of the eigenvectors, (q,)", finite=False)(f"the spectrum of {name!r}", delta)
     weights = np.asarray(delta, dtype=np.float64)
@@ -215,7 +215,9 @@ def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
         )
     if not np.isfinite(weights).all():
         at = int(np.flatnonzero(~np.isfinite(weights))[0])
-        raise InvalidInputError(f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop or mend that solve.")
+        raise InvalidInputError(
+            f"the spectrum of {name!r} holds {weights[at]} at index {at}; drop that method or solve again."
+        )
     # Interior-point answers dip below zero by rounding; more than that is not a spectrum.
     if weights.min() < -1e-8 * max(weights.max(), 0.0) - 1e-300:
         at = int(weights.argmin())
@@ -225,14 +227,14 @@ def _checked(name: str, delta: npt.ArrayLike) -> FloatArray:
     return np.maximum(weights, 0.0)
 
 
-def _shown(delta: FloatArray, first: int, normalize: bool) -> FloatArray:
+def _shown_weights(delta: FloatArray, first: int, normalize: bool) -> FloatArray:
     weights = delta[first - 1 :]
     total = weights.sum()
     return weights / total if normalize and total > 0 else weights
 
 
 def _order_violations(weights: FloatArray) -> int:
-    """How many weights are larger than the one before."""
+    """Return the number of weights that are larger than the one before."""
     if weights.size < 2:
         return 0
     return int((np.diff(weights) > _ORDER_TOLERANCE * weights.max()).sum())
@@ -271,13 +273,13 @@ def _steps(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floo
     closed = marked if floor is None else marked[weights[marked] > floor]
     ax.plot(x[closed], weights[closed], look.marker, color=look.color, zorder=zorder)
     if floor is not None and stop and weights[stop - 1] <= floor:
-        _open(ax, x[stop - 1 : stop], floor, look, zorder)
+        _open_marker(ax, x[stop - 1 : stop], floor, look, zorder)
 
 
 def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floor: float | None, order: int) -> None:
     """Draw a spectrum without order: one stem per weight that counts, under the curves."""
     base = 0.0 if floor is None else floor
-    # On a linear axis a weight under 1/1000 of the largest has no height: leave its marker out.
+    # On a linear axis a weight under 1/1000 of the largest cannot be seen: its marker is left out.
     seen = weights > (base if floor is not None else 1e-3 * weights.max())
     zorder = 2.0 + 0.1 * order
     ax.vlines(x[seen], base, weights[seen], color=look.color, linewidth=0.8, alpha=0.75, zorder=zorder)
@@ -294,7 +296,7 @@ def _stems(ax: Axes, x: FloatArray, weights: FloatArray, look: MethodStyle, floo
         )
 
 
-def _open(ax: Axes, x: FloatArray, floor: float, look: MethodStyle, zorder: float) -> None:
+def _open_marker(ax: Axes, x: FloatArray, floor: float, look: MethodStyle, zorder: float) -> None:
     ax.plot(
         x,
         np.full(len(x), floor),
@@ -307,8 +309,8 @@ def _open(ax: Axes, x: FloatArray, floor: float, look: MethodStyle, zorder: floa
     )
 
 
-def _decorate(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: float, last: int) -> None:
-    """Label the axes and tell where the log scale ends."""
+def _label_axes(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: float, last: int) -> None:
+    """Label the axes, and mark where the log scale ends."""
     if scale == "log":
         ax.set_yscale("log")
         # Shares always end at one, so that panels can be compared and share their axis.
@@ -317,11 +319,11 @@ def _decorate(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: 
         decades = np.arange(np.ceil(np.log10(floor) + 1e-9), np.floor(np.log10(ax.get_ylim()[1])) + 1)
         step = max(1, int(np.ceil(len(decades) / 5)))
         ticks = [floor, *(10.0 ** decades[::-1][::step][::-1])]
-        # The floor's own label is wide; a decade that touches it would be printed into it.
+        # The floor's label is wide and would overlap that of a decade near it.
         ticks = [floor, *(tick for tick in ticks[1:] if tick > 3 * floor)]
         ax.yaxis.set_major_locator(FixedLocator(ticks))
         ax.yaxis.set_minor_locator(NullLocator())
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _power(value, floor)))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _tick_label(value, floor)))
         ax.axhline(floor, color="0.6", linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
     else:
         ax.set_ylim(bottom=0)
@@ -336,7 +338,7 @@ def _decorate(ax: Axes, scale: str, x: str, first: int, normalize: bool, floor: 
     ax.grid(axis="y")
 
 
-def _power(value: float, floor: float) -> str:
+def _tick_label(value: float, floor: float) -> str:
     exponent = np.log10(value)
     is_decade = abs(exponent - round(exponent)) < 1e-9
     text = rf"10^{{{round(exponent)}}}" if is_decade else f"{value:.1g}"

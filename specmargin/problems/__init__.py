@@ -19,7 +19,7 @@ from specmargin.problems.alignment import kta
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
-from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal
+from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.relative_margin import rmm
 from specmargin.problems.s3vm_relaxation import s3vm_relaxation
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
@@ -35,6 +35,7 @@ __all__ = [
     "kta",
     "lapsvm_dual",
     "lapsvm_primal",
+    "lapsvm_problem",
     "mkl",
     "rmm",
     "s3vm_relaxation",
@@ -43,7 +44,7 @@ __all__ = [
     "storm",
 ]
 
-# What comes in by this door is checked.
+# The public functions check their arguments.
 _OBJ = "build one of specmargin.objectives from data and labels"
 
 
@@ -57,6 +58,7 @@ cccp_subproblem = checked(obj=instance(S3VM, _OBJ))(cccp_subproblem)
 kta = checked(obj=instance(Alignment, _OBJ))(kta)
 lapsvm_dual = checked(obj=instance(LapSVM, _OBJ))(lapsvm_dual)
 lapsvm_primal = checked(obj=instance(LapSVM, _OBJ))(lapsvm_primal)
+lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)
 mkl = checked(obj=_MARGIN)(mkl)
 rmm = checked(obj=instance(RMM, _OBJ))(rmm)
 s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relaxation)

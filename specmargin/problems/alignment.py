@@ -64,8 +64,8 @@ def kta(obj: Alignment) -> BuiltProblem:
         exact[support] = np.linalg.lstsq(H[np.ix_(support, support)], h[support], rcond=1e-14)[0]
         candidates = [current.cone.weights(np.maximum(k, 0.0) / current.cone.c) for k in (found, exact)]
         candidates = [d for d in candidates if d.any()] or [current.cone.weights(1.0 / current.cone.c)]
-        delta = min(candidates, key=lambda d: abs(current.certificate(d).gap))
-        return Recovered({"delta": current.repair(delta)}, current.certificate(delta))
+        delta = min(candidates, key=lambda d: abs(current.prove(d).gap))
+        return Recovered({"delta": current.repair(delta)}, current.prove(delta))
 
     return BuiltProblem(
         name="KTA",

@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import cvxpy as cp
@@ -39,6 +40,8 @@ class Recovered(NamedTuple):
 
     variables: dict[str, AnyArray]
     certificate: Certificate
+    duals: Mapping[str, FloatArray] = MappingProxyType({})
+    """Multipliers that the certificate rests on, by the names of the objective, where `variables` lack them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,12 +249,12 @@ def _attempt(
             f"{name} does not take all of {dict(solver_params)} ({error}); an order of solvers can only be given "
             "parameters that each of them takes."
         ) from error
-    said = str(problem.status)
-    status = _STATUS.get(said, Status.FAILED)
+    reported = str(problem.status)
+    status = _STATUS.get(reported, Status.FAILED)
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
     if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum and built.is_as_built():
-        said, status = f"failed (said {said} of a problem that has an optimum)", Status.FAILED
-    answer = replace(answer, status=status, message=said, n_iter=n_iter)
+        reported, status = f"failed (said {reported} of a problem that has an optimum)", Status.FAILED
+    answer = replace(answer, status=status, message=reported, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
         if built.missing():
             raise InvalidInputError(
@@ -260,7 +263,7 @@ def _attempt(
             )
         duals = built.duals()
         if not all(_is_finite(multipliers) for multipliers in duals.values()):
-            return replace(answer, status=Status.FAILED, message=f"failed ({said}, multipliers are not finite)")
+            return replace(answer, status=Status.FAILED, message=f"failed ({reported}, multipliers are not finite)")
         recovered = built.recover(objective)
         status = recovered.certificate.status(tol, Status.MAX_ITER if status is Status.MAX_ITER else None)
         raw = {name: np.asarray(variable.value) for name, variable in built.variables.items()}
@@ -268,12 +271,12 @@ def _attempt(
             answer,
             status=status,
             variables={**raw, **recovered.variables},
-            duals=duals,
+            duals={**duals, **recovered.duals},
             certificate=recovered.certificate,
-            message=f"{said}, relative gap {recovered.certificate.relative_gap:.1e}",
+            message=f"{reported}, relative gap {recovered.certificate.relative_gap:.1e}",
         )
     elif status.has_solution:
-        answer = replace(answer, status=Status.FAILED, message=f"failed ({said}, values are missing or not finite)")
+        answer = replace(answer, status=Status.FAILED, message=f"failed ({reported}, values are missing or not finite)")
     return replace(answer, seconds=time.perf_counter() - start)
 
 

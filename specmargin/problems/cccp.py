@@ -74,8 +74,8 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
     if beta.shape != (u,) or not np.isfinite(beta).all():
         raise InvalidInputError(f"beta must hold {u} finite numbers, one per unlabelled sample.")
     labeled, unlabeled, y = obj.labels.labeled, obj.unlabeled, obj.labels.sign
-    loss: Any = obj._losses[0]
-    both = WeightedSVM.guessed(obj, np.zeros(u), 2.0 * obj._C_star)
+    loss: Any = obj.loss
+    both = WeightedSVM.guessed(obj, np.zeros(u), 2.0 * obj.C_star)
     rows = np.concatenate([labeled, unlabeled, unlabeled])
     side = np.concatenate([y, np.ones(u), -np.ones(u)])
     weights = np.where(side > 0, both.plus[rows], both.minus[rows])
@@ -98,12 +98,12 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         plus, minus = np.zeros(current.features.n_samples), np.zeros(current.features.n_samples)
         plus[rows[side > 0]], minus[rows[side < 0]] = theta[side > 0], theta[side < 0]
         f = current.features.decisions(point)
-        return Recovered({"f": f}, current.certificate(point, plus, minus))
+        return Recovered({"f": f}, current.prove(point, plus, minus), {"plus": plus, "minus": minus})
 
     def update(svm: WeightedSVM, values: dict[str, Any]) -> WeightedSVM:
-        tilt = np.zeros(svm.features.n_samples)
-        tilt[unlabeled] = values["beta"]
-        return svm.with_(tilt=tilt)
+        linear = np.zeros(svm.features.n_samples)
+        linear[unlabeled] = values["beta"]
+        return svm.with_(linear=linear)
 
     return _Round(
         name="CCCP round",
@@ -114,5 +114,5 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         constraints=constraints,
         recover=recover,
         update=update,
-        has_optimum=obj.features.penalty != 0.0,  # a tilt may outweigh the losses
+        has_optimum=obj.features.penalty != 0.0,  # a linear term may outweigh the losses
     )

@@ -13,10 +13,10 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
-from specmargin.losses import Hinge, SmoothHinge, Squared, SquaredHinge
+from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.typing import FloatArray
 
-__all__ = ["as_cvxpy", "conjugate_as_cvxpy"]
+__all__ = ["as_cvxpy", "conjugate_as_cvxpy", "has_conjugate"]
 
 
 @singledispatch
@@ -42,7 +42,8 @@ def as_cvxpy(loss: Any, t: cp.Expression) -> cp.Expression:
     [1.0, 0.0]
     """
     raise InvalidTypeError(
-        f"loss={shown(loss)} has no convex CVXPY expression; take Hinge, SquaredHinge, SmoothHinge or Squared."
+        f"loss={shown(loss)} has no convex CVXPY expression; take {_known(as_cvxpy)}, or register that of your loss "
+        "with specmargin.problems.as_cvxpy.register."
     )
 
 
@@ -62,6 +63,11 @@ def _(loss: Squared, t: cp.Expression) -> cp.Expression:
 
 
 @as_cvxpy.register
+def _(loss: HuberHinge, t: cp.Expression) -> cp.Expression:
+    return cp.huber(cp.pos(1 + loss.h - t), 2 * loss.h) / (4 * loss.h)
+
+
+@as_cvxpy.register
 def _(loss: SmoothHinge, t: cp.Expression) -> cp.Expression:
     return cp.logistic(loss.s * (1 - t)) / loss.s
 
@@ -75,7 +81,7 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
     Raises
     ------
     TypeError
-        If the loss is not convex.
+        If the loss is not registered.
 
     Examples
     --------
@@ -84,13 +90,19 @@ def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
     [1.0]
     """
     raise InvalidTypeError(
-        f"loss={shown(loss)} is not convex and has no dual in CVXPY; take Hinge, SquaredHinge, SmoothHinge or Squared."
+        f"loss={shown(loss)} has no dual in CVXPY; take {_known(conjugate_as_cvxpy)}, or register that of your convex "
+        "loss with specmargin.problems.conjugate_as_cvxpy.register."
     )
 
 
 @conjugate_as_cvxpy.register
 def _(loss: Hinge, beta: cp.Expression) -> cp.Expression:
     return beta
+
+
+@conjugate_as_cvxpy.register
+def _(loss: HuberHinge, beta: cp.Expression) -> cp.Expression:
+    return (1 + loss.h) * beta - loss.h * cp.square(beta)
 
 
 @conjugate_as_cvxpy.register
@@ -102,6 +114,22 @@ def _(loss: SmoothHinge, beta: cp.Expression) -> cp.Expression:
 @conjugate_as_cvxpy.register(Squared)
 def _(loss: SquaredHinge | Squared, beta: cp.Expression) -> cp.Expression:
     return beta - cp.square(beta) / 4
+
+
+def has_conjugate(loss: Any) -> bool:
+    """Whether `conjugate_as_cvxpy` knows the loss.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Ramp
+    >>> has_conjugate(Hinge()), has_conjugate(Ramp())
+    (True, False)
+    """
+    return conjugate_as_cvxpy.dispatch(type(loss)) is not conjugate_as_cvxpy.dispatch(object)
+
+
+def _known(function: Any) -> str:
+    return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
 
 
 def decisions_from_duals(y: FloatArray, box: FloatArray, nonnegative: FloatArray) -> FloatArray:

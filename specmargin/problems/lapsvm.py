@@ -20,13 +20,33 @@ import scipy.sparse as sp
 
 from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy, decisions_from_duals, expansion_of
+from specmargin.problems.expressions import (
+    as_cvxpy,
+    conjugate_as_cvxpy,
+    decisions_from_duals,
+    expansion_of,
+    has_conjugate,
+)
 
-__all__ = ["lapsvm_dual", "lapsvm_primal"]
+__all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
 
 
-def _name(obj: LapSVM, form: str) -> str:
-    return f"{'LapRLS' if obj._loss.name == 'squared' else 'LapSVM'} {form}"
+def lapsvm_problem(obj: LapSVM) -> BuiltProblem:
+    """Build the dual where CVXPY knows the dual value of the loss, else the primal.
+
+    Parameters
+    ----------
+    obj : LapSVM
+        With any convex loss that has a CVXPY expression (`specmargin.problems.as_cvxpy`).
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> obj = sm.objectives.LapSVM(np.eye(3), None, sm.encode_labels([0, 1, -1]), loss="huber_hinge")
+    >>> lapsvm_problem(obj).name
+    'LapSVM dual'
+    """
+    return lapsvm_dual(obj) if has_conjugate(obj.loss) else lapsvm_primal(obj)
 
 
 def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
@@ -40,7 +60,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.conjugate_as_cvxpy`.
 
     Returns
     -------
@@ -62,7 +82,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     >>> sorted(built.constraints), sm.solve(built).certificate.is_optimal(1e-6)
     (['balance', 'box', 'nonnegative'], True)
     """
-    loss, y = obj._loss, obj.labels.sign
+    loss, y = obj.margin_loss, obj.labels.sign
     G = obj.reduction.G
     beta = cp.Variable(len(y), name="beta")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
@@ -83,22 +103,22 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
         theta = current.repair_multipliers(y * beta.value)
         b = float(constraints["balance"].dual_value) / current.scale if current.fit_intercept else 0.0
         expansions = [theta / 2]
-        if loss.name == "hinge":
+        if loss.box_dual:
             f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
             expansions.append(expansion_of(reduction.G, f - b, theta / 2))
         exact, *_ = candidates = [reduction.coefficients(v) for v in expansions]
         points = [(candidate, current.best_intercept(candidate, b)) for candidate in candidates]
         points.append((np.zeros_like(exact), current.constant()))  # rounding may leave nothing better
-        alpha, b = min(points, key=lambda point: current.value(*point))
-        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decision(alpha, b)}
-        return Recovered(variables, current.certificate(alpha, b, theta, a=exact))
+        alpha, b = min(points, key=lambda point: current.value_at(*point))
+        variables = {"beta": y * theta, "alpha": alpha, "b": np.asarray(b), "f": current.decisions_at(alpha, b)}
+        return Recovered(variables, current.prove(alpha, b, theta, a=exact))
 
     def update(objective: LapSVM, values: dict[str, float]) -> LapSVM:
         ratio = objective.gamma_I / objective.gamma_A
         return replace(objective, gamma_A=values["gamma_A"], gamma_I=ratio * values["gamma_A"])
 
     return BuiltProblem(
-        name=_name(obj, "dual"),
+        name=f"{obj.name} dual",
         problem=cp.Problem(cp.Maximize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"beta": beta},
@@ -120,7 +140,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     Parameters
     ----------
     obj : LapSVM
-        The objective, with any of its losses.
+        The objective, with any convex loss that is registered in `specmargin.problems.as_cvxpy`.
 
     Returns
     -------
@@ -137,7 +157,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     >>> sm.solve(sm.problems.lapsvm_primal(obj)).variables["f"].round(6).tolist()
     [-0.5, 0.5, 0.0]
     """
-    loss, y, labeled = obj._loss, obj.labels.sign, obj.labels.labeled
+    loss, y, labeled = obj.margin_loss, obj.labels.sign, obj.labels.labeled
     K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
     eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
     kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
@@ -160,15 +180,15 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         alpha = V[:, kept] @ (np.asarray(w.value) / root)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
-        f = current.decision(alpha, offset)
-        certificate = current.certificate(
+        f = current.decisions_at(alpha, offset)
+        certificate = current.prove(
             alpha, offset, theta, a=current.reduction.coefficients(current.repair_multipliers(theta) / 2)
         )
         variables = {"alpha": alpha, "b": np.asarray(offset), "f": f, "beta": y * theta}
         return Recovered(variables, certificate)
 
     return BuiltProblem(
-        name=_name(obj, "primal"),
+        name=f"{obj.name} primal",
         problem=cp.Problem(cp.Minimize(obj.scale * value), list(constraints.values())),
         objective=obj,
         variables={"w": w, "b": b, "t": t},

@@ -65,7 +65,7 @@ def rmm(obj: RMM) -> BuiltProblem:
         expansion = expansion_of(current.K, f - b, candidate)
         certificate, feasible, offset = current.repaired(candidate, b, expansion)
         found = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
-        return Recovered(found, certificate)
+        return Recovered(found, certificate, {"gamma": current.loss.repair_multipliers(y, candidate)})
 
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",

@@ -13,17 +13,17 @@ accuracy may well report one above the optimum of J).
 
 from __future__ import annotations
 
+from functools import singledispatch
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 
-from specmargin.losses import ExpSquared, Hinge
+from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import as_cvxpy
-from specmargin.typing import FloatArray
 
 __all__ = ["s3vm_relaxation"]
 
@@ -62,7 +62,7 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     >>> X = np.array([[-2.0, 0.1], [2.0, 0.0], [-1.0, 0.3], [1.0, -0.2], [1.2, 0.1]])
     >>> obj = S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=1.0)
     >>> result = sm.solve(s3vm_relaxation(obj))
-    >>> result.certificate.dual_objective <= obj.value(result.variables["w"])
+    >>> result.certificate.dual_objective <= obj.value_at(result.variables["w"])
     True
     """
     relaxation = obj if isinstance(obj, S3VMRelaxation) else S3VMRelaxation(obj)
@@ -83,18 +83,17 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     if k:
         s = variables["s"] = cp.Variable(k, name="s")
         constraints["square"] = s - (cp.sum(cp.multiply(Z @ W, Z), axis=1) + 2 * b * (Z @ w) + b**2) == 0
-        value = value + relaxation.obj._C_star * cp.sum(_relaxed(relaxation, s))
+        value = value + relaxation.obj.C_star * cp.sum(_relaxed(relaxation.obj.unlabeled_loss, relaxation, s))
 
     def recover(current: S3VMRelaxation) -> Recovered:
         # Lagrangian: C* v'(s) + multiplier = 0, and theta = -2 C* v'.
         theta = current.repair(2.0 * np.asarray(constraints["square"].dual_value)) if k else np.zeros(0)
         theta, beta = current.best_inwards(theta, np.asarray(constraints["margin"].dual_value) / current.weights)
-        value = np.asarray(M.value)
-        at = value[0, 1:] / value[0, 0]
-        spread, trace = _spread(current, value[1:, 1:] - np.outer(at, at))
-        weights = current.lift(at)
-        found = {"w": weights, "f": current.obj.decisions(weights), "theta": theta, "beta": beta}
-        return Recovered(found, current.certificate(at, spread, trace, theta, beta))
+        w, spread, trace = current.point_of(np.asarray(M.value))
+        weights = current.lift(w)
+        variables = {"w": weights, "f": current.obj.decisions_at(weights)}
+        variables.update(theta=current.over_unlabeled(theta), beta=beta)
+        return Recovered(variables, current.prove(w, spread, trace, theta, beta))
 
     return BuiltProblem(
         name="S3VM relaxation",
@@ -106,17 +105,13 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     )
 
 
-def _relaxed(relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
+@singledispatch
+def _relaxed(loss: Any, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
     """v(s), convex and decreasing."""
-    loss, branch = relaxation.obj.unlabeled_loss, relaxation.minorant.branch
-    if isinstance(loss, ExpSquared):
-        return cp.exp(-loss.s * s)
     slack = cp.pos(1 - cp.sqrt(s))
-    return slack if isinstance(branch, Hinge) else cp.square(slack)
+    return slack if relaxation.minorant.branch.box_dual else cp.square(slack)
 
 
-def _spread(relaxation: S3VMRelaxation, S: FloatArray) -> tuple[FloatArray, float]:
-    """Return z_j'S z_j and tr S of the positive semidefinite part of S = W - w w'."""
-    eigenvalues, vectors = np.linalg.eigh((S + S.T) / 2)
-    eigenvalues = np.maximum(eigenvalues, 0.0)
-    return ((relaxation.Z_free @ vectors) ** 2) @ eigenvalues, float(eigenvalues.sum())
+@_relaxed.register
+def _(loss: ExpSquared, relaxation: S3VMRelaxation, s: cp.Expression) -> cp.Expression:
+    return cp.exp(-loss.s * s)

@@ -116,9 +116,9 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
             "v": point.v,
             "b": np.asarray(point.b),
             "gamma": point.gamma,
-            "f": current.decision(point.v, point.b),
+            "f": current.decisions_at(point.v, point.b),
         }
-        return Recovered(variables, current.certify(point, gamma, kappa))
+        return Recovered(variables, current.prove(point, gamma, kappa))
 
     return BuiltProblem(
         name=f"{obj.name} {form}",

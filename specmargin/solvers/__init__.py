@@ -24,7 +24,7 @@ from specmargin.solvers.manifold.factorized import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.s3vm.annealing import annealing
-from specmargin.solvers.s3vm.bound import certify, s3vm_bound
+from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.cccp import cccp
 from specmargin.solvers.s3vm.continuation import continuation
@@ -50,7 +50,6 @@ __all__ = [
     "annealing",
     "branch_and_bound",
     "cccp",
-    "certify",
     "continuation",
     "eigenmaps",
     "factorized",
@@ -72,6 +71,7 @@ __all__ = [
     "spectrum_margin",
     "spectrum_path",
     "weighted_svm",
+    "with_bound",
 ]
 
 P = ParamSpec("P")
@@ -83,37 +83,37 @@ _TO_THE_END: dict[str, Rule] = {**_RULES, "tol": number(least=0)}
 """Where a tolerance of zero means: until nothing changes, or the limit of iterations."""
 
 
-def _door(function: Callable[P, R], *kinds: type, rules: Mapping[str, Rule] = _RULES) -> Callable[P, R]:
+def _check_arguments(function: Callable[P, R], *kinds: type, rules: Mapping[str, Rule] = _RULES) -> Callable[P, R]:
     """Check the objective, the accuracy and the limit of iterations of a solver."""
     parameters = inspect.signature(function).parameters
     first: dict[str, Rule] = {next(iter(parameters)): instance(kinds, _OBJ)}
     return checked(**first, **{name: maybe(rule) for name, rule in rules.items() if name in parameters})(function)
 
 
-alignment = _door(alignment, Alignment)
-alternation = _door(alternation, SpectrumMargin)
-annealing = _door(annealing, S3VM, rules=_TO_THE_END)
-branch_and_bound = _door(branch_and_bound, S3VM)
-cccp = _door(cccp, S3VM, rules=_TO_THE_END)
-certify = _door(certify, S3VM)
-continuation = _door(continuation, S3VM)
-eigenmaps = _door(eigenmaps, RegularizedClustering)
-factorized = _door(factorized, LapSVM)
-finite_newton = _door(finite_newton, WeightedSVM)
-gradient = _door(gradient, S3VM)
-graph_transducer = _door(graph_transducer, SpectralGraphTransducer)
-label_switching = _door(label_switching, S3VM)
-multi_switch = _door(multi_switch, S3VM)
-newton = _door(newton, LapSVM)
-one_flip = _door(one_flip, S3VM)
-pcg = _door(pcg, LapSVM, rules=_TO_THE_END)
-pcg_one_vs_rest = _door(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END)
-polish = _door(polish, S3VM)
-probe = _door(probe, S3VM)
-quasi_newton = _door(quasi_newton, S3VM)
-relative_margin = _door(relative_margin, RMM)
-s3vm_bound = _door(s3vm_bound, S3VM)
-spectral_ridge = _door(spectral_ridge, SpectralRidge)
-spectrum_margin = _door(spectrum_margin, SpectrumMargin)
-spectrum_path = _door(spectrum_path, SpectrumMargin)
-weighted_svm = _door(weighted_svm, WeightedSVM)
+alignment = _check_arguments(alignment, Alignment)
+alternation = _check_arguments(alternation, SpectrumMargin)
+annealing = _check_arguments(annealing, S3VM, rules=_TO_THE_END)
+branch_and_bound = _check_arguments(branch_and_bound, S3VM)
+cccp = _check_arguments(cccp, S3VM, rules=_TO_THE_END)
+continuation = _check_arguments(continuation, S3VM)
+eigenmaps = _check_arguments(eigenmaps, RegularizedClustering)
+factorized = _check_arguments(factorized, LapSVM)
+finite_newton = _check_arguments(finite_newton, WeightedSVM)
+gradient = _check_arguments(gradient, S3VM)
+graph_transducer = _check_arguments(graph_transducer, SpectralGraphTransducer)
+label_switching = _check_arguments(label_switching, S3VM)
+multi_switch = _check_arguments(multi_switch, S3VM)
+newton = _check_arguments(newton, LapSVM)
+one_flip = _check_arguments(one_flip, S3VM)
+pcg = _check_arguments(pcg, LapSVM, rules=_TO_THE_END)
+pcg_one_vs_rest = _check_arguments(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END)
+polish = _check_arguments(polish, S3VM)
+probe = _check_arguments(probe, S3VM)
+quasi_newton = _check_arguments(quasi_newton, S3VM)
+relative_margin = _check_arguments(relative_margin, RMM)
+s3vm_bound = _check_arguments(s3vm_bound, S3VM)
+spectral_ridge = _check_arguments(spectral_ridge, SpectralRidge)
+spectrum_margin = _check_arguments(spectrum_margin, SpectrumMargin)
+spectrum_path = _check_arguments(spectrum_path, SpectrumMargin)
+weighted_svm = _check_arguments(weighted_svm, WeightedSVM)
+with_bound = _check_arguments(with_bound, S3VM)

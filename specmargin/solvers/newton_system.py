@@ -28,6 +28,7 @@ from scipy.linalg import blas, lapack
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Features
+from specmargin.objectives.cholesky import cholesky
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["NewtonSystem"]
@@ -220,10 +221,10 @@ def _factor(M: FloatArray) -> FloatArray:
         raise InvalidInputError("the products of the features overflow; scale them to entries of about one.")
     shift = 0.0
     while True:
-        lifted = M if shift == 0.0 else M + shift * np.diag(M.diagonal())
-        factor, failed = lapack.dpotrf(lifted.T, lower=1, clean=0)
-        if failed == 0:
-            return np.asarray(factor)
+        shifted = M if shift == 0.0 else M + shift * np.diag(M.diagonal())
+        factor = cholesky(shifted.T, clean=False)
+        if factor is not None:
+            return factor
         shift = max(100.0 * shift, 1e-15)
 
 

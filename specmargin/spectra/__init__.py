@@ -5,8 +5,8 @@ graph Laplacian and learns how much of each to use. Call `laplacian_eigenpairs` 
 carries scores (and `nystrom` eigenvectors) to new points.
 
 The null space is not left to the eigensolver. Its dimension is the number of connected components, so it is
-built from their indicators, exactly, with the constant first; solvers only look for the rest. Within a block
-of equal eigenvalues the basis is still arbitrary: an answer that depends on it depends on LAPACK's mood.
+built from their indicators, exactly, with the constant first; solvers only compute the rest. Within a block
+of equal eigenvalues the basis is still arbitrary: an answer that depends on it depends on LAPACK's version.
 `Spectrum.block_ends` says where blocks end, `Spectrum.cuts_tie` whether the last one is cut.
 
 `transforms` holds the spectra that are set by a rule (diffusion, Gaussian field, ...) instead of learned.
@@ -27,7 +27,7 @@ from specmargin.spectra.spectrum import Spectrum
 
 __all__ = ["laplacian_eigenpairs", "Spectrum", "extend", "nystrom", "transforms"]
 
-# What comes in by this door is checked; the modules behind it call each other unchecked.
+# Arguments are checked at these public entries; the modules call each other unchecked.
 _SPECTRUM = instance(Spectrum, "pass specmargin.spectra.laplacian_eigenpairs(W)")
 _WEIGHTS = numbers_array("the weights of specmargin.graphs.neighbor_weights, (m, n)", ndim=2)
 

@@ -1,6 +1,6 @@
-r"""A polynomial of a graph Laplacian that lifts its low end: where to cut, and the Chebyshev filter.
+r"""A polynomial of a graph Laplacian that amplifies its low eigenvalues: where to cut, and the Chebyshev filter.
 
-`estimate_density` guesses how many eigenvalues lie below a number, from a few Lanczos steps on random vectors.
+`estimate_density` estimates how many eigenvalues lie below a number, from a few Lanczos steps on random vectors.
 `ChebyshevFilter` is p(L) with p(lambda) = T_d((c - lambda) / e), c and e the centre and half-width of the damped
 interval [cut, top]: there |p| <= 1, and below the cut p grows as fast as any polynomial of degree d can.
 """
@@ -21,8 +21,8 @@ __all__ = ["ChebyshevFilter", "Density", "Deflation", "estimate_density"]
 
 _VECTORS = 8
 _STEPS = 50
-_LIFTED = 1.5  # p of an eigenvalue that stands out from the damped interval
-_LOWEST, _LINEAR = 1e-4, 0.7  # shares of the interval: a lower cut needs degrees of many hundreds, a higher one none
+_AMPLIFIED = 1.5  # p of an eigenvalue that is clearly below the damped interval
+_LOWEST, _LINEAR = 1e-4, 0.7  # shares of the interval: a lower cut needs a degree of hundreds, a higher one none
 
 
 class Deflation:
@@ -67,7 +67,7 @@ def estimate_density(L: SparseArray, deflate: Deflation, count: int, rng: np.ran
     """Estimate the density of the `count` eigenvalues off the null space by stochastic Lanczos quadrature.
 
     For a random unit vector v the Lanczos process gives Gauss quadrature for v'f(L)v, whose mean is tr f(L) / n. Lost
-    orthogonality does no harm here: ghosts share the weight of the eigenvalue that they copy. Vectors are treated as
+    orthogonality does no harm here: copies of a Ritz value share the weight of their eigenvalue. Vectors are treated as
     the columns of one block.
     """
     n = L.shape[0]
@@ -103,7 +103,7 @@ class ChebyshevFilter:
     cut, top : float
         The damped interval. A cut close to the top makes p linear; one close to 0 is raised.
     growth : float
-        Bound on log p(0): beyond it the low end drowns the rest in rounding. It sets the degree, which is odd:
+        Bound on log p(0): beyond it the rounding of the low end exceeds the rest. It sets the degree, which is odd:
         what lies above `top` turns negative, and is never taken for the low end.
     dtype : dtype
         Precision of the products.
@@ -143,7 +143,7 @@ class ChebyshevFilter:
 
     def separates(self, theta: FloatArray) -> bool:
         """Whether all of `theta` are images of eigenvalues well below the cut, where p decreases."""
-        return self.degree == 1 or bool(theta.min() > _LIFTED)
+        return self.degree == 1 or bool(theta.min() > _AMPLIFIED)
 
     def residual_bounds(self, theta: FloatArray, residuals: FloatArray) -> FloatArray:
         r"""Return bounds on :math:`|L x - \lambda x|` from :math:`|p(L) x - \theta x|`, :math:`p(\lambda) = \theta`.
@@ -154,6 +154,6 @@ class ChebyshevFilter:
         """
         if self.degree == 1:
             return residuals * self.half_width
-        lift = np.maximum(theta - 1.0, np.finfo(np.float64).tiny)
+        amplification = np.maximum(theta - 1.0, np.finfo(np.float64).tiny)
         with np.errstate(over="ignore"):
-            return np.where(theta > 1.0, residuals * self.top / lift, np.inf)
+            return np.where(theta > 1.0, residuals * self.top / amplification, np.inf)

@@ -1,7 +1,7 @@
 """Eigenpairs of graph Laplacians: the null space from the components, the rest from LAPACK, ARPACK or block Lanczos.
 
-`laplacian_eigenpairs` chooses the route by size, and holds every route to the residual that was asked for, recomputed
-in float64 from L itself.
+`laplacian_eigenpairs` chooses the method by size and checks, for every method, the residual that was asked for,
+recomputed in float64 from L itself.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ __all__ = ["LaplacianLike", "laplacian_eigenpairs"]
 _LOGGER = logging.getLogger(__name__)
 _DENSE_NODES = 2000  # below, LAPACK is as fast as ARPACK and needs no tolerance
 _EXACT_NODES = 5000  # up to here machine precision costs little
-_MACHINE = 1e-11  # residual, relative to the bound on the norm, that machine precision has to keep
-_LOOSE = 1e-3  # default residual of the route "lanczos", relative to the mean degree
-_SEARCH_TOL = 1e-6  # of the search for passed-over pairs: Ritz values err downwards, so it cannot cry wolf
-_MISSED = 1e-10  # relative to the norm: a pair above the last one by more was passed over
+_PRECISE = 1e-11  # residual, relative to the bound on the norm, that tol=0 asks for
+_LOOSE = 1e-3  # default residual of the method "lanczos", relative to the mean degree
+_SEARCH_TOL = 1e-6  # of the search for missed pairs: Ritz values err downwards, so it raises no false alarm
+_MISSED = 1e-10  # relative to the norm: a pair below the last one by more was missed
 _REMEDIES = {
-    "dense": "weights of very different sizes defeat float64: rescale them, or ask for a looser tol",
+    "dense": "weights of very different sizes exceed the accuracy of float64: rescale them, or ask for a looser tol",
     "arpack": "take method='dense', or ask for a looser tol",
     "lanczos": "take method='arpack', or ask for a looser tol",
 }
 
 
 class LaplacianLike(Protocol):
-    """What is read of a `specmargin.graphs.Laplacian` (a sibling layer, so never imported)."""
+    """The attributes of a `specmargin.graphs.Laplacian` that are used (of the same layer, so never imported)."""
 
     matrix: SparseArray
     power: int
@@ -60,7 +60,7 @@ def laplacian_eigenpairs(
     The null space comes from the c components: column 0 is :math:`1/\sqrt n` (combinatorial) or proportional
     to :math:`\sqrt d` (normalized, 0 at nodes without edges); column j < c sets the (j + 1)-th largest
     component against the larger ones; under the normalized Laplacian a node without edges has a column of its
-    own, after those. The other eigenvectors are found on the orthogonal complement. Of every column but the
+    own, after those. The other eigenvectors are computed on the orthogonal complement. Of every column but the
     first, the entry of largest modulus (the first of them) is positive.
 
     Parameters
@@ -76,13 +76,13 @@ def laplacian_eigenpairs(
         "dense" is LAPACK, O(n**3) time and n**2 memory. "arpack" is Lanczos on ``s I - L``, whose wanted end is the
         well-separated one (for the normalized Laplacian: on the adjacency). "lanczos" is filtered block Lanczos
         (`specmargin.spectra.lanczos`), in float32 where `tol` allows: several times faster than ARPACK, also in
-        float64. These two end with a search of the complement for eigenvectors that were passed over, as copies of
-        multiple eigenvalues can be; that no search found one is likely, not proven. "auto" takes "dense" for
+        float64. These two end with a search of the complement for eigenvectors that were missed, as copies of
+        multiple eigenvalues can be; that none is missed is then likely, not proven. "auto" takes "dense" for
         n <= 2000 or q > n/3, else "lanczos". Where "arpack" or "lanczos" fails, the other one is tried, then "dense" on
         up to 5000 nodes.
     tol : float, optional
         Residual asked for, ``max_j |L u_j - lambda_j u_j| <= tol * bound`` (of L itself also where it has a power);
-        the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, held to
+        the bound on the norm of L is 2 (normalized) or twice the largest degree. 0 is machine precision, checked to
         1e-11. None is machine precision too, but for "lanczos" on more than 5000 nodes a residual of 1e-3 (normalized)
         or 1e-3 times the mean degree. "lanczos" computes in float64 where ``tol < 5e-6``. An eigenvalue errs by at most
         the residual, and by about its square over the distance to unwanted eigenvalues: with a loose `tol` equal
@@ -135,13 +135,13 @@ def laplacian_eigenpairs(
             order = csgraph.reverse_cuthill_mckee(sp.csr_matrix(L), symmetric_mode=True)
             L, basis, null = L[order][:, order], basis[order], null[order]
         # One pair more tells whether the last block is cut.
-        found, U = _solved(method, L, basis, q - c, min(q - c + 1, n - c), bound, tol, random_state)
-        values, vectors = np.concatenate([np.zeros(c), found]), np.hstack([null, U])
+        positive, U = _computed(method, L, basis, q - c, min(q - c + 1, n - c), bound, tol, random_state)
+        values, vectors = np.concatenate([np.zeros(c), positive]), np.hstack([null, U])
     residuals = residual_norms(L, vectors, values)
-    cuts_tie = q < c or _cut(values, residuals, q)
+    cuts_tie = q < c or _cuts_block(values, residuals, q)
     values, vectors, residual = values[:q], vectors[:, :q], float(residuals[:q].max())
-    if residual > max(tol, _MACHINE) * bound:
-        raise SolverError(_short_of(method, residual, bound, tol, q, n))
+    if residual > max(tol, _PRECISE) * bound:
+        raise SolverError(_residual_message(method, residual, bound, tol, q, n))
     if power > 1:
         image = vectors
         for _ in range(power):
@@ -154,10 +154,10 @@ def laplacian_eigenpairs(
     return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
 
 
-def _solved(
-    method: str, L: SparseArray, basis: SparseArray, wanted: int, k: int, bound: float, tol: float, random_state: Any
+def _computed(
+    method: str, L: SparseArray, basis: SparseArray, n_asked: int, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return k eigenpairs, those that are wanted as exact as asked for, by a method or where it fails by another one.
+    """Return k eigenpairs, the first `n_asked` as exact as asked for, by a method or, where it fails, by another one.
 
     Few distinct eigenvalues of high multiplicity (complete graphs, rings of cliques) end a Krylov space early.
     """
@@ -174,24 +174,24 @@ def _solved(
             _LOGGER.info("method=%r failed (%s)", name, error)
             continue
         values = np.maximum(values, 0.0)
-        residual = float(residual_norms(L, vectors, values)[:wanted].max())
-        if residual <= max(tol, _MACHINE) * bound:
+        residual = float(residual_norms(L, vectors, values)[:n_asked].max())
+        if residual <= max(tol, _PRECISE) * bound:
             return values, vectors
-        failure = failure or SolverError(_short_of(name, residual, bound, tol, wanted, n))
+        failure = failure or SolverError(_residual_message(name, residual, bound, tol, n_asked, n))
         _LOGGER.info("method=%r left the residual %.1e", name, residual)
     assert failure is not None
     raise failure
 
 
-def _short_of(method: str, residual: float, bound: float, tol: float, q: int, n: int) -> str:
-    """Return what to say of eigenpairs that are worse than asked for."""
+def _residual_message(method: str, residual: float, bound: float, tol: float, q: int, n: int) -> str:
+    """Return the message on eigenpairs that are less exact than asked for."""
     return (
         f"method={method!r} left the residual {residual / bound:.1e} (relative to the norm of L; {q} eigenpairs of "
-        f"{n} nodes), where tol={max(tol, _MACHINE):.1e} was asked for; {_REMEDIES[method]}."
+        f"{n} nodes), where tol={max(tol, _PRECISE):.1e} was asked for; {_REMEDIES[method]}."
     )
 
 
-def _cut(values: FloatArray, residuals: FloatArray, q: int) -> bool:
+def _cuts_block(values: FloatArray, residuals: FloatArray, q: int) -> bool:
     """Whether eigenvalue q + 1, if there is one, cannot be told from the q-th."""
     if len(values) == q:
         return False
@@ -266,7 +266,7 @@ def _null_space(L: SparseArray, degrees: FloatArray, normalized: bool, q: int) -
 def _dense(
     L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the k lowest eigenpairs orthogonal to `basis`, which is lifted above the spectrum."""
+    """Return the k lowest eigenpairs orthogonal to `basis`, whose eigenvalue is shifted above the spectrum."""
     A = (L + 2.0 * bound * (basis @ basis.T)).toarray()
     values, vectors = scipy.linalg.eigh(A, subset_by_index=(0, k - 1), overwrite_a=True, check_finite=False)
     return values, vectors - basis @ (basis.T @ vectors)
@@ -275,14 +275,14 @@ def _dense(
 def _lanczos(
     L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """As `_dense`, by filtered block Lanczos."""
-    return lowest_eigenpairs(L, basis, k, bound, max(tol, _MACHINE), np.random.default_rng(random_state))
+    """Return what `_dense` does, by filtered block Lanczos."""
+    return lowest_eigenpairs(L, basis, k, bound, max(tol, _PRECISE), random_state)
 
 
 def _arpack(
     L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, random_state: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """As `_dense`, by Lanczos on ``bound I - L``."""
+    """Return what `_dense` does, by ARPACK on ``bound I - L``."""
     n, c = basis.shape
     rng = np.random.default_rng(random_state)
     vectors = _top(L, basis, np.empty((n, 0)), k, bound, tol, rng)[1]
@@ -292,11 +292,11 @@ def _arpack(
         try:
             rest, _ = _top(L, basis, vectors, 1, bound, max(tol, _SEARCH_TOL), rng)
         except SolverError:
-            _LOGGER.debug("the search for passed-over eigenvectors did not converge: nothing stands out")
+            _LOGGER.debug("the search for missed eigenvectors did not converge: there is none")
             break
         if bound - rest.max() >= values[k - 1] - max(_MISSED, tol) * bound:
             break
-        _LOGGER.debug("ARPACK passed over an eigenvalue near %g; searching again", bound - rest.max())
+        _LOGGER.debug("ARPACK missed an eigenvalue near %g; searching again", bound - rest.max())
         _, extra = _top(L, basis, vectors, min(left, max(1, k // 10)), bound, tol, rng)
         values, vectors = _rayleigh_ritz(L, basis, np.column_stack([vectors, extra]))
         values, vectors = values[:k], vectors[:, :k]

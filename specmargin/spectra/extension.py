@@ -68,10 +68,10 @@ def nystrom(spectrum: Spectrum, weights: SparseArray, *, floor: float = 1e-2) ->
             "None; use laplacian_eigenpairs, or pass degrees= (the row sums of W) to Spectrum."
         )
     root = np.sqrt(spectrum.degrees)
-    tied = root > 0
-    values = (weights @ (U / np.where(tied, root, np.inf)[:, None])) / np.sqrt(total)[:, None]
+    has_edges = root > 0
+    values = (weights @ (U / np.where(has_edges, root, np.inf)[:, None])) / np.sqrt(total)[:, None]
     # A node without edges has no degree to divide by: it passes on its value, weighted as in `extend`.
-    values = values + (weights @ np.where(tied[:, None], 0.0, U)) / total[:, None]
+    values = values + (weights @ np.where(has_edges[:, None], 0.0, U)) / total[:, None]
     return values / _away_from_zero(1.0 - rates, floor)
 
 

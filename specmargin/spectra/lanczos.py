@@ -1,20 +1,20 @@
 r"""The low end of a large Laplacian: filtered thick-restart block Lanczos.
 
-Block Lanczos on S = p(L), p a Chebyshev polynomial that lifts the wanted end (`specmargin.spectra._filter`), spans
+Block Lanczos on S = p(L), p a Chebyshev polynomial that amplifies the low end (`specmargin.spectra._filter`), spans
 V = [W_0, W_1, ...] with W_{j+1} an orthonormal basis of S W_j less its part in V. The Ritz pairs (theta, x) are the
-eigenpairs of H = V'SV. Orthogonalisation is what block Lanczos costs, so that the filter pays for itself: a block that
-took 15 products converges in a fraction of the columns.
+eigenpairs of H = V'SV. Orthogonalisation is the main cost of block Lanczos, so that the filter is worth its
+products: with 15 of them per block a fraction of the columns is enough.
 
-- **Precision.** float32 where that can reach the residual asked for. A filter that grows too much over the wanted
-  interval drowns its upper part in rounding; that limits the degree.
+- **Precision.** float32 where it can attain the residual asked for. Where the filter grows too much over the wanted
+  interval, rounding exceeds its values in the upper part; that limits the degree.
 - **Stopping.** What S W_j leaves outside V gives |S x - theta x| for every Ritz pair at once, and
   `ChebyshevFilter.residual_bounds` turns that into a bound on the residual with L, up to rounding. Accepted pairs are
-  refined by one Rayleigh-Ritz step with L in float64, which makes them orthonormal; `laplacian_eigenpairs` judges
-  them by their residual, recomputed.
+  refined by one Rayleigh-Ritz step with L in float64, which makes them orthonormal; `laplacian_eigenpairs`
+  recomputes their residual.
 - **Restart.** When V is full it shrinks to the leading Ritz vectors, and the last block continues.
 - **Multiplicity.** b start vectors see b dimensions of an eigenspace. After convergence a block of fresh random vectors
-  is filtered in the complement: whatever it finds more than the residual below the last wanted eigenvalue was passed
-  over, and the iteration goes on with it. That finds missing pairs with high probability; it proves nothing.
+  is filtered in the complement: an eigenvalue more than the residual below the last wanted one was missed, and the
+  iteration goes on with it. That finds missing pairs with high probability; it proves nothing.
 
 References
 ----------
@@ -44,7 +44,7 @@ SINGLE = 5e-6
 _LOGGER = logging.getLogger(__name__)
 _GROWTH = {4: 9.0, 8: 16.0}  # log of the filter's growth over the wanted interval, by bytes of the precision
 _CYCLES = 30
-_SURPLUS, _MARGIN = 1.1, 1.1  # the cut: where 1.1 k eigenvalues are expected, and 10 % above that
+_SURPLUS, _MARGIN = 1.1, 1.1  # the cut lies where 1.1 k eigenvalues are expected, and 10 % above that
 _SEARCH_BLOCK, _SEARCH_STEPS = 16, 3
 _ROWS = 4096
 
@@ -68,7 +68,7 @@ class _Krylov:
         self.H = np.zeros((V.shape[1],) * 2)
         self.size = 0
         self._local = 0  # the columns from here on are strongly coupled to the next block
-        self._rest = np.zeros((0, 0))
+        self._outside = np.zeros((0, 0))
         self._gemm = scipy.linalg.get_blas_funcs("gemm", (V,))
 
     def fits(self, W: AnyArray) -> bool:
@@ -93,7 +93,7 @@ class _Krylov:
         self.H[: self.size, k : self.size] = C
         self.H[k : self.size, : self.size] = C.T
         self._local = k
-        self._rest = _gram(Y)
+        self._outside = _gram(Y)
         return self._orthonormal(Y, scale)
 
     def ritz(self, k: int) -> _Ritz:
@@ -102,7 +102,7 @@ class _Krylov:
         theta, Z = np.linalg.eigh((H + H.T) / 2)
         theta, Z = theta[: -k - 1 : -1], Z[:, : -k - 1 : -1]
         last = Z[self._local :]
-        squares = np.einsum("ij,ij->j", last, self._rest @ last)
+        squares = np.einsum("ij,ij->j", last, self._outside @ last)
         return _Ritz(theta, Z, np.sqrt(np.maximum(squares, 0.0)))
 
     def restart(self, ritz: _Ritz, W: AnyArray) -> AnyArray:
@@ -129,7 +129,7 @@ class _Krylov:
         V = self.V[:, first : self.size]
         C = V.T @ Y
         if C.size:
-            # Y' <- Y' - C'V': in the transposed world BLAS can write over its argument.
+            # Y' <- Y' - C'V': transposed, BLAS can write over its argument.
             Y[:] = self._gemm(-1.0, C, V, 1.0, Y.T, trans_a=1, trans_b=1, overwrite_c=1).T
         return C
 
@@ -158,7 +158,12 @@ class _Krylov:
 
 
 def lowest_eigenpairs(
-    L: SparseArray, basis: SparseArray, k: int, bound: float, tol: float, rng: np.random.Generator
+    L: SparseArray,
+    basis: SparseArray,
+    k: int,
+    bound: float,
+    tol: float,
+    random_state: int | np.random.Generator | None = 0,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the k lowest eigenpairs of `L` orthogonal to its null space.
 
@@ -175,8 +180,8 @@ def lowest_eigenpairs(
     tol : float
         Largest residual ``|L u - lambda u|`` to stop at, relative to `bound`; below `SINGLE` everything is done in
         float64.
-    rng : Generator
-        Start vectors.
+    random_state : int, Generator or None, default 0
+        Of the random vectors: start blocks, the density estimate and the search for missed pairs.
 
     Returns
     -------
@@ -195,10 +200,11 @@ def lowest_eigenpairs(
     >>> import scipy.sparse as sp
     >>> path = sp.csr_array(np.diag([1.0, 2, 2, 1]) - np.diag(np.ones(3), 1) - np.diag(np.ones(3), -1))
     >>> constant = sp.csr_array(np.full((4, 1), 0.5))
-    >>> lowest_eigenpairs(path, constant, 2, 4.0, 1e-10, np.random.default_rng(0))[0].round(4).tolist()
+    >>> lowest_eigenpairs(path, constant, 2, 4.0, 1e-10, random_state=0)[0].round(4).tolist()
     [0.5858, 2.0]
     """
     n, c = basis.shape
+    rng = np.random.default_rng(random_state)
     dtype = np.dtype(np.float32 if tol >= SINGLE else np.float64)
     deflate = Deflation(basis, dtype)
     scaled = L * (1.0 / bound)  # of norm 1: tiny weights do not underflow in float32
@@ -213,7 +219,7 @@ def lowest_eigenpairs(
             S = ChebyshevFilter(scaled, _MARGIN * density.quantile(count), top, _GROWTH[dtype.itemsize], dtype)
             krylov = _Krylov(S, deflate, V, n - c, rng)
             W = krylov.random_block(b)
-        W, ritz, worst = _filled(krylov, W, k, keep, tol)
+        W, ritz, worst = _expanded(krylov, W, k, keep, tol)
         _LOGGER.debug("cycle %d: degree %d, %d columns, residual below %.1e", cycle, S.degree, krylov.size, worst)
         if not S.separates(ritz.theta[:k]):
             count, krylov = 1.5 * count, None
@@ -222,22 +228,22 @@ def lowest_eigenpairs(
         W = krylov.restart(ritz, W)
         if worst > tol:
             continue
-        fresh, passed_over = _searched(krylov, S.value(S.eigenvalue(ritz.theta[k - 1]) - tol))
-        if not passed_over:
-            return _refined(L, basis, V[:, :k])
-        _LOGGER.debug("an eigenvalue was passed over; going on with it")
+        fresh, missed = _search_complement(krylov, S.value(S.eigenvalue(ritz.theta[k - 1]) - tol))
+        if not missed:
+            return _rayleigh_ritz(L, basis, V[:, :k])
+        _LOGGER.debug("an eigenvalue was missed; going on with it")
         W = krylov.restart(krylov.ritz(min(keep, krylov.size)), np.hstack([W, fresh])[:, -2 * b :])
-    values, vectors = _refined(L, basis, V[:, :k])
+    values, vectors = _rayleigh_ritz(L, basis, V[:, :k])
     reached = residual_norms(L, vectors, values).max() / bound
     raise SolverError(
         f"block Lanczos stopped after {_CYCLES} cycles at the residual {reached:.1e} (relative to the norm of L; {k} "
-        f"eigenpairs of {n} nodes), where tol={tol:.1e} was asked for and no eigenvalue may be passed over; take "
+        f"eigenpairs of {n} nodes), where tol={tol:.1e} was asked for and no eigenvalue may be missed; take "
         "a looser tol, another number of eigenpairs (q), or method='arpack'."
     )
 
 
-def _filled(krylov: _Krylov, W: AnyArray, k: int, keep: int, tol: float) -> tuple[AnyArray, _Ritz, float]:
-    """Expand until the k leading Ritz pairs are good or V is full; return the next block, the pairs, the worst."""
+def _expanded(krylov: _Krylov, W: AnyArray, k: int, keep: int, tol: float) -> tuple[AnyArray, _Ritz, float]:
+    """Expand until k Ritz pairs are accurate or V is full; return the next block, the pairs, and the worst residual."""
     check = int(1.4 * k)
     while True:
         W = krylov.expand(W)
@@ -250,18 +256,18 @@ def _filled(krylov: _Krylov, W: AnyArray, k: int, keep: int, tol: float) -> tupl
             check = math.ceil(1.08 * krylov.size)
 
 
-def _searched(krylov: _Krylov, limit: float) -> tuple[AnyArray, bool]:
+def _search_complement(krylov: _Krylov, limit: float) -> tuple[AnyArray, bool]:
     """Look for Ritz values above `limit` in the complement of V; return the next block, and whether there are."""
     kept = krylov.size
     W = krylov.random_block(_SEARCH_BLOCK)
     for _ in range(_SEARCH_STEPS):
         if krylov.fits(W):
             W = krylov.expand(W)
-    found = np.linalg.eigvalsh(krylov.H[kept : krylov.size, kept : krylov.size])
-    return W, bool(found.max(initial=-math.inf) > limit)
+    ritz_values = np.linalg.eigvalsh(krylov.H[kept : krylov.size, kept : krylov.size])
+    return W, bool(ritz_values.max(initial=-math.inf) > limit)
 
 
-def _refined(L: SparseArray, basis: SparseArray, V: AnyArray) -> tuple[FloatArray, FloatArray]:
+def _rayleigh_ritz(L: SparseArray, basis: SparseArray, V: AnyArray) -> tuple[FloatArray, FloatArray]:
     """Return the Ritz pairs of L on the span of nearly orthonormal columns off its null space, in float64."""
     X = Deflation(basis, np.float64)(np.array(V, dtype=np.float64, order="C"))
     G, K = np.zeros((2, X.shape[1], X.shape[1]))

@@ -14,7 +14,7 @@ from specmargin.typing import FloatArray, IntArray
 __all__ = ["TIE", "Spectrum", "tied"]
 
 TIE = 1e-8
-"""Eigenvalues closer than this, relative to the largest in sight, count as equal."""
+"""Eigenvalues closer than this, relative to the larger one, count as equal."""
 
 
 def tied(a: float, b: float) -> bool:
@@ -34,7 +34,7 @@ class Spectrum:
         Orthonormal columns U. Column 0 is constant (combinatorial) or proportional to the roots of the
         degrees (normalized).
     n_components : int
-        How many of the columns span (part of) the null space: the number of components of the graph, at most
+        Number of columns that span (part of) the null space: the number of components of the graph, at most
         q.
     normalized : bool, default False
         Which Laplacian.

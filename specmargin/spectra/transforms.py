@@ -1,4 +1,4 @@
-r"""Kernels from the spectrum of a Laplacian by a rule: what to use before, or instead of, learning it.
+r"""Kernels from the spectrum of a Laplacian by a fixed rule, to be used before learning it, or instead.
 
 A kernel on the nodes of a graph is :math:`K = \sum_i r(\theta_i)\, \phi_i \phi_i^\top` with the Laplacian's eigenpairs
 and a nonincreasing r: smooth eigenvectors weigh more. Each function of this module returns the weights of one rule,
@@ -47,14 +47,14 @@ Eigenvalues: TypeAlias = Spectrum | FloatArray
 
 def _spectrum(name: str, value: Any) -> Any:
     if value is None or isinstance(value, str):
-        raise InvalidTypeError(f"{name}={shown(value)} is none; pass a Spectrum, or its eigenvalues.")
+        raise InvalidTypeError(f"{name}={shown(value)} is no spectrum; pass a Spectrum, or its eigenvalues.")
     if not isinstance(value, Spectrum):
         numbers_array("a Spectrum, or its eigenvalues, (q,), from the lowest", finite=False)(name, value)
     return value
 
 
 # Eigenvalues that make the default width: the mean of all would grow with their number. Five did well on the unlabelled
-# samples of MNIST 3-8 and pc-mac; elsewhere it is a guess like any other.
+# samples of MNIST 3-8 and pc-mac; elsewhere it is only a default.
 _LOWEST = 5
 _NULL = 1e-12  # of the largest eigenvalue: below, one that was given as a number counts as zero
 
@@ -79,7 +79,7 @@ def diffusion(spectrum: Eigenvalues, sigma: float | None = None) -> FloatArray:
     Raises
     ------
     ValueError
-        If sigma is not positive, or so small that nothing is left but the null space's weights.
+        If sigma is not positive, or so small that all weights but those of the null space vanish.
 
     References
     ----------
@@ -139,7 +139,7 @@ def inverse(spectrum: Eigenvalues) -> FloatArray:
     r"""Return the weights of the resistance kernel pinv(L), :math:`1 / \theta`, and 0 for the first eigenvector.
 
     :math:`K_{ii} + K_{jj} - 2 K_{ij}` is the effective resistance between nodes i and j of one component. Between two
-    components it is infinite: the rest of the null space, which tells them apart, would be free of charge. It gets the
+    components it is infinite: the rest of the null space, which separates them, would not be penalised. It gets the
     weight of the smallest positive eigenvalue instead, which keeps the order and changes no resistance.
 
     Parameters
@@ -249,10 +249,10 @@ def step(spectrum: Eigenvalues, k: int = 10) -> FloatArray:
 
 @checked(spectrum=_spectrum, w=numeric)
 def geometric(spectrum: Eigenvalues, w: float = 1.1) -> FloatArray:
-    r"""Return weights that fall by one ratio, :math:`\delta_i = w\, \delta_{i+1}`.
+    r"""Return weights that decrease by one ratio, :math:`\delta_i = w\, \delta_{i+1}`.
 
-    Where the spectra of Xu et al. may fall no slower than by the ratio w (`analytic_centre`), this one falls by exactly
-    that from eigenvector to eigenvector.
+    The spectra of Xu et al. (`analytic_centre`) decrease by the ratio w at least, this one by exactly w, from
+    eigenvector to eigenvector.
 
     Parameters
     ----------
@@ -302,13 +302,12 @@ def analytic_centre(spectrum: Eigenvalues, w: float = 1.0) -> FloatArray:
     eigenvalues one weight). Its analytic centre maximises the sum of the logarithms of the m slacks kappa; with c_i
     the trace of the extreme spectrum that slack i belongs to, it is :math:`\kappa_i = 1 / (m c_i)`.
 
-    It stands in for the spectra of Xu et al. They maximise
+    It represents the spectra of Xu et al. They maximise
     :math:`2 \alpha^\top 1 - \mu \rho` over alpha, rho and delta, subject to :math:`0 \leq \alpha \leq C`,
     :math:`\alpha^\top y = 0`, :math:`(\bar u_i^\top Y \alpha)^2 \leq t_i \rho`, :math:`\delta_i \geq w\, \delta_{i+1}`,
     :math:`\delta \geq 0` and :math:`\sum_i \delta_i t_i = \mu`. No constraint ties delta to alpha or rho and the
-    objective does not hold it: every feasible delta is optimal, whatever the labels. Which one comes out is the
-    solver's doing. Interior-point methods tend to the analytic centre of the optimal set, here of the feasible one:
-    it stands for them all.
+    objective does not contain it: every feasible delta is optimal, whatever the labels, and the solver decides which
+    one is returned. Interior-point methods tend to the analytic centre of the optimal set, here of the feasible one.
 
     Parameters
     ----------
@@ -364,7 +363,7 @@ def _eigenvalues(spectrum: Eigenvalues) -> FloatArray:
 
 
 def _block_sizes(spectrum: Eigenvalues) -> IntArray:
-    """Return how many eigenvalues each block of ties holds, from the second eigenvalue on."""
+    """Return the number of eigenvalues in each block of ties, from the second eigenvalue on."""
     if not isinstance(spectrum, Spectrum):
         theta = _eigenvalues(spectrum)
         spectrum = Spectrum(theta, np.empty((0, len(theta))), n_components=0)
@@ -387,5 +386,5 @@ def _scaled(spectrum: Eigenvalues, weights: FloatArray) -> FloatArray:
     if len(sizes):
         means = np.add.reduceat(weights[1:], np.cumsum(sizes) - sizes) / sizes
         weights = np.append(weights[:1], np.repeat(means, sizes))
-    # The first eigenvector alone has weight whatever the rule says of it.
+    # A first eigenvector without others has all the weight, also where the rule gives it none.
     return weights / weights.sum() if len(sizes) else np.ones(1)

@@ -38,7 +38,7 @@ kernels.kernel_trace kernels.require_semidefinite objectives.ProductCone objecti
 WITHOUT_INPUT = """
 datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.MarginLoss losses.SmoothLoss losses.Squared
 losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss objectives.Cone
-plots.decision_colormap plots.style problems.Form problems.default_solvers
+objectives.Objective plots.decision_colormap plots.style problems.Form problems.default_solvers
 """
 NO_ENTRY = frozenset(f"{ANSWERS} {INSIDE} {WITHOUT_INPUT}".split())
 """Public names without a cell: what functions return; what the package calls with what it checked itself (arrays of

@@ -26,6 +26,7 @@ SMALL: dict[str, dict[str, Any]] = {
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
+S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
 OF_GRAPHS = (*LAPLACIAN, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
@@ -233,13 +234,11 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "kernel": (*WORD, None),
     "kind": (*WORD, None),
     "loss": (*WORD, None),
-    "margin": (*WORD, None),
     "max_iter": COUNT,
     "metric": (*WORD, None),
     "multi_class": (*WORD, None),
     "n_clusters": (*COUNT, None, 100),
     "n_components": (*COUNT, 100),
-    "n_functions": COUNT,
     "n_landmarks": COUNT,
     "n_neighbors": (*COUNT[:-2], NOTHING),
     "normalized": FLAG,
@@ -267,6 +266,8 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
 ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
     ("SpectralRidge", "power"): (1.5,),
+    # At most n: landmarks or eigenvectors are not asked for by default.
+    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", *S3VMS)},
 }
 """Values that make sense to one class."""
 

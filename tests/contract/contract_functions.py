@@ -388,6 +388,22 @@ def objective_cells() -> Iterator[Cell]:
         function = with_defaults(getattr(objectives, name), **good)
         called = "samples|eigen|loss|spectr|transducer|kernel|bound|weight|binary"
         yield from nonsense(f"objectives.{name}", function, called=called, **bad)
+    rmm = objectives.RMM(K[:6, :6], LABELS)
+    answer = {"gamma": np.zeros(6), "b": 0.0}
+    wrong = (
+        Bad({}, "lack 'gamma', 'b'", "nothing"),
+        Bad({**answer, "gamma": np.zeros(5)}, r"gamma has the shape \(5,\)", "of another problem"),
+        Bad({**answer, "b": np.nan}, "b holds NaN", "with NaN"),
+        Bad({**answer, "gamma": ["a"] * 6}, "gamma must hold numbers", "of text"),
+    )
+    yield from nonsense(
+        "objectives.certify",
+        with_defaults(sm.certify, objective=rmm, result=answer),
+        called="variables|gamma|b holds",
+        objective=(None, "objective", X, objectives.RMM),
+        result=(None, "answer", X, 3, *wrong),
+        duals=("multipliers", 3, Bad({"gamma": np.zeros(5)}, r"\(5,\)", "of another problem")),
+    )
     yield from nonsense(
         "objectives.Features.of",
         with_defaults(objectives.Features.of, X=X, intercept="balance", rows=LABELS.unlabeled),
@@ -418,7 +434,7 @@ def objective_cells() -> Iterator[Cell]:
 
 
 MORE: dict[str, tuple[Any, ...]] = {
-    "certify": (None,),
+    "with_bound": (None,),
     "pcg_one_vs_rest": (LABELS,),
     "polish": (np.ones(2),),
     "spectrum_path": ([1.0],),
@@ -498,7 +514,7 @@ def data_cells() -> Iterator[Cell]:
     yield from nonsense(
         "datasets.load",
         lambda name: data.load(name, data_home=folder),
-        name=(Bad("g10n", "'g10n'.* is not at hand", "one that is not in the folder"),),
+        name=(Bad("g10n", "'g10n'.* is not available", "one that is not in the folder"),),
     )
     yield from nonsense("datasets.available", data.available, data_home=(3, NOTHING, ["a"]))
     for name in ("digits_pair", "mnist_pair"):

@@ -1,4 +1,4 @@
-"""Made archives that look like the published ones, for machines without a data folder."""
+"""Made archives that look like the published ones, for computers without a data folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The large text sets: made files of svmlight's format under their names, and what is said where there is none."""
+"""The large text sets: made files of svmlight's format under their names, and the message where there is none."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def test_set_is_read_from_its_file(small: None, tmp_path: Path, rng: np.random.G
 
 def test_missing_set_says_where_to_put_it(empty_cache: Path, tmp_path: Path) -> None:
     assert text.find_text("aut_avn", tmp_path) is None
-    with pytest.raises(DataNotFoundError, match=r"'aut_avn' is not at hand.*svmlight.*SPECMARGIN_DATA.*71175 x 20707"):
+    with pytest.raises(
+        DataNotFoundError, match=r"'aut_avn' is not available.*svmlight.*SPECMARGIN_DATA.*71175 x 20707"
+    ):
         text.load_text("aut_avn", data_home=tmp_path)
 
 

@@ -63,9 +63,7 @@ def test_eps_too_large(moons):
         sm.STORM(eps=-1.0, q=20).fit(X, y)
 
 
-@pytest.mark.parametrize(
-    "method", [sm.STORM(), sm.MKL(), sm.KTA(margin="relative"), sm.SpectralKernelSVM(margin="relative"), sm.RMM()]
-)
+@pytest.mark.parametrize("method", [sm.STORM(), sm.MKL(), sm.KTA(B=1.5), sm.SpectralKernelSVM(B=1.5), sm.RMM()])
 def test_the_bound_on_the_decisions(method, moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"B=-0\.5 must be >= 0"):
@@ -171,8 +169,8 @@ def test_unknown_words_list_the_known_ones(moons):
         (sm.LapSVM(kind="directed"), "mutual"),
         (sm.LapSVM(weight="golden"), "heat"),
         (sm.LapSVM(n_neighbors=500), "500.*120|120.*500"),
-        (sm.KTA(margin="thick"), "relative"),
-        (sm.SpectralKernelSVM(margin="thick"), "relative"),
+        (sm.KTA(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
+        (sm.SpectralKernelSVM(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
         (sm.SpectralKernelSVM(transformation="wavelet"), "gaussian_field"),
         (sm.RMM(kernel="sigmoidal"), "rbf"),
         (sm.RMM(gamma=-1.0), "gamma=-1.0"),

@@ -42,12 +42,12 @@ CLASSIFIERS = [
     (STOAM, {}),
     (MKL, {}),
     (KTA, {}),
-    (KTA, {"margin": "relative"}),
+    (KTA, {"B": 1.5}),
     (STORM, {"B": "auto"}),
     (STORM, {"n_neighbors": [3, 5]}),
     (STORM, {"solver": "CLARABEL"}),
     (SpectralKernelSVM, {}),
-    (SpectralKernelSVM, {"transformation": "inverse", "margin": "relative"}),
+    (SpectralKernelSVM, {"transformation": "inverse", "B": 1.5}),
     (XuSpectralSVM, {}),
     (SpectralGraphTransducer, {}),
     (RMM, {}),
@@ -57,6 +57,7 @@ CLASSIFIERS = [
     (CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
     (GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
     (GradientS3VM, {"n_landmarks": 5}),
+    (GradientS3VM, {"span": "eigenvectors", "q": 10, "gamma_I": 1.0, "n_neighbors": 3}),
 ]
 
 pytestmark = [

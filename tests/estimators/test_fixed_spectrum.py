@@ -1,4 +1,4 @@
-"""Machines on spectra that no label has touched: parametric transforms, Xu et al., the spectral graph transducer."""
+"""Classifiers on spectra that no label has touched: parametric transforms, Xu et al., the spectral graph transducer."""
 
 import numpy as np
 import pytest

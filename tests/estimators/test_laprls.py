@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
-from specmargin.estimators._balance import Balance, balanced, in_force
+from specmargin.estimators._class_balance import Balance, balanced, in_force
 from specmargin.estimators.laprls import LapRLS
 
 

@@ -1,6 +1,8 @@
 """LapSVM as an estimator: what it solves, several classes, graphs, kernels, new samples."""
 
 import pickle
+from dataclasses import dataclass
+from typing import ClassVar
 
 import networkx as nx
 import numpy as np
@@ -47,6 +49,64 @@ def test_every_solver_finds_the_same_objective(moons):
     np.testing.assert_allclose(values, values[0], rtol=2e-6)
 
 
+@pytest.mark.parametrize("loss", [*sm.losses.LOSSES, sm.losses.HuberHinge(0.1), sm.losses.SmoothHinge(2.0)], ids=str)
+def test_auto_fits_every_convex_loss(moons, loss):
+    X, _, y = moons
+    clf = clone(sm.LapSVM(gamma=4.0, loss=loss)).fit(X, y)
+    assert clf.result_.status is sm.Status.OPTIMAL
+    assert clf.result_.certificate.is_optimal(1e-6)
+    takes_it = sm.losses.get_loss(loss).piecewise_quadratic
+    assert clf.result_.solver.startswith("factorized") == takes_it
+    # The dual in words is that of the same problem.
+    other = sm.LapSVM(gamma=4.0, loss=loss, solver="dual").fit(X, y)
+    assert other.result_.certificate.primal_objective == pytest.approx(
+        clf.result_.certificate.primal_objective, rel=2e-6
+    )
+
+
+@dataclass(frozen=True)
+class Exponential(sm.losses.MarginLoss):
+    """exp(-t), which AdaBoost minimises: convex, and nothing else that a solver here asks for."""
+
+    name: ClassVar[str] = "exponential"
+    lower: ClassVar[float] = 0.0
+    upper: ClassVar[float] = np.inf
+    convex = True
+
+    def value(self, t):
+        return np.exp(-t)
+
+    def gradient(self, t):
+        return -np.exp(-t)
+
+    def curvature(self, t):
+        return np.exp(-t)
+
+    def dual_value(self, beta):
+        safe = np.maximum(beta, 1e-300)
+        return np.where(beta < 0, -np.inf, np.where(beta > 0, beta - beta * np.log(safe), 0.0))
+
+
+def test_a_loss_of_ones_own_fits_once_cvxpy_knows_it(moons):
+    import cvxpy as cp
+
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=4.0, gamma_A=0.1, loss=Exponential())
+    with pytest.raises(TypeError, match=r"has no convex CVXPY expression.*as_cvxpy\.register"):
+        clf.fit(X, y)
+    sm.problems.as_cvxpy.register(Exponential, lambda loss, t: cp.exp(-t))
+    first = clf.fit(X, y).result_  # the primal: no dual value is registered
+    assert first.problem == "LapSVM primal"
+    sm.problems.conjugate_as_cvxpy.register(Exponential, lambda loss, beta: beta + cp.entr(beta))
+    second = clf.fit(X, y).result_
+    assert second.problem == "LapSVM dual"
+    for result in (first, second):
+        assert result.certificate.is_optimal(1e-6)
+        assert result.certificate.primal_objective == pytest.approx(first.certificate.primal_objective, rel=2e-6)
+    with pytest.raises(ValueError, match="does not take the loss 'exponential': it is not piecewise quadratic"):
+        sm.LapSVM(loss=Exponential(), solver="factorized").fit(X, y)
+
+
 def test_without_the_graph_it_is_scikit_learns_svm(moons):
     X, _, y = moons
     known = y != -1
@@ -74,7 +134,7 @@ def test_the_laplacian_is_the_one_that_was_asked_for(moons, normalized, tol):
     clf = sm.LapSVM(gamma=4.0, gamma_A=0.1, gamma_I=1.0, normalized=normalized, loss="squared").fit(X, y)
     K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6), normalized=normalized)
     obj = sm.objectives.LapSVM(K, L, sm.encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=1.0)
-    assert clf.result_.certificate.primal_objective == pytest.approx(obj.value(clf.dual_coef_[0], *clf.intercept_))
+    assert clf.result_.certificate.primal_objective == pytest.approx(obj.value_at(clf.dual_coef_[0], *clf.intercept_))
     slope = np.append(*obj.gradient(clf.dual_coef_[0], clf.intercept_[0]))
     np.testing.assert_allclose(slope, 0.0, atol=tol["linalg"])
 
@@ -205,7 +265,7 @@ def test_large_blocks_of_new_samples_are_worked_off_in_pieces(moons, monkeypatch
     X, _, y = moons
     clf = sm.LapSVM(gamma=2.0).fit(X, y)
     expected = clf.decision_function(X)
-    monkeypatch.setattr("specmargin.estimators._base._BATCH_ELEMENTS", 500)
+    monkeypatch.setattr("specmargin.estimators._semi_supervised.BATCH_ELEMENTS", 500)
     np.testing.assert_array_equal(clf.decision_function(X), expected)
 
 

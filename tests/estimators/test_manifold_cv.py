@@ -13,8 +13,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
-from specmargin.estimators._balance import Balance
-from specmargin.estimators._span import Span
+from specmargin.estimators._class_balance import Balance
+from specmargin.estimators._feature_maps import FeatureMap
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 
@@ -252,15 +252,15 @@ def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
 @pytest.mark.parametrize("span", ["landmarks", "eigenvectors"])
 def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     """The criteria are those of the span: each left-out sample refitted in it."""
-    monkeypatch.setattr(Span, "forget", lambda self: None)  # the kernel of the span is asked for below
+    monkeypatch.setattr(FeatureMap, "forget", lambda self: None)  # the kernel of the functions is asked for below
     X, _, y = moons
-    words = {"span": span, "n_functions": 20}
+    words = {"span": span, "n_landmarks": 20, "q": 20}
     grid = {**GRID, "gammas": [2.0], "n_neighbors": [6], "ratios": [10.0]}
     cv = LapRLSCV(**grid, **words, class_balance=None).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
         estimator = LapRLS(**params, **words).fit(X, y)
-        K, W = estimator._span.kernel, sm.graphs.knn_graph(X, 6)
+        K, W = estimator._functions.kernel, sm.graphs.knn_graph(X, 6)
         L = sm.graphs.laplacian(W, power=params["power"])
         errors = []
         for i in range(labels.n_labeled):
@@ -345,7 +345,7 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
         clf = clone(cls(**SMALL)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_cv")]
+    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_grid")]
     assert told == ["DEBUG", "INFO"]
     assert "9 settings from 1 factorisations" in caplog.text
 

@@ -17,9 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.estimators import _s3vm_features
+from specmargin.estimators._feature_maps import KernelFunctions
 from specmargin.estimators._memory import available_memory
-from specmargin.estimators._s3vm import _votes
+from specmargin.estimators._s3vm_classifier import _votes
 from specmargin.estimators.s3vm import (
     CCCPS3VM,
     AnnealedS3VM,
@@ -42,7 +42,7 @@ from specmargin.solvers.s3vm.label_switching import label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
 from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 
-FACES = {
+VARIANTS = {
     ContinuationS3VM: (continuation, "hinge", "exp"),
     GradientS3VM: (gradient, "squared_hinge", "exp"),
     QuasiNewtonS3VM: (quasi_newton, "smooth_hinge", "exp"),
@@ -51,7 +51,7 @@ FACES = {
     CCCPS3VM: (cccp, "hinge", SymmetricRamp(s=-0.3)),
     LabelSwitchingS3VM: (label_switching, "hinge", "symmetric_hinge"),
 }
-all_faces = pytest.mark.parametrize("cls", FACES)
+all_variants = pytest.mark.parametrize("cls", VARIANTS)
 
 
 @pytest.fixture
@@ -73,13 +73,13 @@ def text(rng):
     return X, truth, y
 
 
-# Each face is one call of its solver
+# Each variant is one call of its solver
 
 
-@all_faces
+@all_variants
 def test_it_is_its_solver_on_its_objective(cls, moons):
     X, _, y = moons
-    solver, loss, unlabeled_loss = FACES[cls]
+    solver, loss, unlabeled_loss = VARIANTS[cls]
     clf = cls(gamma=2.0, C=3.0, C_star=0.5, balance=0.1).fit(X, y)
     Z = kernel_map(sm.kernels.gram(X, gamma=2.0)).Z
     obj = S3VM(Z, sm.encode_labels(y), loss, unlabeled_loss, C=3.0, C_star=0.5, balance=0.1)
@@ -93,7 +93,7 @@ def test_it_is_its_solver_on_its_objective(cls, moons):
     assert (clf.classes_.tolist(), clf.n_features_in_, clf.gamma_) == ([0, 1], 2, 2.0)
 
 
-@all_faces
+@all_variants
 def test_limits_reach_the_solver(cls, moons):
     X, _, y = moons
     seen = {}
@@ -122,7 +122,7 @@ def test_a_classifier_that_was_cut_off_says_so(moons):
 # In and out of the sample
 
 
-ROUTES = [
+INPUTS = [
     {"gamma": 2.0},
     {"kernel": "linear"},
     {"gamma": 2.0, "n_landmarks": 30},
@@ -138,7 +138,7 @@ ROUTES = [
 
 @pytest.mark.parametrize(
     ("cls", "words"),
-    [(cls, words) for cls in FACES for words in (ROUTES if cls is GradientS3VM else ROUTES[:1])],
+    [(cls, words) for cls in VARIANTS for words in (INPUTS if cls is GradientS3VM else INPUTS[:1])],
     ids=lambda value: getattr(value, "__name__", None) or "-".join(f"{name}={value[name]}" for name in value),
 )
 def test_decisions_on_the_training_rows_are_those_of_training(cls, words, moons):
@@ -169,7 +169,7 @@ def test_the_expansions_are_what_they_say(moons):
         assert not hasattr(clf, "dual_coef_")
 
 
-@all_faces
+@all_variants
 def test_sparse_features_are_the_dense_ones(cls, text):
     X, _, y = text
     sparse = cls(kernel="linear", C=1.0, C_star=0.2, balance=0.0, tol=1e-9).fit(X, y)
@@ -195,7 +195,7 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
     assert seen[0].X.nnz == X.nnz
 
 
-@all_faces
+@all_variants
 def test_a_precomputed_kernel_is_the_named_one(cls, moons):
     X, _, y = moons
     K = sm.kernels.gram(X, gamma=2.0)
@@ -221,7 +221,7 @@ def test_all_landmarks_and_all_components_are_the_kernel(moons):
 # The hybrid
 
 
-@all_faces
+@all_variants
 def test_the_hybrid_is_the_machine_on_the_deformed_kernel(cls, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=7)
@@ -240,7 +240,7 @@ def test_the_hybrid_is_the_machine_on_the_deformed_kernel(cls, moons):
     )
 
 
-@all_faces
+@all_variants
 def test_the_hybrid_solves_two_moons(cls):
     X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.1, random_state=1)
     y = sm.hide_labels(truth, per_class=1, random_state=1)
@@ -254,8 +254,8 @@ def test_the_hybrid_solves_two_moons(cls):
     assert (without_graph.transduction_ == truth).mean() < 0.9
 
 
-def test_two_features_deform_alike_by_either_route(moons):
-    """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same machine."""
+def test_two_features_deform_alike_by_either_map(moons):
+    """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same classifier."""
     X, _, y = moons
     words = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
     small = GradientS3VM(kernel="linear", **words).fit(X, y)
@@ -270,7 +270,7 @@ def test_two_features_deform_alike_by_either_route(moons):
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-@all_faces
+@all_variants
 def test_three_blobs(cls, multi_class, blobs):
     X, truth, y = blobs
     clf = cls(multi_class=multi_class, gamma=0.3, C=1.0, C_star=0.1, unlabeled="?").fit(X, y)
@@ -293,7 +293,7 @@ def test_one_against_the_rest_is_as_many_binary_machines(blobs):
 
 @pytest.mark.slow
 def test_digits_one_against_one():
-    """As published: pairs do far better than one against the rest, and than the supervised machine."""
+    """As published: pairs do far better than one against the rest, and than the supervised SVM."""
     X, truth = load_digits(n_class=5, return_X_y=True)
     X, truth = X[:200] / 16.0, truth[:200]
     y = sm.hide_labels(truth, per_class=5, random_state=1)
@@ -371,7 +371,7 @@ def _mean_of_hidden(clf, X, y, k):
     """Return the mean decision of the unlabelled samples of a pair, from the sum of all its decisions."""
     i, j = clf._pairs[k]
     known = np.isin(y, clf.classes_[[i, j]])
-    f = clf._route.values(X[known], clf._expansions)[:, k] + clf.intercept_[k]
+    f = clf._functions.values(X[known], clf._coefficients)[:, k] + clf.intercept_[k]
     decisions = clf.result_[k].variables["f"]
     return (decisions.sum() - f.sum()) / (len(decisions) - known.sum())
 
@@ -398,10 +398,10 @@ def test_balances_that_do_not_fit_the_classes(blobs):
             GradientS3VM(balance=bad, unlabeled="?").fit(X, y)
 
 
-# No unlabelled samples: the supervised machine
+# No unlabelled samples: the supervised SVM
 
 
-@all_faces
+@all_variants
 @pytest.mark.parametrize("balance", [None, 0.3])
 def test_without_unlabelled_samples(cls, balance, moons):
     X, truth, _ = moons
@@ -424,7 +424,7 @@ def test_without_unlabelled_samples_of_several_classes(multi_class, blobs):
     assert GradientS3VM(gamma=0.3, multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
 
 
-@all_faces
+@all_variants
 @pytest.mark.parametrize("kernel", ["rbf", "linear"])
 def test_without_unlabelled_samples_it_is_the_optimum(cls, kernel, moons):
     """Four samples of one class among forty: QN-S3VM had stopped after one step, at 22.5 in place of 8.26, untold."""
@@ -477,7 +477,7 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 # scikit-learn
 
 
-@all_faces
+@all_variants
 def test_pickled_and_cloned(cls, moons):
     X, _, y = moons
     clf = cls(gamma=2.0, C=2.0, gamma_I=1.0).fit(X, y)
@@ -487,10 +487,10 @@ def test_pickled_and_cloned(cls, moons):
     assert not hasattr(clone(clf), "classes_")
 
 
-def test_a_fitted_machine_keeps_no_square_matrix(moons):
+def test_a_fitted_classifier_keeps_no_square_matrix(moons):
     X, _, y = moons
     clf = GradientS3VM(gamma=2.0, gamma_I=1.0).fit(X, y)
-    held = [getattr(value, "size", 0) for value in vars(clf._route).values()]
+    held = [getattr(value, "size", 0) for value in vars(clf._functions).values()]
     assert max(held) <= X.size
     assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2
 
@@ -530,7 +530,7 @@ def _of_one_feature(column, X, Y):
     return np.outer(X[:, column], Y[:, column])
 
 
-@all_faces
+@all_variants
 def test_one_flip_descends_further(cls, moons):
     X, truth, y = moons
     words = {"gamma": 4.0, "C": 10.0, "rank": 6}
@@ -548,7 +548,7 @@ def test_one_flip_descends_further(cls, moons):
     assert cls(one_flip=True, **words).fit(X, truth).result_.solver != "one_flip"
 
 
-@all_faces
+@all_variants
 def test_one_flip_takes_a_free_intercept(cls, moons):
     """A local descent needs no relaxation, which a free intercept does not have."""
     X, _, y = moons
@@ -568,7 +568,7 @@ def test_one_flip_takes_a_free_intercept(cls, moons):
 # Bad input
 
 
-@all_faces
+@all_variants
 def test_rows_of_zeros_and_constant_features(cls, moons):
     X, truth, y = moons
     empty = X.copy()
@@ -585,7 +585,7 @@ def test_rows_of_zeros_and_constant_features(cls, moons):
     assert truth.shape == y.shape
 
 
-@all_faces
+@all_variants
 def test_duplicates_of_the_labelled_samples(cls, moons):
     X, truth, y = moons
     twice, again = np.concatenate([X, X]), np.concatenate([y, np.full(60, -1)])
@@ -594,7 +594,7 @@ def test_duplicates_of_the_labelled_samples(cls, moons):
     assert truth.shape == y.shape
 
 
-@all_faces
+@all_variants
 def test_one_class(cls, moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"one class only \(0\)"):
@@ -603,7 +603,7 @@ def test_one_class(cls, moons):
         cls().fit(X, np.full(60, -1))
 
 
-@all_faces
+@all_variants
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_data_of_the_scale_of_overflow(cls, kernel, moons):
     X, _, y = moons
@@ -615,7 +615,7 @@ def test_data_of_the_scale_of_overflow(cls, kernel, moons):
 
 
 def test_data_too_large_for_the_kernel(monkeypatch, moons):
-    """Refused before it is computed, with the numbers; landmarks and the linear machine are not."""
+    """Refused before it is computed, with the numbers; landmarks and the linear kernel are not."""
     X, _, y = moons
     free = available_memory()
     if free is None:
@@ -629,10 +629,10 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     with pytest.raises(
         MemoryError, match=rf"kernel of {n} samples .* needs about .* GB, and .* n_landmarks="
     ) as caught:
-        _s3vm_features.KernelRoute(huge, refuse, None, None, 0.0)
+        KernelFunctions(huge, refuse, 6)
     assert f"{48.0 * n * n / 1e9:.1f} GB" in str(caught.value)
     with pytest.raises(MemoryError, match=f"{64.0 * n * n / 1e9:.1f} GB"):
-        _s3vm_features.KernelRoute(huge, refuse, None, object(), 1.0)
+        KernelFunctions(huge, refuse, 8)
     monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 48.0 * 60 * 60)
     with pytest.raises(MemoryError, match="kernel of 60 samples"):
         GradientS3VM().fit(X, y)

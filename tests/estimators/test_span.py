@@ -6,6 +6,7 @@ import pytest
 import specmargin as sm
 from specmargin.estimators import _memory
 from specmargin.estimators import lapsvm as manifold
+from specmargin.estimators._feature_maps import Eigenvectors, KernelFunctions, Landmarks
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
 
@@ -25,7 +26,7 @@ def test_all_samples_as_landmarks_are_the_whole_expansion(moons, loss):
 
 def test_landmarks_are_the_optimum_in_their_span(moons):
     X, _, y = moons
-    clf = sm.LapSVM(**WORDS, span="landmarks", n_functions=30, random_state=3).fit(X, y)
+    clf = sm.LapSVM(**WORDS, span="landmarks", n_landmarks=30, random_state=3).fit(X, y)
     labels = sm.encode_labels(y)
     F = landmark_features(X, 30, gamma=4.0, include=labels.labeled, random_state=3)(X)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6), normalized=True)
@@ -42,7 +43,7 @@ def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, lo
     import cvxpy as cp
 
     X, _, y = moons
-    clf = sm.LapSVM(**WORDS, power=2, loss=loss, span="eigenvectors", n_functions=20).fit(X, y)
+    clf = sm.LapSVM(**WORDS, power=2, loss=loss, span="eigenvectors", q=20).fit(X, y)
     labels = sm.encode_labels(y)
     s = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=6), q=20, normalized=True)
     scale = len(X) / 20
@@ -65,7 +66,7 @@ def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, lo
 def test_several_classes_in_a_span(blobs):
     X, y_true, y = blobs
     for span in ("landmarks", "eigenvectors"):
-        clf = sm.LapSVM(gamma=0.5, span=span, n_functions=40, class_balance="zscore", unlabeled="?").fit(X, y)
+        clf = sm.LapSVM(gamma=0.5, span=span, n_landmarks=40, q=40, class_balance="zscore", unlabeled="?").fit(X, y)
         assert (clf.transduction_ == y_true).mean() > 0.85
         assert (clf.predict(X + 1e-3) == clf.transduction_).mean() > 0.95
         f = np.column_stack([result.variables["f"] for result in clf.result_])
@@ -75,16 +76,16 @@ def test_several_classes_in_a_span(blobs):
 def test_the_size_decides(moons, monkeypatch):
     X, _, y = moons
     monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X) - 1)
-    assert isinstance(sm.LapSVM(n_functions=10).fit(X, y)._span, manifold.EigenvectorSpan)
-    assert isinstance(sm.LapSVM(n_functions=20, gamma_I=0.0).fit(X, y)._span, manifold.LandmarkSpan)
+    assert isinstance(sm.LapSVM(q=10).fit(X, y)._functions, Eigenvectors)
+    assert isinstance(sm.LapSVM(n_landmarks=20, gamma_I=0.0).fit(X, y)._functions, Landmarks)
     monkeypatch.setattr(manifold, "_FULL_SAMPLES", len(X))
-    assert isinstance(sm.LapSVM().fit(X, y)._span, manifold.KernelSpan)
+    assert isinstance(sm.LapSVM().fit(X, y)._functions, KernelFunctions)
 
 
 def test_what_does_not_fit_is_refused_before_it_is_computed(moons, monkeypatch):
     X, _, y = moons
     monkeypatch.setattr(_memory, "available_memory", lambda: 1e5)
-    monkeypatch.setattr(manifold.KernelSpan, "values", lambda *a: pytest.fail("computed"))
+    monkeypatch.setattr(KernelFunctions, "values", lambda *a: pytest.fail("computed"))
     with pytest.raises(MemoryError, match=r"stored kernel of 120 samples.*0\.0 GB are free; take span='eigenvectors'"):
         sm.LapSVM().fit(X, y)
     with pytest.raises(MemoryError, match="landmarks for 120 samples"):
@@ -110,12 +111,12 @@ def test_bad_input_is_named(moons):
         sm.LapSVM(gamma_I=0.0, span="eigenvectors").fit(X, y)
     with pytest.raises(ValueError, match="class_balance='even' is unknown"):
         sm.LapSVM(class_balance="even").fit(X, y)
-    with pytest.raises(ValueError, match="n_functions=0 must be a whole number of at least 1"):
-        sm.LapSVM(span="landmarks", n_functions=0).fit(X, y)
+    with pytest.raises(ValueError, match="n_landmarks=0 must be a whole number of at least 1"):
+        sm.LapSVM(span="landmarks", n_landmarks=0).fit(X, y)
 
 
 @pytest.mark.parametrize("solver", ["newton", "pcg"])
-def test_solvers_in_the_primal_end_at_the_same_machine(moons, blobs, solver):
+def test_solvers_in_the_primal_end_at_the_same_classifier(moons, blobs, solver):
     for (X, y), marker in (((moons[0], moons[2]), -1), ((blobs[0], blobs[2]), "?")):
         words = {"gamma": 1.0, "gamma_A": 0.1, "loss": "squared_hinge", "unlabeled": marker}
         exact = sm.LapSVM(**words).fit(X, y)

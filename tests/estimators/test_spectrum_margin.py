@@ -18,13 +18,13 @@ METHODS = [
     sm.MKL(C=10.0),
     sm.MKL(C=10.0, B=1.5),
     sm.KTA(C=10.0),
-    sm.KTA(margin="relative"),
+    sm.KTA(B=1.5),
     sm.SpectralKernelSVM(C=10.0),
-    sm.SpectralKernelSVM(transformation="power", margin="relative"),
+    sm.SpectralKernelSVM(transformation="power", B=1.5),
     sm.XuSpectralSVM(C=10.0),
     sm.SpectralGraphTransducer(),
 ]
-MACHINES = METHODS[:-1]  # with a margin, and a choice of solvers
+WITH_A_MARGIN = METHODS[:-1]  # with a margin, and a choice of solvers
 
 
 @pytest.fixture(params=METHODS, ids=lambda method: repr(method))
@@ -32,8 +32,8 @@ def method(request):
     return clone(request.param).set_params(q=30)
 
 
-@pytest.fixture(params=MACHINES, ids=lambda method: repr(method))
-def machine(request):
+@pytest.fixture(params=WITH_A_MARGIN, ids=lambda method: repr(method))
+def classifier(request):
     return clone(request.param).set_params(q=30)
 
 
@@ -52,10 +52,10 @@ def test_the_answer_is_certified_and_the_spectrum_admissible(moons, method):
     np.testing.assert_array_equal(fitted.transduction_, (fitted.scores_ > 0).astype(int))
 
 
-def test_decisions_are_those_of_a_machine_on_the_spectrum(moons, machine):
+def test_decisions_are_those_of_a_classifier_on_the_spectrum(moons, classifier):
     """At the optimum the classifier is the relative margin machine of the kernel that the spectrum makes."""
     X, _, y = moons
-    fitted = machine.fit(X, y)
+    fitted = classifier.fit(X, y)
     U = np.sqrt(len(X)) * fitted.eigenvectors_
     K = (U * fitted.delta_) @ U.T
     known, bound = y != -1, getattr(fitted, "B_", np.inf)
@@ -67,12 +67,12 @@ def test_decisions_are_those_of_a_machine_on_the_spectrum(moons, machine):
     np.testing.assert_allclose(fitted.scores_, rmm.decision_function(K), atol=2e-4)
 
 
-def test_the_solvers_agree(moons, machine):
+def test_the_solvers_agree(moons, classifier):
     X, _, y = moons
-    own = machine.fit(X, y)
+    own = classifier.fit(X, y)
     order = sm.problems.default_solvers()
     for solver in (order[0], order[::-1]):
-        other = clone(machine).set_params(solver=solver).fit(X, y)
+        other = clone(classifier).set_params(solver=solver).fit(X, y)
         assert other.result_.solver in order
         values = [fitted.result_.certificate.primal_objective for fitted in (own, other)]
         assert values[0] == pytest.approx(values[1], rel=3e-6)
@@ -80,9 +80,7 @@ def test_the_solvers_agree(moons, machine):
         np.testing.assert_allclose(other.scores_, own.scores_, atol=2e-2)
 
 
-@pytest.mark.parametrize(
-    "method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, margin="relative", B=1.05)]
-)
+@pytest.mark.parametrize("method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, B=1.05)])
 def test_the_bound_holds_on_the_labelled_samples(moons, method):
     X, _, y = moons
     scores = method.set_params(q=30).fit(X, y).scores_[y != -1]
@@ -109,7 +107,7 @@ def test_the_eigenpairs_are_those_of_the_laplacian_that_was_asked_for(moons, nor
 
 def test_an_absolute_margin_knows_no_bound(moons):
     X, _, y = moons
-    free, bounded = (sm.KTA(C=100.0, margin=margin, B=1.05, q=30).fit(X, y) for margin in ("absolute", "relative"))
+    free, bounded = (sm.KTA(C=100.0, B=B, q=30).fit(X, y) for B in (np.inf, 1.05))
     assert np.abs(free.scores_[y != -1]).max() > 1.2
     assert np.abs(bounded.scores_[y != -1]).max() <= 1.05 * (1 + 1e-9)
 
@@ -142,15 +140,15 @@ def test_kta_warns_of_either_of_its_two_solves(moons):
     X, _, y = moons
     with pytest.warns(ConvergenceWarning) as caught:
         sm.KTA(C=10.0, q=20, solver="SCS", solver_params={"max_iters": 2}).fit(X, y)
-    said = [str(entry.message) for entry in caught if entry.category is ConvergenceWarning]
-    assert any("KTA: KTA" in text for text in said)
-    assert any("KTA: SVM" in text for text in said)
+    messages = [str(entry.message) for entry in caught if entry.category is ConvergenceWarning]
+    assert any("KTA: KTA" in text for text in messages)
+    assert any("KTA: SVM" in text for text in messages)
 
 
 def test_kta_keeps_the_results_of_both_its_solves(moons, blobs):
     X, _, y = moons
-    for margin, name in (("absolute", "SVM"), ("relative", "RMM")):
-        kta = sm.KTA(C=10.0, q=20, margin=margin).fit(X, y)
+    for B, name in ((np.inf, "SVM"), (1.5, "RMM")):
+        kta = sm.KTA(C=10.0, q=20, B=B).fit(X, y)
         assert kta.result_.certificate.sense == "maximize"
         assert kta.margin_result_.problem == name
         assert kta.margin_result_.certificate.is_optimal(1e-9)

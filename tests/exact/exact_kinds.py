@@ -362,11 +362,11 @@ def s3vms(rng, regime):
     for guess in itertools.product([-1.0, 1.0], repeat=len(obj.unlabeled)):
         svm = WeightedSVM.guessed(obj, np.array(guess))
         known.append(sm.solvers.weighted_svm(svm, max_iter=60).variables["w"])
-    floats = [obj.value(w) for w in known]
+    floats = [obj.value_at(w) for w in known]
     best = min(exact.nonconvex(obj, known[i]) for i in np.argsort(floats)[:4])
     local = sm.solvers.label_switching(obj) if unlabeled_loss != "exp" else sm.solvers.gradient(obj)
     tasks = {
-        "certify": lambda: sm.solvers.certify(obj, local),
+        "with_bound": lambda: sm.solvers.with_bound(obj, local),
         "branch_and_bound": lambda: sm.solvers.branch_and_bound(obj, time_limit=10),
         "probe": lambda: sm.solvers.probe(obj),
         "s3vm_bound": lambda: sm.solvers.s3vm_bound(obj),

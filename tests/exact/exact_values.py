@@ -288,7 +288,7 @@ def weighted(svm, w, duals):
     """`WeightedSVM` at w, and at multipliers: those given, or the slopes of the losses at w."""
     A, w, b, V = rows_of(svm.features), wide(w), wide(svm.features.offset), svm.loss
     p, m, P = wide(svm.plus), wide(svm.minus), wide(svm.features.weights)
-    t = wide(np.zeros(len(A)) if svm.tilt is None else svm.tilt)
+    t = wide(np.zeros(len(A)) if svm.linear is None else svm.linear)
     f = times(A, w) + b
     primal = dot(P, w * w) / 2 + dot(t, f)
     primal += sum((p[i] * margin_loss(V, f[i]) + m[i] * margin_loss(V, -f[i]) for i in range(len(f))), ZERO)

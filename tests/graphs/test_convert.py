@@ -40,6 +40,9 @@ def test_round_trip():
     assert nodes == names
     np.testing.assert_array_equal(back.toarray(), W.toarray())
     assert list(to_networkx(W).nodes) == list(range(30))
+    again = to_networkx(graph)  # a graph of networkx is read, too: its nodes get the numbers of their rows
+    assert list(again.nodes) == list(range(30))
+    np.testing.assert_array_equal(from_networkx(again)[0].toarray(), W.toarray())
 
 
 @pytest.mark.parametrize(
@@ -54,6 +57,12 @@ def test_round_trip():
 def test_other_graphs_are_refused(graph, error, message):
     with pytest.raises(error, match=message):
         from_networkx(graph)
+
+
+def test_folds_of_cross_validation_are_recognised():
+    graph = nx.path_graph(4)
+    with pytest.raises(TypeError, match=r"a list of 2 neighbourhoods of nodes\. Cross-validation"):
+        to_networkx([graph[0], graph[1]])
 
 
 def test_bad_names():

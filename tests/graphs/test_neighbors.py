@@ -39,8 +39,8 @@ def others(D):
     return D
 
 
-def recall(found, truth):
-    return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, truth, strict=True)])
+def recall(lists, truth):
+    return np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(lists, truth, strict=True)])
 
 
 def near_enough(search, exact, *query):
@@ -48,7 +48,7 @@ def near_enough(search, exact, *query):
     return np.mean(search.kneighbors(*query)[0] <= exact.kneighbors(*query)[0][:, -1:] * (1 + 1e-9))
 
 
-def words(n, d, rng, per_row=30):
+def documents(n, d, rng, per_row=30):
     """Counts over a skewed vocabulary: most products of two rows are positive, as of documents."""
     chances = 1.0 / np.arange(1, d + 1)
     cols = rng.choice(d, size=(n, per_row), p=chances / chances.sum())
@@ -93,7 +93,7 @@ def test_sparse_blocks_find_what_dense_rows_do(metric, rng, monkeypatch):
 
 def test_sparse_blocks_never_hold_all_products(rng, monkeypatch):
     n = 2500
-    rows = words(n, 1000, rng)
+    rows = documents(n, 1000, rng)
     assert (rows @ rows.T).nnz > 0.9 * n * n
     monkeypatch.setattr(_nearest, "_BLOCK", n * n // 50)
     search = NeighborSearch(rows, metric="cosine")
@@ -156,16 +156,16 @@ def test_projection_is_that_of_scikit_learn(size, rng, tol):
         np.testing.assert_allclose(
             W.toarray(), knn_graph(pca.transform(rows), 6, weight=weight).toarray(), rtol=tol["linalg"]
         )
-        found = neighbor_weights(new, rows, 6, weight=weight, reduce=4, random_state=3)
+        weights = neighbor_weights(new, rows, 6, weight=weight, reduce=4, random_state=3)
         expected = neighbor_weights(pca.transform(new), pca.transform(rows), 6, weight=weight)
-        np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=tol["linalg"])
+        np.testing.assert_allclose(weights.toarray(), expected.toarray(), rtol=tol["linalg"])
 
 
 @pytest.mark.parametrize(
     ("as_input", "metric"), [(sp.csr_array, "cosine"), (sp.csr_array, "euclidean"), (None, "cosine")]
 )
 def test_projection_is_not_centred_where_angles_count(as_input, metric, rng, tol):
-    counts = words(200, 60, rng)
+    counts = documents(200, 60, rng)
     rows = counts if as_input else counts.toarray()
     svd = TruncatedSVD(10, random_state=0).fit(counts)
     search = NeighborSearch(rows, metric=metric, reduce=10)
@@ -220,9 +220,9 @@ def test_copies_stay_copies_under_a_projection(metric, dtype, rng):
     np.testing.assert_array_equal(distances[:50, 0], 0.0)
     assert (distances[:, 1] > 0).all()
     # One by one, in an order and a precision of their own: other roundings of the same product.
-    found = sp.vstack([neighbor_weights(rows[[i]].astype(float), search, 4) for i in (7, 60, 9_999)])
-    np.testing.assert_array_equal(found.indptr, [0, 2, 3, 4])
-    np.testing.assert_array_equal(found.indices, [7, 10_007, 60, 9_999])
+    weights = sp.vstack([neighbor_weights(rows[[i]].astype(float), search, 4) for i in (7, 60, 9_999)])
+    np.testing.assert_array_equal(weights.indptr, [0, 2, 3, 4])
+    np.testing.assert_array_equal(weights.indices, [7, 10_007, 60, 9_999])
 
 
 def test_rows_without_a_part_in_the_components_have_no_direction(rng):
@@ -276,7 +276,7 @@ class StandIn:
 @pytest.fixture
 def stand_in(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynndescent", SimpleNamespace(NNDescent=StandIn))
-    monkeypatch.setattr(_nearest, "_FEW", 50)
+    monkeypatch.setattr(_nearest, "_EXACT_ROWS", 50)
     monkeypatch.setattr(StandIn, "made", 0)
     return StandIn
 
@@ -357,13 +357,13 @@ def test_a_search_stands_for_its_rows(options, weight, tol):
     assert resolve_sigma(search, 5) == resolve_sigma(X, 5, **options)
     copy = pickle.loads(pickle.dumps(search))
     # To rounding only: pickling changes the order in memory of the components, and so that of their sums.
-    found = neighbor_weights(new, copy, 5, weight=weight)
-    np.testing.assert_allclose(found.toarray(), expected.toarray(), rtol=tol["exact"])
+    weights = neighbor_weights(new, copy, 5, weight=weight)
+    np.testing.assert_allclose(weights.toarray(), expected.toarray(), rtol=tol["exact"])
 
 
 def test_rows_are_searched_once(monkeypatch):
-    calls, exact = [], neighbors.exact
-    monkeypatch.setattr(neighbors, "exact", lambda *args: calls.append(args[1].shape[0]) or exact(*args))
+    calls, exact = [], neighbors.exact_neighbors
+    monkeypatch.setattr(neighbors, "exact_neighbors", lambda *args: calls.append(args[1].shape[0]) or exact(*args))
     search = NeighborSearch(X)
     assert not calls
     for weight in ("binary", "heat", "self_tuning"):
@@ -404,3 +404,12 @@ def test_one_nan_among_many_rows_of_single_precision(rng):
     rows[10_000, 1] = np.nan
     with pytest.raises(ValueError, match=r"X\[10000, 1\] is nan"):
         NeighborSearch(rows)
+
+
+def test_a_generator_is_a_seed():
+    rows = np.random.default_rng(0).normal(size=(60, 30))
+    first, again, other = (NeighborSearch(rows, reduce=5, random_state=np.random.default_rng(k)) for k in (1, 1, 2))
+    np.testing.assert_array_equal(first.rows, again.rows)
+    assert first.random_state == again.random_state != other.random_state
+    W = knn_graph(rows, 4, reduce=5, random_state=np.random.default_rng(1))
+    np.testing.assert_array_equal(W.toarray(), knn_graph(first, 4).toarray())

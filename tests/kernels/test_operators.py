@@ -15,32 +15,10 @@ from specmargin.kernels import (
     landmark_features,
 )
 
-KERNELS = pytest.mark.parametrize(
-    "words", [{"kernel": "rbf", "gamma": 0.3}, {"kernel": "poly", "gamma": 0.5, "degree": 2}, {"kernel": "linear"}]
-)
-
 
 @pytest.fixture
 def X(rng):
     return rng.normal(size=(37, 4))
-
-
-@KERNELS
-@pytest.mark.parametrize("sparse", [False, True])
-def test_blocks_are_the_stored_kernel(X, words, sparse, rng, tol):
-    K = gram(X, **words)
-    blocks = BlockKernel(sp.csr_array(X) if sparse else X, **words, block_elements=100)
-    V = rng.normal(size=(37, 3))
-    np.testing.assert_allclose(blocks @ V, K @ V, atol=tol["linalg"])
-    np.testing.assert_allclose(blocks @ V[:, 0], K @ V[:, 0], atol=tol["linalg"])
-    np.testing.assert_allclose(blocks.rows(np.array([3, 0])), K[[3, 0]], atol=1e-12)
-    np.testing.assert_allclose(np.asarray(blocks), K, atol=1e-12)
-    assert blocks.trace() == pytest.approx(np.trace(K))
-    assert (len(blocks), blocks.shape) == (37, (37, 37))
-
-
-def test_a_rule_for_the_width_is_that_of_all_samples(X):
-    np.testing.assert_allclose(np.asarray(BlockKernel(X, gamma="median")), gram(X, gamma="median"), atol=1e-12)
 
 
 def test_a_low_rank_kernel_is_the_product_of_its_factor(rng):
@@ -49,28 +27,6 @@ def test_a_low_rank_kernel_is_the_product_of_its_factor(rng):
     np.testing.assert_allclose(K @ v, F @ F.T @ v)
     np.testing.assert_allclose(kernel_rows(K, np.array([4, 1])), (F @ F.T)[[4, 1]])
     assert kernel_trace(K) == pytest.approx(np.trace(F @ F.T))
-
-
-@KERNELS
-def test_landmarks_give_nystroms_kernel(X, words):
-    """k(x, Z) k(Z, Z)^+ k(Z, x'), with a pseudo-inverse, for training and for new samples."""
-    features = landmark_features(X, 12, include=np.array([5, 30]), random_state=1, **words)
-    Z, new = features.landmarks, X[:5] + 0.2
-    assert Z.shape == (12, 4)
-    assert (X[5] == Z).all(axis=1).any()
-    inverse = np.linalg.pinv(gram(Z, **words), rcond=1e-12, hermitian=True)
-    expected = gram(X, Z, **words) @ inverse @ gram(Z, X, **words)
-    np.testing.assert_allclose(features(X) @ features(X).T, expected, atol=1e-7)
-    np.testing.assert_allclose(
-        features(new) @ features(X).T, gram(new, Z, **words) @ inverse @ gram(Z, X, **words), atol=1e-7
-    )
-    rank = np.linalg.matrix_rank(gram(Z, **words), tol=1e-10)
-    assert features.W.shape[1] == rank
-
-
-def test_all_samples_as_landmarks_lose_nothing(X):
-    F = landmark_features(X, 37, gamma=0.3)(X)
-    np.testing.assert_allclose(F @ F.T, gram(X, gamma=0.3), atol=1e-10)
 
 
 def test_forms_of_a_kernel(rng):
@@ -113,9 +69,9 @@ def case(n=50, m=15, l=8, seed=0):
 @pytest.mark.parametrize("gammas", [(1e-2, 1.0), (1e-5, 10.0), (1.0, 0.0)], ids=str)
 def test_a_factor_is_solved_like_its_product(loss, gammas):
     _, L, labels, F = case()
-    words = {"loss": loss, "gamma_A": gammas[0], "gamma_I": gammas[1]}
-    span = sm.solvers.factorized(sm.objectives.LapSVM(LowRankKernel(F), L, labels, **words))
-    full = sm.solvers.factorized(sm.objectives.LapSVM(F @ F.T, L, labels, **words))
+    keywords = {"loss": loss, "gamma_A": gammas[0], "gamma_I": gammas[1]}
+    span = sm.solvers.factorized(sm.objectives.LapSVM(LowRankKernel(F), L, labels, **keywords))
+    full = sm.solvers.factorized(sm.objectives.LapSVM(F @ F.T, L, labels, **keywords))
     assert span.certificate.is_optimal(1e-9)
     value = full.certificate.primal_objective
     assert span.certificate.primal_objective == pytest.approx(value, rel=1e-9)
@@ -131,24 +87,10 @@ def test_in_a_span_nothing_of_the_order_n_is_factorised(monkeypatch):
 def test_a_sparse_kernel_is_its_dense_self():
     X, L, labels, _ = case()
     K = np.where(gram(X, gamma=3.0) > 0.02, gram(X, gamma=3.0), 0.0) + 2 * np.eye(50)
-    words = {"gamma_A": 0.1, "gamma_I": 1.0}
-    sparse = sm.solvers.factorized(sm.objectives.LapSVM(sp.csr_array(K), L, labels, **words))
-    dense = sm.solvers.factorized(sm.objectives.LapSVM(K, L, labels, **words))
+    keywords = {"gamma_A": 0.1, "gamma_I": 1.0}
+    sparse = sm.solvers.factorized(sm.objectives.LapSVM(sp.csr_array(K), L, labels, **keywords))
+    dense = sm.solvers.factorized(sm.objectives.LapSVM(K, L, labels, **keywords))
     np.testing.assert_allclose(sparse.variables["f"], dense.variables["f"], atol=1e-9)
-
-
-def test_blocks_cannot_be_factorised_but_serve_conjugate_gradients():
-    X, L, labels, _ = case()
-    words = {"loss": "squared_hinge", "gamma_A": 0.1, "gamma_I": 1.0}
-    blocks = sm.objectives.LapSVM(BlockKernel(X, gamma=0.5, block_elements=200), L, labels, **words)
-    with pytest.raises(TypeError, match="BlockKernel is not stored"):
-        sm.solvers.factorized(blocks)
-    from specmargin.solvers.manifold.pcg import pcg
-
-    stored = sm.solvers.factorized(sm.objectives.LapSVM(gram(X, gamma=0.5), L, labels, **words))
-    found = pcg(blocks, stopping="gradient", tol=1e-10, max_iter=2000)
-    assert found.certificate.is_optimal(1e-8)
-    np.testing.assert_allclose(found.variables["f"], stored.variables["f"], atol=1e-5)
 
 
 def test_cvxpy_takes_a_span_and_a_sparse_kernel():

@@ -49,24 +49,24 @@ def test_kernels_that_are_rounded_to_single_precision_pass(rng):
 
 
 @pytest.mark.parametrize(
-    "words",
+    "keywords",
     [{"kernel": "rbf"}, {"kernel": "linear"}, {"kernel": "cosine"}, {"kernel": "poly", "degree": 4, "coef0": 0.5}],
 )
-def test_kernels_that_need_no_check_are_semidefinite(rng, words):
+def test_kernels_that_need_no_check_are_semidefinite(rng, keywords):
     X = rng.standard_normal((40, 5))
-    words = {"degree": 3, "coef0": 1.0, **words}
-    assert is_semidefinite(**words)
-    values = np.linalg.eigvalsh(gram(X, gamma=0.5, **words))
+    keywords = {"degree": 3, "coef0": 1.0, **keywords}
+    assert is_semidefinite(**keywords)
+    values = np.linalg.eigvalsh(gram(X, gamma=0.5, **keywords))
     assert values[0] > -1e-12 * values[-1]
 
 
 def test_polynomials_of_a_negative_constant_are_checked(rng):
     X = rng.standard_normal((10, 2))
-    words = {"kernel": "poly", "degree": 2, "coef0": -1.0}
-    assert not is_semidefinite(**words)
+    keywords = {"kernel": "poly", "degree": 2, "coef0": -1.0}
+    assert not is_semidefinite(**keywords)
     assert not is_semidefinite("poly", degree=2.5)
     with pytest.raises(ValueError, match="no kernel"):
-        require_semidefinite(gram(X, gamma=1.0, **words), **words)
+        require_semidefinite(gram(X, gamma=1.0, **keywords), **keywords)
 
 
 # Where it is asked
@@ -84,7 +84,7 @@ def test_manifold_classifiers_refuse_indefinite_kernels(rng, indefinite, estimat
     with pytest.raises(ValueError, match="no kernel"):
         estimator(kernel="poly", coef0=-3.0, degree=2, gamma=1.0, n_neighbors=3).fit(X, y)
     with pytest.raises(ValueError, match="no kernel"):
-        estimator(kernel=tanh, n_neighbors=3, span="landmarks", n_functions=12).fit(X, y)
+        estimator(kernel=tanh, n_neighbors=3, span="landmarks", n_landmarks=12).fit(X, y)
 
 
 def test_model_selection_and_clustering_refuse_indefinite_kernels(rng, indefinite):
@@ -119,8 +119,8 @@ def test_rounding_is_averaged_away_and_more_is_refused(form, n):
     same = form(A)
     assert symmetric(same) is same
     near = A * (1 + 1e-10 * rng.normal(size=(n, n)))
-    found = symmetric(form(near))
-    np.testing.assert_array_equal(found.toarray() if sp.issparse(found) else found, (near + near.T) / 2)
+    mean = symmetric(form(near))
+    np.testing.assert_array_equal(mean.toarray() if sp.issparse(mean) else mean, (near + near.T) / 2)
     if n > 1:
         near[n - 1, n // 2 - 1] += 1e-6
         with pytest.raises(ValueError, match=rf"A is not symmetric: K\[.*{n - 1}.*\] = .*\.T\) / 2"):

@@ -8,14 +8,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from specmargin.losses import LOSSES, Hinge, SmoothHinge, Squared, SquaredHinge, get_loss
+from specmargin.losses import LOSSES, Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge, get_loss
 
 losses = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 
 
 def away_from_kinks(rng, size=200):
     t = rng.uniform(-4.0, 4.0, size)
-    return t[np.abs(t - 1.0) > 1e-2]
+    return t[(np.abs(t - 1.0) > 1e-2) & (np.abs(np.abs(t - 1.0) - 0.5) > 1e-2)]
 
 
 @losses
@@ -62,7 +62,13 @@ def test_dual_value_is_the_least_of_loss_plus_line(loss, beta):
 
 @pytest.mark.parametrize(
     ("loss", "values"),
-    [(Hinge(), [3.0, 1.0, 0.0, 0.0]), (SquaredHinge(), [9.0, 1.0, 0.0, 0.0]), (Squared(), [9.0, 1.0, 0.0, 4.0])],
+    [
+        (Hinge(), [3.0, 1.0, 0.0, 0.0]),
+        (SquaredHinge(), [9.0, 1.0, 0.0, 0.0]),
+        (Squared(), [9.0, 1.0, 0.0, 4.0]),
+        (HuberHinge(), [3.0, 1.0, 0.125, 0.0]),
+        (HuberHinge(4.0), [3.0625, 1.5625, 1.0, 0.25]),
+    ],
 )
 def test_values_at_chosen_margins(loss, values):
     assert loss.value(np.array([-2.0, 0.0, 1.0, 3.0])).tolist() == values
@@ -77,7 +83,7 @@ def test_losses_are_found_by_name_and_pass_through():
 
 
 def test_unknown_name_is_answered_by_the_known_ones():
-    with pytest.raises(ValueError, match=r"'logistic'.*'hinge', 'smooth_hinge', 'squared', 'squared_hinge'"):
+    with pytest.raises(ValueError, match=r"'logistic'.*'hinge', 'huber_hinge', 'smooth_hinge', 'squared', "):
         get_loss("logistic")
 
 
@@ -98,3 +104,15 @@ def test_dual_value_of_the_smooth_hinge_keeps_its_digits_at_small_multipliers():
     beta = np.array([1e-18, 1e-12, 1e-9])
     exact = [float(b) + float(b - b * Decimal(float(b)).ln()) / 20.0 for b in map(Decimal, beta)]
     np.testing.assert_allclose(SmoothHinge().dual_value(beta), exact, rtol=1e-9)
+
+
+def test_the_huber_hinge_becomes_the_hinge_and_stays_in_range():
+    t = np.array([-1e300, -5.0, 0.9, 1.0, 1.1, 1e300])
+    for h in (1e-12, 0.5, 1e12):
+        values = HuberHinge(h).value(t)
+        assert np.isfinite(values).all()
+        assert (values >= Hinge().value(t)).all()
+        assert (values <= Hinge().value(t) + h / 4 * (1 + 1e-12)).all()
+    for h in (0.0, -1.0, np.inf, np.nan):
+        with pytest.raises(ValueError, match="h="):
+            HuberHinge(h)

@@ -43,11 +43,13 @@ def test_the_value_is_the_literal_sum(tol):
         f = [sum(obj.K[i, j] * a[j] for j in range(14)) for i in range(14)]
         literal += 0.3 * sum(a[i] * f[i] for i in range(14))
         literal += sum(W[i, j] * (f[i] - f[j]) ** 2 / 2 for i in range(14) for j in range(14))
-    assert obj.value(alpha) == pytest.approx(literal, rel=tol["exact"])
-    assert obj.value(alpha[:, 0]) + obj.value(alpha[:, 1]) == pytest.approx(literal, rel=tol["exact"])
-    f = obj.decision(alpha)
+    assert obj.value_at(alpha) == pytest.approx(literal, rel=tol["exact"])
+    assert obj.value_at(alpha[:, 0]) + obj.value_at(alpha[:, 1]) == pytest.approx(literal, rel=tol["exact"])
+    f = obj.decisions_at(alpha)
     np.testing.assert_allclose(
-        obj.rayleigh_quotients(alpha), [obj.value(a) / (g @ g) for a, g in zip(alpha.T, f.T, strict=True)], rtol=1e-12
+        obj.rayleigh_quotients(alpha),
+        [obj.value_at(a) / (g @ g) for a, g in zip(alpha.T, f.T, strict=True)],
+        rtol=1e-12,
     )
 
 
@@ -55,7 +57,7 @@ def test_the_gradient_by_central_differences(tol):
     obj, _ = case()
     alpha = np.random.default_rng(2).normal(size=14)
     step = 1e-5
-    differences = [(obj.value(alpha + step * e) - obj.value(alpha - step * e)) / (2 * step) for e in np.eye(14)]
+    differences = [(obj.value_at(alpha + step * e) - obj.value_at(alpha - step * e)) / (2 * step) for e in np.eye(14)]
     np.testing.assert_allclose(obj.gradient(alpha), differences, rtol=tol["gradient"], atol=1e-6)
 
 
@@ -104,7 +106,7 @@ def test_stationarity_is_that_of_the_rayleigh_quotient():
 def test_the_certificate_proves_the_dense_solution(m, normed, tol):
     obj, _ = case(normed=normed)
     theta, _, alpha = dense_solution(obj)
-    certificate = obj.certificate(alpha[:, :m])
+    certificate = obj.certificate({"alpha": alpha[:, :m]})
     assert certificate.primal_objective == pytest.approx(theta[:m].sum(), rel=tol["linalg"])
     assert certificate.is_optimal(1e-11)
     assert certificate.primal_residual < 1e-12
@@ -114,9 +116,9 @@ def test_the_certificate_proves_the_dense_solution(m, normed, tol):
 def test_the_certificate_denies_other_eigenvectors():
     obj, _ = case()
     theta, _, alpha = dense_solution(obj)
-    second = obj.certificate(alpha[:, 1])
+    second = obj.certificate({"alpha": alpha[:, 1]})
     assert second.gap == pytest.approx(theta[1] - theta[0])  # for one function the bound is the optimum itself
-    skipping = obj.certificate(alpha[:, [0, 2]])
+    skipping = obj.certificate({"alpha": alpha[:, [0, 2]]})
     assert skipping.primal_objective == pytest.approx(theta[0] + theta[2])
     assert skipping.dual_objective <= theta[0] + theta[1] + 1e-12
     assert not skipping.is_optimal(1e-3)
@@ -128,7 +130,7 @@ def test_the_bound_is_below_and_the_repaired_value_above_the_optimum(seed, m):
     obj, _ = case(seed=seed % 7)
     theta, _, _ = dense_solution(obj)
     rng = np.random.default_rng(seed)
-    certificate = obj.certificate(rng.normal(size=(14, m)))
+    certificate = obj.certificate({"alpha": rng.normal(size=(14, m))})
     best = theta[:m].sum()
     assert certificate.dual_objective <= best * (1 + 1e-10)
     assert certificate.primal_objective >= best * (1 - 1e-10)
@@ -142,7 +144,7 @@ def test_repair_finds_the_eigenvectors_in_a_span(tol):
     theta, f, alpha = dense_solution(obj)
     rng = np.random.default_rng(5)
     spoilt = 1e3 * (alpha[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=3))
-    certificate = obj.certificate(spoilt)
+    certificate = obj.certificate({"alpha": spoilt})
     assert certificate.primal_residual > 1e3
     repaired = obj.feasible(alpha[:, :3] @ rng.normal(size=(3, 3)))
     assert obj.violation(repaired) < 1e-12
@@ -163,7 +165,7 @@ def test_columns_that_span_too_little_are_refused():
     with pytest.raises(ValueError, match="2 columns of K alpha are dependent"):
         obj.feasible(np.column_stack([a, 3.0 * a]))
     with pytest.raises(ValueError, match="dependent"):
-        obj.certificate(np.column_stack([a, b, a - 0.7 * b]))
+        obj.certificate({"alpha": np.column_stack([a, b, a - 0.7 * b])})
     with pytest.raises(ValueError, match="proportional to K1"):
         obj.feasible(np.ones(14))
 
@@ -198,9 +200,9 @@ def test_a_centred_kernel_stays_as_it_is():
 def test_another_gamma_shares_the_coordinates():
     obj, _ = case()
     fresh = RegularizedClustering(obj.K, obj.L, 2.0)
-    obj.with_gamma(2.0)  # before there is anything to share
+    obj.with_(gamma=2.0)  # before there is anything to share
     basis = obj.basis
-    other = obj.with_gamma(2.0)
+    other = obj.with_(gamma=2.0)
     assert other.basis is basis
     assert other.gamma == 2.0
     np.testing.assert_array_equal(other.forms, fresh.forms)
@@ -240,7 +242,7 @@ def test_the_laplacian_may_be_an_operator(tol):
     X = np.random.default_rng(0).normal(size=(30, 2))
     K, L = sm.kernels.gram(X), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=4), power=2)
     a = np.random.default_rng(1).normal(size=(30, 2))
-    powered, dense = (RegularizedClustering(K, M, 0.1).certificate(a) for M in (L, L.toarray()))
+    powered, dense = (RegularizedClustering(K, M, 0.1).certificate({"alpha": a}) for M in (L, L.toarray()))
     assert powered.primal_objective == pytest.approx(dense.primal_objective, rel=tol["exact"])
     assert powered.dual_objective == pytest.approx(dense.dual_objective, rel=tol["linalg"])
 

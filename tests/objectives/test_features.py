@@ -56,7 +56,7 @@ def test_subset_keeps_the_centre(intercept, form, X, rng):
 def test_plane_gives_the_decisions_of_raw_features(intercept, X, rng):
     features = Features.of(X, intercept, rows=UNLABELED, balance=-0.4)
     w = rng.normal(size=features.size)
-    v, b = features.plane(w)
+    v, b = features.coefficients(w)
     np.testing.assert_allclose(X @ v + b, features.decisions(w), rtol=1e-12, atol=1e-13)
 
 
@@ -117,7 +117,7 @@ def test_dense_features_far_from_the_origin_are_centred_once(far, rng):
     assert features.decisions(w)[UNLABELED].mean() == pytest.approx(0.2, abs=1e-14)
     part = features.subset(np.array([1, 7]))
     np.testing.assert_allclose(part.decisions(w), features.decisions(w)[[1, 7]], rtol=1e-14)
-    v, b = features.plane(w)
+    v, b = features.coefficients(w)
     np.testing.assert_allclose(X @ v + b, features.decisions(w), rtol=0, atol=1e-14 * far + 1e-12)
 
 

@@ -63,9 +63,9 @@ def test_value_is_eq_1(kind, C, spectrum_data, rng):
         w = on_sphere(obj, rng)
         h = obj.scores(w)
         assert h @ h == pytest.approx(obj.n)
-        assert obj.value(w) == pytest.approx(literal(obj, h), rel=1e-12)
+        assert obj.value_at(w) == pytest.approx(literal(obj, h), rel=1e-12)
         assert w @ obj.A @ w / 2 - obj.b @ w + constant == pytest.approx(literal(obj, h), rel=1e-9)
-        np.testing.assert_allclose(obj.decision(w), h - obj.threshold, rtol=1e-14)
+        np.testing.assert_allclose(obj.decisions_at(w), h - obj.threshold, rtol=1e-14)
 
 
 def test_defaults_and_targets(spectrum_data):
@@ -94,8 +94,8 @@ def test_residual_is_the_gradient_in_the_eigenvectors(kind, spectrum_data, rng):
         np.testing.assert_allclose(gradient, (obj.A - lam * np.eye(obj.k)) @ w - obj.b, atol=1e-10)
         error = check_grad(obj.lagrangian, lambda w, lam: E @ obj.residual(w, lam), w, lam)
         assert error < 1e-6 * np.linalg.norm(obj.A)
-        assert obj.lagrangian(w, lam) == pytest.approx(obj.value(w), rel=1e-12)
-        assert obj.lagrangian(2 * w, lam) == pytest.approx(obj.value(2 * w) - lam / 2 * 3 * obj.n, rel=1e-12)
+        assert obj.lagrangian(w, lam) == pytest.approx(obj.value_at(w), rel=1e-12)
+        assert obj.lagrangian(2 * w, lam) == pytest.approx(obj.value_at(2 * w) - lam / 2 * 3 * obj.n, rel=1e-12)
 
 
 @kinds
@@ -149,12 +149,12 @@ def test_no_dual_value_exceeds_a_primal_value(kind, seed, spectrum_data):
     lowest = float(obj.eigen[0].min())
     w = on_sphere(obj, rng)
     for lam in (lowest - 10.0 ** rng.uniform(-12, 6), lowest * rng.random(), -lowest):
-        assert obj.dual_bound(lam) <= obj.value(w) * (1 + 1e-12)
-        certificate = obj.certificate(w, lam)
+        assert obj.dual_bound(lam) <= obj.value_at(w) * (1 + 1e-12)
+        certificate = obj.prove(w, lam)
         assert certificate.gap >= 0
-        assert certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-12)
+        assert certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-12)
         # A bound on everything, not on this point only.
-        assert certificate.dual_objective <= obj.value(on_sphere(obj, rng)) * (1 + 1e-12)
+        assert certificate.dual_objective <= obj.value_at(on_sphere(obj, rng)) * (1 + 1e-12)
 
 
 def test_dual_bound_ends_at_the_smallest_eigenvalue(spectrum_data):
@@ -186,7 +186,7 @@ def test_certificate_measures_the_distance_of_a_point_from_its_bound(kind, C, sp
     below = max(obj.dual_bound(lam - share * obj.eigen[0].max()) for share in np.linspace(0.0, 1e-8, 101))
     for _ in range(5):
         w = on_sphere(obj, rng)
-        certificate = obj.certificate(w, lam)
+        certificate = obj.prove(w, lam)
         rounding = 1e-9 * certificate.primal_objective
         assert obj.dual_bound(lam) - rounding <= certificate.dual_objective <= below + rounding
         assert certificate.gap > 1e-6 * certificate.primal_objective
@@ -199,12 +199,12 @@ def test_certificate_repairs_the_candidate(spectrum_data, rng):
     obj = SpectralGraphTransducer(*spectrum_data(), 100.0)
     lowest, norm = float(obj.eigen[0].min()), float(obj.eigen[0].max())
     w = on_sphere(obj, rng)
-    half = obj.certificate(w / 2, 0.0)
+    half = obj.prove(w / 2, 0.0)
     assert half.primal_residual == pytest.approx(0.5)
-    assert half.primal_objective == pytest.approx(obj.value(w), rel=1e-13)
-    above = obj.certificate(w, lowest + 0.1 * norm)
+    assert half.primal_objective == pytest.approx(obj.value_at(w), rel=1e-13)
+    above = obj.prove(w, lowest + 0.1 * norm)
     assert above.dual_residual == pytest.approx(0.1)
-    assert above.dual_objective == obj.certificate(w, lowest).dual_objective <= half.primal_objective
+    assert above.dual_objective == obj.prove(w, lowest).dual_objective <= half.primal_objective
 
 
 @pytest.mark.parametrize("lam", [-1.0, 1.0, 1.0 + 1e-12, 5.0])
@@ -213,11 +213,11 @@ def test_a_local_optimum_is_told_from_the_global_one(lam):
     obj = with_dark_column(Q=(1.0, 2.0, 4.0, 9.0), C=100.0)
     rest = np.linalg.solve(obj.A[1:, 1:] - np.eye(3), obj.b[1:])
     w = np.append(np.sqrt(obj.n - rest @ rest), rest)
-    certificate = obj.certificate(w, lam)
+    certificate = obj.prove(w, lam)
     assert certificate.is_optimal(1e-13) == (lam >= 1.0)
     # w -> -w of the rest is stationary in no sense, and e_1 alone ignores the labels.
-    assert obj.certificate(np.append(w[0], -rest), lam).relative_gap > 0.1
-    assert obj.certificate(np.eye(4)[0], lam).relative_gap > 1e-2
+    assert obj.prove(np.append(w[0], -rest), lam).relative_gap > 0.1
+    assert obj.prove(np.eye(4)[0], lam).relative_gap > 1e-2
 
 
 @pytest.mark.parametrize("C", [1.0, 3.0, 10.0])
@@ -233,7 +233,7 @@ def test_lam_at_the_smallest_eigenvalue_needs_no_luck(C):
     assert np.count_nonzero(E[:, 0]) > 1
     rest = E[:, 1:] @ ((E[:, 1:].T @ obj.b) / (a[1:] - a[0]))
     w = rest + E[:, 0] * np.sqrt(obj.n - rest @ rest)
-    assert obj.certificate(w, a[0]).is_optimal(1e-12)
+    assert obj.prove(w, a[0]).is_optimal(1e-12)
 
 
 def test_further_null_vectors_belong_to_V(spectrum_data):
@@ -244,9 +244,9 @@ def test_further_null_vectors_belong_to_V(spectrum_data):
     labels = sm.encode_labels([0] + [-1] * 10 + [1])
     obj = SpectralGraphTransducer(spectrum, labels, 100.0, Q=spectrum.eigenvalues[1:])
     w = np.array([1.0, 0.0, 0.0]) * np.sqrt(12) * np.sign(spectrum.eigenvectors[-1, 1])
-    np.testing.assert_allclose(obj.decision(w), np.repeat([-1.0, 1.0], 6), atol=1e-12)
-    assert obj.value(w) == pytest.approx(0.0, abs=1e-20)
-    assert obj.certificate(w, 0.0).gap < 1e-20
+    np.testing.assert_allclose(obj.decisions_at(w), np.repeat([-1.0, 1.0], 6), atol=1e-12)
+    assert obj.value_at(w) == pytest.approx(0.0, abs=1e-20)
+    assert obj.prove(w, 0.0).gap < 1e-20
 
 
 # Errors
@@ -278,9 +278,9 @@ def test_errors_say_what_was_wrong(spectrum_data):
     obj = SpectralGraphTransducer(spectrum, labels, 1.0)
     for w in (np.zeros(4), np.ones(5), np.full(4, np.nan)):
         with pytest.raises(ValueError, match=r"finite nonzero vector of shape \(4,\)"):
-            obj.certificate(w, 0.0)
+            obj.prove(w, 0.0)
     with pytest.raises(ValueError, match="lam=nan must be finite"):
-        obj.certificate(np.ones(4), np.nan)
+        obj.prove(np.ones(4), np.nan)
 
 
 def beside_a_large_one():
@@ -353,7 +353,7 @@ def test_the_residual_is_within_its_bound_of_that_in_a_hundred_digits(monkeypatc
     w[0] = 16.0
     Q = np.full(k, 2.0 * C * v * (1.0 - 16.0 * v) / 16.0)  # of which the loss takes nearly all away
     obj = SpectralGraphTransducer(Spectrum(np.arange(k + 1.0), U, 1), sm.encode_labels([1, 0] + [-1] * 254), C, Q)
-    obj.certificate(w, 0.0)
+    obj.prove(w, 0.0)
     with localcontext() as context:
         context.prec = 100
         on = [Decimal(x) for x in w.tolist()]
@@ -372,14 +372,16 @@ def test_the_value_is_that_of_the_very_ray(stretch, monkeypatch):
     obj, rng = beside_a_large_one()[0], np.random.default_rng(0)
     for _ in range(20):
         w = on_sphere(obj, rng)
-        w = stretch * (w + np.linalg.lstsq(obj._V, obj.tau - obj._V @ w, rcond=None)[0])  # nearly without loss
-        certificate = obj.certificate(w, 0.0)
+        w = stretch * (
+            w + np.linalg.lstsq(obj.labeled_rows, obj.tau - obj.labeled_rows @ w, rcond=None)[0]
+        )  # nearly without loss
+        certificate = obj.prove(w, 0.0)
         with localcontext() as context:
             context.prec = 100
             on = [Decimal(x) for x in w.tolist()]
             size = (obj.n / sum(x * x for x in on)).sqrt()
             exact = sum(Decimal(q) * (size * x) ** 2 for q, x in zip(obj.Q.tolist(), on, strict=True)) / 2
-            for row, target, p in zip(obj._V.tolist(), obj.tau.tolist(), obj._p.tolist(), strict=True):
+            for row, target, p in zip(obj.labeled_rows.tolist(), obj.tau.tolist(), obj._p.tolist(), strict=True):
                 f = size * sum(Decimal(a) * x for a, x in zip(row, on, strict=True))
                 exact += Decimal(obj.C) * Decimal(p) * (f - Decimal(target)) ** 2
         assert abs(exact - Decimal(certificate.primal_objective)) <= Decimal(certificate.rounding)
@@ -415,7 +417,7 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
     least = obj._least_eigenvalue
     assert least < -1e-8
     B, k = tried[-1], 3
-    V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj._V, B, obj.Q))
+    V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.labeled_rows, B, obj.Q))
     above = 2 * Fraction(obj.C) * (V.T @ V) - B_exact
     above[np.diag_indices(k)] += Q - Fraction(least)
     size = np.sqrt(B.diagonal())

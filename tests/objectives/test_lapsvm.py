@@ -65,7 +65,7 @@ def test_value_is_the_literal_formula(name, manifold_data, rng):
     K, L, labels = manifold_data()
     for _ in range(5):
         alpha, b = rng.normal(size=len(K)), float(rng.normal())
-        value = LapSVM(K, L, labels, loss=name, gamma_A=0.3, gamma_I=0.7).value(alpha, b)
+        value = LapSVM(K, L, labels, loss=name, gamma_A=0.3, gamma_I=0.7).value_at(alpha, b)
         assert value == pytest.approx(literal_value(name, K, L, labels, 0.3, 0.7, alpha, b), rel=1e-12)
 
 
@@ -78,9 +78,9 @@ def test_gradient_is_the_difference_quotient(name, fit_intercept, manifold_data,
     by_alpha, by_b = obj.gradient(alpha, b)
     for _ in range(5):
         d = rng.normal(size=n)
-        quotient = (obj.value(alpha + h * d, b) - obj.value(alpha - h * d, b)) / (2 * h)
+        quotient = (obj.value_at(alpha + h * d, b) - obj.value_at(alpha - h * d, b)) / (2 * h)
         assert by_alpha @ d == pytest.approx(quotient, rel=tol["gradient"])
-    quotient = (obj.value(alpha, b + h) - obj.value(alpha, b - h)) / (2 * h)
+    quotient = (obj.value_at(alpha, b + h) - obj.value_at(alpha, b - h)) / (2 * h)
     assert by_b == pytest.approx(quotient if fit_intercept else 0.0, rel=tol["gradient"])
 
 
@@ -115,7 +115,7 @@ def test_power_of_the_laplacian_is_the_matrix_power(manifold_data, rng):
     applied = objective((K, sm.graphs.laplacian(W, normalized=True, power=2), labels), "squared")
     formed = objective((K, L @ L, labels), "squared")
     alpha = rng.normal(size=len(K))
-    assert applied.value(alpha, 0.1) == pytest.approx(formed.value(alpha, 0.1), rel=1e-12)
+    assert applied.value_at(alpha, 0.1) == pytest.approx(formed.value_at(alpha, 0.1), rel=1e-12)
     np.testing.assert_allclose(applied.reduction.G, formed.reduction.G, rtol=1e-10)
 
 
@@ -165,7 +165,7 @@ def test_reduction_stays_accurate_when_the_graph_rules(manifold_data):
     stable, plain = obj.reduction.coefficients(v), obj.reduction.X @ v
     assert np.abs(obj.apply_S(stable)[labels.unlabeled]).max() < 1e-13
     assert np.abs(obj.apply_S(plain)[labels.unlabeled]).max() > 1e-11
-    assert obj.certificate(stable, 0.0, 2 * v).relative_gap < 1e-8
+    assert obj.prove(stable, 0.0, 2 * v).relative_gap < 1e-8
 
 
 def test_one_vs_rest_shares_the_factorisation(manifold_data):
@@ -263,7 +263,7 @@ def test_duality_is_tight_at_the_optimum(case, name, fit_intercept, manifold_dat
     theta = obj.repair_multipliers(y * beta.value)
     assert obj.dual_bound(theta) == pytest.approx(optimum, rel=1e-9)
     # And the certificate of the point that these multipliers make.
-    certificate = obj.certificate(obj.reduction.coefficients(theta / 2), b, theta)
+    certificate = obj.prove(obj.reduction.coefficients(theta / 2), b, theta)
     assert certificate.dual_objective == pytest.approx(optimum, rel=1e-9)
     assert certificate.is_optimal(1e-6)
 
@@ -275,8 +275,8 @@ def test_certificate_of_any_candidate_has_a_nonnegative_gap(name, seed, manifold
     obj = objective(manifold_data(), name)
     alpha, b = rng.normal(size=18) * rng.choice([0.01, 0.3, 3]), float(rng.normal())
     for theta in (None, rng.normal(size=7)):
-        certificate = obj.certificate(alpha, b, theta)
-        assert abs(certificate.primal_objective - obj.value(alpha, b)) <= 2 * certificate.rounding
+        certificate = obj.prove(alpha, b, theta)
+        assert abs(certificate.primal_objective - obj.value_at(alpha, b)) <= 2 * certificate.rounding
         assert certificate.gap >= 0
         assert certificate.complementarity >= 0
 
@@ -285,7 +285,7 @@ def test_certificate_of_any_candidate_has_a_nonnegative_gap(name, seed, manifold
 def test_multipliers_of_the_optimum_need_no_solver(name, manifold_data):
     data = manifold_data()
     optimum, alpha, b = literal_optimum(name, *data, 0.1, 0.5)
-    certificate = objective(data, name).certificate(alpha, b)
+    certificate = objective(data, name).prove(alpha, b)
     assert certificate.primal_objective == pytest.approx(optimum, rel=1e-9)
     assert certificate.is_optimal(1e-5)
 
@@ -297,7 +297,7 @@ def test_best_intercept_minimises_the_hinge_and_leaves_the_others_alone(manifold
     grid = np.linspace(-10, 10, 2001)
     for start in (-5.0, 0.1, 5.0):
         b = obj.best_intercept(alpha, start)
-        assert obj.value(alpha, b) <= min(obj.value(alpha, other) for other in grid) + 1e-12
+        assert obj.value_at(alpha, b) <= min(obj.value_at(alpha, other) for other in grid) + 1e-12
         assert objective(data, "squared").best_intercept(alpha, start) == start
         assert objective(data, fit_intercept=False).best_intercept(alpha, start) == start
 
@@ -327,7 +327,7 @@ def test_no_point_is_below_the_bound_of_a_kernel_that_is_not_quite_symmetric(for
         rival = alpha + step * np.array([1.0, -1.0, 0.0, 0.0])
         assert exact_squares(certified, y, 1e-3, rival, b) >= least
     np.testing.assert_array_equal(certified, (K + K.T) / 2)
-    assert obj.with_gammas(1e-2, 0.0).K is obj.K
+    assert obj.with_(gamma_A=1e-2, gamma_I=0.0).K is obj.K
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
@@ -367,7 +367,7 @@ def test_means_and_sums_have_the_same_expansion(name, manifold_data):
     problem = cp.Problem(cp.Minimize(means))
     problem.solve(**TIGHT)
     obj = objective((K, L, labels), name, l * gamma_A, l * gamma_I / n**2)
-    assert obj.value(alpha.value, float(b.value)) == pytest.approx(obj.scale * l * problem.value, rel=1e-9)
+    assert obj.value_at(alpha.value, float(b.value)) == pytest.approx(obj.scale * l * problem.value, rel=1e-9)
     mine = sm.solvers.factorized(obj)
     np.testing.assert_allclose(mine.variables["f"] - mine.variables["b"], K @ alpha.value, atol=1e-4)
     assert mine.certificate.primal_objective == pytest.approx(obj.scale * l * problem.value, rel=1e-8)

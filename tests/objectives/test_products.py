@@ -74,7 +74,7 @@ def test_the_products_of_an_asymmetric_graph_prove_nothing_that_is_false(manifol
     rival = sm.solvers.factorized(LapSVM(K, L, labels, "squared", gamma_A=0.1, gamma_I=1.0)).variables
     result = sm.solvers.factorized(hidden)
     least = result.certificate.primal_objective - result.certificate.gap
-    assert hidden.value(rival["alpha"], rival["b"]) >= least
+    assert hidden.value_at(rival["alpha"], rival["b"]) >= least
     assert result.certificate.is_optimal(1e-9)  # by the factorisation that takes the mean, too
 
 

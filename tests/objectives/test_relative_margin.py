@@ -167,8 +167,8 @@ def test_value_is_the_literal_formula(rng):
     gamma = rng.normal(size=8) * 0.01
     for B in (2.0, np.inf):
         expected = literal_value(K, labels.sign, 3.0, B, gamma, 0.2)
-        assert RMM(K, labels, C=3.0, B=B).value(gamma, 0.2) == pytest.approx(expected, rel=1e-13)
-    assert RMM(K, labels, C=3.0, B=0.5).value(100 * gamma, 0.2) == np.inf
+        assert RMM(K, labels, C=3.0, B=B).value_at(gamma, 0.2) == pytest.approx(expected, rel=1e-13)
+    assert RMM(K, labels, C=3.0, B=0.5).value_at(100 * gamma, 0.2) == np.inf
 
 
 @pytest.mark.parametrize("B", [0.5, 1.0, 1.3, np.inf])
@@ -203,20 +203,20 @@ def test_certificate_closes_at_the_optimum_and_bounds_it_elsewhere(B, rng):
     if np.isfinite(B):
         gamma = gamma - constraints[1].dual_value + constraints[2].dual_value
     rmm = RMM(K, labels, C=C, B=B)
-    at_optimum = rmm.certificate(gamma, float(b.value))
+    at_optimum = rmm.repaired(gamma, float(b.value))[0]
     assert at_optimum.primal_objective == pytest.approx(problem.value, rel=1e-8)
     assert at_optimum.is_optimal(1e-8)
     assert at_optimum.complementarity < 1e-8
     for _ in range(30):
-        other = rmm.certificate(gamma + 0.1 * rng.normal(size=12), float(b.value) + 0.1 * rng.normal())
+        other = rmm.repaired(gamma + 0.1 * rng.normal(size=12), float(b.value) + 0.1 * rng.normal())[0]
         assert other.dual_objective <= problem.value * (1 + 1e-10) <= other.primal_objective * (1 + 2e-10)
 
 
 def test_residuals_tell_how_far_the_candidate_was_moved():
     K, labels = some_gram(6), some_labels(6)
     rmm = RMM(K, labels, C=1.0, B=1.2)
-    assert rmm.certificate(np.zeros(6), 0.0).dual_residual == 0.0
-    moved = rmm.certificate(np.ones(6), 5.0)
+    assert rmm.repaired(np.zeros(6), 0.0)[0].dual_residual == 0.0
+    moved = rmm.repaired(np.ones(6), 5.0)[0]
     assert moved.dual_residual == pytest.approx(1.0)
     assert moved.primal_residual > 0.1
 

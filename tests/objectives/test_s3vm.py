@@ -46,7 +46,7 @@ def away_from_kinks(obj, rng):
     """A point around which no decision is near a kink."""
     while True:
         w = rng.normal(size=obj.size)
-        f = np.abs(obj.decisions(w))
+        f = np.abs(obj.decisions_at(w))
         if min(np.abs(f - 1.0).min(), f.min()) > 4e-3:
             return w
 
@@ -71,7 +71,7 @@ def test_value_is_the_sum_by_its_definition(loss, unlabeled_loss, intercept, rng
     else:
         expected = literal(X, labels, obj, w[:-1], w[-1])
         expected += 0.5 * w[-1] ** 2 if intercept == "regularized" else 0.0
-    assert obj.value(w) == pytest.approx(expected, rel=tol["exact"])
+    assert obj.value_at(w) == pytest.approx(expected, rel=tol["exact"])
 
 
 @pairs
@@ -81,7 +81,7 @@ def test_derivatives_are_difference_quotients(loss, unlabeled_loss, intercept, r
     for _ in range(3):
         w, v = away_from_kinks(obj, rng), rng.normal(size=obj.size)
         v /= np.linalg.norm(v)
-        assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value, w, v, 1e-4), rel=1e-7, abs=1e-7)
+        assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value_at, w, v, 1e-4), rel=1e-7, abs=1e-7)
         np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, 1e-4), rtol=1e-7, atol=1e-7)
 
 
@@ -91,7 +91,7 @@ def test_derivatives_of_the_smoothed_objective_are_difference_quotients(loss, un
     obj = objective(loss, unlabeled_loss).smoothed(gamma)
     w, v = rng.normal(size=5), rng.normal(size=5)
     h = 2e-3 * np.sqrt(gamma)
-    assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value, w, v, h), rel=1e-7, abs=1e-7)
+    assert obj.gradient(w) @ v == pytest.approx(quotient(obj.value_at, w, v, h), rel=1e-7, abs=1e-7)
     np.testing.assert_allclose(obj.hessian(w) @ v, quotient(obj.gradient, w, v, h), rtol=1e-7, atol=1e-7)
 
 
@@ -99,8 +99,8 @@ def test_value_and_gradient_and_slopes_agree(rng):
     obj = objective("smooth_hinge", "exp")
     w = rng.normal(size=5)
     value, gradient = obj.value_and_gradient(w)
-    f = obj.decisions(w)
-    assert value == obj.value(w) == obj.value(w, f)
+    f = obj.decisions_at(w)
+    assert value == obj.value_at(w) == obj.value_at(w, f)
     np.testing.assert_allclose(gradient, obj.gradient(w, f), rtol=1e-14)
     np.testing.assert_allclose(gradient, w + obj.features.dense().T @ obj.slopes(f), rtol=1e-12)
 
@@ -122,7 +122,7 @@ def test_smoothed_is_the_convolution_in_w(loss, unlabeled_loss, gamma):
         values = 0.5 * (grid**2).sum(axis=1) + 0.7 * obj.loss.value(y * f[:12]).sum(axis=0)
         values += 0.4 * obj.unlabeled_loss.value(f[12:]).sum(axis=0)
         # The penalty gains gamma d / 2, which the objective leaves out.
-        assert obj.smoothed(gamma).value(w) == pytest.approx(mass @ values - gamma, rel=2e-5)
+        assert obj.smoothed(gamma).value_at(w) == pytest.approx(mass @ values - gamma, rel=2e-5)
 
 
 def test_smoothed_is_the_convolution_by_simulation(rng):
@@ -135,14 +135,14 @@ def test_smoothed_is_the_convolution_by_simulation(rng):
     y = obj.labels.sign[:, None]
     values = 3.0 * np.maximum(1 - y * f[:12], 0).sum(axis=0) + 2.0 * np.exp(-3 * f[12:] ** 2).sum(axis=0)
     noise = values.std() / np.sqrt(len(values))
-    assert obj.smoothed(gamma).value(w) - 0.5 * w @ w == pytest.approx(values.mean(), abs=4 * noise)
+    assert obj.smoothed(gamma).value_at(w) - 0.5 * w @ w == pytest.approx(values.mean(), abs=4 * noise)
     assert noise < 2e-3 * values.mean()
 
 
 def test_no_smoothing_is_the_objective(rng):
     obj = objective("hinge", "symmetric_hinge")
     w = rng.normal(size=5)
-    assert obj.smoothed(0.0).value(w) == pytest.approx(obj.value(w), rel=1e-13)
+    assert obj.smoothed(0.0).value_at(w) == pytest.approx(obj.value_at(w), rel=1e-13)
 
 
 @pairs
@@ -152,11 +152,11 @@ def test_sparse_is_dense(loss, unlabeled_loss, intercept, rng, tol):
         objective(loss, unlabeled_loss, form=form, intercept=intercept) for form in (np.asarray, sp.csr_array)
     )
     w = rng.normal(size=dense.size)
-    assert sparse.value(w) == pytest.approx(dense.value(w), rel=tol["exact"])
+    assert sparse.value_at(w) == pytest.approx(dense.value_at(w), rel=tol["exact"])
     np.testing.assert_allclose(sparse.gradient(w), dense.gradient(w), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(sparse.hessian(w), dense.hessian(w), rtol=1e-10, atol=1e-12)
     assert (
-        sparse.smoothed(0.2).value(w) == pytest.approx(dense.smoothed(0.2).value(w), rel=1e-10)
+        sparse.smoothed(0.2).value_at(w) == pytest.approx(dense.smoothed(0.2).value_at(w), rel=1e-10)
         if loss != "squared"
         else True
     )
@@ -169,7 +169,7 @@ def test_balance_is_the_mean_of_the_known_labels_unless_given(rng):
         obj = S3VM(X, labels, balance=balance)
         assert obj.balance == expected
         assert obj.positive_share == pytest.approx((1 + expected) / 2)
-        assert obj.decisions(rng.normal(size=5))[labels.unlabeled].mean() == pytest.approx(expected, abs=1e-13)
+        assert obj.decisions_at(rng.normal(size=5))[labels.unlabeled].mean() == pytest.approx(expected, abs=1e-13)
 
 
 def test_default_losses_and_weights():
@@ -185,7 +185,7 @@ def test_shift_of_the_features_changes_nothing_but_the_plane(rng):
     X, labels = case()
     w = rng.normal(size=5)
     here, there = S3VM(X, labels, balance=0.1), S3VM(X + 100.0, labels, balance=0.1)
-    assert there.value(w) == pytest.approx(here.value(w), rel=1e-11)
+    assert there.value_at(w) == pytest.approx(here.value_at(w), rel=1e-11)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
@@ -200,7 +200,7 @@ def test_supervised_minimum_is_that_of_cvxpy(loss, intercept):
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     ours = minimize(obj.value_and_gradient, np.zeros(obj.size), jac=True, method="BFGS", options={"gtol": 1e-9})
     assert problem.value == pytest.approx(ours.fun, rel=1e-9)
-    assert obj.value(w.value) == pytest.approx(ours.fun, rel=1e-9)
+    assert obj.value_at(w.value) == pytest.approx(ours.fun, rel=1e-9)
 
 
 @intercepts
@@ -212,9 +212,9 @@ def test_without_unlabeled_samples_it_is_the_supervised_machine(intercept, rng):
     b = w[-1]
     expected = 0.5 * w[:-1] @ w[:-1] + (np.maximum(1 - labels.sign * (X @ w[:-1] + b), 0) ** 2).sum()
     expected += 0.5 * b**2 if intercept == "regularized" else 0.0
-    assert obj.value(w) == pytest.approx(expected, rel=1e-12)
+    assert obj.value_at(w) == pytest.approx(expected, rel=1e-12)
     assert obj.labels_of(w).shape == (0,)
-    assert obj.supervised().value(w) == obj.value(w)
+    assert obj.supervised().value_at(w) == obj.value_at(w)
     result = obj.result(w, solver="nobody")
     assert result.variables["labels"].shape == (0,)
 
@@ -226,7 +226,7 @@ def test_one_labeled_class_and_zero_rows_have_finite_values(rng):
         obj = S3VM(X, labels, "hinge", "exp")
         for one in (obj, obj.smoothed(0.5), obj.smoothed(0.0)):
             w = rng.normal(size=2)
-            assert np.isfinite(one.value(w))
+            assert np.isfinite(one.value_at(w))
             np.testing.assert_allclose(one.gradient(w), w, atol=1e-15)
 
 
@@ -239,10 +239,10 @@ def test_features_of_extreme_scale_give_numbers(scale, form, rng):
         unit = S3VM(form(X), labels, loss, unlabeled_loss)
         obj = S3VM(form(scale * X), labels, loss, unlabeled_loss)
         # The losses see the same decisions.
-        expected = unit.value(w) - 0.5 * w @ w + 0.5 * (w / scale) @ (w / scale)
-        assert obj.value(w / scale) == pytest.approx(expected, rel=1e-9)
+        expected = unit.value_at(w) - 0.5 * w @ w + 0.5 * (w / scale) @ (w / scale)
+        assert obj.value_at(w / scale) == pytest.approx(expected, rel=1e-9)
         for v in (w, w / scale):
-            assert not np.isnan(obj.value(v))
+            assert not np.isnan(obj.value_at(v))
             assert not np.isnan(obj.gradient(v)).any()
             assert not np.isnan(obj.stationarity(v))
 
@@ -250,12 +250,12 @@ def test_features_of_extreme_scale_give_numbers(scale, form, rng):
 def test_labels_of_are_the_better_labels(rng):
     obj = objective("hinge")
     w = rng.normal(size=5)
-    f, labels = obj.decisions(w)[12:], obj.labels_of(w)
+    f, labels = obj.decisions_at(w)[12:], obj.labels_of(w)
     hinge = obj.loss.value
     assert (hinge(labels * f) <= hinge(-labels * f)).all()
     # With them J is the value of an SVM: the minimum over the labels.
-    svm = 0.5 * w @ w + 0.7 * hinge(obj.labels.sign * obj.decisions(w)[:12]).sum() + 0.4 * hinge(labels * f).sum()
-    assert obj.value(w) == pytest.approx(svm, rel=1e-13)
+    svm = 0.5 * w @ w + 0.7 * hinge(obj.labels.sign * obj.decisions_at(w)[:12]).sum() + 0.4 * hinge(labels * f).sum()
+    assert obj.value_at(w) == pytest.approx(svm, rel=1e-13)
 
 
 def test_stationarity_is_zero_at_a_minimum_and_without_units(rng):
@@ -271,12 +271,12 @@ def test_stationarity_is_zero_at_a_minimum_and_without_units(rng):
 def test_certificate_knows_no_bound_unless_told():
     obj = objective()
     w = np.ones(5)
-    blind, told = obj.certificate(w), obj.certificate(w, lower_bound=0.9 * obj.value(w))
+    blind, told = obj.prove(w), obj.prove(w, lower_bound=0.9 * obj.value_at(w))
     assert blind.gap == np.inf
     assert not blind.is_optimal(1e6)
     assert told.relative_gap == pytest.approx(0.1)
     assert blind.dual_residual == obj.stationarity(w)
-    assert blind.primal_objective == obj.value(w)
+    assert blind.primal_objective == obj.value_at(w)
 
 
 def test_result_holds_the_plane_and_the_decisions(rng):
@@ -330,9 +330,9 @@ def test_shapes_that_do_not_match_are_refused():
     with pytest.raises(ValueError, match=r"X has 39 rows, but there are 40 samples"):
         S3VM(X[:-1], labels, intercept="free")
     with pytest.raises(ValueError, match=r"of the shape \(5,\)"):
-        objective().certificate(np.ones(4))
+        objective().prove(np.ones(4))
     with pytest.raises(ValueError, match=r"must be finite"):
-        objective().certificate(np.full(5, np.nan))
+        objective().prove(np.full(5, np.nan))
 
 
 def test_unknown_losses_are_answered_by_the_known_ones():
@@ -372,12 +372,12 @@ def test_certificate_contains_the_rounding_of_its_value(loss, far, sparse, rng):
         obj = S3VM(sp.csr_array(X) if sparse else X, labels, loss, C=10.0 ** rng.integers(-2, 11), balance=0.1)
         A = obj.features.dense()
         w = np.linalg.lstsq(A[:3], labels.sign - 0.1, rcond=None)[0] * (1.0 if trial % 2 else rng.uniform(0, 2))
-        certificate = obj.certificate(w)
+        certificate = obj.prove(w)
         value = exact_value(obj, X, w)
         assert abs(Fraction(certificate.primal_objective) - value) <= Fraction(certificate.rounding)
         # A lower bound that is the exact value is none that contradicts.
-        assert obj.certificate(w, float(value)).gap >= 0
-        assert obj.certificate(w, certificate.primal_objective + 1.1 * certificate.rounding).gap < 0
+        assert obj.prove(w, float(value)).gap >= 0
+        assert obj.prove(w, certificate.primal_objective + 1.1 * certificate.rounding).gap < 0
         if not far:
             assert certificate.rounding <= 1e-9 * certificate.primal_objective or loss == "hinge"
 
@@ -388,10 +388,12 @@ def test_rounding_covers_decisions_that_are_off(loss, unlabeled_loss, rng):
     """J at decisions moved by up to their errors stays within the bound, kinks and the plane included."""
     obj = S3VM(rng.normal(size=(9, 2)), encode_labels([0, 1, 1] + [-1] * 6), loss, unlabeled_loss, C=1e3)
     w = rng.normal(size=2)
-    f = obj.decisions(w)
+    f = obj.decisions_at(w)
     f[:6] = [-1.0, 1.0, 1.0 + 1e-9, 0.0, 1e-9, -1.0]
     errors = np.full(9, 1e-7)
-    value, rounding = obj.value(w, f), obj._rounding(w, f, errors)
-    moves = [abs(obj.value(w, f + errors * rng.choice([-1.0, 1.0], 9) * rng.uniform(0, 1)) - value) for _ in range(300)]
+    value, rounding = obj.value_at(w, f), obj._rounding(w, f, errors)
+    moves = [
+        abs(obj.value_at(w, f + errors * rng.choice([-1.0, 1.0], 9) * rng.uniform(0, 1)) - value) for _ in range(300)
+    ]
     assert max(moves) <= rounding <= 1e-2
     assert max(moves) > 0.05 * rounding

@@ -132,11 +132,11 @@ def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unl
         for scale in (0.1, 1.0, 10.0):
             W = scale * rng.standard_normal((50, 3))
             for point in W:
-                f = obj.decisions(problem.lift(point))
+                f = obj.decisions_at(problem.lift(point))
                 margins = f[obj.unlabeled] * problem.signs
                 extra = np.where(margins < 0, np.inf, 0.0).sum()
-                assert lower <= obj.value(problem.lift(point)) + (extra if extra else 0.0)
-                assert lower <= problem.value(point, np.zeros(len(problem.free)), 0.0)
+                assert lower <= obj.value_at(problem.lift(point)) + (extra if extra else 0.0)
+                assert lower <= problem.value_at(point, np.zeros(len(problem.free)), 0.0)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -285,10 +285,10 @@ def test_relaxed_value_and_certificate(rng):
     expected = 0.5 * np.trace(M) + problem.obj.C * (np.maximum(1 - problem.y * f, 0) ** 2).sum()
     expected += problem.obj.C_star * (np.maximum(1 - np.sqrt(s), 0) ** 2).sum()
     spread = np.einsum("ij,jk,ik->i", Z, S, Z)
-    assert problem.value(w, spread, 2.1) == pytest.approx(expected, rel=1e-12)
-    assert problem.value(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value(problem.lift(w)), rel=1e-12)
-    assert problem.certificate(w, spread, 2.1, np.full(7, 1e4), np.ones(4)).dual_objective == 0.0
-    certificate = problem.certificate(w, spread, 2.1, *problem.best_inwards(np.full(7, 1e4), np.ones(4)))
+    assert problem.value_at(w, spread, 2.1) == pytest.approx(expected, rel=1e-12)
+    assert problem.value_at(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value_at(problem.lift(w)), rel=1e-12)
+    assert problem.prove(w, spread, 2.1, np.full(7, 1e4), np.ones(4)).dual_objective == 0.0
+    certificate = problem.prove(w, spread, 2.1, *problem.best_inwards(np.full(7, 1e4), np.ones(4)))
     assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)
     assert np.isfinite(certificate.dual_objective)
     assert certificate.gap > 0
@@ -308,9 +308,9 @@ def test_relaxed_value_is_that_of_the_features(loss, still, rng):
         exact = S3VMRelaxation(problem.obj, problem.signs, RowSpace(A, np.eye(3)))
         spread = np.einsum("ij,jk,ik->i", rough.Z_free, S, rough.Z_free)
         there, lifted = basis @ S @ basis.T, basis @ w
-        true = exact.value(lifted, np.einsum("ij,jk,ik->i", exact.Z_free, there, exact.Z_free), np.trace(there))
+        true = exact.value_at(lifted, np.einsum("ij,jk,ik->i", exact.Z_free, there, exact.Z_free), np.trace(there))
         rounding = rough.rounding(w, spread, np.trace(S))
-        assert true <= rough.value(w, spread, np.trace(S)) + rounding
+        assert true <= rough.value_at(w, spread, np.trace(S)) + rounding
         assert rounding < 1e-2 * true
 
 
@@ -321,7 +321,7 @@ def test_what_is_left_of_squares_is_known_to_their_rounding(rng):
     w -= problem.Z_free[0] * ((problem.Z_free[0] @ w + problem.offset) / (problem.Z_free[0] @ problem.Z_free[0]))
     spread = np.full(7, 1e-8)
     lower = spread - 2.0**-53 * (problem.Z_free**2).sum(axis=1) * (w @ w)
-    rise = problem.value(w, np.maximum(lower, 0.0), 0.0) - problem.value(w, spread, 0.0)
+    rise = problem.value_at(w, np.maximum(lower, 0.0), 0.0) - problem.value_at(w, spread, 0.0)
     assert 0.0 < rise <= problem.rounding(w, spread, 0.0)
 
 

@@ -72,9 +72,9 @@ def test_the_value_is_the_literal_sum(case, kind, n_classes, tol):
             y = obj.labels.sign[row] if n_classes == 2 else obj.labels.sign[row, k]
             literal += (y - u @ columns[:, k] - offsets[k]) ** 2
     literal += 0.2 * sum(columns[j, k] ** 2 / obj.delta[j] for j in range(1, obj.q) for k in range(len(offsets)))
-    assert obj.value(v, b) == pytest.approx(literal, rel=tol["exact"])
+    assert obj.value_at(v, b) == pytest.approx(literal, rel=tol["exact"])
     f = np.sqrt(24) * obj.spectrum.eigenvectors @ v + b
-    np.testing.assert_allclose(obj.decision(v, b), f, rtol=tol["exact"], atol=1e-12)
+    np.testing.assert_allclose(obj.decisions_at(v, b), f, rtol=tol["exact"], atol=1e-12)
 
 
 def test_a_coefficient_without_weight_costs_infinity_and_is_repaired(case):
@@ -82,9 +82,9 @@ def test_a_coefficient_without_weight_costs_infinity_and_is_repaired(case):
     v, b = random_point(obj)
     moved = v.copy()
     moved[0] = 0.5
-    assert obj.value(moved, b) == np.inf
-    certificate = obj.certificate(moved, b)
-    assert certificate.primal_objective == obj.value(v, b)
+    assert obj.value_at(moved, b) == np.inf
+    certificate = obj.prove(moved, b)
+    assert certificate.primal_objective == obj.value_at(v, b)
     assert certificate.primal_residual == pytest.approx(0.5 / np.abs(moved).max())
 
 
@@ -100,12 +100,12 @@ def test_the_gradient_by_central_differences(case, n_classes, tol):
             continue
         move = np.zeros_like(v)
         move[at] = step
-        difference = (obj.value(v + move, b) - obj.value(v - move, b)) / (2 * step)
+        difference = (obj.value_at(v + move, b) - obj.value_at(v - move, b)) / (2 * step)
         assert slope_v[at] == pytest.approx(difference, rel=tol["gradient"], abs=1e-6)
     for at in np.ndindex(np.shape(b)):
         move = np.zeros_like(b)
         move[at] = step
-        difference = (obj.value(v, b + move) - obj.value(v, b - move)) / (2 * step)
+        difference = (obj.value_at(v, b + move) - obj.value_at(v, b - move)) / (2 * step)
         assert slope_b[at] == pytest.approx(difference, rel=tol["gradient"], abs=1e-6)
 
 
@@ -118,7 +118,7 @@ def test_the_gradient_vanishes_at_scikit_learns_ridge(case, n_classes):
     slope_v, slope_b = obj.gradient(v, b)
     np.testing.assert_allclose(slope_v[1:] * np.sqrt(obj.delta[1:]).reshape(-1, *(1,) * (v.ndim - 1)), 0, atol=1e-10)
     np.testing.assert_allclose(slope_b, 0, atol=1e-10)
-    assert obj.certificate(v, b).is_optimal(1e-13)
+    assert obj.prove(v, b).is_optimal(1e-13)
 
 
 def test_it_is_lap_rls_when_all_eigenvectors_are_in(tol):
@@ -141,7 +141,7 @@ def test_it_is_lap_rls_when_all_eigenvectors_are_in(tol):
     rhs[labels.labeled] = labels.sign
     f = np.linalg.solve(A, rhs)
     v, b = solution(obj)
-    np.testing.assert_allclose(obj.decision(v, b), f, atol=tol["linalg"] * np.linalg.cond(A))
+    np.testing.assert_allclose(obj.decisions_at(v, b), f, atol=tol["linalg"] * np.linalg.cond(A))
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -153,7 +153,7 @@ def test_moments_are_those_of_the_decisions(n_classes, tol):
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=9, normalized=True)
     obj = SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum))
     v, b = random_point(obj, seed=1)
-    f = obj.decision(v, b)
+    f = obj.decisions_at(v, b)
     mean, deviation = obj.moments(v, b)
     np.testing.assert_allclose(mean, f.mean(axis=0), atol=1e-12)
     np.testing.assert_allclose(deviation, f.std(axis=0), rtol=tol["exact"])
@@ -162,7 +162,7 @@ def test_moments_are_those_of_the_decisions(n_classes, tol):
 def test_another_penalty_shares_what_it_can_and_changes_the_rest(case):
     obj = case()
     obj.leave_one_out()
-    other = obj.with_penalty(3.0)
+    other = obj.with_(penalty=3.0)
     fresh = SpectralRidge(obj.spectrum, obj.labels, obj.delta, 3.0)
     assert other.design is obj.design
     np.testing.assert_array_equal(other.leave_one_out(), fresh.leave_one_out())
@@ -182,7 +182,7 @@ def test_no_dual_value_exceeds_a_primal_value(case, kind, seed, exponent, n_clas
     v, b = solution(obj)
     noise = 10.0 ** rng.uniform(-6, 1)
     w, c = random_point(obj, seed, noise)
-    primal = obj.value(v + w * np.sqrt(obj.delta).reshape(-1, *(1,) * (v.ndim - 1)), b + noise * c)
+    primal = obj.value_at(v + w * np.sqrt(obj.delta).reshape(-1, *(1,) * (v.ndim - 1)), b + noise * c)
     assert obj.dual_bound(theta) <= primal * (1 + 1e-12)
 
 
@@ -197,7 +197,7 @@ def test_the_bound_is_the_optimum_that_cvxpy_finds(case, penalty, n_classes):
     problem = cp.Problem(cp.Minimize(cp.sum_squares(target - F) + penalty * norm), [V[0] == 0])
     problem.solve(solver="CLARABEL", tol_gap_rel=1e-11, tol_gap_abs=1e-11, tol_feas=1e-11)
     v, offset = solution(obj)
-    certificate = obj.certificate(v, offset)
+    certificate = obj.prove(v, offset)
     assert certificate.primal_objective == pytest.approx(problem.value, rel=1e-7)
     assert certificate.dual_objective == pytest.approx(problem.value, rel=1e-7)
     assert certificate.is_optimal(1e-12)
@@ -213,8 +213,8 @@ def test_the_gap_is_what_the_docstring_says_it_is(case):
     w = v[1:] / np.sqrt(obj.delta[1:])
     stated = ((X[:, 1:].T @ r - 0.3 * w) ** 2).sum() / 0.3
     literal = 2 * r @ obj.labels.sign - r @ r - ((X.T @ r) ** 2).sum() / 0.3
-    assert obj.value(v, b) - literal == pytest.approx(stated, rel=1e-10)
-    assert literal < obj.dual_bound(2 * r) <= obj.value(v, b)
+    assert obj.value_at(v, b) - literal == pytest.approx(stated, rel=1e-10)
+    assert literal < obj.dual_bound(2 * r) <= obj.value_at(v, b)
     # Only the direction of theta matters, and classes are scaled one by one.
     assert obj.dual_bound(7 * r) == pytest.approx(obj.dual_bound(2 * r))
 
@@ -223,7 +223,7 @@ def test_unbalanced_multipliers_are_balanced_and_reported(case):
     obj = case()
     v, b = solution(obj)
     theta = obj.multipliers(v, b)
-    shifted = obj.certificate(v, b, theta + 0.5 * np.abs(theta).max())
+    shifted = obj.prove(v, b, theta + 0.5 * np.abs(theta).max())
     assert shifted.is_optimal(1e-12)
     assert shifted.dual_residual > 0.3
 
@@ -240,7 +240,7 @@ def test_leave_one_out_is_refitting(case, kind, n_classes, l, tol):
     for penalty in (1e-6, 0.2, 30.0):
         found = obj.leave_one_out([penalty])[0]
         for i in range(l):
-            v, b = solution(obj.with_penalty(penalty), np.arange(l) != i)
+            v, b = solution(obj.with_(penalty=penalty), np.arange(l) != i)
             np.testing.assert_allclose(found[i], scaled_rows(obj)[i] @ v + b, rtol=1e-7, atol=1e-7)
 
 
@@ -356,7 +356,7 @@ def test_value_and_bound_are_within_their_rounding(case, seed):
     r = exact(fitted.labels.sign) - exact(fitted.U) @ exact(v) - Fraction(b)
     norm = (exact(v)[used] ** 2 / exact(fitted.delta)[used]).sum()
     value = (r**2).sum() + Fraction(fitted.penalty) * norm
-    assert abs(Fraction(fitted.value(v, b)) - value) <= Fraction(fitted._value_error(v, b))
+    assert abs(Fraction(fitted.value_at(v, b)) - value) <= Fraction(fitted._value_error(v, b))
     theta = rng.normal(size=14)
     hidden = np.column_stack([np.ones(14), obj.U])
     for multipliers in (theta, theta - hidden @ np.linalg.lstsq(hidden, theta)[0]):

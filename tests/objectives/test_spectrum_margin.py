@@ -78,7 +78,7 @@ def test_no_dual_value_exceeds_a_primal_value(kind, order, B, eps, seed, spectru
     assert delta.sum() == pytest.approx(1.0)
     v = delta * (obj.U.T @ (gamma + 0.1 * size * rng.normal(size=len(gamma))))
     scale, b = obj.loss.repair_decisions(labels.sign, obj.U @ v, float(rng.normal()))
-    primal = obj.value(scale * (1 - 1e-12) * v, b * (1 - 1e-12), delta)
+    primal = obj.value_at(scale * (1 - 1e-12) * v, b * (1 - 1e-12), delta)
     assert np.isfinite(primal)
     assert obj.dual_bound(gamma) <= primal + 1e-9 * abs(primal)
 
@@ -100,7 +100,7 @@ def test_repair_makes_feasible_points_of_anything(kind, order, B, seed, spectrum
     np.testing.assert_allclose(obj.cone.weights(point.kappa + eps), point.delta, rtol=0, atol=1e-14)
     assert point.kappa.min() >= 0
     assert np.abs(obj.U @ point.v + point.b).max() <= B * (1 + 1e-12)
-    certificate = obj.certificate(gamma, kappa, point.b, v)
+    certificate = obj.prove(obj.repair(gamma, kappa, point.b, v), gamma, kappa)
     assert certificate.gap >= -1e-12 * certificate.primal_objective
     assert certificate.complementarity >= 0
     # The objective claimed for the point is its literal value.
@@ -118,14 +118,15 @@ def test_certificate_closes_at_the_optimum_of_the_literal_model(kind, order, C, 
     spectrum, labels = spectrum_data(kind)
     obj = SpectrumMargin(spectrum, labels, C=C, B=B, order=order, eps=eps)
     optimum, delta, v, b, gamma = literal_model(obj, obj.U, C)
-    certificate = obj.certificate(gamma, obj.cone.drops(delta) - eps, b, v)
+    certificate = obj.prove(obj.repair(gamma, obj.cone.drops(delta) - eps, b, v))
     assert certificate.primal_objective == pytest.approx(optimum, rel=1e-6)
     assert certificate.dual_objective == pytest.approx(optimum, rel=1e-6)
     assert certificate.dual_objective <= optimum * (1 + 1e-7)
     assert certificate.is_optimal(1e-6)
     assert certificate.complementarity < 1e-5
     for _ in range(10):
-        other = obj.certificate(gamma + 0.1 * rng.normal(size=len(gamma)), np.abs(rng.normal(size=obj.cone.m)), b)
+        near, kappa = gamma + 0.1 * rng.normal(size=len(gamma)), np.abs(rng.normal(size=obj.cone.m))
+        other = obj.prove(obj.repair(near, kappa, b), near, kappa)
         assert other.dual_objective <= optimum * (1 + 1e-7)
         assert other.primal_objective >= optimum * (1 - 1e-7)
         assert other.dual_residual > 0
@@ -193,10 +194,10 @@ def test_mean_kernel_diagonal_is_one(spectrum_data, rng):
     spectrum, labels = spectrum_data("simple")
     obj = SpectrumMargin(spectrum, labels)
     delta = random_spectrum(obj, rng, 0.0)
-    features = np.array([obj.decision(row, 0.0) for row in np.eye(obj.q)]).T
+    features = np.array([obj.decisions_at(row, 0.0) for row in np.eye(obj.q)]).T
     assert np.trace(features * delta @ features.T) / spectrum.n_samples == pytest.approx(1.0)
     np.testing.assert_allclose(features[labels.labeled], obj.U, rtol=1e-13)
-    assert obj.decision(np.zeros(obj.q), 0.3).tolist() == [0.3] * spectrum.n_samples
+    assert obj.decisions_at(np.zeros(obj.q), 0.3).tolist() == [0.3] * spectrum.n_samples
 
 
 def test_value_is_infinite_outside_the_domain(spectrum_data):
@@ -205,10 +206,10 @@ def test_value_is_infinite_outside_the_domain(spectrum_data):
     delta[1] = 1.0
     v = np.zeros(obj.q)
     v[1] = 0.1
-    assert np.isfinite(obj.value(v, 0.0, delta))
-    assert obj.value(v, 5.0, delta) == np.inf
+    assert np.isfinite(obj.value_at(v, 0.0, delta))
+    assert obj.value_at(v, 5.0, delta) == np.inf
     v[2] = 1e-9
-    assert obj.value(v, 0.0, delta) == np.inf
+    assert obj.value_at(v, 0.0, delta) == np.inf
 
 
 # Names and errors
@@ -278,10 +279,10 @@ def test_alignment_is_the_literal_formula(kind, order, spectrum_data, rng):
     obj = Alignment(*spectrum_data(kind), order=order)
     for _ in range(10):
         delta = random_spectrum(obj, rng, 0.0)
-        assert obj.value(delta) == pytest.approx(literal_alignment(obj, delta), rel=1e-12)
-        assert obj.value(7.5 * delta) == pytest.approx(obj.value(delta), rel=1e-13)
+        assert obj.value_at(delta) == pytest.approx(literal_alignment(obj, delta), rel=1e-12)
+        assert obj.value_at(7.5 * delta) == pytest.approx(obj.value_at(delta), rel=1e-13)
         assert obj.upper_bound(7.5 * delta) == pytest.approx(obj.upper_bound(delta), rel=1e-12)
-    assert obj.value(np.zeros(obj.q)) == 0.0
+    assert obj.value_at(np.zeros(obj.q)) == 0.0
 
 
 @kinds
@@ -291,9 +292,9 @@ def test_upper_bound_holds_for_every_pair_of_spectra(kind, order, seed, spectrum
     rng = np.random.default_rng(seed)
     obj = Alignment(*spectrum_data(kind), order=order)
     one, other = random_spectrum(obj, rng, 0.0), random_spectrum(obj, rng, 0.0)
-    assert obj.value(other) <= obj.upper_bound(one) + 1e-12
-    assert obj.value(one) <= obj.upper_bound(one) + 1e-12
-    certificate = obj.certificate(one)
+    assert obj.value_at(other) <= obj.upper_bound(one) + 1e-12
+    assert obj.value_at(one) <= obj.upper_bound(one) + 1e-12
+    certificate = obj.prove(one)
     assert certificate.gap >= -1e-12
     assert certificate.primal_residual < 1e-14
 
@@ -303,12 +304,12 @@ def test_upper_bound_holds_for_every_pair_of_spectra(kind, order, seed, spectrum
 def test_upper_bound_is_tight_at_the_optimum(kind, order, spectrum_data, rng):
     obj = Alignment(*spectrum_data(kind), order=order)
     best = best_delta(obj)
-    certificate = obj.certificate(3.0 * best)
+    certificate = obj.prove(3.0 * best)
     assert certificate.is_optimal(1e-9)
     assert certificate.sense == "maximize"
     assert certificate.primal_objective == pytest.approx(literal_alignment(obj, best), rel=1e-12)
     for _ in range(100):
-        assert obj.value(random_spectrum(obj, rng, 0.0)) <= certificate.primal_objective + 1e-12
+        assert obj.value_at(random_spectrum(obj, rng, 0.0)) <= certificate.primal_objective + 1e-12
 
 
 def test_certificate_repairs_what_is_not_admissible(spectrum_data):
@@ -316,7 +317,7 @@ def test_certificate_repairs_what_is_not_admissible(spectrum_data):
     delta = best_delta(obj)
     bent = delta.copy()
     bent[-1] += 0.1  # rises at the end
-    certificate = obj.certificate(bent)
+    certificate = obj.prove(bent)
     assert certificate.primal_residual > 0.01
     assert certificate.gap >= 0
     repaired = obj.repair(bent)
@@ -330,7 +331,7 @@ def test_alignment_without_correlation_is_an_error(spectrum_data):
     balanced = sm.encode_labels([0, 1, 0, 1] + [-1] * 20)
     with pytest.raises(ValueError, match="none of the q=1 eigenvectors correlates with the 4 labels"):
         Alignment(spectrum, balanced)
-    assert Alignment(spectrum, sm.encode_labels([0, 1, 1, 1] + [-1] * 20)).value(np.ones(1)) == pytest.approx(0.25)
+    assert Alignment(spectrum, sm.encode_labels([0, 1, 1, 1] + [-1] * 20)).value_at(np.ones(1)) == pytest.approx(0.25)
 
 
 def test_several_spectra_must_share_their_samples(spectrum_data):

@@ -16,17 +16,17 @@ from specmargin.objectives.weighted_rounding import dual_with_rounding, value_wi
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
 def machine(rng, loss="squared_hinge", intercept="balance", n=25, d=4, tilted=True, sparse=False):
-    """Both labels of most samples weigh something; with a free intercept the tilt leaves the problem bounded."""
+    """Both labels of most samples weigh something; with a free intercept the linear term leaves the problem bounded."""
     X = rng.normal(size=(n, d))
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n // 2), balance=0.2)
     plus, minus = rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
     plus[::5], minus[1::5] = 0.0, 0.0
-    tilt = 0.3 * rng.normal(size=n) if tilted else None
-    return WeightedSVM(features, plus, minus, loss, tilt=tilt)
+    linear = 0.3 * rng.normal(size=n) if tilted else None
+    return WeightedSVM(features, plus, minus, loss, linear=linear)
 
 
 def written_out(svm, w):
@@ -39,7 +39,7 @@ def written_out(svm, w):
     for i in range(len(A)):
         f = np.array([A[i] @ w + svm.features.offset])
         total += svm.plus[i] * loss.value(f)[0] + svm.minus[i] * loss.value(-f)[0]
-        total += 0.0 if svm.tilt is None else svm.tilt[i] * f[0]
+        total += 0.0 if svm.linear is None else svm.linear[i] * f[0]
     return total
 
 
@@ -49,7 +49,7 @@ def written_out(svm, w):
 def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, tol):
     svm = machine(rng, loss, intercept, sparse=sparse)
     w = rng.normal(size=svm.size)
-    assert svm.value(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
+    assert svm.value_at(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
 
 
 @losses
@@ -57,7 +57,7 @@ def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, 
 def test_gradient_is_that_of_differences(loss, intercept, rng):
     svm = machine(rng, loss, intercept)
     w, step = rng.normal(size=svm.size), 1e-6
-    numeric = [(svm.value(w + step * e) - svm.value(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
+    numeric = [(svm.value_at(w + step * e) - svm.value_at(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
     np.testing.assert_allclose(svm.gradient(w), numeric, rtol=1e-6, atol=1e-6)
 
 
@@ -72,12 +72,12 @@ def test_curvatures_are_the_differences_of_slopes(loss, rng):
 @losses
 @intercepts
 def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
-    """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a tilt."""
+    """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a linear term."""
     svm = machine(rng, loss, intercept)
     upper = 1.0 if loss in ("hinge", "smooth_hinge") else 3.0
     lower = -3.0 if loss == "squared" else 0.0
     n, bounds = svm.features.n_samples, []
-    values = [svm.value(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
+    values = [svm.value_at(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
     for _ in range(100):
         bound = svm.dual_bound(rng.uniform(lower, upper, n), rng.uniform(lower, upper, n))
         bounds.append(bound)
@@ -92,10 +92,10 @@ def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
 def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
     svm = machine(rng, loss, intercept, tilted=tilted)
     w, value = by_cvxpy(svm)
-    assert svm.value(w) == pytest.approx(value, rel=1e-7)
+    assert svm.value_at(w) == pytest.approx(value, rel=1e-7)
     if loss != "hinge":  # whose multipliers are not the slopes at its kink
-        assert svm.certificate(w).relative_gap < 1e-4
-    assert svm.certificate(w).dual_objective <= value + 1e-8
+        assert svm.prove(w).relative_gap < 1e-4
+    assert svm.prove(w).dual_objective <= value + 1e-8
 
 
 def by_cvxpy(svm):
@@ -107,11 +107,11 @@ def by_cvxpy(svm):
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm._loss.name]
+    }[svm.loss.name]
     root = np.sqrt(svm.features.weights)
     cost = 0.5 * cp.sum_squares(cp.multiply(root, w)) + svm.plus @ terms(f) + svm.minus @ terms(-f)
-    if svm.tilt is not None:
-        cost += svm.tilt @ f
+    if svm.linear is not None:
+        cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL")
     return w.value, problem.value
@@ -124,7 +124,7 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
     obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
     w = rng.normal(size=obj.size)
     svm = WeightedSVM.guessed(obj, obj.labels_of(w))
-    assert svm.value(w) == pytest.approx(obj.value(w), rel=tol["exact"])
+    assert svm.value_at(w) == pytest.approx(obj.value_at(w), rel=tol["exact"])
     # Half a label is half of both costs.
     halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
     np.testing.assert_array_equal(halves.plus[2:], 0.5)
@@ -137,7 +137,7 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
         ({"plus": np.ones(3)}, r"plus=array\(\[1., 1., 1.\]\), but there are 25 samples"),
         ({"minus": np.full(25, np.nan)}, r"minus\[0\] is nan"),
         ({"minus": np.full(25, -1.0)}, r"minus\[0\] is -1"),
-        ({"tilt": np.full(25, np.inf)}, r"tilt\[0\] is inf"),
+        ({"linear": np.full(25, np.inf)}, r"linear\[0\] is inf"),
         ({"loss": "quartic"}, "unknown loss 'quartic'"),
     ],
 )
@@ -158,12 +158,12 @@ def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
             features=Features.of(X, intercept, rows=np.arange(6), balance=0.2),
             plus=C * svm.plus,
             minus=C * svm.minus,
-            tilt=C * svm.tilt,
+            linear=C * svm.linear,
         )
         result = weighted_svm(svm)
-        w, certificate = result.variables["w"], svm.certificate(result.variables["w"])
+        w, certificate = result.variables["w"], svm.prove(result.variables["w"])
         f = svm.features.decisions(w)
-        theta = -svm._loss.gradient(f), -svm._loss.gradient(-f)
+        theta = -svm.loss.gradient(f), -svm.loss.gradient(-f)
         gap = exact_gap(svm, w, *theta)
         assert gap <= certificate.gap
         if loss != "hinge":  # whose multipliers are not the slopes at its kink
@@ -185,7 +185,7 @@ def exact_values(svm, w, theta_plus, theta_minus):
         A = [[*row, Fraction(1)] for row in A]
     P = [Fraction(x) for x in features.weights]
     W, p, m, t, up, down = (
-        [Fraction(x) for x in values] for values in (w, svm.plus, svm.minus, svm.tilt, theta_plus, theta_minus)
+        [Fraction(x) for x in values] for values in (w, svm.plus, svm.minus, svm.linear, theta_plus, theta_minus)
     )
     offset = Fraction(features.offset)
     if features.penalty == 0.0:
@@ -193,13 +193,13 @@ def exact_values(svm, w, theta_plus, theta_minus):
     f = [sum((x * v for x, v in zip(row, W, strict=True)), offset) for row in A]
     primal = sum((q * v * v for q, v in zip(P, W, strict=True)), zero) / 2
     primal += sum((c * f_i for c, f_i in zip(t, f, strict=True)), zero)
-    primal += sum((c * exact_loss(svm._loss, x) for c, x in zip(p, f, strict=True)), zero)
-    primal += sum((c * exact_loss(svm._loss, -x) for c, x in zip(m, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm.loss, x) for c, x in zip(p, f, strict=True)), zero)
+    primal += sum((c * exact_loss(svm.loss, -x) for c, x in zip(m, f, strict=True)), zero)
     a = [c - q * x + r * y for c, q, x, r, y in zip(t, p, up, m, down, strict=True)]
     pulled = [sum((row[j] * v for row, v in zip(A, a, strict=True)), zero) for j in range(len(W))]
     dual = offset * sum(a, zero) - sum((x * x / q for x, q in zip(pulled, P, strict=True) if q), zero) / 2
     for weights, theta in ((p, up), (m, down)):
-        dual += sum((c * exact_conjugate(svm._loss, x) for c, x in zip(weights, theta, strict=True)), zero)
+        dual += sum((c * exact_conjugate(svm.loss, x) for c, x in zip(weights, theta, strict=True)), zero)
     return primal, dual
 
 
@@ -208,13 +208,13 @@ def exact_values(svm, w, theta_plus, theta_minus):
 def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilted, rng):
     """Where decisions cancel, extended precision takes them; what float64 knew of them is to leave no trace."""
     for size in 10.0 ** np.arange(0, 10, 3):
-        w, tilt = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
+        w, linear = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
         across = rng.normal(size=(6, 4))
         across -= np.outer(across @ w, w) / (w @ w)
         features = Features(across + np.outer(rng.uniform(-0.9, 0.9, 6), w) / (w @ w))
         for cost in 10.0 ** np.arange(0, 13, 4):
             plus, minus = cost * rng.uniform(size=(2, 6))
-            svm = WeightedSVM(features, plus, minus, loss, tilt=cost * tilt)
+            svm = WeightedSVM(features, plus, minus, loss, linear=cost * linear)
             value, rounding = value_with_rounding(svm, w, features.decisions(w))
             exact = exact_values(svm, w, np.zeros(6), np.zeros(6))[0]
             assert abs(Fraction(value) - exact) <= Fraction(rounding)
@@ -222,13 +222,13 @@ def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilt
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 def test_a_tilt_far_larger_than_the_multipliers_is_balanced_by_them(loss, rng):
-    """What is left of a large tilt by rounding is much of small multipliers, which have to make up for it."""
+    """What is left of a large linear term by rounding is much of small multipliers, which have to make up for it."""
     for size in 10.0 ** np.arange(0, 15, 2):
-        X, tilt = 10.0 ** rng.integers(-2, 3) * rng.normal(size=(8, 3)), np.zeros(8)
-        X[:4], tilt[:3] = 0.0, size * rng.normal(size=3)
-        tilt[3] = -tilt[:3].sum()
+        X, linear = 10.0 ** rng.integers(-2, 3) * rng.normal(size=(8, 3)), np.zeros(8)
+        X[:4], linear[:3] = 0.0, size * rng.normal(size=3)
+        linear[3] = -linear[:3].sum()
         features = Features.of(X, "free", rows=np.arange(8))
-        svm = WeightedSVM(features, *rng.uniform(size=(2, 8)), loss, tilt=tilt)
+        svm = WeightedSVM(features, *rng.uniform(size=(2, 8)), loss, linear=linear)
         theta = rng.uniform(-3.0 if loss == "squared" else 0.0, 1.0, size=(2, 8))
         bound, rounding = dual_with_rounding(svm, *theta)
         assert np.isfinite(bound)
@@ -240,23 +240,23 @@ def dual_case(name, rng):
     """A machine and multipliers whose dual objective is little beside one thing that rounds."""
     n = 8
     plus, minus = rng.uniform(0.5, 1.0, size=(2, n))
-    theta, X, tilt = rng.uniform(size=(2, n)), rng.normal(size=(n, 3)), np.zeros(n)
-    if name == "tilt against multipliers":  # a is what is left of large numbers
+    theta, X, linear = rng.uniform(size=(2, n)), rng.normal(size=(n, 3)), np.zeros(n)
+    if name == "linear term against multipliers":  # a is what is left of large numbers
         plus, X = 1e8 * plus, 1e3 * X
-        tilt = plus * theta[0]
+        linear = plus * theta[0]
     elif name == "long rows that cancel":
         X *= 1e8
         X[-1] = -((minus * theta[1] - plus * theta[0])[:-1] @ X[:-1]) / (minus * theta[1] - plus * theta[0])[-1]
     elif name == "gains that cancel":
         X, theta = 0.0 * X, 4.0 * (1.0 - 1e-9 * rng.uniform(size=(2, n)))
     elif name == "offset":
-        X, tilt, theta = 0.0 * X, 1e8 * rng.normal(size=n), 1e-3 * theta
-        tilt[-1] -= tilt.sum()
+        X, linear, theta = 0.0 * X, 1e8 * rng.normal(size=n), 1e-3 * theta
+        linear[-1] -= linear.sum()
     features = Features(X, offset=0.0 if name == "gains that cancel" else 0.3)
-    return WeightedSVM(features, plus, minus, "squared_hinge", tilt=tilt), theta
+    return WeightedSVM(features, plus, minus, "squared_hinge", linear=linear), theta
 
 
-CASES = ["tilt against multipliers", "long rows that cancel", "gains that cancel", "offset"]
+CASES = ["linear term against multipliers", "long rows that cancel", "gains that cancel", "offset"]
 
 
 @pytest.mark.parametrize("refined", [False, True])
@@ -273,9 +273,9 @@ def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monk
 def test_tilts_that_cancel_are_charged_for_their_sum(rng):
     for _ in range(20):
         X = 2.0 + rng.uniform(size=(40, 1))
-        tilt = 1e8 * rng.normal(size=40)
-        tilt[-1] = -(tilt[:-1] @ X[:-1, 0]) / X[-1, 0]
-        svm = WeightedSVM(Features(X), np.zeros(40), np.zeros(40), "hinge", tilt=tilt)
+        linear = 1e8 * rng.normal(size=40)
+        linear[-1] = -(linear[:-1] @ X[:-1, 0]) / X[-1, 0]
+        svm = WeightedSVM(Features(X), np.zeros(40), np.zeros(40), "hinge", linear=linear)
         value, rounding = value_with_rounding(svm, np.ones(1), X[:, 0])
         exact = exact_values(svm, np.ones(1), np.zeros(40), np.zeros(40))[0]
         assert abs(Fraction(value) - exact) <= Fraction(rounding)
@@ -283,15 +283,17 @@ def test_tilts_that_cancel_are_charged_for_their_sum(rng):
 
 def test_multipliers_that_cannot_make_up_for_the_rounding_of_a_tilt_prove_nothing():
     features = Features.of(np.eye(4), "free", rows=np.arange(4))
-    tilt = np.array([1e10 / 3, 1e10 / 7, -1e10 / 3 - 1e10 / 7, 0.0])
-    svm = WeightedSVM(features, np.full(4, 1e-9), np.full(4, 1e-9), "squared", tilt=tilt)
+    linear = np.array([1e10 / 3, 1e10 / 7, -1e10 / 3 - 1e10 / 7, 0.0])
+    svm = WeightedSVM(features, np.full(4, 1e-9), np.full(4, 1e-9), "squared", linear=linear)
     assert svm.dual_bound(np.ones(4), np.ones(4)) == -np.inf
 
 
 def balanced_exactly(svm, p, m, t, up, down):
-    up, down = ([Fraction(x) for x in values] for values in svm._balanced(np.array(up, float), np.array(down, float)))
+    up, down = (
+        [Fraction(x) for x in values] for values in svm.repair_multipliers(np.array(up, float), np.array(down, float))
+    )
     heavy = sum(c * x for c, x in zip(m, down, strict=True)), sum(c * x for c, x in zip(p, up, strict=True)) - sum(t)
-    if svm._loss.name == "squared":
+    if svm.loss.name == "squared":
         shift = (heavy[0] - heavy[1]) / (sum(p) + sum(m))
         return [x + shift for x in up], [x - shift for x in down]
     if heavy[0] > heavy[1]:
@@ -327,8 +329,8 @@ def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
         svm = machine(rng, loss, "free", tilted=tilted)
         for _ in range(20):
             given = rng.uniform(0.0, 1.0, size=(2, 25))
-            plus, minus = svm._balanced(*given)
-            tilt = 0.0 if svm.tilt is None else svm.tilt.sum()
-            assert svm.minus @ minus - svm.plus @ plus + tilt == pytest.approx(0.0, abs=1e-12)
+            plus, minus = svm.repair_multipliers(*given)
+            linear = 0.0 if svm.linear is None else svm.linear.sum()
+            assert svm.minus @ minus - svm.plus @ plus + linear == pytest.approx(0.0, abs=1e-12)
             bound = svm.dual_bound(*given)
-            assert all(bound <= svm.value(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))
+            assert all(bound <= svm.value_at(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))

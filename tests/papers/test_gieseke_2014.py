@@ -57,17 +57,17 @@ def test_units_are_the_papers(rng):
     lam, prime, l, u, w = 2.0**-3, 100.0, 6, 24, rng.normal(size=4)
     setting = experiment.grid("qn_s3vm", (-3,), (prime,), l, u)[0]
     obj = S3VM(X, labels, "smooth_hinge", "exp", C=setting.C, C_star=setting.C_star, balance=0.0)
-    f = obj.decisions(w)
+    f = obj.decisions_at(w)
     logistic = np.log1p(np.exp(20 * (1 - labels.sign * f[:6]))) / 20
     printed = logistic.mean() + prime * np.exp(-3 * f[6:] ** 2).mean() + lam * w @ w
-    assert 2 * lam * obj.value(w) == pytest.approx(printed, rel=1e-12)
+    assert 2 * lam * obj.value_at(w) == pytest.approx(printed, rel=1e-12)
     setting = experiment.grid("da_s3vm", (-3,), (prime,), l, u)[0]
     svmlin = S3VM(X, labels, C=setting.C, C_star=setting.C_star, intercept="regularized")
     w = rng.normal(size=5)
-    f = svmlin.decisions(w)
+    f = svmlin.decisions_at(w)
     hinge = np.maximum(0, 1 - labels.sign * f[:6]) ** 2
     printed = lam / 2 * w @ w + hinge.sum() / (2 * l) + prime * (np.maximum(0, 1 - np.abs(f[6:])) ** 2).sum() / (2 * u)
-    assert lam * svmlin.value(w) == pytest.approx(printed, rel=1e-12)
+    assert lam * svmlin.value_at(w) == pytest.approx(printed, rel=1e-12)
     assert experiment.grid("multiswitch_tsvm", (-3,), (prime,), l, u) == [setting]
     assert len(experiment.grid("svm", experiment.POWERS, experiment.PRIMES, l, u)) == 21
     assert len(experiment.grid("cccp_s3vm", experiment.POWERS, experiment.PRIMES, l, u)) == 63

@@ -6,8 +6,8 @@ from matplotlib import colors
 from matplotlib.contour import ContourSet
 from sklearn.svm import SVC
 
-from specmargin.plots import DecisionDisplay, LabelDisplay, decision_grid, subplots
-from specmargin.plots.style import CLASS_COLORS
+from specmargin.plots import DecisionDisplay, decision_grid, subplots
+from specmargin.plots.theme import CLASS_COLORS
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform([-1, -1], [3, 1], size=(60, 2))
@@ -94,8 +94,8 @@ def test_a_constant_zero_decision_is_drawn(ax):
 
 def test_points_by_label_with_the_estimators_own_marker(ax):
     y = np.where(np.arange(60) < 6, Y_TRUE, 9)
-    machine = SimpleNamespace(decision_function=plane, unlabeled=9, classes_=np.array([0, 1]))
-    DecisionDisplay.from_estimator(machine, X, y, ax=ax)
+    classifier = SimpleNamespace(decision_function=plane, unlabeled=9, classes_=np.array([0, 1]))
+    DecisionDisplay.from_estimator(classifier, X, y, ax=ax)
     hidden, negative, positive = offsets(ax)
     np.testing.assert_allclose(hidden[0], X[6:])
     np.testing.assert_allclose(negative[0], X[:6][Y_TRUE[:6] == 0])
@@ -105,8 +105,8 @@ def test_points_by_label_with_the_estimators_own_marker(ax):
 
 
 def test_the_positive_side_has_the_colour_of_the_positive_class(ax):
-    machine = SVC().fit(X, Y_TRUE)
-    display = DecisionDisplay.from_estimator(machine, X, Y_TRUE, unlabeled=-1, ax=ax)
+    classifier = SVC().fit(X, Y_TRUE)
+    display = DecisionDisplay.from_estimator(classifier, X, Y_TRUE, unlabeled=-1, ax=ax)
     red, _, blue = display.surface_.to_rgba(np.array([display.response.max()]))[0][:3]
     assert red > blue
     assert (colors.to_rgb(CLASS_COLORS[1])[0] > colors.to_rgb(CLASS_COLORS[1])[2]) is True
@@ -114,9 +114,9 @@ def test_the_positive_side_has_the_colour_of_the_positive_class(ax):
 
 def test_more_classes_have_no_single_surface(ax):
     y = np.arange(60) % 3
-    machine = SVC().fit(X, y)
+    classifier = SVC().fit(X, y)
     with pytest.raises(ValueError, match=r"gives the shape \(.*, 3\)"):
-        DecisionDisplay.from_estimator(machine, X, y, ax=ax)
+        DecisionDisplay.from_estimator(classifier, X, y, ax=ax)
 
 
 def test_wrong_grids_are_named():
@@ -138,40 +138,3 @@ def test_grid_covers_the_points_with_square_cells():
     assert xx0[0] == pytest.approx(X[:, 0].min() - 0.1 * side)
     assert xx1[-1] >= X[:, 1].max() + 0.1 * side - 1e-12
     assert [len(part) for part in decision_grid([[1.0, 1.0]], resolution=3)] == [3, 3]
-
-
-def test_labels_alone_with_names_and_strings(ax):
-    y = np.array(["moon", "sun", "?"] * 20)
-    display = LabelDisplay(X, y, unlabeled="?").plot(ax, legend=True, names=["Moon", "Sun"], title="Sky")
-    assert display.classes.tolist() == ["moon", "sun"]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unlabeled", "Moon", "Sun"]
-    markers = [item.get_paths()[0].vertices.shape for item in ax.collections]
-    assert markers[1] != markers[2]
-    for item in ax.collections[1:]:
-        assert colors.to_hex(item.get_edgecolor()[0]) == "#000000"
-
-
-def test_few_labels_are_large_and_many_small():
-    few, many = (subplots()[1][0, 0] for _ in range(2))
-    LabelDisplay(X, np.where(np.arange(60) < 4, Y_TRUE, -1)).plot(few)
-    LabelDisplay(X, Y_TRUE).plot(many)
-    assert few.collections[-1].get_sizes()[0] > 3 * many.collections[-1].get_sizes()[0]
-    assert len(many.collections) == 2  # no scatter, and no legend entry, for unlabelled points
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"y": Y_TRUE[:5]}, r"y has the shape \(5,\), but X has 60 points"),
-        ({"y": Y_TRUE, "classes": [0, 7]}, r"y holds \[.*1.*\], which classes=\[0, 7\]"),
-        ({"y": np.arange(60)}, "60 classes, but there are 8 colours"),
-    ],
-)
-def test_wrong_labels_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        LabelDisplay(X, **arguments)
-
-
-def test_names_must_match_the_classes(ax):
-    with pytest.raises(ValueError, match=r"names=\['a'\]"):
-        LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])

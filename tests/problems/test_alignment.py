@@ -33,7 +33,7 @@ def test_it_is_nonnegative_least_squares(kind, order, solver, spectrum_data):
     result = solve(kta(obj), solver)
     delta = by_least_squares(obj)
     assert result.certificate.is_optimal(1e-9)
-    assert result.certificate.primal_objective == pytest.approx(obj.value(delta), rel=1e-9)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(delta), rel=1e-9)
     np.testing.assert_allclose(result.variables["delta"], delta, atol=1e-8)
 
 
@@ -52,7 +52,7 @@ def test_it_is_the_projected_qp(kind, order, spectrum_data, tight):
     cp.Problem(cp.Minimize(value), constraints).solve(solver="CLARABEL", **tight["CLARABEL"])
     expected = np.maximum(delta.value, 0)
     result = solve(kta(obj), **tight["CLARABEL"])
-    assert result.certificate.primal_objective == pytest.approx(obj.value(expected), rel=1e-8)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(expected), rel=1e-8)
     np.testing.assert_allclose(result.variables["delta"], expected / expected.sum(), atol=1e-5)
 
 
@@ -62,7 +62,7 @@ def test_nothing_admissible_is_better_aligned(order, spectrum_data, rng):
     best = solve(kta(obj)).certificate
 
     def of_logs(x):
-        return -obj.value(obj.cone.weights(np.exp(x)))
+        return -obj.value_at(obj.cone.weights(np.exp(x)))
 
     options = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000}
     reached = []
@@ -82,7 +82,7 @@ def test_result_is_a_spectrum_of_sum_one(kind, spectrum_data):
     assert delta.sum() == pytest.approx(1.0)
     assert delta.min() >= 0
     assert (np.diff(delta[1:]) <= 1e-15).all()
-    assert obj.value(delta) == result.certificate.primal_objective
+    assert obj.value_at(delta) == result.certificate.primal_objective
     assert 0 < result.certificate.primal_objective <= result.certificate.dual_objective * (1 + 1e-12) <= 1 + 1e-6
     assert result.problem == "KTA"
     assert set(result.duals) == {"order"}
@@ -107,7 +107,7 @@ def test_an_order_can_only_lower_the_alignment(spectrum_data):
 def test_solvers_agree(solver, spectrum_data):
     obj = Alignment(*spectrum_data())
     result = solve(kta(obj), solver)
-    assert result.certificate.primal_objective == pytest.approx(obj.value(by_least_squares(obj)), rel=1e-6)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(by_least_squares(obj)), rel=1e-6)
 
 
 def test_an_interrupted_solver_still_leaves_a_spectrum(spectrum_data):

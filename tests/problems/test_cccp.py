@@ -48,14 +48,14 @@ def test_it_is_the_round_in_numpy(problem, tight, intercept, loss, C):
     beta = guesses(obj)
     built = cccp_subproblem(obj, beta)
     result = solve(built, "CLARABEL", tol=1e-8, **tight["CLARABEL"])
-    tilt = np.zeros(obj.labels.n_samples)
-    tilt[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, tilt=tilt)
+    linear = np.zeros(obj.labels.n_samples)
+    linear[obj.unlabeled] = beta
+    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     reference = weighted_svm(machine)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-8)
     assert result.certificate.dual_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-7)
-    assert built.problem.value == pytest.approx(machine.value(result.variables["w"]), rel=1e-8)
+    assert built.problem.value == pytest.approx(machine.value_at(result.variables["w"]), rel=1e-8)
     np.testing.assert_allclose(result.variables["f"], reference.variables["f"], atol=1e-4)
 
 
@@ -81,7 +81,7 @@ def test_a_new_beta_needs_no_new_problem(problem, tight):
         assert again.status is Status.OPTIMAL
         assert again.certificate.primal_objective == pytest.approx(fresh.certificate.primal_objective, rel=1e-8)
         assert abs(again.certificate.primal_objective / first - 1) > 1e-2
-        np.testing.assert_array_equal(built.current_objective().tilt[obj.unlabeled], beta)
+        np.testing.assert_array_equal(built.current_objective().linear[obj.unlabeled], beta)
         # The canonical form was made once: CVXPY keeps the very chain.
         assert built.problem.get_problem_data("CLARABEL")[1] is compiled
 
@@ -92,14 +92,14 @@ def test_the_whole_procedure_reaches_the_same_objective(problem, tight, s, seed)
     obj = problem(s=s, seed=seed)
     result = cccp(obj)
     w = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0)).variables["w"]
-    beta = tangent(obj, obj.decisions(w))
+    beta = tangent(obj, obj.decisions_at(w))
     built = cccp_subproblem(obj, beta)
-    values = [obj.value(w)]
+    values = [obj.value_at(w)]
     for _ in range(30):
         built.parameters["beta"].value = beta
         w = solve(built, **tight["CLARABEL"]).variables["w"]
-        values.append(obj.value(w))
-        before, beta = beta, tangent(obj, obj.decisions(w))
+        values.append(obj.value_at(w))
+        before, beta = beta, tangent(obj, obj.decisions_at(w))
         if (beta == before).all():
             break
     assert (np.diff(values) <= 1e-9 * values[0]).all()

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.problems import lapsvm_dual, lapsvm_primal, solve
 
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
 solvers = pytest.mark.parametrize("solver", sm.problems.default_solvers())
 builders = pytest.mark.parametrize("build", [lapsvm_dual, lapsvm_primal])
 CASES = {
@@ -38,7 +38,7 @@ def test_dual_and_primal_agree(case, loss, solver, fit_intercept, manifold_data)
     for result in (dual, primal):
         assert result.certificate.is_optimal(1e-6)
         alpha, b = result.variables["alpha"], float(result.variables["b"])
-        assert result.certificate.primal_objective == pytest.approx(obj.value(alpha, b), rel=1e-13)
+        assert result.certificate.primal_objective == pytest.approx(obj.value_at(alpha, b), rel=1e-13)
         np.testing.assert_allclose(result.variables["f"], obj.K @ alpha + b, atol=1e-12)
         assert fit_intercept or b == 0.0
     assert dual.certificate.primal_objective == pytest.approx(primal.certificate.primal_objective, rel=1e-7)
@@ -66,7 +66,7 @@ def test_intercept_has_the_sign_of_the_decision(build, loss, manifold_data, tigh
     result = solve(build(obj), **tight["CLARABEL"])
     b, alpha = float(result.variables["b"]), result.variables["alpha"]
     assert b > 0.1
-    around = [obj.value(alpha, b + shift) for shift in (-1e-2, 0.0, 1e-2)]
+    around = [obj.value_at(alpha, b + shift) for shift in (-1e-2, 0.0, 1e-2)]
     assert around[1] <= min(around)
     multiplier = "balance" if build is lapsvm_dual else None
     if multiplier:
@@ -89,7 +89,7 @@ def test_without_a_graph_it_is_the_svm_of_scikit_learn(build, gamma_A, manifold_
         obj = objective((K, graph, labels), gamma_A=gamma_A, gamma_I=0.0)
         result = solve(build(obj), **tight["CLARABEL"])
         # libsvm keeps the kernel in single precision: no better than 1e-7, and never below the optimum.
-        theirs = obj.value(alpha, svc.intercept_[0])
+        theirs = obj.value_at(alpha, svc.intercept_[0])
         assert result.certificate.primal_objective == pytest.approx(theirs, rel=1e-6)
         assert result.certificate.primal_objective <= theirs * (1 + 1e-9)
         # A free support vector pins the intercept, the radial kernel the expansion.
@@ -105,6 +105,7 @@ def test_bounds_of_beta_become_constraints(loss, manifold_data):
     expected = {
         "hinge": {"balance", "nonnegative", "box"},
         "squared_hinge": {"balance", "nonnegative"},
+        "huber_hinge": {"balance", "nonnegative", "box"},
         "squared": {"balance"},
     }[loss]
     assert set(lapsvm_dual(objective(manifold_data(), loss)).constraints) == expected
@@ -139,7 +140,7 @@ def test_gamma_A_walks_a_path_of_one_ratio(loss, factor, manifold_data):
     assert walked.certificate.is_optimal(1e-6)
     assert walked.certificate.primal_objective == pytest.approx(expected.certificate.primal_objective, rel=1e-6)
     assert walked.certificate.primal_objective == pytest.approx(
-        fresh.value(walked.variables["alpha"], float(walked.variables["b"])), rel=1e-12
+        fresh.value_at(walked.variables["alpha"], float(walked.variables["b"])), rel=1e-12
     )
     assert abs(walked.certificate.primal_objective / before.certificate.primal_objective - 1) > 1e-2
     built.parameters["gamma_A"].value = obj.gamma_A

@@ -62,7 +62,7 @@ def test_without_a_bound_it_is_the_svm_of_scikit_learn(C, solver, gram_data):
     result = solve(rmm(obj), solver)
     assert result.problem == "SVM"
     # libsvm keeps the kernel in single precision.
-    assert result.certificate.primal_objective == pytest.approx(obj.value(gamma, svc.intercept_[0]), rel=1e-6)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(gamma, svc.intercept_[0]), rel=1e-6)
     assert ((np.abs(gamma) > 1e-6) & (np.abs(gamma) < C - 1e-6)).any()  # so that the intercept is unique
     assert float(result.variables["b"]) == pytest.approx(svc.intercept_[0], abs=1e-4)
     assert result.duals["balance"] == pytest.approx(svc.intercept_[0], abs=1e-4)

@@ -107,7 +107,7 @@ def test_multipliers_of_the_constraints_are_those_of_the_dual(tol):
     np.testing.assert_allclose(theta, 2 * obj.C_star * np.maximum(1 / np.sqrt(s) - 1, 0), atol=1e-3 * obj.C_star)
     np.testing.assert_allclose(beta, 2 * np.maximum(1 - t, 0), atol=1e-3)
     f = result.variables["f"]
-    np.testing.assert_allclose(f, obj.decisions(result.variables["w"]), rtol=tol["linalg"])
+    np.testing.assert_allclose(f, obj.decisions_at(result.variables["w"]), rtol=tol["linalg"])
     np.testing.assert_allclose(t, obj.labels.sign * f[obj.labels.labeled], atol=1e-5)
     assert set(built.constraints) == {"psd", "corner", "margin", "square"}
     assert set(built.variables) == {"M", "s", "t"}
@@ -137,7 +137,7 @@ def test_without_unlabelled_losses():
     result = solve(s3vm_relaxation(obj))
     assert result.certificate.is_optimal(1e-6)
     assert "s" not in result.variables
-    assert result.certificate.dual_objective == pytest.approx(obj.value(result.variables["w"]), rel=1e-6)
+    assert result.certificate.dual_objective == pytest.approx(obj.value_at(result.variables["w"]), rel=1e-6)
 
 
 def test_refusals_and_failures():

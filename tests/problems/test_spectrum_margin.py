@@ -44,7 +44,7 @@ def test_forms_agree(method, kind, eps, solver, spectrum_data):
         values = result.variables
         assert values["delta"].sum() == pytest.approx(1.0)
         np.testing.assert_allclose(obj.cone.weights(values["kappa"]), values["delta"], rtol=0, atol=1e-12)
-        np.testing.assert_allclose(values["f"], obj.decision(values["v"], float(values["b"])), atol=1e-12)
+        np.testing.assert_allclose(values["f"], obj.decisions_at(values["v"], float(values["b"])), atol=1e-12)
         assert abs(values["gamma"].sum()) < 1e-12
         assert np.abs(values["f"][obj.labels.labeled]).max() <= obj.B * (1 + 1e-9)
         assert obj.dual_bound(values["gamma"]) == pytest.approx(result.certificate.dual_objective, rel=1e-12)

@@ -195,7 +195,7 @@ def test_nearly_disconnected_graph(monkeypatch):
 
 def forgetting(monkeypatch, position):
     """Make the first converged cycle lose one of its Ritz pairs."""
-    honest, calls = lanczos._filled, []
+    honest, calls = lanczos._expanded, []
 
     def forgetful(*args):
         W, ritz, worst = honest(*args)
@@ -205,7 +205,7 @@ def forgetting(monkeypatch, position):
             ritz = lanczos._Ritz(ritz.theta[keep], ritz.rotation[:, keep], ritz.residuals[keep])
         return W, ritz, worst
 
-    monkeypatch.setattr(lanczos, "_filled", forgetful)
+    monkeypatch.setattr(lanczos, "_expanded", forgetful)
     return calls
 
 
@@ -219,7 +219,7 @@ def test_passed_over_eigenvectors_are_searched_for(monkeypatch, position, tol):
     assert_agrees(s, W, 70, True, tol)
     # It is the search that saw it.
     calls.clear()
-    monkeypatch.setattr(lanczos, "_searched", lambda *a: (None, False))
+    monkeypatch.setattr(lanczos, "_search_complement", lambda *a: (None, False))
     missing = laplacian_eigenpairs(W, 70, normalized=True, method="lanczos", tol=tol)
     assert len(calls) == 1
     assert missing.residual <= 2 * tol
@@ -251,8 +251,8 @@ def test_an_interval_that_ends_too_early_does_no_harm(monkeypatch, tol):
 
 def test_restarts(monkeypatch):
     # A residual that one cycle does not reach: the last block carries over.
-    W, cycles, honest = cloud(800), [], lanczos._filled
-    monkeypatch.setattr(lanczos, "_filled", lambda *a: cycles.append(a[0].size) or honest(*a))
+    W, cycles, honest = cloud(800), [], lanczos._expanded
+    monkeypatch.setattr(lanczos, "_expanded", lambda *a: cycles.append(a[0].size) or honest(*a))
     monkeypatch.setattr(lanczos, "_GROWTH", {4: 4.0, 8: 4.0})
     for tol in (1e-5, 1e-11):
         assert_agrees(laplacian_eigenpairs(W, 40, method="lanczos", tol=tol), W, 40, False, tol)
@@ -355,7 +355,7 @@ def test_giving_up_names_the_residual(monkeypatch):
 @pytest.mark.parametrize("method", ["arpack", "lanczos"])
 def test_a_method_that_fails_leaves_it_to_the_other_one(monkeypatch, method):
     def broken(*args):
-        raise SolverError("found nothing")
+        raise SolverError("no eigenpairs")
 
     monkeypatch.setattr(eigenpairs, f"_{method}", broken)
     assert_agrees(laplacian_eigenpairs(cloud(300), 20, method=method), cloud(300), 20, False, 1e-11)
@@ -368,9 +368,9 @@ def test_graphs_of_few_distinct_eigenvalues(method, random_state):
     graphs = nx.complete_graph(200), nx.ring_of_cliques(6, 50), nx.complete_bipartite_graph(40, 300)
     for graph, q, normalized in itertools.product(graphs, (2, 5, 30), (False, True)):
         W = nx.to_scipy_sparse_array(graph, dtype=float)
-        found = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
+        spectrum = laplacian_eigenpairs(W, q, method=method, normalized=normalized, random_state=random_state)
         exact = laplacian_eigenpairs(W, q, method="dense", normalized=normalized)
-        np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
+        np.testing.assert_allclose(spectrum.eigenvalues, exact.eigenvalues, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["dense", "arpack", "lanczos"])

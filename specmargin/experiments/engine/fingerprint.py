@@ -66,7 +66,7 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
     --------
     >>> from specmargin.papers.lapsvm_svm import work
     >>> found = fingerprint(work)
-    >>> [name in found for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.style", "cli")]
+    >>> [name in found for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.theme", "cli")]
     [True, True, False, False]
     """
     arguments: dict[str, str] = {}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.objectives import LapSVM
-from specmargin.solvers.base import exact_step, require_squared
+from specmargin.solvers.line_search import exact_step
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Stack", "StackedProblem", "kernel_product"]
@@ -47,7 +47,9 @@ class StackedProblem:
 
     def __init__(self, obj: LapSVM, signs: FloatArray, *, scaled: bool, dtype: np.dtype[Any]) -> None:
         self.obj, self.signs, self.labeled = obj, signs, obj.labels.labeled
-        self.hinge = require_squared(obj, "pcg")
+        pieces = obj.margin_loss.pieces
+        assert pieces is not None
+        self.pieces = pieces
         # A copy in single precision; an operator multiplies in its own.
         self.K = obj.K.astype(dtype) if dtype != np.float64 and hasattr(obj.K, "astype") else obj.K
         weight = 1.0 / max(1, len(signs)) if scaled else 1.0
@@ -108,11 +110,11 @@ class Stack:
         """Return the inner gradient and the derivative by b."""
         obj = problem.obj
         g = obj.gamma_A * self.alpha + obj.gamma_I * self.LKalpha
-        miss = self.Kalpha[problem.labeled] + self.b - self.y
-        if problem.hinge:
-            miss = np.where(self.y * miss < 0, miss, 0.0)  # y f < 1, as y^2 = 1
-        g[problem.labeled] += miss
-        return g, miss.sum(axis=0) * obj.fit_intercept
+        excess = self.Kalpha[problem.labeled] + self.b - self.y
+        at = problem.pieces.index(-self.y * excess)  # 1 - y f, as y^2 = 1
+        slopes = problem.pieces.square[at] * excess - problem.pieces.linear[at] * self.y
+        g[problem.labeled] += slopes
+        return g, slopes.sum(axis=0) * obj.fit_intercept
 
     def advance(self, problem: StackedProblem) -> tuple[FloatArray, FloatArray]:
         """Take one iteration; return the steps, and what the objective falls by."""
@@ -127,7 +129,7 @@ class Stack:
         slack = 1.0 - self.y * (self.Kalpha[problem.labeled] + self.b)
         speed = self.y * (self.Kd[problem.labeled] + self.db)
         curvature = obj.gamma_A * _dots(self.d, self.Kd) + obj.gamma_I * _dots(self.Kd, LKd)
-        step = exact_step(slack, speed, slope, curvature, hinge=problem.hinge)
+        step = exact_step(slack, speed, slope, curvature, pieces=problem.pieces)
         self.alpha += step * self.d
         self.b = self.b + step * self.db
         self.Kalpha += step * self.Kd
@@ -152,11 +154,11 @@ class Stack:
         t = self.y * f
         penalty = obj.gamma_A * _dots(self.alpha, self.Kalpha) + obj.gamma_I * _dots(self.Kalpha, self.LKalpha)
         columns = {
-            "objective": obj.scale * (obj._loss.value(t).sum(axis=0) + penalty),
+            "objective": obj.scale * (obj.margin_loss.value(t).sum(axis=0) + penalty),
             "gradient": unit * np.sqrt(self.gb**2 + _dots(self.Kg, self.Kg)),
             "preconditioned_gradient": unit * np.sqrt((problem.weight * self.gb) ** 2 + _dots(self.g, self.g)),
             "mixed_product": unit * np.sqrt(np.maximum(self.square, 0.0)),
-            "active": ((t < 1) if problem.hinge else np.ones_like(t)).sum(axis=0),
+            "active": np.count_nonzero(problem.pieces.square[problem.pieces.index(1.0 - t)], axis=0),
             "labeled_error": np.mean((f > 0) != (self.y > 0), axis=0),
         }
         return [{name: float(values[j]) for name, values in columns.items()} for j in range(len(self.b))]

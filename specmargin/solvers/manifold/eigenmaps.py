@@ -74,13 +74,13 @@ def eigenmaps(obj: RegularizedClustering, n_components: int = 1, *, tol: float =
     try:
         y = basis.lowest(obj.forms, int(n_components))[1]
         alpha = obj.feasible(basis.coefficients(y))
-        certificate = obj.certify(alpha, tol=tol)
+        certificate = obj.prove(alpha, tol=tol)
     except sla.LinAlgError as error:
         raise SolverError(
             f"the eigenproblem of gamma={obj.gamma!r} failed in double precision ({error}); take a larger gamma, and "
             "make sure that L is positive semidefinite."
         ) from error
-    f = obj.decision(alpha)
+    f = obj.decisions_at(alpha)
     columns = np.arange(f.shape[1])
     signs = np.where(f[np.abs(f).argmax(axis=0), columns] < 0, -1.0, 1.0)
     alpha, f = alpha * signs, f * signs

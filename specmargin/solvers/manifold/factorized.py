@@ -4,8 +4,9 @@ With X = S^-1 J' and the deformed kernel G = J K X (see `specmargin.objectives.L
 at alpha = X v, f_lab = G v + b with the penalty v'G v, so that a problem of l unknowns is left:
 
 - squared: (G + I) v = y - b, 1'v = 0: one linear system;
-- squared hinge: the same on the active set E = {y f < 1}, found by Newton's method in a handful
-  of steps, each with an exact line search;
+- other losses that are piecewise quadratic with a continuous slope: the same on the samples that are on parabolas,
+  for the squared hinge those of the active set E = {y f < 1}. Who is where on the loss is found by Newton's method in
+  a handful of steps, each with an exact line search;
 - hinge: a support vector machine on the kernel G / 2 with C = 1, by libsvm, or by an interior-point method where G is
   so ill-conditioned that libsvm's steps are too many, then the linear system of its free support vectors to reach
   machine precision.
@@ -14,7 +15,7 @@ Where the answer is not proved, gamma_A is too far below gamma_I for S, and the 
 Cholesky factor of K (`specmargin.objectives.LapSVM.pivoted`).
 
 X and G are shared by all classes and losses (`specmargin.objectives.LapSVM.one_vs_rest`) and by all gammas of one
-ratio (`specmargin.objectives.LapSVM.with_gammas`).
+ratio (`specmargin.objectives.LapSVM.with_`).
 """
 
 from __future__ import annotations
@@ -27,15 +28,21 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg as sla
 
-from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.exceptions import SolverError
+from specmargin.losses import Pieces
 from specmargin.objectives import LapSVM
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.relative_margin import hinge_intercept
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.base import never_worse_than_zero
-from specmargin.typing import BoolArray, FloatArray
+from specmargin.solvers.line_search import exact_step
+from specmargin.solvers.manifold.answer import never_worse_than_zero
+from specmargin.solvers.requirements import require
+from specmargin.typing import FloatArray
 
-__all__ = ["factorized"]
+__all__ = ["REQUIRES", "factorized"]
 
+REQUIRES = ("convex", "piecewise_quadratic", "smooth or box_dual")
+"""Linear systems on the pieces of a loss: Newton's, or those of the free multipliers of the hinge's box."""
 
 _SMO_STEPS = 100
 """Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
@@ -53,11 +60,12 @@ def factorized(
     Parameters
     ----------
     obj : LapSVM
-        The objective with any of its losses; K may be singular, samples may repeat.
+        With a loss that is convex and piecewise quadratic: the hinge, or one of continuous slope. K may be singular,
+        samples may repeat.
     tol : float, default 1e-9
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 300
-        Newton steps (squared hinge) or interior-point steps (hinge).
+        Interior-point steps for the hinge, Newton steps for the other losses.
     dtype : {float64, float32}, optional
         Precision of the factorisation, if the objective has none yet (`specmargin.objectives.LapSVM.reduced`). With
         float32 it takes half the time, and refinement keeps the accuracy.
@@ -81,11 +89,8 @@ def factorized(
     True
     """
     start = time.perf_counter()
-    if obj._loss.name not in ("squared", "squared_hinge", "hinge"):
-        raise InvalidInputError(
-            f"no factorised solver for the loss {obj._loss.name!r}; use hinge, squared_hinge or squared."
-        )
-    if dtype is not None and "reduction" not in obj.__dict__:
+    require("factorized", "LapSVM", obj.loss)
+    if dtype is not None and not obj.is_reduced:
         obj = obj.reduced(dtype)
     answers: list[SolveResult] = []
     failures: list[str] = []
@@ -104,28 +109,26 @@ def factorized(
 def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
     """Solve by the reduction that the objective has."""
     history = History()
-    G, y = obj.reduction.G, obj.labels.sign
-    name = obj._loss.name
-    if name == "squared":
-        v, b = _ridge(G, y, obj.fit_intercept)
-        n_iter = 1
-    elif name == "squared_hinge":
-        v, b, n_iter = _active_set_newton(G, y, obj.fit_intercept, max_iter, history)
-    else:
+    G, y, loss = obj.reduction.G, obj.labels.sign, obj.margin_loss
+    pieces = loss.pieces
+    assert pieces is not None
+    if loss.box_dual:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
+    else:
+        v, b, n_iter = _active_set_newton(G, y, pieces, obj.fit_intercept, max_iter, history, obj.scale)
     theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
     image = obj.products.image(alpha)
-    certificate = obj.certificate(alpha, b, theta, Ka=image, tol=tol)
+    certificate = obj.prove(alpha, b, theta, Ka=image, tol=tol)
     if not certificate.is_optimal(tol) and (refined := _refined(obj, theta, alpha)) is not None:
         other = obj.products.image(refined)
-        again = obj.certificate(refined, b, theta, Ka=other, tol=tol)
+        again = obj.prove(refined, b, theta, Ka=other, tol=tol)
         if again.gap < certificate.gap:
             alpha, certificate, image = refined, again, other
     assert image is not None
-    stopped = Status.MAX_ITER if name != "squared" and n_iter >= max_iter else None
+    stopped = Status.MAX_ITER if pieces.kinks and n_iter >= max_iter else None
     return SolveResult(
-        problem="LapRLS" if name == "squared" else "LapSVM",
+        problem=obj.name,
         status=certificate.status(tol, stopped),
         variables={
             "alpha": alpha,
@@ -176,86 +179,92 @@ def _or_infinite(value: float) -> float:
     return value if not np.isnan(value) else np.inf
 
 
-def _ridge(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:
-    """Solve (G + I) v + b = target, 1'v = 0; without an intercept b = 0 and the second equation is gone."""
+def _ridge(
+    G: FloatArray, target: FloatArray, fit_intercept: bool, ridge: FloatArray, total: float
+) -> tuple[FloatArray, float]:
+    """Solve (G + diag(ridge)) v + b = target, 1'v = total; without an intercept b = 0, and any sum will do."""
     if len(target) == 0:
         return np.zeros(0), 0.0
-    A = G + np.eye(len(G))
+    A = G + np.diag(ridge)
     try:
         factor = sla.cho_factor(A)
     except np.linalg.LinAlgError:
-        return _ridge_by_modes(G, target, fit_intercept)
+        return _ridge_by_modes(G, target, fit_intercept, ridge, total)
     if not fit_intercept:
         v = sla.cho_solve(factor, target)
         return v + sla.cho_solve(factor, target - A @ v), 0.0
     by_target, by_one = sla.cho_solve(factor, np.column_stack([target, np.ones_like(target)])).T
-    b = float(by_target.sum() / by_one.sum())
+    b = float((by_target.sum() - total) / by_one.sum())
     v = by_target - b * by_one
-    return v - by_one * (v.sum() / by_one.sum()), b
+    return v - by_one * ((v.sum() - total) / by_one.sum()), b
 
 
-def _ridge_by_modes(G: FloatArray, target: FloatArray, fit_intercept: bool) -> tuple[FloatArray, float]:
-    """Solve the same where G is so large that the unit matrix is lost in its rounding: on what 1'v = 0 leaves of it."""
-    basis = sla.helmert(len(G)).T if fit_intercept else np.eye(len(G))
-    w, Q = np.linalg.eigh(basis.T @ G @ basis)
+def _ridge_by_modes(
+    G: FloatArray, target: FloatArray, fit_intercept: bool, ridge: FloatArray, total: float
+) -> tuple[FloatArray, float]:
+    """Solve the same where G is so large that the ridge is lost in its rounding: on what 1'v = total leaves of it."""
+    l, least = len(G), float(ridge.min())
+    basis = sla.helmert(l).T if fit_intercept else np.eye(l)
+    start = np.full(l, total / l) if fit_intercept else np.zeros(l)
+    # Only what the ridge exceeds its least entry by is for the eigenvalues; that itself is added to them.
+    w, Q = np.linalg.eigh(basis.T @ (G + np.diag(ridge - least)) @ basis)
     B = basis @ Q
-    v = B @ ((B.T @ target) / (np.maximum(w, 0.0) + 1.0))
-    return v, float((target - G @ v - v).mean()) if fit_intercept else 0.0
-
-
-def _exact_step(G: FloatArray, y: FloatArray, v: FloatArray, b: float, target_v: FloatArray, target_b: float) -> float:
-    """Return the step from (v, b) towards the target that minimises sum max(0, 1 - y f)^2 + v'G v.
-
-    Along a line the derivative (halved here) is piecewise linear and increasing: sort its kinks, where a sample enters
-    or leaves the active set, and find the piece on which it crosses zero.
-    """
-    dv, db = target_v - v, target_b - b
-    Gdv = G @ dv
-    slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        kinks = slack / speed
-    passed = np.flatnonzero((kinks > 0) & np.isfinite(kinks))
-    passed = passed[np.argsort(kinks[passed], kind="stable")]
-    active = (slack > 0) | ((slack == 0) & (speed < 0))
-    # A sample that is active at the start leaves at its kink, any other enters.
-    sign = np.where(active[passed], -1.0, 1.0)
-    constant = v @ Gdv - (slack * speed)[active].sum() + np.cumsum(np.append(0.0, -sign * (slack * speed)[passed]))
-    slope = dv @ Gdv + (speed**2)[active].sum() + np.cumsum(np.append(0.0, sign * (speed**2)[passed]))
-    ends = np.append(kinks[passed], np.inf)
-    with np.errstate(invalid="ignore"):
-        crossing = int(np.argmax(constant + slope * ends >= 0))
-    return float(max(0.0, -constant[crossing] / slope[crossing])) if slope[crossing] > 0 else 1.0
+    rest = target - G @ start - ridge * start if total else target
+    v = start + B @ ((B.T @ rest) / (np.maximum(w, 0.0) + least))
+    return v, float((target - G @ v - ridge * v).mean()) if fit_intercept else 0.0
 
 
 def _active_set_newton(
-    G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
+    G: FloatArray, y: FloatArray, pieces: Pieces, fit_intercept: bool, max_iter: int, history: History, scale: float
 ) -> tuple[FloatArray, float, int]:
-    """Newton's method on the piecewise quadratic; ends when the active set repeats after a full step."""
+    """Newton's method on the piecewise quadratic; ends when the pieces repeat after a full step."""
     v, b = np.zeros(len(y)), 0.0
-    active: BoolArray = np.ones(len(y), dtype=bool)
+    at = np.full(len(y), pieces.most_curved)
     for n_iter in range(1, max_iter + 1):
-        target_v = np.zeros(len(y))
-        target_v[active], target_b = _ridge(G[np.ix_(active, active)], y[active], fit_intercept)
+        curved, lines = pieces.square[at], pieces.linear[at]
+        active = curved > 0
+        # Who is on a line has a multiplier that is known.
+        target_v = np.where(active, 0.0, y * lines)
+        rest = target_v[~active]
+        target = y[active] * (1.0 + lines[active] / curved[active])
+        if rest.any():
+            target = target - G[np.ix_(active, ~active)] @ rest
+        ridge, bounded = 1.0 / curved[active], True
+        target_v[active], target_b = _ridge(G[np.ix_(active, active)], target, fit_intercept, ridge, -rest.sum())
         if not active.any():
-            target_b = b
-        after = y * (G @ target_v + target_b) < 1
-        # The target minimises on its own active set; elsewhere a full step may overshoot, and sets may cycle.
-        full = bool((after == active).all())
-        step = 1.0 if full else _exact_step(G, y, v, b, target_v, target_b)
+            pulled = float(rest.sum()) * fit_intercept
+            bounded = abs(pulled) <= 1e-14 * float(np.abs(rest).sum())
+            target_b = b if bounded else b + pulled / len(rest)
+        after = pieces.index(1.0 - y * (G @ target_v + target_b))
+        # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
+        full = bounded and bool((after == at).all())
+        step = 1.0 if full else _exact_step(G, y, pieces, v, b, target_v, target_b)
         v, b = v + step * (target_v - v), b + step * (target_b - b)
         f = G @ v
-        history.record(
-            objective=0.5 * float((np.maximum(1.0 - y * (f + b), 0.0) ** 2).sum() + v @ f),
-            active=float(active.sum()),
-            step=step,
-        )
+        slack = 1.0 - y * (f + b)
+        if pieces.kinks:
+            objective = scale * float(pieces.value(slack).sum() + v @ f)
+            history.record(objective=objective, active=float(np.count_nonzero(active)), step=step)
         if full:
             return v, b, n_iter
-        active = y * (f + b) < 1
+        at = pieces.index(slack)
     return v, b, max_iter
 
 
-def _reach(x: FloatArray, step: FloatArray) -> float:
+def _exact_step(
+    G: FloatArray, y: FloatArray, pieces: Pieces, v: FloatArray, b: float, target_v: FloatArray, target_b: float
+) -> float:
+    """Return the step from (v, b) towards the target that minimises the sum of the losses + v'G v."""
+    dv, db = target_v - v, target_b - b
+    Gdv = G @ dv
+    slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
+    at = pieces.index(slack)
+    slope = v @ Gdv - ((pieces.square[at] * slack + pieces.linear[at]) * speed).sum()
+    steps = exact_step(slack[:, None], speed[:, None], np.array([slope]), np.array([dv @ Gdv]), pieces=pieces)
+    return float(steps[0])
+
+
+def _step_bound(x: FloatArray, step: FloatArray) -> float:
     """Longest step up to 1 that keeps x >= 0."""
     down = step < 0
     return float(min(1.0, (-x[down] / step[down]).min(initial=np.inf)))
@@ -266,8 +275,8 @@ def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -
     G, y = obj.reduction.G, obj.labels.sign
     if obj.fit_intercept and abs(y.sum()) == len(y):
         return np.zeros(len(y)), hinge_intercept(y, np.zeros(len(y))), 1  # one class: a constant
-    if obj.fit_intercept and (found := _sequential(G, y)) is not None:
-        v, b, gap = _polished(obj, *found)
+    if obj.fit_intercept and (start := _sequential(G, y)) is not None:
+        v, b, gap = _polished(obj, *start)
         if gap <= 0.1 * tol:
             history.record(gap=gap)
             return v, b, 1
@@ -279,17 +288,15 @@ def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None
     """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
     from sklearn.svm import SVC
 
-    machine = SVC(
-        C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000
-    )
+    svm = SVC(C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a search that is cut short
-        machine.fit(G / 2, y)
-    if machine.fit_status_ != 0:
+        svm.fit(G / 2, y)
+    if svm.fit_status_ != 0:
         return None
     v = np.zeros(len(y))
-    v[machine.support_] = machine.dual_coef_[0] / 2
-    return v, float(machine.intercept_[0])
+    v[svm.support_] = svm.dual_coef_[0] / 2
+    return v, float(svm.intercept_[0])
 
 
 def _interior_point(
@@ -305,8 +312,8 @@ def _interior_point(
     beta, b = np.where(y > 0, 1.0 - share, share) * (0.5 if fit_intercept else 1.0), 0.0
     # Both rows are carried along: close to the bound 1 - beta would be rounded to zero.
     x = np.stack([beta, 1.0 - beta])
-    miss = Q @ beta - 1.0
-    z = np.maximum(np.stack([miss, -miss]), 0.0) + 0.5
+    residual = Q @ beta - 1.0
+    z = np.maximum(np.stack([residual, -residual]), 0.0) + 0.5
     best = np.inf
     while len(history) < max_iter:
         gap = float((x * z).sum())
@@ -325,7 +332,7 @@ def _interior_point(
         target, shift, dx, dz = np.zeros_like(x), 0.0, np.zeros_like(x), np.zeros_like(x)
         for corrected in (False, True):
             if corrected:
-                primal, dual = _reach(x, dx), _reach(z, dz)
+                primal, dual = _step_bound(x, dx), _step_bound(z, dz)
                 left = float(((x + primal * dx) * (z + dual * dz)).sum())
                 target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
             step = sla.cho_solve(factor, target[0] - z[0] - target[1] + z[1] - stationarity)
@@ -334,7 +341,7 @@ def _interior_point(
                 step -= shift * by_balance
             dx = np.stack([step, -step])
             dz = target - z - z / x * dx
-        length = 0.9995 * min(_reach(x, dx), _reach(z, dz))
+        length = 0.9995 * min(_step_bound(x, dx), _step_bound(z, dz))
         x, z, b = x + length * dx, z + length * dz, b + length * shift
     return y * x[0] / 2, b, len(history)
 
@@ -362,10 +369,10 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
     best, v, b = measured(v, b)
     trial_v, trial_b = v, b
     for _ in range(steps):
-        beta, miss = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
+        beta, slack = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
-        at_zero = beta < -miss
-        at_one = (1.0 - beta < miss) & ~at_zero
+        at_zero = beta < -slack
+        at_one = (1.0 - beta < slack) & ~at_zero
         free = ~at_zero & ~at_one
         trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
         # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
@@ -386,9 +393,8 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
 def _correction(G: FloatArray, rhs: FloatArray, excess: float, fit_intercept: bool) -> tuple[FloatArray, float]:
     """Solve G step + shift = rhs, 1'step = -excess; the step of least norm where that is singular."""
     k = len(rhs)
-    factor, failed = sla.lapack.dpotrf(G, lower=1)
-    pivots = factor.diagonal()
-    if failed == 0 and pivots.min() > _SAFE * pivots.max():
+    factor = cholesky(G)
+    if factor is not None and factor.diagonal().min() > _SAFE * factor.diagonal().max():
         by_rhs, by_one = sla.lapack.dpotrs(factor, np.column_stack([rhs, np.ones(k)]), lower=1)[0].T
         shift = float((by_rhs.sum() + excess) / by_one.sum()) if fit_intercept else 0.0
         return by_rhs - shift * by_one, shift

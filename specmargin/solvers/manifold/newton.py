@@ -1,6 +1,6 @@
-r"""Newton's method in the full space (eq. 11 of the primal paper): LapSVM with the squared hinge, and LapRLS.
+r"""Newton's method in the full space (eq. 11 of the primal paper): LapSVM with losses of parabolas, and LapRLS.
 
-On the active set E = {y f < 1} the objective is quadratic, and its minimum solves
+With the squared hinge the objective is quadratic on the active set E = {y f < 1}, and its minimum solves
 
     [ 1'I_E 1    1'I_E K                 ] [ b     ]   [ 1'I_E y ]
     [ I_E 1      I_E K + gamma_A I + gamma_I L K ] [ alpha ] = [ I_E y   ].
@@ -9,8 +9,12 @@ The second row is the gradient by alpha with K divided out: nonsingular for gamm
 of two positive semidefinite matrices have no negative eigenvalues. The first row as printed in eq. 11, (0, 1') with
 the right side 0, follows from the second only when 1'L = 0, which the normalised Laplacian is not.
 
+Any loss that is convex and piecewise quadratic with a continuous slope has such a system: on its piece a u^2 + b u + c
+of the slack u = 1 - y f a sample has the weight a in the place of the ones of I_E, and y (a + b / 2) on the right. The
+samples on straight pieces are on the right side alone.
+
 The paper always takes the whole step. So does `newton` where the target has the active set that it was computed for;
-elsewhere E may cycle, and the exact line search (`specmargin.solvers.base`) goes as far as the objective falls.
+elsewhere E may cycle, and the exact line search (`specmargin.solvers.line_search`) goes as far as the objective falls.
 
 Each step factorises n + 1 rows. `specmargin.solvers.factorized` needs one factorisation of n rows in all, and is what
 to call for answers; this is the paper's method, and an independent way to the same optimum.
@@ -25,12 +29,18 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.operators import kernel_rows
+from specmargin.losses import Pieces
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.base import exact_step, full_space_result, require_squared
-from specmargin.typing import BoolArray, FloatArray, IntArray
+from specmargin.solvers.line_search import exact_step
+from specmargin.solvers.manifold.answer import full_space_result
+from specmargin.solvers.requirements import require
+from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["newton"]
+__all__ = ["REQUIRES", "newton"]
+
+REQUIRES = ("convex", "smooth", "piecewise_quadratic")
+"""A minimum that a linear system gives once every sample's piece of the loss is known, and a slope on the way there."""
 
 
 def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
@@ -39,7 +49,8 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     Parameters
     ----------
     obj : LapSVM
-        With the loss "squared_hinge" or "squared" (one step); K may be singular, samples may repeat.
+        With a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge", "huber_hinge", or
+        "squared" (one step). K may be singular, samples may repeat.
     tol : float, default 1e-9
         Relative gap that the certificate has to prove for the status OPTIMAL.
     max_iter : int, default 100
@@ -49,12 +60,13 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     -------
     SolveResult
         Variables ``alpha`` (n,), ``b``, ``f`` (n,), ``beta`` (l,). The history holds, per step, the ``objective``
-        after it, the number of ``active`` samples that it was computed for, and its length ``step``.
+        after it, the number of ``active`` samples that it was computed for, those on curved pieces of the loss, and
+        its length ``step``.
 
     Raises
     ------
     ValueError
-        If the loss is the hinge, or `tol` or `max_iter` is not positive.
+        If the loss does not meet `REQUIRES`, or `tol` or `max_iter` is not positive.
 
     References
     ----------
@@ -73,7 +85,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     ('OPTIMAL', [1.0])
     """
     start = time.perf_counter()
-    hinge = require_squared(obj, "newton")
+    require("newton", "LapSVM", obj.loss)
     if not tol > 0:
         raise InvalidInputError(
             f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
@@ -81,31 +93,33 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
     if max_iter < 1:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 5 is usual.")
     y, labeled = obj.labels.sign, obj.labels.labeled
+    pieces = obj.margin_loss.pieces
+    assert pieces is not None
     S = _system(obj)
     history = History()
     alpha, b, Kalpha, step = np.zeros(len(S)), 0.0, np.zeros(len(S)), 1.0
-    active: BoolArray = np.ones(len(y), dtype=bool)
-    objective = obj.value(alpha, b)
-    settled = False
-    while not settled and len(history) < max_iter:
-        target, target_b = _minimum_on(obj, S, active, b)
+    at = np.full(len(y), pieces.most_curved)
+    objective = obj.value_at(alpha, b)
+    converged = False
+    while not converged and len(history) < max_iter:
+        target, target_b = _minimum_on(obj, pieces, S, at, b)
         Ktarget = obj.K @ target
-        after = y * (Ktarget[labeled] + target_b) < 1
-        settled = not hinge or bool((after == active).all())
-        step = 1.0 if settled else _safeguarded(obj, alpha, b, Kalpha, target, target_b, Ktarget)
+        after = pieces.index(1.0 - y * (Ktarget[labeled] + target_b))
+        converged = bool((after == at).all()) and _has_minimum(obj, pieces, at)
+        step = 1.0 if converged else _safeguarded(obj, pieces, alpha, b, Kalpha, target, target_b, Ktarget)
         last = objective
         if step == 1.0:
             alpha, b, Kalpha = target, target_b, Ktarget
         else:
             alpha, b = alpha + step * (target - alpha), b + step * (target_b - b)
             Kalpha = Kalpha + step * (Ktarget - Kalpha)
-        used = int(active.sum())
-        active = y * (Kalpha[labeled] + b) < 1
+        used = float(np.count_nonzero(pieces.square[at]))
         t = y * (Kalpha[labeled] + b)
-        objective = obj.scale * float(obj._loss.value(t).sum() + Kalpha @ obj.apply_S(alpha, Kalpha))
+        at = pieces.index(1.0 - t)
+        objective = obj.scale * float(obj.margin_loss.value(t).sum() + Kalpha @ obj.apply_S(alpha, Kalpha))
         history.record(objective=objective, active=used, step=step)
-        # A sample on its margin may change sides by rounding for ever; the objective then falls no more.
-        settled = settled or not objective < last * (1.0 - 1e-15)
+        # A sample on a kink may change sides by rounding for ever; the objective then falls no more.
+        converged = converged or not objective < last * (1.0 - 1e-15)
     return full_space_result(
         obj,
         alpha,
@@ -115,9 +129,9 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         n_iter=len(history),
         seconds=time.perf_counter() - start,
         tol=tol,
-        stopped=None if settled else Status.MAX_ITER,
+        stopped=None if converged else Status.MAX_ITER,
         Kalpha=Kalpha if step == 1.0 else None,
-        message="the active set settled" if settled else "the active set still changes",
+        message="the active set settled" if converged else "the active set still changes",
     )
 
 
@@ -131,41 +145,62 @@ def _system(obj: LapSVM) -> FloatArray:
     return S
 
 
-def _minimum_on(obj: LapSVM, S: FloatArray, active: BoolArray, b: float) -> tuple[FloatArray, float]:
-    """Return the minimum of the quadratic that the objective is on an active set; without one, b stays."""
-    if not active.any():
+def _has_minimum(obj: LapSVM, pieces: Pieces, at: IntArray) -> bool:
+    """Whether the quadratic on these pieces of the loss has a minimum: lines alone may pull b without end."""
+    pulls = obj.labels.sign * pieces.linear[at]
+    balanced = abs(float(pulls.sum())) <= 1e-14 * float(np.abs(pulls).sum())
+    return not obj.fit_intercept or balanced or bool(pieces.square[at].any())
+
+
+def _minimum_on(obj: LapSVM, pieces: Pieces, S: FloatArray, at: IntArray, b: float) -> tuple[FloatArray, float]:
+    """Return the minimum of the quadratic that the objective is on these pieces of the loss.
+
+    Where nothing holds b it stays, or goes on in the direction in which the lines pull it.
+    """
+    charged = (pieces.square[at] != 0.0) | (pieces.linear[at] != 0.0)
+    if not charged.any():
         return np.zeros(len(S)), b
-    y, rows, k = obj.labels.sign[active], obj.labels.labeled[active], int(obj.fit_intercept)
-    n = len(S)
+    rows, curved = obj.labels.labeled[charged], pieces.square[at][charged]
+    # Half the slope of the loss by f is curved * f - pull.
+    pull = obj.labels.sign[charged] * (curved + pieces.linear[at][charged])
+    total = float(curved.sum())
+    n, k = len(S), int(obj.fit_intercept and total > 0)
     M = np.empty((n + k, n + k), order="F")
     M[k:, k:] = S
-    M[k + rows, k:] += obj.labeled_rows[active]
+    weighted = curved[:, None] * obj.labeled_rows[charged]
+    M[k + rows, k:] += weighted
     right = np.zeros(n + k)
-    right[k + rows] = y
+    right[k + rows] = pull
     if k:
         M[:, 0] = 0.0
-        M[0, 0] = M[1 + rows, 0] = 1.0
+        M[0, 0], M[1 + rows, 0] = 1.0, curved
         # The mean of the rows that it stands for, not their sum: one scale for all rows.
-        M[0, 1:] = obj.labeled_rows[active].mean(axis=0)
-        right[0] = y.mean()
+        M[0, 1:] = weighted.sum(axis=0) / total
+        right[0] = pull.sum() / total
     factor = sla.lu_factor(M, check_finite=False)
     z = sla.lu_solve(factor, right, check_finite=False)
     # Refinement, with the residual by products with K and L: M itself carries the roundings of L K.
-    z += sla.lu_solve(factor, _residual(obj, rows, y, z[k:], z[0] if k else 0.0), check_finite=False)
+    residual = _residual(obj, rows, curved, pull, z[k:], z[0] if k else 0.0)
+    z += sla.lu_solve(factor, residual if k else residual[-n:], check_finite=False)
+    if obj.fit_intercept and not k:
+        return z, b + float(pull.mean())
     return z[k:], float(z[0]) if k else 0.0
 
 
-def _residual(obj: LapSVM, rows: IntArray, y: FloatArray, alpha: FloatArray, b: float) -> FloatArray:
-    """Return right side minus left side of the system."""
+def _residual(
+    obj: LapSVM, rows: IntArray, curved: FloatArray, pull: FloatArray, alpha: FloatArray, b: float
+) -> FloatArray:
+    """Return right side minus left side of the system, that of b first."""
     Kalpha = obj.K @ alpha
-    miss = y - Kalpha[rows] - b
+    missing = pull - curved * Kalpha[rows] - curved * b
     residual = -obj.apply_S(alpha, Kalpha)
-    residual[rows] += miss
-    return np.append(miss.mean(), residual) if obj.fit_intercept else residual
+    residual[rows] += missing
+    return np.append(missing.sum() / max(float(curved.sum()), 1e-300), residual)
 
 
 def _safeguarded(
     obj: LapSVM,
+    pieces: Pieces,
     alpha: FloatArray,
     b: float,
     Kalpha: FloatArray,
@@ -176,8 +211,8 @@ def _safeguarded(
     """Return how far to go towards the target."""
     y, labeled = obj.labels.sign, obj.labels.labeled
     d, Kd, db = target - alpha, Ktarget - Kalpha, target_b - b
-    slack, speed = 1.0 - y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
+    t, speed = y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
     Sd = obj.apply_S(d, Kd)
-    slope = Kalpha @ Sd - (np.maximum(slack, 0.0) * speed).sum()
-    steps = exact_step(slack[:, None], speed[:, None], np.array([slope]), np.array([Kd @ Sd]))
+    slope = Kalpha @ Sd + (0.5 * obj.margin_loss.gradient(t) * speed).sum()
+    steps = exact_step((1.0 - t)[:, None], speed[:, None], np.array([slope]), np.array([Kd @ Sd]), pieces=pieces)
     return float(steps[0])

@@ -3,8 +3,8 @@ r"""Preconditioned conjugate gradients in the primal (Algorithm 1 of the primal 
 Preconditioned by K, the gradient by alpha of `specmargin.objectives.LapSVM` is the inner gradient
 g = S alpha + I_E (K alpha + b - y): what is left after dividing K out costs nothing. An iteration needs one kernel
 product, K g; K alpha, L K alpha and the products with the direction d follow by recurrence. The step is exact
-(`specmargin.solvers.base`), directions are those of Polak and Ribiere, and start anew where their update is negative
-or does not descend.
+(`specmargin.solvers.line_search`), directions are those of Polak and Ribiere, and start anew where their update is
+negative or does not descend.
 
 Two things differ from the printed algorithm. The bias is preconditioned by 1/l, the inverse of its second derivative
 while all l labelled samples are active, instead of 1: fewer iterations. And what the recurrences promise is checked
@@ -29,13 +29,17 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.base import full_space_result
+from specmargin.solvers.manifold.answer import full_space_result
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
 from specmargin.solvers.manifold.monitor import Watch
 from specmargin.solvers.manifold.stopping import RULES, Stagnation, stopping_rule
+from specmargin.solvers.requirements import require
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["pcg", "pcg_one_vs_rest"]
+__all__ = ["REQUIRES", "pcg", "pcg_one_vs_rest"]
+
+REQUIRES = ("convex", "smooth", "piecewise_quadratic")
+"""A gradient that is continuous, and exact minima along lines."""
 
 Preconditioner = Literal["scaled", "printed"]
 
@@ -60,7 +64,8 @@ def pcg(
     Parameters
     ----------
     obj : LapSVM
-        With the loss "squared_hinge" or "squared".
+        With a loss that is convex and piecewise quadratic, of continuous slope: "squared_hinge", "huber_hinge" or
+        "squared".
     stopping : str, default "gradient"
         "gradient", "preconditioned_gradient", "mixed_product" or "objective" (to `tol`, relative to the start), or
         one of "stability", "validation", "mixed", "safe", which look at the decisions (module ``stopping``).
@@ -101,7 +106,7 @@ def pcg(
     Raises
     ------
     ValueError
-        If the loss is the hinge, a parameter is out of range, or validation samples are labelled in `obj`.
+        If the loss does not meet `REQUIRES`, a parameter is out of range, or validation samples are labelled in `obj`.
 
     References
     ----------
@@ -179,7 +184,7 @@ def pcg_one_vs_rest(
         else:
             signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
     options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
-    objectives = [obj.with_labels(one) for one in binary]
+    objectives = [obj.with_(labels=one) for one in binary]
     return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
 
 
@@ -342,6 +347,7 @@ def _solve(
     """Run the stack, set right what has drifted, and collect the answers."""
     begin = time.perf_counter()
     options.check()
+    require(solver, "LapSVM", objectives[0].loss)
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])
     problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)

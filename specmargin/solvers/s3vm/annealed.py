@@ -17,6 +17,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, lbfgs, relative_norm
 from specmargin.solvers.s3vm.range import far_away, require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
@@ -43,12 +44,7 @@ def started(obj: S3VM, w: FloatArray | None, tol: float, max_iter: int) -> Float
         raise InvalidInputError(f"tol={tol!r} must be positive: the norm of the gradient relative to its two parts.")
     if max_iter < 1:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1.")
-    if w is None:
-        return np.zeros(obj.size)
-    w = np.array(w, dtype=float)
-    if w.shape != (obj.size,) or not np.isfinite(w).all():
-        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
-    return w
+    return start_vector(w, obj.size)
 
 
 def follow(
@@ -145,7 +141,7 @@ def annealed(
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=start, max_iter=max_iter)
-    path = [(float(factor), obj.with_(C_star=factor * obj._C_star)) for factor in factors]
+    path = [(float(factor), obj.with_(C_star=factor * obj.C_star)) for factor in factors]
     return follow(
         obj,
         path,

@@ -28,29 +28,33 @@ import numpy as np
 from scipy.special import entr, expit, logit, rel_entr
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["annealing"]
+__all__ = ["REQUIRES", "annealing"]
+
+REQUIRES = ("convex", "smooth or box_dual")
+"""Trainings by `specmargin.solvers.weighted_svm`."""
 
 _HOT = 10.0
 """Temperature of the start, in units of C*."""
 _COOLING = 1.5
-_SETTLED = 1e-4
+_CONVERGED = 1e-4
 """Norm of the free energy's gradient, relative to the parts that cancel in it, at which T falls."""
 _SYSTEMS = (500, 50)
-"""Linear systems of one machine; the latter once one was beyond float64."""
+"""Linear systems of one SVM; the latter once one was beyond float64."""
 _FAILED = 5
-"""Temperatures in a row whose machines are beyond float64 that end the search."""
+"""Temperatures in a row whose SVMs are beyond float64 that end the search."""
 _PROVED = 1e-6
-"""Relative gap of the machine of p at which L-BFGS has settled in fact."""
-_MACHINE_TOL = 1e-8
+"""Relative gap of the SVM of p at which L-BFGS has settled in fact."""
+_SVM_TOL = 1e-8
 """Relative gap to which every convex SVM is solved: far below what one step of p moves."""
 
 
@@ -79,14 +83,15 @@ def annealing(
     -------
     SolveResult
         At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
-        machine, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
-        (u,), the probabilities there, whose machine w solves. MAX_ITER means that the last temperature was not settled,
-        NUMERICAL that rounding keeps the machine from being solved.
+        SVM, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
+        (u,), the probabilities there, whose SVM w solves. MAX_ITER means that the last temperature was not settled,
+        NUMERICAL that rounding keeps the SVM from being solved.
 
     Raises
     ------
     ValueError
-        If `max_iter` or `max_inner` is less than 1, `tol` negative, or w of the wrong shape.
+        If the loss does not meet `REQUIRES`, `max_iter` or `max_inner` is less than 1, `tol` negative, or w of another
+        shape than it has to be.
 
     References
     ----------
@@ -105,39 +110,37 @@ def annealing(
         raise InvalidInputError(f"max_iter={max_iter!r} and max_inner={max_inner!r} must be at least 1.")
     if not tol >= 0:
         raise InvalidInputError(f"tol={tol!r} must be a number >= 0.")
+    require("annealing", "S3VM", obj.loss)
     require_range(obj)
     start = time.perf_counter()
     u, share = len(obj.unlabeled), obj.positive_share
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="annealing", start=start, p=np.full(u, share))
-    if w is not None and np.shape(w) != (obj.size,):
-        raise InvalidInputError(
-            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
-        )
-    # Where all labels are known to be the same there is one machine, and nothing to anneal.
-    exact = isinstance(obj._losses[0], Hinge) or share in (0.0, 1.0)
+    w = None if w is None else start_vector(w, obj.size)
+    # Where all labels are known to be the same there is one SVM, and nothing to anneal.
+    exact = not getattr(obj.loss, "smooth", False) or share in (0.0, 1.0)
     settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
     path = _Path(obj)
-    temperature = _HOT * obj._C_star
+    temperature = _HOT * obj.C_star
     least = _entropy(np.array([share * u % 1.0])) / u
-    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions(w), temperature)
+    p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions_at(w), temperature)
     failed = 0
     for _ in range(max_iter):
-        w, p, settled = settle(w, p, temperature, path)
+        w, p, converged = settle(w, p, temperature, path)
         failed = failed + 1 if isinstance(settle, _Alternation) and settle.unproved is not None else 0
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
-    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w) if path.settled else None
-    if not exact and (not settled or (proof is not None and not proof.is_optimal(_PROVED))):
-        # Large weights: L-BFGS, in too small steps or at its rounding, is where no machine of its p has a minimum.
+    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w) if path.converged else None
+    if not exact and (not converged or (proof is not None and not proof.is_optimal(_PROVED))):
+        # Large weights: L-BFGS, in too small steps or at its rounding, is where no SVM of its p has a minimum.
         settle = _Alternation(obj, tol, max_inner)
-        w, p, settled = settle(path.w, path.p, path.history["temperature"][-1], path)
-        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).certificate(path.w)
+        w, p, converged = settle(path.w, path.p, path.history["temperature"][-1], path)
+        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w)
     if isinstance(settle, _Alternation) and settle.unproved is not None:
-        settled, proof = True, settle.unproved  # for more iterations would not settle it
+        converged, proof = True, settle.unproved  # for more iterations would not settle it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
-    status, message = trusted(obj, path.w, Status.STATIONARY if settled else Status.MAX_ITER, message, proof)
+    status, message = trusted(obj, path.w, Status.STATIONARY if converged else Status.MAX_ITER, message, proof)
     return obj.result(
         path.w,
         solver="annealing",
@@ -156,12 +159,12 @@ class _Path:
     def __init__(self, obj: S3VM) -> None:
         self.obj, self.history = obj, History()
         self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
-        self.settled = False
+        self.converged = False
         """Whether w is said to be the optimum of the SVM of p, with multipliers that are the slopes at w."""
 
-    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, settled: bool = False) -> None:
+    def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, converged: bool = False) -> None:
         """Note weights, their decisions, and the probabilities that belong to them."""
-        value = self.obj.value(w, f)
+        value = self.obj.value_at(w, f)
         self.history.record(
             objective=value,
             gradient=self.obj.stationarity(w, f),
@@ -169,7 +172,7 @@ class _Path:
             entropy=_entropy(p) / len(p),
         )
         if value < self.value:
-            self.w, self.p, self.value, self.settled = w, p, value, settled
+            self.w, self.p, self.value, self.converged = w, p, value, converged
 
 
 class _Descent:
@@ -186,12 +189,12 @@ class _Descent:
             partial(free_energy, self.obj, temperature),
             np.zeros(self.obj.size) if w is None else np.asarray(w, dtype=float),
             self.obj.features.weights,
-            tol=_SETTLED,
+            tol=_CONVERGED,
             max_iter=self.max_steps,
             scale=self.scale,
         )
         self.scale = end.scale
-        f = self.obj.decisions(end.w)
+        f = self.obj.decisions_at(end.w)
         p = _probabilities(self.obj, f, temperature)
         path.record(end.w, f, p, temperature, end.converged)
         return end.w, p, end.converged
@@ -204,17 +207,17 @@ class _Alternation:
         self.obj, self.tol, self.max_machines = obj, tol, max_machines
         self.hard = False
         self.unproved: Certificate | None = None
-        """Of the last machine, where that was beyond float64."""
+        """Of the last SVM, where that was beyond float64."""
 
     def __call__(
         self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
     ) -> tuple[FloatArray, FloatArray, bool]:
         """Return weights, the probabilities that follow, and whether they are settled."""
         for _ in range(self.max_machines):
-            machine = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
-            found = weighted_svm(machine, w, tol=_MACHINE_TOL, max_iter=_SYSTEMS[int(self.hard)])
+            svm = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
+            found = weighted_svm(svm, w, tol=_SVM_TOL, max_iter=_SYSTEMS[int(self.hard)])
             w = np.asarray(found.variables["w"])
-            f = self.obj.decisions(w)
+            f = self.obj.decisions_at(w)
             path.record(w, f, p, temperature)
             self.unproved = None if found.certificate.is_optimal(INACCURATE_GAP) else found.certificate
             self.hard |= not found.certificate.is_optimal(_PROVED)
@@ -239,19 +242,19 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     w : ndarray of shape (size,)
         Weights.
     """
-    f = obj.decisions(w)
+    f = obj.decisions_at(w)
     p = _probabilities(obj, f, temperature)
-    machine = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
-    return machine.value(w, f) - temperature * _entropy(p), machine.gradient(w, f)
+    svm = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
+    return svm.value_at(w, f) - temperature * _entropy(p), svm.gradient(w, f)
 
 
 def _probabilities(obj: S3VM, f: FloatArray, temperature: float) -> FloatArray:
     """Return the best p at the decisions f: sigmoids of (nu - g) / T whose mean is the positive share."""
-    loss, share = obj._losses[0], obj.positive_share
+    loss, share = obj.loss, obj.positive_share
     f = f[obj.unlabeled]
     if share in (0.0, 1.0):
         return np.full(len(f), share)
-    g = obj._C_star * (loss.value(f) - loss.value(-f))
+    g = obj.C_star * (loss.value(f) - loss.value(-f))
     # In units of T, where a cold system may leave the range of double precision.
     with np.errstate(over="ignore"):
         e = np.clip((g - np.median(g)) / temperature, -1e15, 1e15)

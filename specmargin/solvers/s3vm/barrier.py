@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History
 from specmargin.typing import FloatArray
@@ -57,6 +58,8 @@ class Interior:
     n_iter: int = 0
     primal: FloatArray | None = None
     """The w of the primal answer that `upper` belongs to."""
+    M: FloatArray | None = None
+    """Its matrix [[1, w'], [w, W]], where that was to be kept."""
     rounding: float = 0.0
     """What `upper` may be off by."""
 
@@ -73,7 +76,7 @@ def _start(problem: S3VMRelaxation) -> tuple[FloatArray, FloatArray, float]:
     pulls = np.abs(problem.Z_known @ problem.Z_known.T).sum(axis=1)
     beta = np.minimum(0.5 * problem.upper, 1.0 / (1.0 + c * pulls))
     # Two feasible W: zero, which costs J(0), and one with f^2 near 1, which costs its trace.
-    mu = problem.value(np.zeros(problem.rank), np.zeros(k), 0.0) / max(problem.rank, 1)
+    mu = problem.value_at(np.zeros(problem.rank), np.zeros(k), 0.0) / max(problem.rank, 1)
     squares = (problem.Z_free**2).sum(axis=1)
     if k and np.median(squares) > 0:
         mu = min(mu, float(1.0 / np.median(squares)))
@@ -88,6 +91,7 @@ def barrier(
     prune: float = np.inf,
     deadline: float = np.inf,
     history: History | None = None,
+    keep: bool = False,
 ) -> Interior:
     """Maximise the dual bound.
 
@@ -106,6 +110,8 @@ def barrier(
         Time of `time.perf_counter` to stop at.
     history : History, optional
         Records objective (the bound), relaxed (the primal value) and mu.
+    keep : bool, default False
+        Whether to keep the matrix of the primal answer.
 
     Returns
     -------
@@ -127,9 +133,10 @@ def barrier(
         if value > reached:
             reached, best.theta, best.beta = value, state.theta, state.beta
         w, spread, trace = state.primal()
-        upper = problem.value(w, spread, trace)
+        upper = problem.value_at(w, spread, trace)
         if upper < best.upper:
             best.upper, best.primal, lifted = upper, w, (spread, trace)
+            best.M = state.matrix() if keep else None
         best.n_iter = n_iter
         if history is not None:
             history.record(objective=value, relaxed=upper, mu=mu)
@@ -235,6 +242,11 @@ class _State:
         trace = float(np.trace(self.M[:-1, :-1])) / corner - float(w @ w)
         return w, squares - f**2, trace
 
+    def matrix(self) -> FloatArray:
+        """Return [[1, w'], [w, W]]."""
+        w, W = -self.M[-1:, :-1], self.M[:-1, :-1]
+        return np.block([[self.M[-1:, -1:], w], [w.T, W]]) / self.M[-1, -1]
+
     def step(self, mu: float) -> bool:
         """Take a Newton step towards a smaller mu, the smaller the longer the last step was; False if there is none."""
         k, problem, b = self.k, self.problem, self.problem.offset
@@ -310,8 +322,7 @@ class _State:
 def _cholesky(A: FloatArray) -> FloatArray | None:
     if not len(A):
         return A
-    factor, failed = sla.lapack.dpotrf(A, lower=1, clean=1)
-    return None if failed else factor
+    return cholesky(A)
 
 
 def _regularized(H: FloatArray) -> FloatArray | None:

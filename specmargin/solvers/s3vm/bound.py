@@ -6,12 +6,13 @@ r"""Global lower bounds of S3VM objectives: how far a local solution can be from
     >>> X = np.array([[-2.0, 0.1], [2.0, 0.0], [-1.0, 0.3], [1.0, -0.2], [1.2, 0.1]])
     >>> obj = S3VM(X, encode_labels([0, 1, -1, -1, -1]), C=1.0)
     >>> bound = s3vm_bound(obj)
-    >>> bound.certificate.dual_objective <= obj.value(bound.variables["w"])
+    >>> bound.certificate.dual_objective <= obj.value_at(bound.variables["w"])
     True
 
 `s3vm_bound` maximises the dual of the semidefinite relaxation (`specmargin.objectives.S3VMRelaxation`) by a barrier
-method in numpy; `specmargin.problems.s3vm_relaxation` is the same relaxation in CVXPY. `certify` puts the bound into
-the certificate of any local solution. A bound that is not tight is closed by `specmargin.solvers.branch_and_bound`.
+method in numpy; `specmargin.problems.s3vm_relaxation` is the same relaxation in CVXPY. `with_bound` puts the bound
+into the certificate of any local solution. A bound that is not tight is closed by
+`specmargin.solvers.branch_and_bound`.
 """
 
 from __future__ import annotations
@@ -28,11 +29,15 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.barrier import barrier
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
 from specmargin.typing import FloatArray
 
-__all__ = ["certify", "s3vm_bound"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "s3vm_bound", "with_bound"]
+
+REQUIRES, REQUIRES_UNLABELED = ("slack_power",), ("convex_in_square",)
+"""Losses that the relaxation covers: powers of max(0, 1 - t), and unlabelled losses with parabolas below them."""
 
 _PROVED = 1e-6
 """Relative gap to the bound at which a local solution is the global one."""
@@ -70,7 +75,8 @@ def s3vm_bound(
     -------
     SolveResult
         ``certificate.dual_objective`` is the bound. Variables: ``theta`` (u,), ``beta`` (l,), ``w`` (size,), the
-        minimiser of the minorant of J and a good start for local solvers, and its decisions ``f`` (n,).
+        minimiser of the minorant of J and a good start for local solvers, its decisions ``f`` (n,), and ``M``, the
+        primal answer of `S3VMRelaxation`, unless theta was given.
         OPTIMAL where the relaxation was solved to `tol`, MAX_ITER where the steps ran out, EARLY_STOPPED where theta
         was given; else by the relaxation's gap (`Certificate.status`).
 
@@ -89,10 +95,11 @@ def s3vm_bound(
     >>> from specmargin.labels import encode_labels
     >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
     >>> bound = s3vm_bound(obj).certificate.dual_objective
-    >>> bool(bound <= min(obj.value(np.array([w])) for w in np.linspace(-2, 2, 99)))
+    >>> bool(bound <= min(obj.value_at(np.array([w])) for w in np.linspace(-2, 2, 99)))
     True
     """
     start = time.perf_counter()
+    require("s3vm_bound", "S3VM", obj.loss, obj.unlabeled_loss)
     relaxation = S3VMRelaxation(obj)
     history = History()
     if theta is not None:
@@ -101,23 +108,22 @@ def s3vm_bound(
         w = np.zeros(relaxation.rank) if w is None else w
         lower, theta, beta = _at_least(relaxation, lower, theta, beta)
         certificate = Certificate(np.inf, lower)
-        status, n_iter = Status.EARLY_STOPPED, 0
+        status, n_iter, M = Status.EARLY_STOPPED, 0, None
     else:
-        found = barrier(relaxation, tol=tol, max_iter=max_iter, history=history)
-        theta, beta, w, n_iter = found.theta, found.beta, found.w, found.n_iter
+        found = barrier(relaxation, tol=tol, max_iter=max_iter, history=history, keep=True)
+        theta, beta, w, n_iter, M = found.theta, found.beta, found.w, found.n_iter, found.M
         lower, theta, beta = _at_least(relaxation, found.lower, theta, beta)
         certificate = Certificate(found.upper, lower, rounding=found.rounding)
         status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
     weights = relaxation.lift(w)
+    variables = {"w": weights, "f": obj.decisions_at(weights)}
+    variables.update(theta=relaxation.over_unlabeled(theta), beta=beta)
+    if M is not None:
+        variables["M"] = M
     return SolveResult(
-        problem="S3VM relaxation",
+        problem=relaxation.name,
         status=status,
-        variables={
-            "w": weights,
-            "f": obj.decisions(weights),
-            "theta": _for_all(relaxation, theta),
-            "beta": beta,
-        },
+        variables=variables,
         certificate=certificate,
         history=history,
         solver="s3vm_bound",
@@ -127,7 +133,7 @@ def s3vm_bound(
     )
 
 
-def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
+def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     """Return a local solution with a lower bound, and hence a gap, in its certificate.
 
     Parameters
@@ -149,23 +155,23 @@ def certify(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     --------
     >>> from specmargin.labels import encode_labels
     >>> obj = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
-    >>> certified = certify(obj, obj.result(np.array([0.8]), solver="mine"), tol=1e-8)
+    >>> certified = with_bound(obj, obj.result(np.array([0.8]), solver="mine"), tol=1e-8)
     >>> certified.status.name, certified.message[:21]
     ('OPTIMAL', 'global optimum proved')
     """
     if "w" not in result.variables:
-        raise InvalidInputError("the result holds no variable 'w'; certify the answer of an S3VM solver.")
+        raise InvalidInputError("the result holds no variable 'w'; pass the answer of an S3VM solver.")
     w = np.asarray(result.variables["w"], dtype=float)
     bound = s3vm_bound(obj, **options).certificate.dual_objective
     known = result.certificate
-    if known.primal_objective == obj.certificate(w).primal_objective:
+    if known.primal_objective == obj.prove(w).primal_objective:
         bound = max(bound, known.dual_objective)
-    return with_bound(obj, result, bound)
+    return _holding(obj, result, bound)
 
 
-def with_bound(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
+def _holding(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
     """Return the result with that bound in its certificate, and a status that it allows."""
-    certificate = obj.certificate(np.asarray(result.variables["w"], dtype=float), bound)
+    certificate = obj.prove(np.asarray(result.variables["w"], dtype=float), bound)
     gap = certificate.relative_gap
     if certificate.is_optimal(_PROVED):
         message = f"global optimum proved: relative gap {max(gap, 0.0):.1e}"
@@ -197,7 +203,7 @@ def _evaluated(
 def _at_least(
     relaxation: S3VMRelaxation, lower: float, theta: FloatArray, beta: FloatArray
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return a bound that is no worse than zero and the machine of the labelled samples alone, with its multipliers."""
+    """Return a bound that is no worse than zero and the SVM of the labelled samples alone, with its multipliers."""
     none, nothing = np.zeros_like(theta), np.zeros_like(beta)
     if lower < 0.0:
         lower, theta, beta = 0.0, none, nothing
@@ -222,18 +228,11 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
 
     def negative(beta: FloatArray) -> tuple[float, FloatArray]:
         a = c * y * beta
-        pulled = K @ a
-        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * pulled)
-        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + pulled)
+        image = K @ a
+        value = c @ relaxation.dual_values(beta) - a @ (fixed + 0.5 * image)
+        slopes = relaxation.dual_value_derivatives(beta)[0] - y * (fixed + image)
         return -float(value), -c * slopes
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
     found = minimize(negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9})
     return np.asarray(found.x)
-
-
-def _for_all(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArray:
-    """Return theta of all unlabelled samples: 0 for those that cost nothing (C* = 0)."""
-    full = np.zeros(len(relaxation.obj.unlabeled))
-    full[relaxation.free] = theta
-    return full

@@ -18,7 +18,7 @@ envelope of width eps, shifted by eps c:
 
 where a_i(u) rises with the slope 1/eps at the kinks and is constant elsewhere. That is piecewise quadratic with a
 continuous gradient, as the squared hinge is: Newton steps with an exact line search minimise it, and a(u) there is the
-next centre, whatever the rank of the Gram matrix and whatever the intercept.
+next centre, whatever the rank of the Gram matrix and whatever the intercept (`specmargin.solvers.s3vm.hinge_envelope`).
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ import numpy as np
 from scipy.linalg import lapack
 
 from specmargin.objectives import WeightedSVM
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.weighted_rounding import decision_rounding
 from specmargin.results import History
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.s3vm.hinge_envelope import Envelope, lowest_slopes, minimize
 from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelQP
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["HingePoint", "hinge_machine"]
+__all__ = ["HingePoint", "Partition", "hinge_svm"]
 
 _GRAM = 4000
 """Samples up to which the Gram matrix is kept with the features."""
@@ -54,7 +56,6 @@ _PATIENCE = 2
 _ROUNDING = 1e-12
 _LIFT = 1e-13
 """What is added to the diagonal of a Gram matrix, relative to its mean, so that copies of samples may be free."""
-_SEARCH = 40
 
 
 class HingePoint(NamedTuple):
@@ -69,7 +70,7 @@ class HingePoint(NamedTuple):
     gap: float
 
 
-def hinge_machine(
+def hinge_svm(
     svm: WeightedSVM,
     w: FloatArray,
     f: FloatArray,
@@ -99,7 +100,7 @@ def hinge_machine(
     """
     if svm.features.n_samples <= _GRAM:
         _ = svm.features.gram  # kept from here on
-    partition = _Partition(svm)
+    partition = Partition(svm)
     centre, taken = svm.slopes(f), 0
     best: HingePoint | None = None
     least = np.inf
@@ -133,8 +134,8 @@ def hinge_machine(
     idle = 0
     for width in _WIDTHS[warm:]:
         before = least
-        envelope = _Envelope(svm, centre, width / heaviest)
-        w, f, low, high, steps = _minimise(svm, envelope, w, f, system, min(max_iter - taken, _INNER))
+        envelope = Envelope(svm, centre, width / heaviest)
+        w, f, low, high, steps = minimize(svm, envelope, w, f, system, min(max_iter - taken, _INNER))
         taken += steps
         centre = envelope.lowest + low + high
         found, steps = partition.search(partition.at(low, high), max_iter - taken)
@@ -164,7 +165,7 @@ def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | No
     features = svm.features
     plus, minus = np.flatnonzero(svm.plus > 0), np.flatnonzero(svm.minus > 0)
     rows = np.append(plus, minus)
-    if features.penalty == 0.0 or svm.tilt is not None or not 0 < len(rows) <= PIVOTED:
+    if features.penalty == 0.0 or svm.linear is not None or not 0 < len(rows) <= PIVOTED:
         return None
     y = np.append(np.ones(len(plus)), -np.ones(len(minus)))
     weights = np.append(svm.plus[plus], svm.minus[minus])
@@ -186,32 +187,27 @@ def _lifted(svm: WeightedSVM, point: HingePoint) -> HingePoint:
 
     Where an offset or an intercept alone keeps a margin scaling does not help; the value tells.
     """
-    value = svm.value(point.w, point.f)
+    value = svm.value_at(point.w, point.f)
     length = float(decision_rounding(svm.features, point.w, point.f).max())
     for times in (4.0, 64.0):
         w = point.w * (1.0 + times * length)
         f = svm.features.decisions(w)
-        if svm.value(w, f) < value:
+        if svm.value_at(w, f) < value:
             return point._replace(w=w, f=f)
     return point
-
-
-def _lowest(svm: WeightedSVM) -> FloatArray:
-    """Return the slopes left of both kinks."""
-    return -svm.plus if svm.tilt is None else svm.tilt - svm.plus
 
 
 def _measured(
     svm: WeightedSVM, w: FloatArray, f: FloatArray, a: FloatArray, n_iter: int
 ) -> tuple[float, float, HingePoint]:
     """Return the gap: what complementarity misses, and what the gradient does; the objective; the point."""
-    lowest = _lowest(svm)
+    lowest = lowest_slopes(svm)
     # From the end that either label alone leaves at zero: a - (-C) would lose what a C of 1e14 does not show.
     highest = lowest + svm.minus + svm.plus
     low, high = np.zeros_like(f), np.zeros_like(f)
     theta_minus = np.clip(np.divide(a - lowest, svm.minus, out=low, where=svm.minus > 0), 0.0, 1.0)
     theta_plus = np.clip(np.divide(highest - a, svm.plus, out=high, where=svm.plus > 0), 0.0, 1.0)
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     gap = float(svm.plus @ (np.maximum(1.0 - f, 0.0) - theta_plus * (1.0 - f)))
     gap += float(svm.minus @ (np.maximum(1.0 + f, 0.0) - theta_minus * (1.0 + f)))
     g = svm.features.weights * w + svm.features.adjoint(a)
@@ -222,12 +218,12 @@ def _measured(
     return gap, value, HingePoint(w, f, a, theta_plus, theta_minus, n_iter, abs(gap) / max(abs(value), 1e-300))
 
 
-class _Partition:
+class Partition:
     """Who is on which kink. States: 0 left of -1, 1 on -1, 2 between, 3 on 1, 4 right of 1; odd ones are free."""
 
     def __init__(self, svm: WeightedSVM) -> None:
         self.svm, self.features = svm, svm.features
-        self.lowest = _lowest(svm)
+        self.lowest = lowest_slopes(svm)
         self.middle = self.lowest + svm.minus
         self.highest = self.middle + svm.plus
         self.free_intercept = svm.features.penalty == 0.0
@@ -298,8 +294,8 @@ class _Partition:
         G = self.features.gram_of(free)
         lifted = G.copy()
         lifted.ravel()[:: len(G) + 1] += _LIFT * float(G.diagonal().mean())
-        factor, failed = lapack.dpotrf(lifted.T, lower=1, clean=0)
-        if failed:
+        factor = cholesky(lifted.T, clean=False)
+        if factor is None:
             return None
         by_one = lapack.dpotrs(factor, np.ones((len(free), 1)), lower=1)[0][:, 0] if self.free_intercept else None
         miss, excess, shifted = b - rest[free] - kink, float(a.sum()), 0.0
@@ -349,91 +345,3 @@ class _Partition:
         after[between & (f > 1.0 + _ROUNDING) & (self.svm.plus > 0)] = 3
         after[(state == 4) & (f < 1.0 - _ROUNDING)] = 3
         return after
-
-
-class _Envelope:
-    """The Moreau envelopes of all samples around a centre."""
-
-    def __init__(self, svm: WeightedSVM, centre: FloatArray, eps: float) -> None:
-        self.plus, self.minus, self.eps, self.lowest = svm.plus, svm.minus, eps, _lowest(svm)
-        shift = centre - self.lowest
-        self.below, self.above = shift + 1.0 / eps, shift - 1.0 / eps - svm.minus
-
-    def parts(self, f: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return how far a has risen at the kink -1, in [0, m], and at the kink 1, in [0, p]."""
-        pressed = f / self.eps
-        return (
-            np.minimum(np.maximum(pressed + self.below, 0.0), self.minus),
-            np.minimum(np.maximum(pressed + self.above, 0.0), self.plus),
-        )
-
-    def bends(self, low: FloatArray, high: FloatArray) -> FloatArray:
-        """Return the derivative of a: 1/eps on a kink."""
-        free = ((low > 0) & (low < self.minus)) | ((high > 0) & (high < self.plus))
-        return free / self.eps
-
-
-def _minimise(
-    svm: WeightedSVM, envelope: _Envelope, w: FloatArray, f: FloatArray, system: NewtonSystem, max_iter: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, int]:
-    """Minimise the augmented Lagrangian by Newton steps; ends when the free samples repeat after a full step."""
-    features, weights = svm.features, svm.features.weights
-    low, high = envelope.parts(f)
-    bends = envelope.bends(low, high)
-    for n_iter in range(1, max(max_iter, 1) + 1):
-        slopes = envelope.lowest + low + high
-        g = system.gradient(w, slopes)
-        target, _ = system.target(w, f, slopes, bends, g, 1e-3 * float(np.linalg.norm(g)))
-        d = target - w
-        f_target = features.decisions(target)
-        df = f_target - f
-        low, high = envelope.parts(f_target)
-        after, held = envelope.bends(low, high), bends == 0
-        # The same samples are free, and none has jumped over its kink; with nobody free the intercept has no target.
-        if (
-            np.array_equal(after, bends)
-            and np.array_equal((envelope.lowest + low + high)[held], slopes[held])
-            and not (weights[-1] == 0 and held.all() and g[-1])
-        ):
-            return target, f_target, low, high, n_iter
-        step = _exact_step(envelope, f, df, float(weights @ (w * d)), float(weights @ d**2))
-        w = w + step * d
-        # Not f + step df: where d is little more than rounding the step may be long, and both would part.
-        f = features.decisions(w)
-        low, high = envelope.parts(f)
-        bends = envelope.bends(low, high)
-        if step <= 0.0:
-            break
-    return w, f, low, high, n_iter
-
-
-def _exact_step(envelope: _Envelope, f: FloatArray, df: FloatArray, slope: float, curvature: float) -> float:
-    """Return the root of the derivative along a line, increasing and piecewise linear, by safeguarded Newton steps."""
-
-    def derivative(s: float) -> tuple[float, float]:
-        low, high = envelope.parts(f + s * df)
-        bends = envelope.bends(low, high)
-        return (
-            slope + s * curvature + float(df @ (envelope.lowest + low + high)),
-            curvature + float(df @ (bends * df)),
-        )
-
-    start = derivative(0.0)[0]
-    if not start < 0:
-        return 0.0
-    left, right, s = 0.0, np.inf, 1.0
-    for _ in range(_SEARCH):
-        height, bend = derivative(s)
-        if height < 0:
-            left = s
-        else:
-            right = s
-        if abs(height) <= 1e-13 * -start:
-            break
-        trial = s - height / bend if bend > 0 else np.inf
-        if not left < trial < right:
-            trial = 0.5 * (left + right) if np.isfinite(right) else 2.0 * s
-        if trial == s:
-            break
-        s = trial
-    return s

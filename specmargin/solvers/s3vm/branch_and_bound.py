@@ -6,7 +6,7 @@ others branch on the sample whose loss is furthest above its parabola.
 
 **The SVM of the decided samples alone** (`specmargin.solvers.s3vm.label_qp`) is a second bound, and at a leaf the exact
 one, solved by an active set to rounding at any weights. Where few samples are free, their labelings are enumerated
-depth first by it: every machine is a warm start for its children, and a node is done as well where all free samples are
+depth first by it: every SVM is a warm start for its children, and a node is done as well where all free samples are
 beyond the margin.
 
 **Order.** Every second node is the open one of the lowest bound, the others go depth first: the proof at a stop is the
@@ -30,16 +30,21 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm import bound
 from specmargin.solvers.s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.s3vm.label_qp import PIVOTED
-from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights
+from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
-__all__ = ["branch_and_bound"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
+
+REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
 
 _ENUMERATED = (5, 12)
-"""Free samples whose labelings are enumerated: in any case, and where the machine of the others is half the optimum."""
+"""Free samples whose labelings are enumerated: in any case, and where the SVM of the others is half the optimum."""
 
 
 _SPLITS = 20_000
@@ -133,8 +138,9 @@ def branch_and_bound(
             f"time_limit={time_limit!r} and tol={tol!r} must be positive, max_nodes={max_nodes!r} not negative."
         )
     if w is not None:
-        w = given_weights(obj, w)
+        w = start_vector(w, obj.size)
     start = time.perf_counter()
+    require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
     search = _Search(S3VMRelaxation(obj), tol, start + time_limit)
     n_nodes = search.run(w, max_nodes, progress)
     weights, certificate, cause = answered(obj, search.best.weights(w), search.lower(), tol)
@@ -147,16 +153,16 @@ def branch_and_bound(
         n_nodes=np.asarray(n_nodes),
     )
     if certificate.is_optimal(tol):
-        status, said = Status.OPTIMAL, "global optimum proved"
+        status, reason = Status.OPTIMAL, "global optimum proved"
     elif not certificate.gap >= 0:
-        status, said = Status.NUMERICAL, "a lower bound above the objective"
+        status, reason = Status.NUMERICAL, "a lower bound above the objective"
     elif search.stopped:
-        status, said = Status.MAX_ITER, "stopped"
+        status, reason = Status.MAX_ITER, "stopped"
     elif search.exact or search.boxes is not None:
-        status, said = Status.NUMERICAL, "leaves not solved to the tolerance"
+        status, reason = Status.NUMERICAL, "leaves not solved to the tolerance"
     else:
-        status, said = Status.STATIONARY, "nothing left to branch upon"
-    message = f"{said}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes{'; ' + cause if cause else ''}"
+        status, reason = Status.STATIONARY, "nothing left to branch upon"
+    message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes{'; ' + cause if cause else ''}"
     return replace(result, status=status, certificate=certificate, message=message)
 
 
@@ -167,7 +173,7 @@ class _Search:
         self.relaxation, self.tol, self.deadline = relaxation, tol, deadline
         self.local = LocalSearch(relaxation)
         self.exact = self.local.by_labels or relaxation.obj.is_supervised
-        """Whether the machine with all labels decided is the objective itself."""
+        """Whether the SVM with all labels decided is the objective itself."""
         self.best = Incumbent(self.local)
         smooth = not self.exact and relaxation.obj.labels.n_labeled <= PIVOTED
         self.boxes = ExpBoxes(self.local) if smooth else None
@@ -218,7 +224,7 @@ class _Search:
 
     def _visit(self, node: Node, is_root: bool) -> None:
         """Bound a node; close it or push its children."""
-        problem = self.relaxation.assigned(node.signs)
+        problem = self.relaxation.with_(signs=node.signs)
         leaf = not len(problem.free)
         if node.lower <= self.target and self.exact and (leaf or (not is_root and node.point is not None)):
             node = by_labels(self.local, node)
@@ -248,7 +254,7 @@ class _Search:
             self._enumerate(node)
             return
         f = problem.Z_free @ node.w + problem.offset
-        missing = problem.obj._C_star * problem.obj._losses[1].value(f) - (
+        missing = problem.obj.C_star * problem.obj.unlabeled_loss.value(f) - (
             problem.heights(node.theta) - 0.5 * node.theta * f**2
         )
         i = int(np.argmax(missing))
@@ -298,9 +304,9 @@ class _Search:
         return free <= _ENUMERATED[0] or self.local.qp.lower(node.point) >= 0.5 * self.best.value
 
     def _enumerate(self, node: Node) -> None:
-        """Close a node by the machines of all labelings below it that matter."""
+        """Close a node by the SVMs of all labelings below it that matter."""
         local, stack = self.local, [node]
-        U = self.relaxation.obj._losses[1]
+        U = self.relaxation.obj.unlabeled_loss
         while stack:
             node = stack.pop()
             if node.lower <= self.target and self.late():

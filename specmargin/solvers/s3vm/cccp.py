@@ -11,8 +11,8 @@ tangent at the present decisions: it charges beta f with
     beta = C* if f < s,    -C* if f > -s,    0 between (those are left alone),
 
 on top of both hinges. What remains is a convex SVM, `specmargin.objectives.WeightedSVM` with the weight C* on both
-labels and the tilt beta. The tangent lies above the concave half and touches it: the objective never rises, and with
-finitely many beta the rounds end when beta stays.
+labels and the linear term beta. The tangent lies above the concave half and touches it: the objective never rises, and
+with finitely many beta the rounds end when beta stays.
 
 Once the unlabelled losses weigh, labels hardly ever change: at s = 0 not at all beyond the margin. A `schedule` lets C*
 rise from a small share of itself, and the rounds begin anew at each, while changes still cost little.
@@ -28,18 +28,22 @@ import numpy as np
 import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import Hinge, SymmetricHinge, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import rising
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["cccp"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "cccp"]
 
-_MACHINE_TOL = 1e-10
+REQUIRES, REQUIRES_UNLABELED = ("box_dual",), ("two_ramps",)
+"""The hinge, and a loss that is two hinges less two others."""
+
+_SVM_TOL = 1e-10
 """Relative gap to which every convex SVM is solved."""
 
 
@@ -50,7 +54,7 @@ def cccp(
     schedule: npt.ArrayLike = (1.0,),
     tol: float = 1e-9,
     max_iter: int = 100,
-    inner_tol: float = _MACHINE_TOL,
+    inner_tol: float = _SVM_TOL,
 ) -> SolveResult:
     """Minimise an S3VM objective by the concave-convex procedure.
 
@@ -72,10 +76,10 @@ def cccp(
     Returns
     -------
     SolveResult
-        Variables add ``beta`` (u,), the tilt of the last round. The history holds, from the start of every factor on,
-        that ``factor``, the ``objective`` with it (never rising), ``gradient`` (`S3VM.stationarity`, of little meaning
-        at kinks) and ``changes``, how many entries of beta the decisions would change. The status is that of the last
-        factor.
+        Variables add ``beta`` (u,), the linear term of the last round. The history holds, from the start of every
+        factor on, that ``factor``, the ``objective`` with it (never rising), ``gradient`` (`S3VM.stationarity`, of
+        little meaning at kinks) and ``changes``, how many entries of beta the decisions would change. The status is
+        that of the last factor.
 
     Raises
     ------
@@ -96,13 +100,8 @@ def cccp(
     >>> result.status.name, result.variables["labels"].tolist(), result.history["changes"][-1]
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0], 0.0)
     """
-    loss, unlabeled = obj._losses
-    if not (isinstance(loss, Hinge) and isinstance(unlabeled, SymmetricHinge | SymmetricRamp)):
-        raise InvalidInputError(
-            f"solvers.cccp splits the hinge with symmetric_hinge or symmetric_ramp, not {loss!r} with {unlabeled!r}; "
-            "solvers.annealing takes any convex loss, solvers.gradient smooth ones."
-        )
-    s = unlabeled.s if isinstance(unlabeled, SymmetricRamp) else 0.0
+    require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
+    s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
     if max_iter < 1 or not tol >= 0:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
     require_range(obj)
@@ -113,16 +112,14 @@ def cccp(
     history, n_iter = History(), 0
     if w is None:
         w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
-    elif np.shape(w) != (obj.size,):
-        raise InvalidInputError(
-            f"w has the shape {np.shape(w)}, but the SVM has {obj.size} weights; pass ({obj.size},)."
-        )
+    else:
+        w = start_vector(w, obj.size)
     for factor in factors:
-        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj._C_star)
+        eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj.C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
         w, n_iter = end.w, n_iter + end.n_iter
-    # The machine of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
-    value, missed = obj.value(w), end.proof.primal_objective - end.proof.dual_objective
+    # The SVM of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
+    value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective
     proof = replace(end.proof, primal_objective=value, dual_objective=value - missed)
     status, message = trusted(obj, w, end.status, end.message, proof)
     return obj.result(
@@ -153,19 +150,19 @@ def _rounds(
 ) -> _End:
     """Linearise and solve until beta stays."""
     # Twice C*, half of it on either label.
-    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj._C_star)
-    f = obj.decisions(w)
-    value, beta = obj.value(w, f), _tilt(obj, f, s)
+    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
+    f = obj.decisions_at(w)
+    value, beta = obj.value_at(w, f), _linear_term(obj, f, s)
     history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
     for n_iter in range(1, max_iter + 1):
-        tilt = np.zeros(len(f))
-        tilt[obj.unlabeled] = beta
-        trial, proof = _solved(both.with_(tilt=tilt), w, inner_tol)
-        f = obj.decisions(trial)
-        lowered, tangent = obj.value(trial, f), _tilt(obj, f, s)
+        linear = np.zeros(len(f))
+        linear[obj.unlabeled] = beta
+        trial, proof = _solved(both.with_(linear=linear), w, inner_tol)
+        f = obj.decisions_at(trial)
+        lowered, tangent = obj.value_at(trial, f), _linear_term(obj, f, s)
         fall = value - lowered
         changes = int((tangent != beta).sum())
-        # No round can raise the objective, but for the rounding of its machine.
+        # No round can raise the objective, but for the rounding of its SVM.
         if fall >= 0:
             w, value = trial, lowered
         history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
@@ -179,12 +176,12 @@ def _rounds(
     return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes", proof)
 
 
-def _tilt(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
+def _linear_term(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
     """Return beta: C* times the slope of the concave half at the unlabelled decisions, (u,)."""
     f = f[obj.unlabeled]
-    return obj._C_star * ((f < s).astype(float) - (f > -s))
+    return obj.C_star * ((f < s).astype(float) - (f > -s))
 
 
-def _solved(machine: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:
-    found = weighted_svm(machine, w, tol=tol)
+def _solved(svm: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:
+    found = weighted_svm(svm, w, tol=tol)
     return np.asarray(found.variables["w"]), found.certificate

@@ -24,16 +24,19 @@ import numpy as np
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import ExpSquared
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import SolveResult
 from specmargin.solvers.lbfgs import Descent
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import follow, started, with_lbfgs
 from specmargin.solvers.s3vm.polish import newton_descent
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["continuation", "smoothing_path"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "continuation", "smoothing_path"]
+
+REQUIRES = REQUIRES_UNLABELED = ("gaussian",)
+"""Losses whose convolution with a Gaussian is known."""
 
 _SMALL = 32
 """Samples or features up to which all singular values are computed."""
@@ -77,9 +80,7 @@ def continuation(
     Raises
     ------
     ValueError
-        If an argument is out of range, or w does not fit.
-    TypeError
-        If a loss has no smoothing.
+        If an argument is out of range, w does not fit, or the losses do not meet `REQUIRES` and `REQUIRES_UNLABELED`.
 
     References
     ----------
@@ -102,6 +103,7 @@ def continuation(
     w = started(obj, w, tol, max_iter)
     if obj.is_supervised:
         return supervised_svm(obj, w, solver="continuation", start=start, max_iter=max_iter)
+    require("continuation", "S3VM", obj.loss, obj.unlabeled_loss)
     path = [(float(gamma), obj.smoothed(float(gamma))) for gamma in smoothing_path(obj, n_steps)]
     return follow(
         obj,
@@ -128,8 +130,8 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
     Rows of zeros are left out: their decisions do not depend on w. Where no unlabelled row is left the objective is
     convex as it is, and the path is gamma_end alone; that is 0 where all rows are zero.
     """
-    unlabeled_loss = obj._losses[1]
-    s = unlabeled_loss.s if isinstance(unlabeled_loss, ExpSquared) else 3.0
+    unlabeled_loss = obj.unlabeled_loss
+    s = getattr(unlabeled_loss, "sharpness", 3.0)
     longest = float(obj.features.squared_norms.max())
     if not np.isfinite(longest):
         raise InvalidInputError(
@@ -140,7 +142,7 @@ def smoothing_path(obj: S3VM, n_steps: int = 10) -> FloatArray:
         raise InvalidInputError(
             "squared lengths of the features underflow; divide the features by their largest length."
         )
-    steepest = (obj._C_star * _largest_eigenvalue(obj)) ** (2.0 / 3.0) / (2.0 * s) ** (1.0 / 3.0)
+    steepest = (obj.C_star * _largest_eigenvalue(obj)) ** (2.0 / 3.0) / (2.0 * s) ** (1.0 / 3.0)
     if not steepest > end:
         return np.array([end])
     return np.asarray(np.geomspace(steepest, end, n_steps + 1))

@@ -9,7 +9,7 @@ quadratic that touches it at a local minimum, which is then the minimum of the b
 whole space at once.
 
 **Envelopes.** Else every loss is replaced by lines below it: the chord from lo (the tangent from there), tangents where
-the last solution was, a wall at both ends. That is a machine with several hinges for every sample, which
+the last solution was, a wall at both ends. That is an SVM with several hinges for every sample, which
 `specmargin.solvers.s3vm.label_qp` solves exactly. Splitting a box at its solution closes the gap there.
 """
 
@@ -17,12 +17,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg as sla
 from scipy.special import lambertw
 
-from specmargin.losses import ExpSquared
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.minorants import ExpEnvelope
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.typing import FloatArray
@@ -55,9 +56,9 @@ class ExpBoxes:
 
     def __init__(self, search: LocalSearch) -> None:
         self.search, self.qp = search, search.qp
-        loss = search.obj.unlabeled_loss
-        assert isinstance(loss, ExpSquared)
-        self.loss, self.s, self.c = loss, loss.s, search.obj._C_star
+        assert not search.by_labels
+        loss: Any = search.obj.unlabeled_loss
+        self.loss, self.s, self.c = loss, loss.s, search.obj.C_star
         self.envelope = ExpEnvelope(loss.s)
         self.relaxation = search.relaxation
         self.Z, self.b = search.Z_unlabeled, search.relaxation.offset
@@ -95,20 +96,20 @@ class ExpBoxes:
 
     def _model(self, theta: FloatArray, f: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Minimise J with parabolas of curvature -theta that touch the losses at f: w, and beta of the labelled."""
-        tilt = self.c * self.loss.gradient(f) + theta * f
+        linear = self.c * self.loss.gradient(f) + theta * f
         A = np.eye(self.Z.shape[1]) - (self.Z * theta[:, None]).T @ self.Z
-        factor, failed = sla.lapack.dpotrf(A, lower=1, clean=1)
-        if failed or not self.Z.shape[1]:
+        factor = cholesky(A)
+        if factor is None or not self.Z.shape[1]:
             return None
-        r = (self.b * theta - tilt) @ self.Z
+        r = (self.b * theta - linear) @ self.Z
         centre = sla.lapack.dpotrs(factor, r, lower=1)[0]
         rows = self.qp.Z[self.labeled]
         weights = np.full(len(rows), self.search.obj.C)
         need = 1.0 - self.y * (rows @ centre)
-        machine = self.qp.pieces(self.labeled, self.qp.hinge[self.labeled], need, weights)
+        pieces = self.qp.pieces(self.labeled, self.qp.hinge[self.labeled], need, weights)
         moved = sla.solve_triangular(factor, rows.T, lower=True).T
-        machine.replace_rows(moved)
-        point = machine.solve(self.y)
+        pieces.replace_rows(moved)
+        point = pieces.solve(self.y)
         w = centre + sla.solve_triangular(factor, point.w, lower=True, trans=1)
         return w, point.a / weights
 
@@ -124,11 +125,11 @@ class ExpBoxes:
         value, slope = self.c * self.loss.value(f), self.c * self.loss.gradient(f)
         h = value - slope * f - 0.5 * theta * f**2
         h -= 32.0 * _EPS * ((1.0 + self.s * f**2) * (value + np.abs(slope * f)) + theta * f**2)
-        tilt = slope + theta * f
-        # The tilt was rounded: within the box that moves the parabola by so much.
+        linear = slope + theta * f
+        # The linear term was rounded: within the box that moves the parabola by so much.
         farthest = np.maximum(np.abs(box.lo), np.abs(box.hi))
         h -= 16.0 * _EPS * ((1.0 + self.s * f**2) * np.abs(slope) + theta * np.abs(f)) * np.minimum(farthest, 1e300)
-        return self.relaxation.minorant_bound(theta, h, tilt, model[1])
+        return self.relaxation.minorant_bound(theta, h, linear, model[1])
 
     def enveloped(self, box: Box, target: float) -> tuple[float, FloatArray, FloatArray]:
         """Return the bound of the envelopes of a box whose signs are decided, w there, and what they miss of J."""
@@ -154,9 +155,9 @@ class ExpBoxes:
             index, c = np.concatenate(rows), np.concatenate(weights)
             kept = (c > 0) & np.isfinite(np.concatenate(need))
             hinge = np.append(self.qp.hinge[labeled], np.ones(len(index) - len(labeled), dtype=bool))
-            machine = self.qp.pieces(index[kept], hinge[kept], np.concatenate(need)[kept], c[kept])
-            point = machine.solve(np.concatenate(ys)[kept])
-            best, w = max(best, machine.lower(point) + math.fsum(constants)), point.w
+            pieces = self.qp.pieces(index[kept], hinge[kept], np.concatenate(need)[kept], c[kept])
+            point = pieces.solve(np.concatenate(ys)[kept])
+            best, w = max(best, pieces.lower(point) + math.fsum(constants)), point.w
             t = np.clip(side * (self.Z @ w + self.b), lo, hi)
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])

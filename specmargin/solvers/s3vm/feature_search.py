@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.losses import ExpSquared, Hinge, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
+from specmargin.losses import is_better_label
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.lbfgs import lbfgs
@@ -29,7 +29,7 @@ _TOL = 1e-7
 
 def has_relaxation(obj: S3VM) -> bool:
     """Whether `specmargin.objectives.s3vm_relaxation.S3VMRelaxation` takes intercept and labelled loss."""
-    return obj.features.penalty != 0.0 and isinstance(obj._losses[0], Hinge | SquaredHinge)
+    return obj.features.penalty != 0.0 and getattr(obj.loss, "slack_power", 0) > 0
 
 
 class FeatureSearch:
@@ -43,11 +43,9 @@ class FeatureSearch:
 
     def __init__(self, obj: S3VM) -> None:
         self.obj = obj
-        loss, unlabeled = obj._losses
-        self.by_labels = not isinstance(unlabeled, ExpSquared)
-        ramp = isinstance(unlabeled, SymmetricRamp) and unlabeled.s == 0
-        same = isinstance(loss, SquaredHinge) and isinstance(unlabeled, SymmetricSquaredHinge)
-        same |= isinstance(loss, Hinge) and (ramp or isinstance(unlabeled, SymmetricHinge))
+        loss, unlabeled = obj.loss, obj.unlabeled_loss
+        self.by_labels = not getattr(unlabeled, "smooth", False)
+        same = is_better_label(loss, unlabeled)
         if self.by_labels and not same:
             raise InvalidInputError(
                 f"with a free intercept one_flip retrains the labelled loss with guessed labels, and {unlabeled!r} is "
@@ -62,7 +60,7 @@ class FeatureSearch:
 
     def decisions(self, w: FloatArray) -> FloatArray:
         """Return f of the unlabelled samples."""
-        return self.obj.decisions(w)[self.obj.unlabeled]
+        return self.obj.decisions_at(w)[self.obj.unlabeled]
 
     def cold(self) -> tuple[float, FloatArray]:
         """Return the descent from the supervised SVM."""
@@ -94,5 +92,5 @@ class FeatureSearch:
             w = np.asarray(trained.variables["w"])
             if len(self._seen) > 100_000:
                 self._seen.clear()
-            self._seen[key] = (self.obj.value(w), w)
+            self._seen[key] = (self.obj.value_at(w), w)
         return self._seen[key]

@@ -20,11 +20,16 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import WeightedSVM
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.base import exact_step
+from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.newton_system import NewtonSystem
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
-__all__ = ["Descent", "descend", "finite_newton", "gradient_gap", "machine_result", "started"]
+__all__ = ["REQUIRES", "Descent", "descend", "finite_newton", "gradient_gap", "svm_result", "started"]
+
+REQUIRES = ("convex", "smooth", "piecewise_quadratic")
+"""Least squares on every piece, with a gradient that is continuous across the kinks."""
 
 _FORCING = 0.03
 """Residual of conjugate gradients, relative to the gradient."""
@@ -33,7 +38,7 @@ _FORCING = 0.03
 def finite_newton(
     svm: WeightedSVM, w: FloatArray | None = None, *, tol: float = 1e-10, max_iter: int = 100
 ) -> SolveResult:
-    """Solve a weighted SVM with the squared hinge, or with the squared loss.
+    """Solve a weighted SVM whose loss is piecewise quadratic with a continuous slope: "squared_hinge", "squared", ...
 
     Parameters
     ----------
@@ -49,13 +54,13 @@ def finite_newton(
     Returns
     -------
     SolveResult
-        Variables ``w``, ``f`` at all samples, ``v`` and ``b`` of the plane x'v + b.
+        Variables ``w``, ``f`` at all samples, coefficients ``v`` and intercept ``b`` of x'v + b.
 
     Raises
     ------
     ValueError
-        For another loss, a start of another shape, features whose squares overflow, or a tilt that leaves the
-        objective unbounded.
+        For a loss that does not meet `REQUIRES`, a start of another shape, features whose squares overflow, or a linear
+        term that leaves the objective unbounded.
 
     References
     ----------
@@ -70,15 +75,11 @@ def finite_newton(
     [0.8]
     """
     start = time.perf_counter()
-    if svm._loss.name not in ("squared_hinge", "squared"):
-        raise InvalidInputError(
-            f"solvers.finite_newton needs squared_hinge or squared, not {svm._loss.name!r}; "
-            "solvers.weighted_svm takes any convex loss."
-        )
+    require("finite_newton", "WeightedSVM", svm.loss)
     w = started(svm, w)
     history = History()
     found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
-    return machine_result(
+    return svm_result(
         svm,
         found.w,
         solver="finite_newton",
@@ -96,31 +97,26 @@ def started(svm: WeightedSVM, w: FloatArray | None) -> FloatArray:
         if not np.isfinite(svm.features.squared_norms.sum()):
             raise InvalidInputError("the squares of the features overflow; scale them to entries of about one.")
     _require_bounded(svm)
-    if w is None:
-        return np.zeros(svm.size)
-    w = np.array(w, dtype=float)
-    if w.shape != (svm.size,) or not np.isfinite(w).all():
-        raise InvalidInputError(f"the start w must be finite and of the shape ({svm.size},), got {w.shape}.")
-    return w
+    return start_vector(w, svm.size)
 
 
 def _require_bounded(svm: WeightedSVM) -> None:
-    """Refuse a tilt that a free intercept follows to infinity, where no loss is steep enough to hold it."""
-    if svm.features.penalty != 0.0 or svm.tilt is None:
+    """Refuse a linear term that a free intercept follows to infinity, where no loss is steep enough to hold it."""
+    if svm.features.penalty != 0.0 or svm.linear is None:
         return
-    lift, upper = float(svm.tilt.sum()), svm._loss.upper
-    weight = float((svm.plus if lift > 0 else svm.minus).sum())
-    if svm._loss.lower == -np.inf:
+    total, upper = float(svm.linear.sum()), svm.loss.upper
+    weight = float((svm.plus if total > 0 else svm.minus).sum())
+    if svm.loss.lower == -np.inf:
         weight = float((svm.plus + svm.minus).sum())
     steepest = weight * upper if weight > 0 else 0.0
-    if abs(lift) > steepest * (1.0 + 1e-12):
+    if abs(total) > steepest * (1.0 + 1e-12):
         raise InvalidInputError(
-            f"the tilt sums to {lift:.6g}, but the losses hold only {steepest:.6g} against it: with a free intercept "
-            "the objective has no minimum. Take another tilt, or intercept='balance' or 'regularized'."
+            f"the linear term sums to {total:.6g}, but the losses hold only {steepest:.6g} against it: with a free "
+            "intercept the objective has no minimum. Take another one, or intercept='balance' or 'regularized'."
         )
 
 
-def machine_result(
+def svm_result(
     svm: WeightedSVM,
     w: FloatArray,
     theta_plus: FloatArray | None = None,
@@ -134,9 +130,9 @@ def machine_result(
     start: float,
 ) -> SolveResult:
     """Return the answer of a solver that ended at w; its certificate decides on the status."""
-    certificate = svm.certificate(w, theta_plus, theta_minus)
+    certificate = svm.prove(w, theta_plus, theta_minus)
     status = certificate.status(tol, stopped=Status.MAX_ITER if n_iter >= max_iter else None)
-    v, b = svm.features.plane(w)
+    v, b = svm.features.coefficients(w)
     duals = {} if theta_plus is None or theta_minus is None else {"plus": theta_plus, "minus": theta_minus}
     return SolveResult(
         problem="WeightedSVM",
@@ -179,9 +175,11 @@ def descend(
     """
     system = NewtonSystem(svm.features) if system is None else system
     features, weights = svm.features, svm.features.weights
-    hinge = svm._loss.name == "squared_hinge"
+    pieces = svm.loss.pieces
+    assert pieces is not None
     sides = [(np.flatnonzero(c), y, np.sqrt(c[c > 0])) for c, y in ((svm.plus, 1.0), (svm.minus, -1.0))]
-    value = svm.value(w, f)
+    scale = np.concatenate([root for _, _, root in sides])[:, None]
+    value = svm.value_at(w, f)
     n_iter = 0
     while True:
         slopes = svm.slopes(f)
@@ -202,11 +200,12 @@ def descend(
             np.concatenate([root * y * df[rows] for rows, y, root in sides])[:, None],
             np.array([0.5 * float(g @ d)]),
             np.array([0.5 * float(weights @ d**2)]),
-            hinge=hinge,
+            pieces=pieces,
+            scale=scale,
         )[0]
         w_new = target if step == 1.0 else w + step * d
         f_new = features.decisions(w_new)
-        value_new = svm.value(w_new, f_new)
+        value_new = svm.value_at(w_new, f_new)
         n_iter += 1
         if not value_new < value:  # rounding is all that is left
             break

@@ -21,7 +21,10 @@ from specmargin.results import SolveResult
 from specmargin.solvers.s3vm.annealed import annealed
 from specmargin.typing import FloatArray
 
-__all__ = ["gradient"]
+__all__ = ["REQUIRES", "gradient"]
+
+REQUIRES = ()
+"""Nothing beyond a value and a gradient, though at a kink the descent may stop early."""
 
 
 def gradient(

@@ -5,7 +5,7 @@ With labels y of some samples, hinge or squared hinge each, and the row space Z 
     max_a  sum_i a_i (1 - y_i b) - 1/2 |sum_i a_i y_i z_i|^2 - 1/2 sum_i D_i a_i^2,      0 <= a_i <= u_i,
 
 with D = 0 and u = c for the hinge of weight c, D = 1 / (2c) and no upper bound for the squared hinge. **Every** such a
-bounds the machine's objective from below (`LabelQP.lower`), and w = sum a y z minimises it at the best a.
+bounds the SVM's objective from below (`LabelQP.lower`), and w = sum a y z minimises it at the best a.
 
 The method is that of Goldfarb & Idnani (Mathematical Programming 27, 1983) with upper bounds: the samples in F have a
 margin of exactly 1 (less D a), all others have a at a bound. The sample that violates its condition most is moved,
@@ -27,7 +27,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from specmargin.losses import Hinge
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -60,7 +59,7 @@ class LabelPoint:
 
 
 class LabelQP:
-    """The machines of one S3VM, for all labels.
+    """The SVMs of one S3VM, for all labels.
 
     Parameters
     ----------
@@ -75,10 +74,10 @@ class LabelQP:
         n = len(space.Z)
         self.Z, self.b = space.Z, relaxation.offset
         self._G = self.Z @ self.Z.T if n <= _GRAM else None
-        self.c = np.full(n, obj._C_star)
-        self.hinge = np.full(n, isinstance(relaxation.minorant.branch, Hinge))
+        self.c = np.full(n, obj.C_star)
+        self.hinge = np.full(n, getattr(relaxation.minorant.branch, "box_dual", False))
         self.c[labels.labeled] = obj.C
-        self.hinge[labels.labeled] = isinstance(obj._losses[0], Hinge)
+        self.hinge[labels.labeled] = getattr(obj.loss, "box_dual", False)
         self.upper = np.where(self.hinge, self.c, np.inf)
         self.D = np.zeros(n)
         soft = ~self.hinge & (self.c > 0)
@@ -121,7 +120,7 @@ class LabelQP:
         return float(gains.sum() - losses.sum() - 0.5 * length**2 - 2.0 * (len(a) + 8) * _EPS * size)
 
     def pieces(self, rows: IntArray, hinge: BoolArray, need: FloatArray, c: FloatArray) -> LabelQP:
-        """Return the machine whose samples are those rows, any of them repeatedly, with such losses."""
+        """Return the SVM whose samples are those rows, any of them repeatedly, with such losses."""
         new = copy(self)
         new.Z, new.lengths = self.Z[rows], self.lengths[rows]
         new.error = (1.0 + len(rows) / len(self.Z)) * self.error[rows]
@@ -132,7 +131,7 @@ class LabelQP:
 
     @classmethod
     def of_hinges(cls, Z: FloatArray, b: float, need: FloatArray, c: FloatArray) -> LabelQP:
-        """Return the machine of the hinges c max(0, need - y (Z w + b)), one a row; for `solve` alone."""
+        """Return the SVM of the hinges c max(0, need - y (Z w + b)), one a row; for `solve` alone."""
         new = cls.__new__(cls)
         new.Z, new.b, new._G = Z, b, Z @ Z.T if len(Z) <= _GRAM else None
         new.c, new.need, new.hinge = c, need, np.ones(len(Z), dtype=bool)
@@ -143,7 +142,7 @@ class LabelQP:
         return new
 
     def replace_rows(self, Z: FloatArray) -> None:
-        """Take other rows: the same machine in another metric, whose `lower` is no bound."""
+        """Take other rows: the same SVM in another metric, whose `lower` is no bound."""
         self.Z, self._G, self.lengths = Z, Z @ Z.T, np.asarray(np.linalg.norm(Z, axis=1))
 
     def solve(self, y: FloatArray, warm: LabelPoint | None = None) -> LabelPoint:

@@ -24,13 +24,19 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.requirements import missing, require
+from specmargin.solvers.s3vm.box_qp import hinge_svm
+from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.finite_newton import descend
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["admissible_pairs", "label_switching", "switch_labels"]
+__all__ = ["REQUIRES", "admissible_pairs", "label_switching", "switch_labels"]
+
+REQUIRES = ("convex", "nonincreasing")
+"""A training with a proof, and switches that pay."""
 
 _DISTINCT = 1e-7
 """Decisions that differ by less are equal: switching must not chase roundings."""
@@ -55,7 +61,7 @@ def label_switching(
     Parameters
     ----------
     obj : S3VM
-        With the hinge, the squared hinge or the smooth hinge as V, and any intercept.
+        With a V that is convex and never rises with the margin, so that a switch pays; any intercept.
     w : ndarray of shape (size,), optional
         Its decisions give the first labels; by default those of the supervised SVM.
     rate : float, default 1.5
@@ -74,13 +80,13 @@ def label_switching(
     -------
     SolveResult
         ``STATIONARY`` where no admissible pair improves. Its variable ``held_labels`` (u,) are the labels that the
-        machine was trained with; a few may differ from the signs of the decisions. The history has a row per training:
+        SVM was trained with; a few may differ from the signs of the decisions. The history has a row per training:
         the objective with the labels held, its gradient, the weight, and the pairs switched afterwards.
 
     Raises
     ------
     ValueError
-        For a loss that rises beyond the margin, or rate and start out of range.
+        For a loss that does not meet `REQUIRES`, or rate and start out of range.
 
     References
     ----------
@@ -125,6 +131,7 @@ def switch_labels(
         raise InvalidInputError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
     if not 0 < start <= 1:
         raise InvalidInputError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
+    require(solver, "S3VM", obj.loss)
     require_range(obj)
     training = _Training(obj, tol)
     history, switched, n_iter = History(), 0, 0
@@ -133,7 +140,7 @@ def switch_labels(
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
     status = Status.STATIONARY
-    schedule = _schedule(labels, start, rate, skewed, float(obj._C_star))
+    schedule = _schedule(labels, start, rate, skewed, float(obj.C_star))
     for step, weights in enumerate(schedule):
         final, seen = False, {labels.tobytes()}
         while n_iter < max_iter:
@@ -220,13 +227,7 @@ class _Training:
     """The convex SVM of given labels, trained from wherever the last one ended."""
 
     def __init__(self, obj: S3VM, tol: float) -> None:
-        name = getattr(obj.loss, "name", "")
-        if name not in ("hinge", "squared_hinge", "smooth_hinge"):
-            raise InvalidInputError(
-                f"switching labels needs a loss that never rises with the margin (hinge, squared_hinge, smooth_hinge), "
-                f"not {name or obj.loss!r}: a switch would not have to pay."
-            )
-        self.obj, self.name, self.tol = obj, name, tol
+        self.obj, self.tol = obj, tol
         self.system = NewtonSystem(obj.features)
         self.multipliers: tuple[FloatArray | None, FloatArray | None] = None, None
         self.hard = False
@@ -238,14 +239,12 @@ class _Training:
     def proof(self, w: FloatArray) -> Certificate:
         """Return the certificate of the last training, which ended at w."""
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        return svm.certificate(w, *self.multipliers)
+        return svm.prove(w, *self.multipliers)
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
-        w = np.array(w, dtype=float)
-        if w.shape != (self.obj.size,) or not np.isfinite(w).all():
-            raise InvalidInputError(f"the start w must be finite and of the shape ({self.obj.size},), got {w.shape}.")
-        return w, self.obj.decisions(w)
+        w = start_vector(w, self.obj.size)
+        return w, self.obj.decisions_at(w)
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Train without the unlabelled samples."""
@@ -262,15 +261,15 @@ class _Training:
         self.plus[unlabeled] = weights[1] * (labels > 0)
         self.minus[unlabeled] = weights[0] * (labels < 0)
         svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        if self.name == "squared_hinge":
+        if not missing(self.obj.loss, FINITE_NEWTON):
             return descend(svm, w, f, tol=tol, system=self.system)[:4]
-        if self.name == "hinge":
+        if svm.loss.box_dual:
             # Exact, or as exact as rounding lets it be; once it lets nothing be, any answer of the method will do.
             rough = np.inf if self.hard else tol
-            point = hinge_machine(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
+            point = hinge_svm(svm, w, f, tol=self.tol, rough=rough, max_iter=_SYSTEMS[int(self.hard)])
             w, f, self.hard = point.w, point.f, point.gap > INACCURATE_GAP
             self.multipliers = point.theta_plus, point.theta_minus
         else:
             result = weighted_svm(svm, w, tol=tol)
             w, f = result.variables["w"], result.variables["f"]
-        return w, f, svm.value(w, f), float(np.linalg.norm(svm.gradient(w, f)))
+        return w, f, svm.value_at(w, f), float(np.linalg.norm(svm.gradient(w, f)))

@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from specmargin.losses import Hinge, SymmetricHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.typing import FloatArray
 
@@ -26,9 +25,9 @@ __all__ = ["near_margins", "rounded_margins"]
 _NEAR = 1e-9
 """How near to 1 a margin is that was meant to be 1."""
 _ENTRIES = 2**16
-"""Features of so many entries at the most are looked at."""
+"""Largest number of entries of features."""
 _MARGINS, _SPARE = 40, 30
-"""Most margins that are looked after, and entries of w that move beside as many as there are margins."""
+"""Largest number of margins that are kept, and of entries of w that move besides one for each margin."""
 _WEIGHTS = (1e-2, 1e-4)
 """What a unit of k costs, against the largest change of a margin by one."""
 _LOVASZ = 0.9
@@ -72,7 +71,7 @@ class _Kinks:
     """Margins of 1 but for rounding: which samples, their labels, what they lack of 1."""
 
     def __init__(self, obj: S3VM, w: FloatArray) -> None:
-        self.obj, f = obj, obj.decisions(w)
+        self.obj, f = obj, obj.decisions_at(w)
         y = np.where(f >= 0.0, 1.0, -1.0)
         y[obj.labels.labeled] = obj.labels.sign
         self.at = np.flatnonzero(np.abs(y * f - 1.0) <= _NEAR)
@@ -80,12 +79,12 @@ class _Kinks:
 
     def loss(self) -> float:
         """Return what they cost."""
-        loss, unlabeled_loss = self.obj._losses
+        loss, unlabeled_loss = self.obj.loss, self.obj.unlabeled_loss
         weights = np.zeros(self.obj.features.n_samples)
-        if isinstance(loss, Hinge):
+        if getattr(loss, "slack_power", 0) == 1:
             weights[self.obj.labels.labeled] = self.obj.C
-        if isinstance(unlabeled_loss, SymmetricHinge):
-            weights[self.obj.unlabeled] = self.obj._C_star
+        if getattr(unlabeled_loss, "slack_power", 0) == 1:
+            weights[self.obj.unlabeled] = self.obj.C_star
         return float(weights[self.at] @ np.maximum(self.short, 0.0))
 
 

@@ -12,10 +12,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from specmargin.exceptions import InvalidInputError
-from specmargin.losses import ExpSquared, Hinge, SquaredHinge
 from specmargin.objectives.features import Features
-from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.newton_system import NewtonSystem
@@ -25,7 +22,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LocalSearch", "cold_descent", "given_weights", "signs_of"]
+__all__ = ["LocalSearch", "cold_descent", "signs_of"]
 
 _HARD = 1e4
 """C |z|^2 beyond which Newton's method in w is not accurate enough."""
@@ -34,14 +31,6 @@ _HARD = 1e4
 def signs_of(f: FloatArray) -> FloatArray:
     """Return the best labels of unlabelled samples; +1 for a decision of 0."""
     return np.where(f >= 0, 1.0, -1.0)
-
-
-def given_weights(obj: S3VM, w: FloatArray) -> FloatArray:
-    """Return the caller's weights as an array; refuse what cannot be a start."""
-    w = np.asarray(w, dtype=float)
-    if w.shape != (obj.size,) or not np.isfinite(w).all():
-        raise InvalidInputError(f"w must be finite and of the shape ({obj.size},), got {w.shape}.")
-    return w
 
 
 class LocalSearch:
@@ -59,7 +48,7 @@ class LocalSearch:
         assert relaxation.space is not None
         self.Z = relaxation.space.Z
         self.Z_unlabeled = self.Z[self.obj.unlabeled]
-        self.by_labels = not isinstance(self.obj.unlabeled_loss, ExpSquared)
+        self.by_labels = not getattr(self.obj.unlabeled_loss, "smooth", False)
         self.features = Features(self.Z, offset=relaxation.offset)
         self._system = NewtonSystem(self.features)
         self._last: LabelPoint | None = None
@@ -67,12 +56,12 @@ class LocalSearch:
 
     @cached_property
     def qp(self) -> LabelQP:
-        """The machines with given labels, solved exactly."""
+        """The SVMs with given labels, solved exactly."""
         return LabelQP(self.relaxation)
 
     @cached_property
     def _pivoted(self) -> bool:
-        """Whether machines with all labels are left to `qp`: few samples, mixed losses or large weights."""
+        """Whether SVMs with all labels are left to `qp`: few samples, mixed losses or large weights."""
         qp = self.qp
         mixed = len(set(qp.hinge[qp.c > 0])) > 1
         return len(self.Z) <= PIVOTED and (mixed or float((qp.c * qp.lengths**2).max(initial=0.0)) > _HARD)
@@ -89,7 +78,7 @@ class LocalSearch:
 
     def value(self, w: FloatArray) -> float:
         """Return J at coordinates w of the row space."""
-        return self.obj.value(self.relaxation.lift(w))
+        return self.obj.value_at(self.relaxation.lift(w))
 
     def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
         """Return J and w at a solution of `qp`."""
@@ -97,7 +86,7 @@ class LocalSearch:
         if len(several) == 1:
             return self.value(several[0]), several[0]
         # Which is the lowest float64 cannot tell.
-        found = [(self.obj.certificate(self.relaxation.lift(w)), w) for w in several]
+        found = [(self.obj.prove(self.relaxation.lift(w)), w) for w in several]
         certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
         return certificate.primal_objective, w
 
@@ -127,17 +116,17 @@ class LocalSearch:
                 self._last = self.qp.solve(self.qp.labels(labels), self._last)
                 self._seen[key] = self.at(self._last)
                 return self._seen[key]
-            problem = self.relaxation.assigned(labels)
-            kinds = {type(loss) for _, loss in problem.groups}
-            if len(kinds) == 1 and kinds <= {Hinge, SquaredHinge}:
+            problem = self.relaxation.with_(signs=labels)
+            powers = {getattr(loss, "slack_power", 0) for _, loss in problem.groups}
+            if len(powers) == 1 and 0 not in powers:
                 cost = np.zeros((2, len(self.Z)))
                 cost[(problem.y < 0).astype(int), problem.known] = problem.weights
-                machine = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
-                if kinds == {Hinge}:
-                    w = weighted_svm(machine, w).variables["w"]
+                svm = WeightedSVM(self.features, cost[0], cost[1], problem.groups[0][1])
+                if powers == {1}:
+                    w = weighted_svm(svm, w).variables["w"]
                 else:
                     f = self.features.decisions(w)
-                    w = newton_descent(machine, w, f, tol=1e-12, system=self._system).w
+                    w = newton_descent(svm, w, f, tol=1e-12, system=self._system).w
             else:
                 found = barrier(problem, tol=1e-9)
                 w = found.w if found.primal is None else found.primal

@@ -17,10 +17,15 @@ import operator
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import S3VM
 from specmargin.results import SolveResult
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
 from specmargin.solvers.s3vm.label_switching import switch_labels
 from specmargin.typing import FloatArray
 
-__all__ = ["multi_switch"]
+__all__ = ["REQUIRES", "multi_switch"]
+
+REQUIRES = (*FINITE_NEWTON, "nonincreasing")
+"""Trainings by `specmargin.solvers.finite_newton`, which start where the last one ended, and switches that pay."""
 
 
 def multi_switch(
@@ -38,7 +43,7 @@ def multi_switch(
     Parameters
     ----------
     obj : S3VM
-        With the squared hinge as V, and any intercept.
+        With a V such as the squared hinge, piecewise quadratic with a continuous slope, and any intercept.
     w : ndarray of shape (size,), optional
         Its decisions give the first labels; by default those of the supervised SVM.
     max_switches : int, default 10000
@@ -60,7 +65,7 @@ def multi_switch(
     Raises
     ------
     ValueError
-        For another loss, or numbers out of range.
+        For a loss that does not meet `REQUIRES`, or numbers out of range.
 
     References
     ----------
@@ -75,12 +80,7 @@ def multi_switch(
     >>> multi_switch(obj).variables["held_labels"].tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
-    name = getattr(obj.loss, "name", "")
-    if name != "squared_hinge":
-        raise InvalidInputError(
-            f"solvers.multi_switch needs the squared hinge, not {name or obj.loss!r}; solvers.label_switching takes "
-            "the hinge."
-        )
+    require("multi_switch", "S3VM", obj.loss)
     if operator.index(max_switches) < 1:
         raise InvalidInputError(f"max_switches={max_switches!r} must be at least 1 pair.")
     return switch_labels(

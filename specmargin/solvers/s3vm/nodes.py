@@ -82,7 +82,7 @@ class Incumbent:
     def upper(self) -> float:
         """J at the best point with all that rounding may hide: an upper bound on the optimum."""
         if np.isnan(self._upper):
-            certificate = self.search.obj.certificate(self.search.relaxation.lift(self.w))
+            certificate = self.search.obj.prove(self.search.relaxation.lift(self.w))
             self._upper = certificate.primal_objective + certificate.rounding
         return self._upper
 
@@ -90,7 +90,7 @@ class Incumbent:
         """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
         obj = self.search.obj
         weights = self.search.relaxation.lift(self.w)
-        if given is not None and obj.value(given) < obj.value(weights):
+        if given is not None and obj.value_at(given) < obj.value_at(weights):
             return given
         return weights
 
@@ -100,12 +100,12 @@ def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[FloatA
 
     Where hinges charge for the rounding of margins that are to be 1, weights nearby may do better.
     """
-    best = w, obj.certificate(w, lower)
+    best = w, obj.prove(w, lower)
     wanted = 0.5 * tol * best[1].primal_objective
     if best[1].is_optimal(tol) or not best[1].gap >= 0 or not rounded_margins(obj, w) > wanted:
         return *best, ""
     for moved in near_margins(obj, w):
-        certificate = obj.certificate(moved, lower)
+        certificate = obj.prove(moved, lower)
         if certificate.gap < best[1].gap:
             best = moved, certificate
         if best[1].is_optimal(tol):
@@ -147,7 +147,7 @@ def bounded(
     tol : float
         Relative gap of the node's own relaxation at which it is solved.
     """
-    problem = relaxation.assigned(node.signs)
+    problem = relaxation.with_(signs=node.signs)
     # What a leaf leaves open stays open: its bound is to be as good as it gets.
     prune = target if len(problem.free) else np.inf
     found = barrier(problem, tol=tol, prune=prune, deadline=deadline)

@@ -11,17 +11,23 @@ from collections.abc import Callable
 
 import numpy as np
 
-from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, given_weights, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, signs_of
 from specmargin.solvers.s3vm.range import trusted
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
-__all__ = ["one_flip"]
+__all__ = ["REQUIRES", "REQUIRES_PAIR", "REQUIRES_UNLABELED", "one_flip"]
+
+REQUIRES, REQUIRES_UNLABELED = ("convex", "smooth or box_dual"), ("convex_in_square",)
+"""Trainings by `specmargin.solvers.weighted_svm`, and an unlabelled loss that guessed labels or a descent can lower."""
+REQUIRES_PAIR = ("slack_power", "smooth")
+"""Guessed labels are those of a loss that has its like for unlabelled samples; a descent needs no labels."""
 
 _MARGIN = 1e-6
 """Decisions that are so near to the margin may be on it."""
@@ -61,6 +67,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     >>> result.status.name, result.variables["labels"].tolist()
     ('STATIONARY', [-1.0, 1.0, 1.0])
     """
+    require("one_flip", "S3VM", obj.loss, obj.unlabeled_loss)
     start = time.perf_counter()
     history = History()
     search: LocalSearch | FeatureSearch
@@ -75,8 +82,8 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
         value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
         weights = lift(z)
     else:
-        weights = given_weights(obj, w)
-        given = obj.value(weights)
+        weights = start_vector(w, obj.size)
+        given = obj.value_at(weights)
         value, z = search.descend(coordinates(weights))
         if value <= given:
             weights = lift(z)
@@ -96,9 +103,9 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
             history.record(objective=value, flips=flips)
     status, message = Status.MAX_ITER if better else Status.STATIONARY, f"{kept} of {flips} flips kept"
     proof = None
-    if search.by_labels and isinstance(obj.loss, SquaredHinge):
+    if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
-        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).certificate(weights)
+        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).prove(weights)
     status, message = trusted(obj, weights, status, message, proof)
     return obj.result(
         weights,

@@ -19,10 +19,15 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, Progress, line_search, relative_norm
+from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import started
 from specmargin.typing import FloatArray
 
-__all__ = ["polish"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "polish"]
+
+REQUIRES = REQUIRES_UNLABELED = ("curved",)
+"""Curvatures, of which the Hessian is made; kinks of a loss that is curved elsewhere are descended over."""
+REMEDY = "polish obj.smoothed(gamma)"
 
 _DENSE = 2000
 """Unknowns up to which the Hessian is formed."""
@@ -30,7 +35,6 @@ _PRODUCTS = 500
 """Products with the Hessian in one step of the large problems."""
 _STALLED = 2
 """Steps in a row without progress, in value or gradient, that end the descent."""
-_KINKED = ("hinge", "symmetric_hinge", "ramp", "symmetric_ramp")
 
 
 def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100) -> SolveResult:
@@ -39,7 +43,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     Parameters
     ----------
     obj : S3VM
-        With losses that have a curvature: not "hinge" and its kin, whose smoothings
+        With losses that are curved: not "hinge" and its kin, whose smoothings
         (`specmargin.objectives.S3VM.smoothed`) will do.
     w : ndarray of shape (size,)
         Where to start, e.g. ``result.variables["w"]``.
@@ -75,13 +79,7 @@ def polish(obj: S3VM, w: FloatArray, *, tol: float = 1e-10, max_iter: int = 100)
     ('STATIONARY', True)
     """
     start = time.perf_counter()
-    for loss in obj._losses:
-        name = getattr(loss, "name", "")
-        if name in _KINKED:
-            raise InvalidInputError(
-                f"polish needs losses with a curvature, and {name!r} is piecewise linear; "
-                "polish obj.smoothed(gamma), or take squared_hinge, smooth_hinge, exp."
-            )
+    require("polish", "S3VM", obj.loss, obj.unlabeled_loss)
     history = History()
     end = newton_descent(obj, started(obj, w, tol, max_iter), tol, max_iter, history)
     return obj.result(
@@ -142,7 +140,7 @@ def _shifted(H: FloatArray, gradient: FloatArray, shift: float) -> tuple[FloatAr
 
 def _truncated(obj: S3VM, w: FloatArray, gradient: FloatArray, accuracy: float) -> FloatArray:
     """Return a step towards -H^-1 g by conjugate gradients, up to the first direction of negative curvature."""
-    features, curvatures = obj.features, obj.curvatures(obj.decisions(w))
+    features, curvatures = obj.features, obj.curvatures(obj.decisions_at(w))
     step, residual = np.zeros_like(w), -gradient
     direction, square = residual, float(gradient @ gradient)
     target = accuracy**2 * square

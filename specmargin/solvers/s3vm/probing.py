@@ -18,11 +18,16 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import History, SolveResult, Status
-from specmargin.solvers.s3vm.local_search import LocalSearch, given_weights, signs_of
+from specmargin.solvers.requirements import require
+from specmargin.solvers.s3vm import bound
+from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
+from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
 
-__all__ = ["probe"]
+__all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]
+
+REQUIRES, REQUIRES_UNLABELED = bound.REQUIRES, bound.REQUIRES_UNLABELED
 
 
 def probe(
@@ -76,9 +81,10 @@ def probe(
             f"time_limit={time_limit!r} and tol={tol!r} must be positive, rounds={rounds!r} not negative."
         )
     if w is not None:
-        w = given_weights(obj, w)
+        w = start_vector(w, obj.size)
     start = time.perf_counter()
     deadline = start + time_limit
+    require("probe", "S3VM", obj.loss, obj.unlabeled_loss)
     relaxation = S3VMRelaxation(obj)
     best = Incumbent(LocalSearch(relaxation))
     node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline)
@@ -88,7 +94,7 @@ def probe(
     history = History()
     history.record(objective=best.value, bound=node.lower, proved=0)
     count = 1
-    for _ in range(rounds if obj._C_star else 0):
+    for _ in range(rounds if obj.C_star else 0):
         before = np.count_nonzero(node.signs)
         for j in np.argsort(-np.abs(best.search.decisions(best.w)), kind="stable"):
             if not node.signs[j] and not probing.late():

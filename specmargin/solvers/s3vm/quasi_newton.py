@@ -7,7 +7,7 @@ objective as ``S3VM(..., loss="smooth_hinge", unlabeled_loss="exp")``; the paper
 C = 1 / (2 lam l), C* = lam' / (2 lam u).
 
 The paper searches in the coefficients c of w = A'c, one per sample, and multiplies by the kernel A A' in both
-directions. In w a call costs two products with the sparse features, a step little beside, and the problem is better
+directions. In w a call costs two products with the sparse features, a step little more, and the problem is better
 conditioned. Two slips of the paper are mended: the intercept is the *mean* of the known labels (eq. 13 prints their
 sum), and the logistic loss needs no cut-off at 500.
 """
@@ -23,7 +23,10 @@ from specmargin.results import SolveResult
 from specmargin.solvers.s3vm.annealed import annealed
 from specmargin.typing import FloatArray
 
-__all__ = ["quasi_newton"]
+__all__ = ["REQUIRES", "quasi_newton"]
+
+REQUIRES = ()
+"""Nothing beyond a value and a gradient, though at a kink the descent may stop early."""
 
 
 def quasi_newton(

@@ -51,7 +51,7 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
         raise InvalidInputError(
             "squared lengths of the features underflow; divide the features by their largest length."
         )
-    for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj._C_star, 0.0)):
+    for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj.C_star, 0.0)):
         if not least <= value <= most:
             remedy = f"Take {name} from {_SMALLEST_C:.0e} to {most:.0e}, or scale" if most > _SMALLEST_C else "Scale"
             raise InvalidInputError(
@@ -86,7 +86,9 @@ def trusted(
         large weights on a kink), or the last convex problem is proved less well than that, or than
         to 1e-6 even if its rounding is left out.
     """
-    if status is not Status.STATIONARY or (_is_proved(inner) and _lost(obj, w) <= INACCURATE_GAP * abs(obj.value(w))):
+    if status is not Status.STATIONARY or (
+        _is_proved(inner) and _lost(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
+    ):
         return status, message
     return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_blamed(obj)}"
 
@@ -96,7 +98,7 @@ def _blamed(obj: S3VM) -> str:
     far = far_away(obj)
     if far:
         return far
-    hardness = max(obj.C, obj._C_star) * float(obj.features.squared_norms.max(initial=0.0))
+    hardness = max(obj.C, obj.C_star) * float(obj.features.squared_norms.max(initial=0.0))
     return (
         f"rounding decides: the weights times the squared length of the features are up to {hardness:.1e}; take a "
         "smaller C, which changes little where the samples can be separated"
@@ -127,13 +129,13 @@ def _is_proved(inner: Certificate | None) -> bool:
 
 def _lost(obj: S3VM, w: FloatArray) -> float:
     """Return by how much J may change when the decisions move by their roundings."""
-    f = obj.decisions(w)
+    f = obj.decisions_at(w)
     df = decision_rounding(obj.features, w, f)
-    loss, unlabeled_loss = obj._losses
+    loss, unlabeled_loss = obj.loss, obj.unlabeled_loss
     labeled, free = obj.labels.labeled, obj.unlabeled
     parts = [(obj.C, loss, obj.labels.sign * f[labeled], df[labeled])]
-    if obj._C_star:
-        parts.append((obj._C_star, unlabeled_loss, f[free], df[free]))
+    if obj.C_star:
+        parts.append((obj.C_star, unlabeled_loss, f[free], df[free]))
     return sum(
         weight * float(np.maximum(abs(V.value(t + e) - V.value(t)), abs(V.value(t - e) - V.value(t))).sum())
         for weight, V, t, e in parts

@@ -19,11 +19,16 @@ import numpy as np
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
-from specmargin.solvers.s3vm.box_qp import hinge_machine
-from specmargin.solvers.s3vm.finite_newton import finite_newton, gradient_gap, machine_result, started
+from specmargin.solvers.requirements import missing, require
+from specmargin.solvers.s3vm.box_qp import hinge_svm
+from specmargin.solvers.s3vm.finite_newton import REQUIRES as FINITE_NEWTON
+from specmargin.solvers.s3vm.finite_newton import finite_newton, gradient_gap, started, svm_result
 from specmargin.typing import FloatArray
 
-__all__ = ["supervised_svm", "weighted_svm"]
+__all__ = ["REQUIRES", "supervised_svm", "weighted_svm"]
+
+REQUIRES = ("convex", "smooth or box_dual")
+"""A gradient to follow, or the dual of the hinge in its box."""
 
 _PROVED = 1e-6
 """Relative gap up to which a supervised answer is OPTIMAL; the solvers aim lower, which large weights may not allow."""
@@ -54,13 +59,14 @@ def weighted_svm(
     Returns
     -------
     SolveResult
-        Variables ``w``, ``f`` at all samples, ``v`` and ``b`` of the plane x'v + b; with the hinge the multipliers
-        ``plus`` and ``minus`` among the duals.
+        Variables ``w``, ``f`` at all samples, coefficients ``v`` and intercept ``b`` of x'v + b; with the hinge the
+        multipliers ``plus`` and ``minus`` among the duals.
 
     Raises
     ------
     ValueError
-        For a start of another shape, features whose squares overflow, or a tilt that leaves the objective unbounded.
+        For a loss that does not meet `REQUIRES`, a start of another shape, features whose squares overflow, or a linear
+        term that leaves the objective unbounded.
 
     Examples
     --------
@@ -71,20 +77,20 @@ def weighted_svm(
     >>> result.variables["v"].round(9).tolist(), result.certificate.is_optimal(1e-10)
     ([1.0], True)
     """
-    name = svm._loss.name
-    if name in ("squared_hinge", "squared"):
+    require("weighted_svm", "WeightedSVM", svm.loss)
+    if not missing(svm.loss, FINITE_NEWTON):
         return finite_newton(svm, w, tol=tol, max_iter=max_iter)
     start = time.perf_counter()
     cold = w is None
     w = started(svm, w)
     f, history = svm.features.decisions(w), History()
     theta_plus = theta_minus = None
-    if name == "hinge":
-        point = hinge_machine(svm, w, f, warm=not cold, tol=tol, max_iter=max_iter, history=history)
+    if svm.loss.box_dual:
+        point = hinge_svm(svm, w, f, warm=not cold, tol=tol, max_iter=max_iter, history=history)
         w, n_iter, theta_plus, theta_minus = point.w, point.n_iter, point.theta_plus, point.theta_minus
     else:
         w, _, n_iter = _damped_newton(svm, w, f, tol, max_iter, history)
-    return machine_result(
+    return svm_result(
         svm,
         w,
         theta_plus,
@@ -118,18 +124,19 @@ def supervised_svm(
     **variables
         What that solver adds to the answer.
     """
-    machine = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
-    stopped = Status.MAX_ITER if machine.status is Status.MAX_ITER else None
+    solved = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
+    stopped = Status.MAX_ITER if solved.status is Status.MAX_ITER else None
     result = obj.result(
-        np.asarray(machine.variables["w"]),
+        np.asarray(solved.variables["w"]),
         solver=solver,
-        history=machine.history,
-        n_iter=machine.n_iter,
+        history=solved.history,
+        n_iter=solved.n_iter,
         seconds=time.perf_counter() - start,
-        message=f"no unlabelled losses: the convex SVM, {machine.message}",
+        message=f"no unlabelled losses: the convex SVM, {solved.message}",
         **variables,
     )
-    return replace(result, status=machine.certificate.status(_PROVED, stopped), certificate=machine.certificate)
+    status = solved.certificate.status(_PROVED, stopped)
+    return replace(result, status=status, certificate=solved.certificate, duals=solved.duals)
 
 
 def _damped_newton(
@@ -137,23 +144,23 @@ def _damped_newton(
 ) -> tuple[FloatArray, FloatArray, int]:
     """Minimise a smooth loss by Newton steps with an exact line search, and by safe ones where Newton's lead astray.
 
-    Newton's model knows the curvature where a sample is. Off the bend of the loss there is next to none, and its
-    minimum lies anywhere; the parabolas of `_safe_bends` lie above the loss, so that their step always descends.
+    Newton's model knows the curvature where a sample is. Where the loss is straight there is next to none, and its
+    minimum lies anywhere; the parabolas of `_safe_curvatures` lie above the loss, so that their step always descends.
     """
     system, features = NewtonSystem(svm.features), svm.features
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     for n_iter in range(max_iter + 1):
-        slopes, bends = svm.slopes(f), svm.curvatures(f)
+        slopes, curvatures = svm.slopes(f), svm.curvatures(f)
         # Far out on both sides the loss is straight: what curvature is left there divides by zero.
-        bends = np.where(bends > 1e-14 * bends.max(initial=0.0), bends, 0.0)
+        curvatures = np.where(curvatures > 1e-14 * curvatures.max(initial=0.0), curvatures, 0.0)
         g = system.gradient(w, slopes)
         size = float(np.linalg.norm(g))
-        history.record(objective=value, gradient=size, active=float(np.count_nonzero(bends)))
+        history.record(objective=value, gradient=size, active=float(np.count_nonzero(curvatures)))
         if gradient_gap(g, w, features.weights) <= 1e-2 * tol * abs(value) or n_iter == max_iter:
             break
-        best = _stepped(svm, system, w, f, slopes, bends, g) if bends.any() else None
+        best = _stepped(svm, system, w, f, slopes, curvatures, g) if curvatures.any() else None
         if best is None or not _NEAR[0] <= best.length <= _NEAR[1]:
-            safe = _stepped(svm, system, w, f, slopes, _safe_bends(svm, f), g)
+            safe = _stepped(svm, system, w, f, slopes, _safe_curvatures(svm, f), g)
             best = safe if best is None or safe.value < best.value else best
         if not best.value < value - _ROUNDING * abs(value):
             # Where the fall drowns in rounding the gradient judges.
@@ -179,16 +186,16 @@ def _stepped(
     w: FloatArray,
     f: FloatArray,
     slopes: FloatArray,
-    bends: FloatArray,
+    curvatures: FloatArray,
     g: FloatArray,
 ) -> _Step:
     """Return the minimum on the line to that of the model with these curvatures."""
-    target, _ = system.target(w, f, slopes, bends, g, 1e-3 * float(np.linalg.norm(g)))
+    target, _ = system.target(w, f, slopes, curvatures, g, 1e-3 * float(np.linalg.norm(g)))
     d = target - w
     length = _exact_step(svm, w, f, d, svm.features.products(d))
     w = target if length == 1.0 else w + length * d
     f = svm.features.decisions(w)
-    return _Step(w, f, svm.value(w, f), length)
+    return _Step(w, f, svm.value_at(w, f), length)
 
 
 def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, df: FloatArray) -> float:
@@ -205,16 +212,16 @@ def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, d
     slope = derivative(0.0)[0]
     if not slope < 0:
         return 0.0
-    value = svm.value(w, f)
+    value = svm.value_at(w, f)
     highest = value + _ROUNDING * abs(value)
     left, right, s = 0.0, np.inf, 1.0
     for _ in range(_TRIALS):
-        height, bend = derivative(s)
+        rate, curvature = derivative(s)
         # Beyond the minimum a small slope may be that of a far and higher point.
-        if abs(height) <= -_FLAT * slope and (height <= 0 or svm.value(w + s * d, f + s * df) <= highest):
+        if abs(rate) <= -_FLAT * slope and (rate <= 0 or svm.value_at(w + s * d, f + s * df) <= highest):
             return s
-        left, right = (s, right) if height < 0 else (left, s)
-        following = s - height / bend if bend > 0 else np.inf
+        left, right = (s, right) if rate < 0 else (left, s)
+        following = s - rate / curvature if curvature > 0 else np.inf
         if not left < following < right or following > 10.0 * s:
             following = 10.0 * s if right == np.inf else 0.5 * (left + right) if left > 0 else 0.1 * right
         if following == s:
@@ -223,12 +230,12 @@ def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, d
     return left
 
 
-def _safe_bends(svm: WeightedSVM, f: FloatArray) -> FloatArray:
+def _safe_curvatures(svm: WeightedSVM, f: FloatArray) -> FloatArray:
     """Return the curvatures of parabolas above the losses; for a loss that does not know its own, of like ones."""
-    majorant = getattr(svm._loss, "majorant", None)
+    majorant = getattr(svm.loss, "majorant", None)
     if majorant is None:
 
         def majorant(t: FloatArray) -> FloatArray:
-            return np.maximum(svm._loss.curvature(t), np.abs(svm._loss.gradient(t)) / (1.0 + np.abs(t)))
+            return np.maximum(svm.loss.curvature(t), np.abs(svm.loss.gradient(t)) / (1.0 + np.abs(t)))
 
     return np.asarray(svm.plus * majorant(f) + svm.minus * majorant(-f))

@@ -24,6 +24,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Alignment
+from specmargin.objectives.cholesky import cholesky
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -96,7 +97,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
     found = obj.cone.weights(kappa)
-    certificate, delta = obj.certificate(found), obj.repair(found)  # which is what is certified
+    certificate, delta = obj.prove(found), obj.repair(found)  # which is what is certified
     return SolveResult(
         problem="KTA",
         status=certificate.status(tol, None if message else Status.MAX_ITER),
@@ -149,8 +150,8 @@ class _Rays:
     def solve(self, support: IntArray, H: FloatArray) -> tuple[FloatArray, BoolArray | None]:
         """Return the least-squares coefficients on a support, or which of its rays depend on those before them."""
         h = self.h[support]
-        factor, failed = sla.lapack.dpotrf(H, lower=1)
-        if failed == 0 and (factor.diagonal() ** 2 > _SAFE**2 * H.diagonal()).all():
+        factor = cholesky(H)
+        if factor is not None and (factor.diagonal() ** 2 > _SAFE**2 * H.diagonal()).all():
             x = sla.lapack.dpotrs(factor, h, lower=1)[0]
             return x + sla.lapack.dpotrs(factor, h - H @ x, lower=1)[0], None
         K = np.column_stack([self._vector_of(int(r)) for r in support])

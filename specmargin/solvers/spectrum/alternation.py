@@ -116,7 +116,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
             delta, value, moved = spectrum, trial, True
         kappa = cone.drops(delta)
         point = obj.repair(gamma, kappa, b, v)
-        certificate = obj.certify(point, gamma, kappa)
+        certificate = obj.prove(point, gamma, kappa)
         history.record(objective=value, smoothing=mu, relative_gap=certificate.relative_gap)
         if certificate.is_optimal(tol) or len(history) >= max_iter or not learned:
             break
@@ -135,7 +135,7 @@ def alternation(obj: SpectrumMargin, *, tol: float = 1e-8, max_iter: int = 5000)
             "v": point.v,
             "b": np.asarray(point.b),
             "gamma": point.gamma,
-            "f": obj.decision(point.v, point.b),
+            "f": obj.decisions_at(point.v, point.b),
         },
         duals={"balance": np.asarray(point.b)},
         certificate=certificate,
@@ -184,7 +184,7 @@ def _corners(y: FloatArray, loss: RelativeMargin) -> tuple[FloatArray, FloatArra
     """Return the dual of the loss in gamma: its kinks (l, k), and the decision that each piece asks for (l, k + 1).
 
     With s = y gamma the slopes of `RelativeMargin.dual_value` are the corners t = B, 1, -B of the loss, or B, -B where
-    B < 1. On a piece the decision f must equal y t; at a kink it may lie between those of the two pieces beside it.
+    B < 1. On a piece the decision f must equal y t; at a kink it may lie between those of the two pieces next to it.
     """
     C, B = loss.C, loss.B
     s, t = (np.array([0.0, C]), np.array([B, 1.0, -B])) if B >= 1 else (np.array([C]), np.array([B, -B]))

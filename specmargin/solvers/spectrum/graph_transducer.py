@@ -93,17 +93,17 @@ def graph_transducer(obj: SpectralGraphTransducer, *, tol: float = 1e-10, max_it
     block = d <= _TIED * lowest + _NULL * float(a.max())
     share = float(np.linalg.norm(x[block])) if mu > 0 else math.sqrt(max(obj.n - float((x[~block] ** 2).sum()), 0.0))
     turned = 2.0 * float(np.linalg.norm(beta[block])) * share
-    hard = share > _SHARE * math.sqrt(obj.n) and turned <= _EVEN * obj.value(E @ x)
+    hard = share > _SHARE * math.sqrt(obj.n) and turned <= _EVEN * obj.value_at(E @ x)
     if hard:
         x[block] = share * _nearest_axis(E[:, block])
     x *= math.sqrt(obj.n) / float(np.linalg.norm(x))
     w, lam = E @ x, lowest - mu
-    certificate = obj.certificate(w, lam)
+    certificate = obj.prove(w, lam)
     for _ in range(_REFINEMENTS):
         if certificate.gap <= certificate.rounding or not converged:
             break
         better_w, better_lam = _refined(obj, w, lam)
-        better = obj.certificate(better_w, better_lam)
+        better = obj.prove(better_w, better_lam)
         if not better.gap < certificate.gap:
             break
         w, lam, certificate = better_w, better_lam, better

@@ -25,6 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
+from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.cone import Cone
 from specmargin.typing import FloatArray
 
@@ -288,10 +289,10 @@ class _System:
 
 def _cholesky(N: FloatArray) -> FloatArray:
     """Return the Cholesky factor of a symmetric matrix in LAPACK's order; N is used up."""
-    factor, info = lapack.dpotrf(N.T, lower=1, clean=0, overwrite_a=1)
-    if info != 0:
-        raise np.linalg.LinAlgError(f"pivot {info} of {len(N)} is not positive")
-    return np.asarray(factor)
+    factor = cholesky(N.T, clean=False, overwrite=True)
+    if factor is None:
+        raise np.linalg.LinAlgError(f"a pivot of {len(N)} is not positive")
+    return factor
 
 
 def _solved(factor: FloatArray, r: FloatArray) -> FloatArray:

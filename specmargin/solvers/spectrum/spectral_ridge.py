@@ -72,11 +72,11 @@ def spectral_ridge(obj: SpectralRidge, *, tol: float = 1e-9) -> SolveResult:
     """
     start = time.perf_counter()
     v, b, theta = _solution(obj)
-    certificate = obj.certificate(v, b, theta)
+    certificate = obj.prove(v, b, theta)
     return SolveResult(
         problem="SpectralRidge",
         status=certificate.status(tol),
-        variables={"v": v, "b": b, "f": obj.decision(v, b), "theta": theta, "delta": obj.delta},
+        variables={"v": v, "b": b, "f": obj.decisions_at(v, b), "theta": theta, "delta": obj.delta},
         duals={"balance": b},
         certificate=certificate,
         solver="spectral_ridge",
@@ -140,7 +140,7 @@ def choose_penalty(
     losses = []
     for penalty, f in zip(penalties, obj.leave_one_out(penalties), strict=True):
         if standardize:
-            mean, deviation = obj.moments(*_solution(obj.with_penalty(penalty))[:2])
+            mean, deviation = obj.moments(*_solution(obj.with_(penalty=penalty))[:2])
             f = (f - mean) / np.where(deviation > 0, deviation, 1.0)
         losses.append(_scaled_loss(np.column_stack([-f, f]) / 2 if f.ndim == 1 else f, one_hot, rows))
     if min(losses) >= np.log(one_hot.shape[1]):

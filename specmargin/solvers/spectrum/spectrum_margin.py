@@ -1,4 +1,4 @@
-"""STORM, STOAM and multiple kernel learning without CVXPY: an interior point, then the active set.
+"""STORM, STOAM, MKL and, on one kernel, RMM without CVXPY: an interior point, then the active set.
 
 `spectrum_margin` solves any `objectives.SpectrumMargin` (ordered or not, with or without a bound on the decisions,
 over one graph or several, or on a fixed spectrum) and `relative_margin` the same machine on a Gram matrix. A step of
@@ -31,7 +31,7 @@ _SMALL = 1e-5
 """Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
 _CLOSE = 1e-3
 """Estimated gap from which on the margins must not drift from those of the multipliers."""
-_SETTLED = 1e-12
+_CONVERGED = 1e-12
 """Relative gap above which margins on a kink are looked at one by one."""
 _STEEP, _STEEPER, _STEEPEST = 1e5, 4.0, 1e12
 """C of the iteration above which smaller ones lead the way: the first, the ratio of the next, where they end."""
@@ -125,7 +125,7 @@ def spectrum_margin(
         "v": point.v,
         "b": np.asarray(point.b),
         "gamma": point.gamma,
-        "f": obj.decision(point.v, point.b),
+        "f": obj.decisions_at(point.v, point.b),
     }
     duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
     return found.result(obj.name, "spectrum_margin", variables, duals, tol)
@@ -184,13 +184,13 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
     def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
         gamma = at.gamma / scale
         point = obj.repair(gamma, at.kappa, at.b, data.weights(at.kappa) * (obj.U.T @ gamma))
-        found = _Candidate(obj.certify(point, gamma, at.kappa), point)
-        if kink is None or found.certificate.is_optimal(_SETTLED):
+        found = _Candidate(obj.prove(point, gamma, at.kappa), point)
+        if kink is None or found.certificate.is_optimal(_CONVERGED):
             return found
         back = point.delta[:, None] * obj.U[~np.isnan(kink)].T
         settled = settle(y, kink, obj.B, obj.U, back, point.v, point.b)
         return _better(
-            found, settled, obj.U, obj.loss, y, lambda v, b: obj.certify(point._replace(v=v, b=b), gamma, at.kappa)
+            found, settled, obj.U, obj.loss, y, lambda v, b: obj.prove(point._replace(v=v, b=b), gamma, at.kappa)
         )
 
     return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
@@ -214,11 +214,11 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
         within = vectors[:, kept] @ (vectors[:, kept].T @ gamma)
         certificate, expansion, offset = obj.repaired(gamma, at.b, within)
         found = _Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
-        if kink is None or certificate.is_optimal(_SETTLED):
+        if kink is None or certificate.is_optimal(_CONVERGED):
             return found
         settled = settle(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
         dual = obj.loss.repair_multipliers(y, gamma)
-        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.certify(dual, v, b))
+        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
     return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen), name, scale)

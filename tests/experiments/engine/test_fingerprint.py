@@ -117,7 +117,7 @@ def changed(path, old, new):
         ("papers/lapsvm_svm.py", '"SVM and LapSVM: error on', '"LapSVM and SVM: error on', []),
         ("experiments/report.py", '"reproduced"', '"ours"', []),
         ("experiments/engine/sweep.py", "_FORMAT = 2", "_FORMAT = 3", []),
-        ("plots/style.py", "3.4", "3.5", []),
+        ("plots/theme.py", "3.4", "3.5", []),
         ("solvers/s3vm/annealing.py", "def annealing", "x = 1\n\n\ndef annealing", []),
         ("solvers/__init__.py", '"alignment",', "", []),
         # Comments, docstrings, annotations, layout.

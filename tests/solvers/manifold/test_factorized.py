@@ -19,7 +19,7 @@ from specmargin.objectives.reduction import _refined
 from specmargin.results import Status
 from specmargin.solvers import factorized
 
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 
@@ -60,6 +60,8 @@ def by_cvxpy(obj):
     value = {
         "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
         "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
+        # With h = 1/2: half of Huber's function of what t lacks of 3/2.
+        "huber_hinge": lambda: cp.sum(cp.huber(cp.pos(1.5 - t), 1.0)) / 2 + penalty,
         "squared": lambda: cp.sum_squares(1 - t) + penalty,
     }[obj.loss.name]()
     problem = cp.Problem(cp.Minimize(value), [] if obj.fit_intercept else [b == 0])
@@ -145,7 +147,7 @@ def test_gradient_vanishes_or_is_a_subgradient(loss):
     rng = np.random.default_rng(0)
     for size in (1e-4, 1e-2, 1.0):
         for _ in range(5):
-            other = obj.value(alpha + size * rng.normal(size=60), b + size * rng.normal())
+            other = obj.value_at(alpha + size * rng.normal(size=60), b + size * rng.normal())
             assert other >= result.certificate.primal_objective * (1 - 1e-12)
 
 
@@ -154,7 +156,7 @@ def test_squared_hinge_is_the_minimum_of_the_primal():
 
     def fun(x):
         by_alpha, by_b = obj.gradient(x[:-1], x[-1])
-        return obj.value(x[:-1], x[-1]), np.append(by_alpha, by_b)
+        return obj.value_at(x[:-1], x[-1]), np.append(by_alpha, by_b)
 
     found = minimize(fun, np.zeros(31), jac=True, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
     result = factorized(obj)
@@ -182,7 +184,7 @@ def test_hinge_is_the_svm_on_half_the_deformed_kernel(gamma_A):
     svc = SVC(C=1.0, kernel="precomputed", tol=1e-10).fit(obj.reduction.G / 2, obj.labels.sign)
     v = np.zeros(30)
     v[svc.support_] = svc.dual_coef_.ravel() / 2
-    theirs = obj.value(obj.reduction.coefficients(v), svc.intercept_[0])
+    theirs = obj.value_at(obj.reduction.coefficients(v), svc.intercept_[0])
     ours = factorized(obj).certificate.primal_objective
     assert ours <= theirs * (1 + 1e-12)
     assert ours == pytest.approx(theirs, rel=1e-5)  # libsvm keeps the kernel in single precision
@@ -281,9 +283,10 @@ class Other(Hinge):
     name: ClassVar[str] = "other"
 
 
-def test_unknown_loss_is_refused():
-    with pytest.raises(ValueError, match="no factorised solver for the loss 'other'; use hinge"):
-        factorized(objective(data(), Other()))
+def test_a_loss_is_taken_for_what_it_declares_not_for_its_name():
+    assert factorized(objective(data(), Other())).certificate.is_optimal(1e-9)
+    with pytest.raises(ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not"):
+        factorized(objective(data(), "smooth_hinge"))
 
 
 def test_a_gap_that_grows_at_first_does_not_end_the_interior_point(monkeypatch):
@@ -357,9 +360,9 @@ def test_gammas_of_one_ratio_share_the_factorisation(loss, monkeypatch):
     alone = {factor: factorized(objective(case, loss, factor * 1e-2, factor * 0.5)) for factor in (0.01, 3.0, 1e4)}
     monkeypatch.setattr("scipy.linalg.lu_factor", lambda *a, **k: pytest.fail("factorised again"))
     for factor, expected in alone.items():
-        shared = factorized(base.with_gammas(factor * 1e-2, factor * 0.5))
+        shared = factorized(base.with_(gamma_A=factor * 1e-2, gamma_I=factor * 0.5))
         assert shared.certificate.is_optimal(1e-9)
         np.testing.assert_allclose(shared.variables["f"], expected.variables["f"], atol=1e-8)
-    other = base.with_gammas(1e-2, 0.6)
+    other = base.with_(gamma_A=1e-2, gamma_I=0.6)
     assert "reduction" not in other.__dict__
     assert (other.gamma_A, other.gamma_I) == (1e-2, 0.6)

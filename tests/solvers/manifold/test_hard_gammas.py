@@ -27,7 +27,7 @@ from specmargin.kernels import LowRankKernel  # noqa: E402
 from specmargin.objectives import LapSVM  # noqa: E402
 from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
 from specmargin.solvers import factorized, newton  # noqa: E402
-from specmargin.solvers.base import never_worse_than_zero  # noqa: E402
+from specmargin.solvers.manifold.answer import never_worse_than_zero  # noqa: E402
 from specmargin.solvers.manifold.pcg import pcg  # noqa: E402
 
 LOSSES = ("hinge", "squared_hinge", "squared")
@@ -114,7 +114,7 @@ def test_rounding_covers_what_an_error_of_the_products_does(seed, share):
                 f = image.f + (error - image.f_error) * direction
                 g, g_error = obj.products.graph(f)
                 false = replace(image, f=f, f_error=error, g=g, g_error=g_error, g_shift=obj.products.spread(error))
-                certificate = obj.certificate(alpha, b, theta, Ka=false, thorough=False)
+                certificate = obj.prove(alpha, b, theta, Ka=false, thorough=False)
                 rounding = wide(certificate.rounding)
                 assert abs(primal - wide(certificate.primal_objective)) <= rounding
                 assert wide(certificate.dual_objective) - rounding <= dual
@@ -142,7 +142,7 @@ def test_rounding_counts_for_either_point(seed):
     theta = obj.repair_multipliers(rng.normal(size=len(exact.y)))
     other = obj.reduction.coefficients(theta / 2)
     alpha = np.zeros_like(other)
-    certificate = obj.certificate(alpha, 0.0, theta, other, thorough=False)
+    certificate = obj.prove(alpha, 0.0, theta, other, thorough=False)
     rounding = wide(certificate.rounding)
     assert abs(exact.primal(alpha, 0.0) - wide(certificate.primal_objective)) <= rounding
     assert wide(certificate.dual_objective) - rounding <= exact.dual(obj.labels.sign * theta)

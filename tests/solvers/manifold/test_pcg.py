@@ -20,7 +20,7 @@ from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg, pcg_one_vs_rest
 from specmargin.solvers.manifold.stopping import DecisionRule, NormRule, Stagnation
 
-losses = pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 NORMS = ["gradient", "preconditioned_gradient", "mixed_product"]
 
@@ -197,11 +197,15 @@ def test_history_holds_what_the_figures_draw(loss, fit_intercept, preconditioner
         by_alpha, by_b = obj.gradient(alpha, b)
         inner = np.linalg.lstsq(obj.K, by_alpha, rcond=None)[0]
         expected = {
-            "objective": obj.value(alpha, b),
+            "objective": obj.value_at(alpha, b),
             "gradient": np.hypot(np.linalg.norm(by_alpha), by_b),
             "preconditioned_gradient": np.hypot(np.linalg.norm(inner), weight * by_b),
             "mixed_product": np.sqrt(by_alpha @ inner + weight * by_b**2),
-            "active": (y * f[labeled] < 1).sum() if loss == "squared_hinge" else 20,
+            "active": {
+                "squared_hinge": (y * f[labeled] < 1).sum(),
+                "huber_hinge": (np.abs(1 - y * f[labeled]) < 0.5).sum(),
+                "squared": 20,
+            }[loss],
             "changed": np.mean((decisions[-1] != decisions[-2])[U]),
             "labeled_error": np.mean((f[labeled] > 0) != (y > 0)),
             "unlabeled_error": np.mean((f[U] > 0) != (truth[U] > 0)),
@@ -653,7 +657,7 @@ def test_validation_needs_samples_of_its_own():
 
 
 def test_the_hinge_is_refused():
-    with pytest.raises(ValueError, match=r"solvers\.pcg needs a loss with a continuous slope.*'hinge'"):
+    with pytest.raises(ValueError, match=r"solvers\.pcg does not take the loss 'hinge': it has no continuous slope"):
         pcg(objective(data(), "hinge"))
 
 
@@ -673,7 +677,7 @@ def test_product_of_the_stack_is_that_of_the_kernel(columns, dtype):
 def test_a_start_is_where_it_begins():
     obj, _ = moons()
     cold = pcg(obj, tol=1e-8)
-    near = pcg(obj.with_gammas(obj.gamma_A, 1.05 * obj.gamma_I), tol=1e-8)
+    near = pcg(obj.with_(gamma_A=obj.gamma_A, gamma_I=1.05 * obj.gamma_I), tol=1e-8)
     seeded = pcg(obj, tol=1e-8, start=(near.variables["alpha"], float(near.variables["b"])))
     assert seeded.certificate.primal_objective == pytest.approx(cold.certificate.primal_objective, rel=1e-7)
     assert seeded.n_iter < cold.n_iter

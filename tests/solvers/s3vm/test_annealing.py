@@ -47,14 +47,14 @@ def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
     assert (result.problem, result.solver, result.status) == ("S3VM", "annealing", Status.STATIONARY)
     objective = result.history["objective"]
     assert result.certificate.primal_objective == min(objective)
-    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+    assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
     assert result.n_iter == len(objective)
     # The columns speak of one machine.
     k = int(np.argmin(objective))
     p = result.variables["p"]
     machine = WeightedSVM.guessed(obj, 2 * p - 1)
     solved = weighted_svm(machine)
-    assert machine.value(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
+    assert machine.value_at(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
     assert len(np.unique(result.history["temperature"])) > 8
     assert result.history["gradient"][k] == pytest.approx(obj.stationarity(result.variables["w"]))
     entropy = -(p * np.log(np.maximum(p, 1e-300)) + (1 - p) * np.log(np.maximum(1 - p, 1e-300))).mean()
@@ -115,13 +115,13 @@ def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
 
     def energy(w, p):
         entropy = -(p @ np.log(p) + (1 - p) @ np.log(1 - p))
-        return WeightedSVM.guessed(obj, 2 * p - 1).value(w) - temperature * entropy
+        return WeightedSVM.guessed(obj, 2 * p - 1).value_at(w) - temperature * entropy
 
     p, w, values = np.full(len(obj.unlabeled), obj.positive_share), np.zeros(obj.size), []
     for _ in range(6):
         w = weighted_svm(WeightedSVM.guessed(obj, 2 * p - 1), w).variables["w"]
         values.append(energy(w, p))
-        p = module._probabilities(obj, obj.decisions(w), temperature)
+        p = module._probabilities(obj, obj.decisions_at(w), temperature)
         values.append(energy(w, p))
     assert (np.diff(values) <= 1e-9 * np.abs(values[0])).all()
     assert values[-1] < values[0] * (1 - 1e-3)
@@ -143,7 +143,7 @@ def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss
 def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperature, rng):
     obj = problem(n=24, balance=0.1)
     w = 0.7 * rng.normal(size=obj.size)
-    f, loss = obj.decisions(w), SquaredHinge()
+    f, loss = obj.decisions_at(w), SquaredHinge()
     g, t = f[obj.unlabeled], obj.labels.sign * f[obj.labels.labeled]
     q = cp.Variable(len(g))
     cost = obj.C_star * (loss.value(g) @ q + loss.value(-g) @ (1 - q)) - temperature * cp.sum(
@@ -245,7 +245,7 @@ def test_all_of_one_class(problem, balance):
     assert result.status is Status.STATIONARY
     assert result.n_iter == 1
     machine = WeightedSVM.guessed(obj, np.full(len(obj.unlabeled), balance))
-    assert machine.value(result.variables["w"]) == pytest.approx(
+    assert machine.value_at(result.variables["w"]) == pytest.approx(
         weighted_svm(machine).certificate.primal_objective, rel=1e-7
     )
 

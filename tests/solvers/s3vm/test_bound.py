@@ -22,7 +22,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Status
 from specmargin.solvers.s3vm.barrier import barrier
-from specmargin.solvers.s3vm.bound import certify, s3vm_bound
+from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.label_qp import LabelQP
 from specmargin.solvers.s3vm.one_flip import one_flip
@@ -122,7 +122,7 @@ def check_against_enumeration(obj):
     local = one_flip(obj)
     assert local.status is Status.STATIONARY
     assert local.certificate.primal_objective >= optimum * (1 - 1e-7)
-    certified = certify(obj, local)
+    certified = with_bound(obj, local)
     assert certified.certificate.dual_objective == pytest.approx(bound.certificate.dual_objective, rel=1e-6)
     assert certified.certificate.gap >= -1e-9 * optimum
 
@@ -197,7 +197,7 @@ def test_mixed_losses():
 def scanned(obj, size):
     """The global optimum in one or two dimensions: a dense grid, then descents from its best points."""
     d = obj.size
-    reach = np.sqrt(2 * obj.value(np.zeros(d)))
+    reach = np.sqrt(2 * obj.value_at(np.zeros(d)))
     axes = np.linspace(-reach, reach, size)
     W = np.stack(np.meshgrid(*[axes] * d, indexing="ij"), axis=-1).reshape(-1, d)
     F = W @ obj.features.dense().T + obj.features.offset
@@ -206,7 +206,7 @@ def scanned(obj, size):
     values += obj.C_star * unlabeled.value(F[:, obj.unlabeled]).sum(axis=1)
     starts = W[np.argsort(values)[:200:8]]
     return min(
-        minimize(obj.value, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun for w in starts
+        minimize(obj.value_at, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun for w in starts
     )
 
 
@@ -297,7 +297,7 @@ def test_bound_does_not_depend_on_the_coordinates(rng):
     result = s3vm_bound(other, tol=1e-7)
     assert result.certificate.dual_objective == pytest.approx(plain, rel=1e-6)
     assert result.variables["w"].shape == (40,)
-    np.testing.assert_allclose(result.variables["f"], other.decisions(result.variables["w"]))
+    np.testing.assert_allclose(result.variables["f"], other.decisions_at(result.variables["w"]))
 
 
 def test_regularized_intercept_is_a_constant_feature():
@@ -414,7 +414,7 @@ def test_bounds_are_never_negative():
         obj = hard(scale)
         alone = branch_and_bound(obj.with_(C_star=0.0)).certificate.dual_objective
         assert alone > 0
-        local = certify(obj, obj.result(np.zeros(3), solver="zero"))
+        local = with_bound(obj, obj.result(np.zeros(3), solver="zero"))
         poor = s3vm_bound(obj, theta=np.full(13, 1e300), beta=np.full(3, 1e9))
         for result in (s3vm_bound(obj), s3vm_bound(obj, max_iter=0), poor, local):
             assert result.certificate.dual_objective >= alone * (1 - 1e-9)
@@ -425,7 +425,7 @@ def test_a_bound_above_the_objective_is_an_alarm(monkeypatch):
     obj = hard(C=1.0)
     start = obj.result(np.zeros(3), solver="zero")
     monkeypatch.setattr(S3VMRelaxation, "dual_bound", lambda self, theta, beta: 1e3)
-    certified = certify(obj, start)
+    certified = with_bound(obj, start)
     assert certified.status is Status.NUMERICAL
     assert "above the objective" in certified.message
     assert certified.certificate.gap < 0
@@ -459,7 +459,7 @@ def test_time_limit_leaves_a_valid_bound():
     root = s3vm_bound(obj).certificate.dual_objective
     lower, upper = result.certificate.dual_objective, result.certificate.primal_objective
     assert root * (1 - 1e-3) <= lower <= upper
-    assert result.certificate.primal_objective == pytest.approx(obj.value(result.variables["w"]), rel=1e-12)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(result.variables["w"]), rel=1e-12)
     nodes, bounds, uppers = (np.array(column) for column in zip(*seen, strict=True))
     assert (np.diff(nodes) == 1).all()
     assert (np.diff(bounds) >= 0).all()
@@ -510,7 +510,7 @@ def test_exp_leaves_are_split_until_they_are_proved(monkeypatch):
     for labels in np.array(list(itertools.product([-1.0, 1.0], repeat=4))):
 
         def value(w, labels=labels):
-            f = obj.decisions(w)
+            f = obj.decisions_at(w)
             charged = obj.C * (np.maximum(1 - obj.labels.sign * f[obj.labels.labeled], 0) ** 2).sum()
             return 0.5 * w @ w + charged + obj.C_star * envelope.value(labels * f[obj.unlabeled]).sum()
 
@@ -520,7 +520,7 @@ def test_exp_leaves_are_split_until_they_are_proved(monkeypatch):
     assert result.certificate.dual_objective > min(leaves) * (1 + 1e-3)
     starts = np.random.default_rng(0).normal(size=(40, obj.size))
     best = min(
-        minimize(obj.value, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun for w in starts
+        minimize(obj.value_at, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-12}).fun for w in starts
     )
     assert result.certificate.primal_objective == pytest.approx(best, rel=1e-7)
     assert result.certificate.dual_objective <= best
@@ -548,7 +548,7 @@ def test_nothing_is_worse_than_the_start(rng):
         start = w + scale * rng.standard_normal(len(w))
         flipped = one_flip(obj, start)
         value = flipped.certificate.primal_objective
-        assert value <= obj.value(start)
+        assert value <= obj.value_at(start)
         assert value >= exact.certificate.primal_objective * (1 - 1e-6)
         objectives = flipped.history["objective"]
         assert (np.diff(objectives) < 0).all()
@@ -573,7 +573,7 @@ def test_one_flip_descends_the_exponential_loss(rng):
     obj = problem("gaussians", C=10.0, u=10, unlabeled_loss="exp")
     start = rng.standard_normal(obj.size)
     result = one_flip(obj, start)
-    assert result.certificate.primal_objective < obj.value(start)
+    assert result.certificate.primal_objective < obj.value_at(start)
     assert result.certificate.dual_residual < 1e-3
     assert one_flip(obj, result.variables["w"]).n_iter == 0
 
@@ -581,17 +581,17 @@ def test_one_flip_descends_the_exponential_loss(rng):
 def test_certify_keeps_the_status_until_the_gap_is_closed():
     obj = problem("gaussians", C=100.0, u=10, seed=1)
     start = obj.result(np.zeros(obj.size), solver="mine")
-    certified = certify(obj, start)
+    certified = with_bound(obj, start)
     assert certified.status is Status.STATIONARY
     assert "of the global optimum" in certified.message
     assert certified.certificate.relative_gap > 0.1
     exact = branch_and_bound(obj)
-    kept = certify(obj, exact)
+    kept = with_bound(obj, exact)
     assert kept.status is Status.OPTIMAL
     assert "global optimum proved" in kept.message
     assert kept.certificate.dual_objective == exact.certificate.dual_objective
     with pytest.raises(ValueError, match="no variable 'w'"):
-        certify(obj, replace(start, variables={}))
+        with_bound(obj, replace(start, variables={}))
 
 
 def test_history_of_the_bound():
@@ -612,7 +612,7 @@ def test_what_has_no_bound_is_refused(function):
     with pytest.raises(ValueError, match="not convex in f\\^2"):
         function(problem(unlabeled_loss=SymmetricRamp(-0.3)))
     for loss in ("smooth_hinge", "squared"):
-        with pytest.raises(ValueError, match="cover the losses 'hinge' and 'squared_hinge'"):
+        with pytest.raises(ValueError, match=rf"not take the loss '{loss}': it is no power of max\(0, 1 - t\)"):
             function(problem(loss=loss))
 
 

@@ -11,7 +11,8 @@ from sklearn.svm import SVC
 from specmargin.objectives import Features, WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm import box_qp as _box_qp
-from specmargin.solvers.s3vm.box_qp import _Envelope, _exact_step, _Partition, hinge_machine
+from specmargin.solvers.s3vm.box_qp import Partition, hinge_svm
+from specmargin.solvers.s3vm.hinge_envelope import Envelope, exact_step
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -24,8 +25,8 @@ def machine(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
     if kind == "one":
         return WeightedSVM(features, C * (y > 0), C * (y < 0), "hinge")
-    tilt = C * (0.1 * rng.normal(size=n) - 0.5 * y)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", tilt=tilt - tilt.mean())
+    linear = C * (0.1 * rng.normal(size=n) - 0.5 * y)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", linear=linear - linear.mean())
 
 
 def by_cvxpy(svm):
@@ -33,8 +34,8 @@ def by_cvxpy(svm):
     f = A @ w + svm.features.offset
     cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
     cost += svm.plus @ cp.pos(1 - f) + svm.minus @ cp.pos(1 + f)
-    if svm.tilt is not None:
-        cost += svm.tilt @ f
+    if svm.linear is not None:
+        cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     return problem.value
@@ -111,11 +112,11 @@ def test_warm_start_after_a_switch_of_labels(intercept, rng):
 @intercepts
 def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
     """Without the search for the partition, which would hide a wrong step of Newton's method."""
-    monkeypatch.setattr(_Partition, "search", lambda self, state, max_iter: (None, 0))
+    monkeypatch.setattr(Partition, "search", lambda self, state, max_iter: (None, 0))
     for d in (5, 50):
         svm = machine(rng, 40, d, intercept, 1.0, "both")
-        point = hinge_machine(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
-        certificate = svm.certificate(point.w, point.theta_plus, point.theta_minus)
+        point = hinge_svm(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
+        certificate = svm.prove(point.w, point.theta_plus, point.theta_minus)
         assert certificate.relative_gap < 1e-7
         assert certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-7)
 
@@ -129,15 +130,15 @@ def test_envelope_is_the_infimal_convolution(rng):
     """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
     svm = machine(rng, 6, 3, "balance", 1.0, "both")
     eps, centre = 0.4, rng.normal(size=6)
-    envelope = _Envelope(svm, centre, eps)
+    envelope = Envelope(svm, centre, eps)
     z = np.linspace(-6, 6, 240_001)[:, None]
-    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.tilt * z
+    h = svm.plus * np.maximum(1 - z, 0) + svm.minus * np.maximum(1 + z, 0) + svm.linear * z
     for f in rng.normal(scale=1.5, size=(20, 6)):
         u = f + eps * centre
         prox = z[np.argmin(h + (z - u) ** 2 / (2 * eps), axis=0), 0]
         np.testing.assert_allclose(slopes(envelope, f), (u - prox) / eps, atol=1e-3)
         low, high = envelope.parts(f)
-        bends = envelope.bends(low, high)
+        bends = envelope.curvatures(low, high)
         numeric = (slopes(envelope, f + 1e-7) - slopes(envelope, f - 1e-7)) / 2e-7
         np.testing.assert_allclose(bends, numeric, atol=1e-6)
 
@@ -146,7 +147,7 @@ def test_partition_is_read_off_decisions_and_slopes():
     """Both labels weigh, then only the positive, then only the negative one."""
     features = Features.of(np.arange(15.0)[:, None], "regularized", rows=np.arange(15))
     plus, minus = np.repeat([2.0, 2.0, 0.0], 5), np.repeat([1.0, 0.0, 1.0], 5)
-    partition = _Partition(WeightedSVM(features, plus, minus, "hinge"))
+    partition = Partition(WeightedSVM(features, plus, minus, "hinge"))
     expected = [0, 1, 2, 3, 4, 2, 2, 2, 3, 4, 0, 1, 2, 2, 2]
     f = np.tile([-3.0, -1.0, 0.2, 1.0, 3.0], 3)
     np.testing.assert_array_equal(partition.of(f), expected)
@@ -156,13 +157,13 @@ def test_partition_is_read_off_decisions_and_slopes():
 
 def test_line_search_finds_the_root(rng):
     svm = machine(rng, 30, 3, "balance", 1.0, "both")
-    envelope = _Envelope(svm, np.zeros(30), 0.05)
+    envelope = Envelope(svm, np.zeros(30), 0.05)
     for _ in range(20):
         f, df = rng.normal(size=30), rng.normal(size=30)
         if df @ slopes(envelope, f) > 0:
             df = -df
         slope, curvature = -0.5, 0.3
-        s = _exact_step(envelope, f, df, slope, curvature)
+        s = exact_step(envelope, f, df, slope, curvature)
         assert s > 0
         assert abs(slope + s * curvature + df @ slopes(envelope, f + s * df)) < 1e-9
 

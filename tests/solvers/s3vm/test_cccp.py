@@ -38,9 +38,9 @@ def problem():
 def round_of(obj, beta):
     """Return the machine of a round, and what its value is short of the objective where beta is the tangent."""
     s = obj.unlabeled_loss.s
-    tilt = np.zeros(obj.labels.n_samples)
-    tilt[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, tilt=tilt)
+    linear = np.zeros(obj.labels.n_samples)
+    linear[obj.unlabeled] = beta
+    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
 
 
@@ -48,7 +48,7 @@ def round_of(obj, beta):
 def test_two_ramps_are_the_symmetric_one(s):
     """R_s(f) + R_s(-f) = U(f) + 1 - s with R_s = H_1 - H_s: what the procedure splits."""
     f = np.linspace(-3, 3, 601)
-    both = Ramp(s=s).value(f) + Ramp(s=s).value(-f)
+    both = Ramp(s=s).value(f) + Ramp(s=s).value_at(-f)
     np.testing.assert_allclose(SymmetricRamp(s=s).value(f), both - (1 - s), atol=1e-14)
     np.testing.assert_allclose(Ramp(s=s).value(f), Hinge().value(f) - np.maximum(s - f, 0), atol=1e-14)
 
@@ -58,11 +58,11 @@ def test_two_ramps_are_the_symmetric_one(s):
 def test_a_round_lies_above_the_objective_and_touches_it(problem, s, intercept, rng):
     obj = problem(s=s, intercept=intercept, C_star=2.0)
     at = rng.normal(size=obj.size)
-    machine, constant = round_of(obj, module._tilt(obj, obj.decisions(at), s))
-    assert machine.value(at) + constant == pytest.approx(obj.value(at), rel=1e-12)
+    machine, constant = round_of(obj, module._linear_term(obj, obj.decisions_at(at), s))
+    assert machine.value_at(at) + constant == pytest.approx(obj.value_at(at), rel=1e-12)
     for size in (0.1, 1.0, 10.0):
         w = at + size * rng.normal(size=obj.size)
-        assert machine.value(w) + constant >= obj.value(w) * (1 - 1e-12)
+        assert machine.value_at(w) + constant >= obj.value_at(w) * (1 - 1e-12)
 
 
 @ramps
@@ -74,7 +74,7 @@ def test_the_objective_never_rises(problem, s, intercept, C):
     objective = np.array(result.history["objective"])
     assert (np.diff(objective) <= 0).all()
     assert result.status is Status.STATIONARY
-    assert result.certificate.primal_objective == objective[-1] == obj.value(result.variables["w"])
+    assert result.certificate.primal_objective == objective[-1] == obj.value_at(result.variables["w"])
     assert (result.problem, result.solver, result.n_iter) == ("S3VM", "cccp", len(objective) - 1)
     assert not result.certificate.is_optimal(1e-3)
 
@@ -89,14 +89,14 @@ def test_rounds_end_because_beta_stays(problem, seed):
     assert result.history["changes"][-1] == 0
     assert result.n_iter <= 20
     assert set(beta) <= {-5.0, 0.0, 5.0}
-    np.testing.assert_array_equal(beta, module._tilt(obj, obj.decisions(w), -0.3))
+    np.testing.assert_array_equal(beta, module._linear_term(obj, obj.decisions_at(w), -0.3))
     machine, constant = round_of(obj, beta)
     convex = cp.Variable(obj.size)
     f = obj.features.dense() @ convex + obj.features.offset
-    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.tilt @ f
+    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.linear @ f
     reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(convex) + loss))
     reference.solve(**_TIGHT)
-    assert obj.value(w) == pytest.approx(reference.value + constant, rel=1e-8)
+    assert obj.value_at(w) == pytest.approx(reference.value + constant, rel=1e-8)
 
 
 def test_it_starts_from_the_supervised_machine(problem):
@@ -106,7 +106,7 @@ def test_it_starts_from_the_supervised_machine(problem):
     margins = cp.multiply(obj.labels.sign, A @ w + obj.features.offset)
     cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + obj.C * cp.sum(cp.pos(1 - margins)))).solve(**_TIGHT)
     result = cccp(obj)
-    assert result.history["objective"][0] == pytest.approx(obj.value(w.value), rel=1e-6)
+    assert result.history["objective"][0] == pytest.approx(obj.value_at(w.value), rel=1e-6)
     assert result.certificate.primal_objective < 0.9 * result.history["objective"][0]
 
 
@@ -117,7 +117,7 @@ def test_a_start_is_used_and_a_fixed_point_stays(problem):
     assert again.n_iter == 1
     assert again.certificate.primal_objective == pytest.approx(first.certificate.primal_objective, rel=1e-9)
     other = cccp(obj, -first.variables["w"])
-    assert other.history["objective"][0] == pytest.approx(obj.value(-first.variables["w"]), rel=1e-12)
+    assert other.history["objective"][0] == pytest.approx(obj.value_at(-first.variables["w"]), rel=1e-12)
 
 
 def test_samples_in_the_flat_middle_are_left_alone():
@@ -125,9 +125,9 @@ def test_samples_in_the_flat_middle_are_left_alone():
     X = np.array([[-1.0], [1.0], [0.1], [-0.1], [0.5], [-0.5]])
     y = np.array([0, 1, -1, -1, -1, -1])
     flat = S3VM(X, sm.encode_labels(y), "hinge", SymmetricRamp(s=-0.4), C=3.0)
-    f = flat.decisions(np.array([1.0]))
-    assert module._tilt(flat, f, -0.4).tolist() == [0.0, 0.0, -3.0, 3.0]
-    assert module._tilt(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
+    f = flat.decisions_at(np.array([1.0]))
+    assert module._linear_term(flat, f, -0.4).tolist() == [0.0, 0.0, -3.0, 3.0]
+    assert module._linear_term(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
 
 
 def test_the_symmetric_hinge_is_the_ramp_at_zero(problem):
@@ -177,7 +177,7 @@ def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
 
     def fail(machine, w=None, **words):
         result = solve(machine, w, **words)
-        if machine.tilt is None:
+        if machine.linear is None:
             return result
         result.variables["w"][:] = 100.0
         return result
@@ -192,7 +192,7 @@ def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
 def test_what_it_cannot_do_is_an_error(problem):
     obj = problem()
     for loss, unlabeled in (("squared_hinge", None), ("hinge", "exp"), ("smooth_hinge", "symmetric_hinge")):
-        with pytest.raises(ValueError, match=r"splits the hinge with symmetric_hinge or symmetric_ramp, not"):
+        with pytest.raises(ValueError, match=r"solvers\.cccp does not take the (unlabelled )?loss '\w+': it is no"):
             cccp(S3VM(obj.features, obj.labels, loss, unlabeled))
     with pytest.raises(ValueError, match=r"max_iter=0 must be at least 1"):
         cccp(obj, max_iter=0)
@@ -225,7 +225,7 @@ def test_every_factor_begins_where_the_last_one_ended(problem, s):
         rows += len(at)
     assert rows == len(result.history) == result.n_iter + len(schedule)
     np.testing.assert_allclose(result.variables["f"], step.variables["f"], atol=1e-6)
-    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+    assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
 
 
 def test_annealing_finds_lower_objectives(problem):

@@ -69,7 +69,7 @@ def test_path_starts_convex_and_not_far_from_where_that_ends(d, rng):
     A = obj.features.dense()[10:]
 
     def least(gamma):
-        bend = obj.smoothed(gamma)._losses[1].curvature(np.zeros(len(A)))
+        bend = obj.smoothed(gamma).unlabeled_loss.curvature(np.zeros(len(A)))
         return 1.0 + np.linalg.eigvalsh(20.0 * (A.T * bend) @ A).min()
 
     assert least(steepest) >= -1e-4
@@ -114,9 +114,9 @@ def test_end_is_a_minimum_of_the_last_smoothed_objective(intercept):
     assert result.status is Status.STATIONARY
     assert last.stationarity(w) <= 1e-8
     assert np.linalg.eigvalsh(last.hessian(w)).min() > 0
-    assert polish(last, w).certificate.primal_objective == pytest.approx(last.value(w), rel=1e-12)
+    assert polish(last, w).certificate.primal_objective == pytest.approx(last.value_at(w), rel=1e-12)
     # The answer's value is that of J itself.
-    assert result.certificate.primal_objective == obj.value(w)
+    assert result.certificate.primal_objective == obj.value_at(w)
 
 
 def test_history_has_a_line_per_step():
@@ -128,7 +128,7 @@ def test_history_has_a_line_per_step():
     np.testing.assert_allclose(history["gamma"], smoothing_path(obj, 7))
     assert max(history["gradient"][:-1]) <= 1e-3
     assert history["gradient"][-1] <= 1e-4
-    assert history["objective"][-1] == obj.smoothed(history["gamma"][-1]).value(result.variables["w"])
+    assert history["objective"][-1] == obj.smoothed(history["gamma"][-1]).value_at(result.variables["w"])
     assert result.n_iter == sum(history["n_iter"])
     assert result.solver == "continuation"
 
@@ -204,7 +204,7 @@ def test_error_on_a_pair_of_digits(data_folder):
     free = labels.unlabeled
     error = (result.variables["labels"] != 2 * truth[free] - 1).mean()
     assert error <= 0.05
-    assert result.certificate.primal_objective < obj.value(supervised.variables["w"])
+    assert result.certificate.primal_objective < obj.value_at(supervised.variables["w"])
 
 
 def test_sparse_is_dense():
@@ -218,10 +218,10 @@ def test_supervised_is_the_convex_machine(options):
     result = continuation(obj)
     assert result.status is Status.OPTIMAL
     assert result.certificate.is_optimal(1e-10)
-    assert result.certificate.primal_objective == pytest.approx(obj.value(result.variables["w"]), rel=1e-12)
+    assert result.certificate.primal_objective == pytest.approx(obj.value_at(result.variables["w"]), rel=1e-12)
     # No direction from there descends on J itself.
     w, steps = result.variables["w"], np.random.default_rng(0).normal(size=(50, obj.size))
-    assert min(obj.value(w + 1e-4 * step) for step in steps) >= obj.value(w)
+    assert min(obj.value_at(w + 1e-4 * step) for step in steps) >= obj.value_at(w)
 
 
 @pytest.mark.parametrize("unlabeled_loss", ["symmetric_hinge", "symmetric_squared_hinge", "symmetric_ramp"])
@@ -267,5 +267,5 @@ def test_bad_arguments_are_refused(words, message):
 
 
 def test_loss_without_smoothing_is_refused():
-    with pytest.raises(TypeError, match=r"Squared\(\) has no Gaussian smoothing"):
+    with pytest.raises(ValueError, match=r"not take the loss 'squared': its convolution with a Gaussian is not known"):
         continuation(gaussians(loss="squared"))

@@ -35,7 +35,7 @@ from specmargin.labels import encode_labels  # noqa: E402
 from specmargin.losses import Hinge, SquaredHinge  # noqa: E402
 from specmargin.objectives.s3vm import S3VM  # noqa: E402
 from specmargin.results import Status  # noqa: E402
-from specmargin.solvers.s3vm.bound import certify, s3vm_bound  # noqa: E402
+from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound  # noqa: E402
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound  # noqa: E402
 from specmargin.solvers.s3vm.probing import probe  # noqa: E402
 
@@ -190,7 +190,7 @@ def check(obj, name):
     assert abs(value - Fraction(certificate.primal_objective)) <= Fraction(certificate.rounding), name
     attainable = min(Fraction(best), value)  # best is above J at its point, or below by roundings of 1e-19
     probed, root = probe(obj), s3vm_bound(obj)
-    local = certify(obj, obj.result(np.zeros(obj.size), solver="zero"))
+    local = with_bound(obj, obj.result(np.zeros(obj.size), solver="zero"))
     for result in (exact, root, probed, local):
         bound = Fraction(result.certificate.dual_objective)
         assert 0 <= bound <= attainable * (1 + Fraction(1, 10**15)), f"{name}: {result.solver} {float(bound)}"

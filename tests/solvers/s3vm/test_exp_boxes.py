@@ -37,14 +37,14 @@ def test_bounds_hold_for_every_point_of_a_box(loss, C):
             W = centre + width * rng.standard_normal((4000, 2))
             F = W @ boxes.Z.T + boxes.b
             inside = W[((lo <= F) & (hi >= F)).all(axis=1)]
-            least = min(obj.value(lift(w)) for w in [centre, *inside])
+            least = min(obj.value_at(lift(w)) for w in [centre, *inside])
             for start in (centre, inside[0] if len(inside) else centre):
                 assert boxes.curved(Box(0.0, lo, hi), start) <= least
             # The same with decided signs.
             signed = Box(0.0, np.where(f > 0, np.maximum(lo, 0), lo), np.where(f < 0, np.minimum(hi, 0), hi))
             kept = [w for w in inside if (signed.lo <= boxes.Z @ w + boxes.b).all()]
             kept = [w for w in kept if (signed.hi >= boxes.Z @ w + boxes.b).all()]
-            least = min(obj.value(lift(w)) for w in [centre, *kept])
+            least = min(obj.value_at(lift(w)) for w in [centre, *kept])
             bound, _, missed = boxes.enveloped(signed, np.inf)
             assert bound <= least
             assert (missed >= -1e-9 * C).all()
@@ -75,19 +75,19 @@ def test_features_that_tell_nothing_apart(loss):
     labels = encode_labels([0, 1, -1, -1, -1])
     obj = S3VM(np.ones((5, 1)), labels, loss, "exp", C=0.5, balance=-0.6)
     search = LocalSearch(S3VMRelaxation(obj))
-    assert search.descend(np.zeros(0))[0] == obj.value(np.zeros(1)) > 0.5
+    assert search.descend(np.zeros(0))[0] == obj.value_at(np.zeros(1)) > 0.5
     result = branch_and_bound(obj)
     assert result.status.name == "OPTIMAL"
-    assert result.history["objective"][0] == obj.value(np.zeros(1))
+    assert result.history["objective"][0] == obj.value_at(np.zeros(1))
 
 
 def test_descent_ends_where_the_gradient_vanishes():
     for C in (0.1, 10.0):
         obj, boxes = boxes_of(3, C, "squared_hinge")
         value, w = boxes.descend(np.ones(2))
-        assert value == pytest.approx(obj.value(boxes.relaxation.lift(w)), rel=1e-14)
+        assert value == pytest.approx(obj.value_at(boxes.relaxation.lift(w)), rel=1e-14)
         assert obj.stationarity(boxes.relaxation.lift(w)) < 1e-6
-        assert value <= obj.value(boxes.relaxation.lift(np.ones(2)))
+        assert value <= obj.value_at(boxes.relaxation.lift(np.ones(2)))
 
 
 def test_floors_of_many_samples_add_up_to_no_more_than_they_are():
@@ -107,7 +107,7 @@ def test_the_box_of_all_points_holds_the_best_one_whatever_is_known_of_its_value
     obj, boxes = boxes_of(0, 1e-9, "hinge")
     search = _Search(boxes.relaxation, 1e-6, np.inf)
     w = np.array([30.0, -40.0])
-    value = obj.value(boxes.relaxation.lift(w))
+    value = obj.value_at(boxes.relaxation.lift(w))
     search.best.offer(value * (1 - 1e-3), w)
     box = search._box(np.zeros(6))
     along = boxes.Z * (50.0 / boxes.search.qp.lengths[obj.unlabeled])[:, None]  # as long as w

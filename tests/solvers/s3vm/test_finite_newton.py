@@ -26,28 +26,28 @@ def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", spars
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
     if kind == "one":
         return WeightedSVM(features, C * (y > 0), C * (y < 0), loss)
-    tilt = 0.1 * C * rng.normal(size=n)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, tilt=tilt)
+    linear = 0.1 * C * rng.normal(size=n)
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear)
 
 
 def by_cvxpy(svm):
     """Optimal value in CVXPY, with Clarabel's tolerances as tight as it can."""
     A, w = svm.features.dense(), cp.Variable(svm.size)
     f = A @ w + svm.features.offset
-    part = cp.pos if svm._loss.name == "squared_hinge" else lambda t: t
+    part = cp.pos if svm.loss.name == "squared_hinge" else lambda t: t
     cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
     for weights, sign in ((svm.plus, 1.0), (svm.minus, -1.0)):
         used = np.flatnonzero(weights)  # a slack that costs nothing would be anywhere
         cost += cp.sum_squares(cp.multiply(np.sqrt(weights[used]), part(1 - sign * f[used])))
-    if svm.tilt is not None:
-        cost += svm.tilt @ f
+    if svm.linear is not None:
+        cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     return problem.value, w.value
 
 
 @intercepts
-@pytest.mark.parametrize("loss", ["squared_hinge", "squared"])
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 @pytest.mark.parametrize(("n", "d"), [(60, 5), (30, 60)])
 @pytest.mark.parametrize("kind", ["one", "both"])
 def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
@@ -100,9 +100,9 @@ def test_the_three_routes_to_a_newton_step_agree(intercept, route, monkeypatch, 
     dense = WeightedSVM(
         Features(svm.features.X.toarray() if sparse else svm.features.X, svm.features.mu, svm.features.offset,
                  svm.features.penalty),
-        svm.plus, svm.minus, tilt=svm.tilt,
+        svm.plus, svm.minus, linear=svm.linear,
     )  # fmt: skip
-    reference = minimize(dense.value, np.zeros(svm.size), jac=dense.gradient, method="BFGS", options={"gtol": 1e-9})
+    reference = minimize(dense.value_at, np.zeros(svm.size), jac=dense.gradient, method="BFGS", options={"gtol": 1e-9})
     assert result.certificate.primal_objective == pytest.approx(reference.fun, rel=1e-9)
     np.testing.assert_allclose(result.variables["w"], reference.x, atol=2e-5)
 
@@ -187,7 +187,7 @@ def test_repeated_calls_share_a_system(intercept, d, rng):
         plus[i], minus[i] = minus[i], plus[i]
         current = svm.with_(plus=plus, minus=minus)
         w = descend(current, w, svm.features.decisions(w), system=system).w
-        assert current.certificate(w).is_optimal(1e-11)
+        assert current.prove(w).is_optimal(1e-11)
 
 
 @intercepts
@@ -228,7 +228,9 @@ def test_cut_off_it_says_so(rng):
 
 def test_bad_input_is_refused(rng):
     svm = machine(rng, 20, 3, "free")
-    with pytest.raises(ValueError, match=r"needs squared_hinge or squared, not 'hinge'; solvers\.weighted_svm"):
+    with pytest.raises(
+        ValueError, match=r"not take the loss 'hinge': it has no continuous slope. What takes it: solvers\.weighted_svm"
+    ):
         finite_newton(svm.with_(loss="hinge"))
     with pytest.raises(ValueError, match=r"start w must be finite and of the shape \(4,\), got \(3,\)"):
         finite_newton(svm, np.zeros(3))

@@ -33,8 +33,8 @@ def test_end_is_a_minimum(loss, intercept):
     assert result.certificate.dual_residual <= 1e-8
     w = result.variables["w"]
     assert np.linalg.eigvalsh(obj.hessian(w)).min() > 0
-    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-12)
-    assert result.certificate.primal_objective == obj.value(w)
+    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-12)
+    assert result.certificate.primal_objective == obj.value_at(w)
 
 
 def test_schedule_is_that_of_the_paper():
@@ -59,8 +59,8 @@ def test_other_schedules_are_taken():
     assert gradient(obj, schedule=[0, 0.5, 1]).history["factor"] == [0.0, 0.5, 1.0]
     # A part of C* only: the certificate is still that of the whole objective.
     half = gradient(obj, schedule=[0.5], tol=1e-9)
-    assert half.history["objective"][0] == pytest.approx(obj.with_(C_star=0.5).value(half.variables["w"]), rel=1e-12)
-    assert half.certificate.primal_objective == obj.value(half.variables["w"])
+    assert half.history["objective"][0] == pytest.approx(obj.with_(C_star=0.5).value_at(half.variables["w"]), rel=1e-12)
+    assert half.certificate.primal_objective == obj.value_at(half.variables["w"])
 
 
 def by_newton(obj):
@@ -68,7 +68,7 @@ def by_newton(obj):
     w = np.zeros(obj.size)
     for i in range(11):
         w = polish(obj.with_(C_star=2.0 ** (i - 10) * obj.C_star), w, tol=1e-8).variables["w"]
-    return obj.value(w)
+    return obj.value_at(w)
 
 
 def test_newton_finds_the_same_minimum_mostly():
@@ -160,7 +160,7 @@ def test_features_of_extreme_scale_give_no_nan(scale):
     obj = gaussians(form=lambda X: scale * X)
     result = gradient(obj)
     assert np.isfinite(result.variables["w"]).all()
-    assert result.certificate.primal_objective <= obj.value(np.zeros(6))
+    assert result.certificate.primal_objective <= obj.value_at(np.zeros(6))
     # Beyond 1e15 the penalty is lost in the rounding of the losses: no claim without a reason.
     assert (result.status is Status.STATIONARY) == (result.message == "")
     if scale <= 1e10:

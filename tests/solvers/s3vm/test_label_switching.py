@@ -28,7 +28,7 @@ def objective(rng, loss="hinge", intercept="free", u=40, d=4, gap=0.8, sparse=Fa
 
 def held_value(obj, result):
     """J with the labels held: the surrogate that the search walked along."""
-    return WeightedSVM.guessed(obj, result.variables["held_labels"]).value(result.variables["w"])
+    return WeightedSVM.guessed(obj, result.variables["held_labels"]).value_at(result.variables["w"])
 
 
 @losses
@@ -56,13 +56,13 @@ def test_end_is_the_machine_of_its_labels_and_no_admissible_pair_improves(loss, 
     trained = weighted_svm(WeightedSVM.guessed(obj, held))
     assert held_value(obj, result) == pytest.approx(trained.certificate.primal_objective, rel=1e-7)
     f = result.variables["f"]
-    now = WeightedSVM.guessed(obj, held).value(result.variables["w"], f)
+    now = WeightedSVM.guessed(obj, held).value_at(result.variables["w"], f)
     for i, j in itertools.product(np.flatnonzero(held > 0), np.flatnonzero(held < 0)):
         fi, fj = f[obj.unlabeled[i]], f[obj.unlabeled[j]]
         if fi < 1 and fj > -1:
             labels = held.copy()
             labels[i], labels[j] = -1.0, 1.0
-            assert WeightedSVM.guessed(obj, labels).value(result.variables["w"], f) >= now - 1e-6
+            assert WeightedSVM.guessed(obj, labels).value_at(result.variables["w"], f) >= now - 1e-6
 
 
 @losses
@@ -169,7 +169,7 @@ def test_first_training_has_the_weights_of_both_sides(loss, rng):
     plus[obj.unlabeled] *= 10 / 30
     expected = weighted_svm(svm.with_(plus=plus)).certificate.primal_objective
     assert result.history["objective"][0] == pytest.approx(expected, rel=1e-4)
-    assert abs(svm.value(result.variables["w"]) / result.history["objective"][0] - 1) > 0.01
+    assert abs(svm.value_at(result.variables["w"]) / result.history["objective"][0] - 1) > 0.01
 
 
 @losses
@@ -211,7 +211,7 @@ def test_objective_of_the_result_is_that_of_the_objective_passed(rng):
     """Also where its unlabelled loss is not the one that labels stand for."""
     obj = objective(rng, "squared_hinge", unlabeled_loss="exp")
     result = label_switching(obj)
-    assert result.certificate.primal_objective == obj.value(result.variables["w"])
+    assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
     assert result.certificate.dual_objective == -np.inf
 
 
@@ -237,7 +237,7 @@ def test_bad_options_are_refused(options, match, rng):
 
 
 def test_losses_that_rise_beyond_the_margin_are_refused(rng):
-    with pytest.raises(ValueError, match=r"never rises with the margin .* not 'squared'"):
+    with pytest.raises(ValueError, match=r"not take the loss 'squared': it rises beyond the margin"):
         label_switching(objective(rng, "squared"))
 
 

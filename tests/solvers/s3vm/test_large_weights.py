@@ -16,7 +16,7 @@ from specmargin import solvers
 from specmargin.labels import encode_labels
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import Status
-from specmargin.solvers.s3vm.box_qp import hinge_machine
+from specmargin.solvers.s3vm.box_qp import hinge_svm
 
 SEARCHES = [
     ("annealing", "squared_hinge", None),
@@ -50,9 +50,9 @@ def way_down(obj, result):
         obj = obj.smoothed(result.history["gamma"][-1])
     elif held is not None:
         obj = WeightedSVM.guessed(obj, held)
-    before = obj.value(w)
+    before = obj.value_at(w)
     options = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-16, "gtol": 0.0}
-    found = minimize(lambda v: (obj.value(v), obj.gradient(v)), w, jac=True, method="L-BFGS-B", options=options)
+    found = minimize(lambda v: (obj.value_at(v), obj.gradient(v)), w, jac=True, method="L-BFGS-B", options=options)
     return (before - found.fun) / before
 
 
@@ -109,9 +109,9 @@ def test_the_hinge_machine_ends_at_its_rounding(C, intercept):
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
     obj = S3VM(np.linalg.cholesky(K + 1e-9 * np.eye(len(K))), labels, "hinge", C=C, balance=0.0, intercept=intercept)
     machine = WeightedSVM.guessed(obj, obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
-    first = hinge_machine(machine, np.zeros(obj.size), obj.decisions(np.zeros(obj.size)), warm=False)
-    again = hinge_machine(machine.with_(plus=0.7 * machine.plus, minus=0.7 * machine.minus), first.w, first.f)
+    first = hinge_svm(machine, np.zeros(obj.size), obj.decisions_at(np.zeros(obj.size)), warm=False)
+    again = hinge_svm(machine.with_(plus=0.7 * machine.plus, minus=0.7 * machine.minus), first.w, first.f)
     assert again.n_iter <= 20
     assert first.n_iter <= 100
-    certificate = machine.certificate(first.w, first.theta_plus, first.theta_minus)
+    certificate = machine.prove(first.w, first.theta_plus, first.theta_minus)
     assert certificate.relative_gap <= 1e-6

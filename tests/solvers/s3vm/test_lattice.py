@@ -64,7 +64,7 @@ def test_weights_nearby_meet_margins_that_rounding_misses(seed):
     # What is claimed of J there is true, in fractions and to ten digits.
     short = [max(1 + f[0], Fraction(0)), *(max(1 - x, Fraction(0)) for x in f[1:])]
     value = sum(x * x for x in v) / 2 + Fraction(1e10) * sum(short)
-    certificate = obj.certificate(moved)
+    certificate = obj.prove(moved)
     assert certificate.rounding <= 1e-10 * certificate.primal_objective
     assert abs(Fraction(certificate.primal_objective) - value) <= Fraction(certificate.rounding)
 

@@ -45,7 +45,7 @@ def test_end_is_the_machine_of_its_labels_and_no_pair_is_left(intercept, rng):
     held, f = result.variables["held_labels"], result.variables["f"]
     svm = WeightedSVM.guessed(obj, held)
     optimum = weighted_svm(svm).certificate.primal_objective
-    assert svm.value(result.variables["w"]) == pytest.approx(optimum, rel=1e-6)
+    assert svm.value_at(result.variables["w"]) == pytest.approx(optimum, rel=1e-6)
     assert len(admissible_pairs(f[obj.unlabeled], held, 1)[0]) == 0
 
 
@@ -84,7 +84,7 @@ def test_conjugate_gradients_lead_where_cholesky_does(intercept, monkeypatch):
     obj = objective(np.random.default_rng(4), intercept, sparse=True)
     sparse = multi_switch(obj, tol=1e-9)
     last = WeightedSVM.guessed(obj, sparse.variables["held_labels"])
-    assert last.certificate(sparse.variables["w"]).is_optimal(1e-9)  # however rough the ones before
+    assert last.prove(sparse.variables["w"]).is_optimal(1e-9)  # however rough the ones before
     agree = np.mean(dense.variables["held_labels"] == sparse.variables["held_labels"])
     assert agree > 0.95  # rough trainings may take another pair first
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=0.02)
@@ -131,7 +131,9 @@ def test_bad_options_are_refused(options, match, rng):
 def test_other_losses_are_refused_and_overflow_is_named(rng):
     obj = objective(rng)
     hinge = S3VM(obj.features.X, obj.labels, "hinge", intercept="free")
-    with pytest.raises(ValueError, match=r"needs the squared hinge, not 'hinge'; solvers\.label_switching"):
+    with pytest.raises(
+        ValueError, match=r"not take the loss 'hinge': it has no continuous slope.*solvers\.label_switching"
+    ):
         multi_switch(hinge)
     huge = S3VM(1e200 * obj.features.X, obj.labels, intercept="free")
     with pytest.raises(ValueError, match="squared lengths of the features overflow; divide"):

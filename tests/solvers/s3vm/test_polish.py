@@ -55,7 +55,7 @@ def test_it_ends_at_the_rounding_floor_from_anywhere(loss, unlabeled_loss, inter
         result = polish(obj, w)
         assert result.status is Status.STATIONARY
         assert result.certificate.dual_residual <= 1e-10
-        assert result.certificate.primal_objective <= obj.value(w)
+        assert result.certificate.primal_objective <= obj.value_at(w)
         # No saddle: the second differences are those of a minimum.
         assert np.linalg.eigvalsh(obj.hessian(result.variables["w"])).min() > -1e-9
 
@@ -145,7 +145,7 @@ def test_features_of_extreme_scale_give_no_nan(scale):
     obj = objective(form=lambda X: scale * X)
     result = polish(obj, np.zeros(6))
     assert np.isfinite(result.variables["w"]).all()
-    assert result.certificate.primal_objective <= obj.value(np.zeros(6))
+    assert result.certificate.primal_objective <= obj.value_at(np.zeros(6))
     assert (result.status is Status.STATIONARY) == (scale <= 1e10)
     assert bool(result.message) == (scale > 1e10)
 
@@ -164,7 +164,7 @@ def test_features_whose_squares_overflow_are_refused():
     ],
 )
 def test_piecewise_linear_losses_are_refused(loss, unlabeled_loss, name):
-    with pytest.raises(ValueError, match=rf"'{name}' is piecewise linear; polish obj.smoothed"):
+    with pytest.raises(ValueError, match=rf"loss '{name}': it is piecewise linear.*; polish obj.smoothed"):
         polish(objective(loss, unlabeled_loss), np.zeros(6))
 
 

@@ -40,7 +40,7 @@ def printed(obj, lam, lam_star, w):
 def test_objective_is_the_papers_in_other_units(rng):
     obj = words(lam=1e-2)
     w = rng.normal(size=400)
-    assert obj.value(w) * 2 * 1e-2 == pytest.approx(printed(obj, 1e-2, 1.0, w), rel=1e-12)
+    assert obj.value_at(w) * 2 * 1e-2 == pytest.approx(printed(obj, 1e-2, 1.0, w), rel=1e-12)
 
 
 def test_schedule_is_that_of_the_paper():
@@ -62,7 +62,7 @@ def test_end_is_a_minimum(form, intercept):
     w = result.variables["w"]
     assert result.certificate.dual_residual <= 1e-8
     assert np.linalg.eigvalsh(obj.hessian(w)).min() > 0
-    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-12)
+    assert polish(obj, w).certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-12)
 
 
 def in_c(obj, tol=1e-10):
@@ -75,12 +75,12 @@ def in_c(obj, tol=1e-10):
 
         def fun(c, step=step):
             f = K @ c + step.features.offset
-            return step.value(A.T @ c, f), K @ (c + step.slopes(f))
+            return step.value_at(A.T @ c, f), K @ (c + step.slopes(f))
 
         c = minimize(
             fun, c, jac=True, method="L-BFGS-B", options={"maxcor": 50, "gtol": tol, "ftol": 0, "maxiter": 5000}
         ).x
-    return obj.value(A.T @ c)
+    return obj.value_at(A.T @ c)
 
 
 def test_search_in_c_finds_the_same_minimum_mostly():
@@ -98,7 +98,9 @@ def test_newton_finds_the_same_minimum_mostly():
         obj, w = words(n=60, d=80, seed=seed, lam=3e-2), np.zeros(80)
         for factor in SCHEDULE:
             w = polish(obj.with_(C_star=factor * obj.C_star), w).variables["w"]
-        same.append(quasi_newton(obj, tol=1e-8).certificate.primal_objective == pytest.approx(obj.value(w), rel=1e-6))
+        same.append(
+            quasi_newton(obj, tol=1e-8).certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-6)
+        )
     assert np.mean(same) >= 0.8
 
 

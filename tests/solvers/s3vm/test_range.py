@@ -77,14 +77,14 @@ def test_what_does_not_overflow_is_answered_or_called_numerical(search, words):
     value = result.certificate.primal_objective
     assert np.isfinite(value)
     if result.status is Status.STATIONARY:
-        assert value <= obj.value(np.zeros(obj.size)) * (1 + 1e-9)
+        assert value <= obj.value_at(np.zeros(obj.size)) * (1 + 1e-9)
 
 
 def test_roundings_and_ways_down_are_told_apart():
     """A large weight alone is no reason to distrust an end, a gap that rounding does not explain is."""
     obj = problem(label_switching, C=1e17)
     w = label_switching(problem(label_switching, C=100.0)).variables["w"]
-    labeled = obj.labels.sign * obj.decisions(w)[obj.labels.labeled]
+    labeled = obj.labels.sign * obj.decisions_at(w)[obj.labels.labeled]
     scaled = w / labeled.min() if labeled.min() > 0 else w
     assert trusted(obj, w, Status.MAX_ITER, "cut off") == (Status.MAX_ITER, "cut off")
     easy, stationary = problem(label_switching), Status.STATIONARY

@@ -12,13 +12,13 @@ from specmargin.results import Status
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared", "smooth_hinge"])
+losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
 def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
     X = rng.normal(size=(n, d))
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=-0.2)
-    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, tilt=0.2 * C * rng.normal(size=n))
+    return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=0.2 * C * rng.normal(size=n))
 
 
 def by_cvxpy(svm):
@@ -29,8 +29,8 @@ def by_cvxpy(svm):
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm._loss.name]
-    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w)) + svm.tilt @ f
+    }[svm.loss.name]
+    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w)) + svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost + svm.plus @ part(f) + svm.minus @ part(-f)))
     problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
     return problem.value
@@ -82,17 +82,17 @@ def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
     one = weighted_svm(WeightedSVM.guessed(known, np.zeros(0)))
     other = weighted_svm(WeightedSVM.guessed(hidden, np.where(truth[5:] > 0, 1.0, -1.0)))
     assert one.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
-    assert one.certificate.primal_objective == pytest.approx(known.value(one.variables["w"]), rel=1e-12)
+    assert one.certificate.primal_objective == pytest.approx(known.value_at(one.variables["w"]), rel=1e-12)
 
 
 @losses
 def test_a_tilt_that_a_free_intercept_follows_to_infinity_is_refused(loss, rng):
     svm = machine(rng, loss, "free")
-    svm = svm.with_(tilt=np.full(40, 5.0), plus=np.zeros(40))
+    svm = svm.with_(linear=np.full(40, 5.0), plus=np.zeros(40))
     if loss == "squared":
         assert np.abs(svm.gradient(weighted_svm(svm).variables["w"])).max() < 1e-9
         return
-    with pytest.raises(ValueError, match="the tilt sums to 200, but the losses hold only 0 against it"):
+    with pytest.raises(ValueError, match="the linear term sums to 200, but the losses hold only 0 against it"):
         weighted_svm(svm)
 
 

@@ -124,8 +124,8 @@ def test_it_is_the_least_squares_of_scipy_and_satisfies_the_conditions(kind, ord
             assert q == 2
             continue
         result = alignment(obj)
-        value = obj.value(result.variables["delta"])
-        assert value == pytest.approx(obj.value(by_scipy(obj)), rel=1e-13)
+        value = obj.value_at(result.variables["delta"])
+        assert value == pytest.approx(obj.value_at(by_scipy(obj)), rel=1e-13)
         # Of an eigenvector that the labels hardly see, as one of many of an eigenvalue may be, h is rounding, too.
         assert violation(obj, result) < 1e-12 * max(1.0, 1e-4 / value)
         assert result.history["kkt"][-1] < 1e-13
@@ -158,7 +158,7 @@ def test_no_support_of_a_small_cone_is_better(kind, order, l):
             if found.min() > 0:
                 kappa = np.zeros(obj.cone.m)
                 kappa[support] = found / lengths[support]
-                best = max(best, obj.value(obj.cone.weights(kappa)))
+                best = max(best, obj.value_at(obj.cone.weights(kappa)))
     assert alignment(obj).certificate.primal_objective == pytest.approx(best, rel=1e-12)
 
 
@@ -186,10 +186,10 @@ def test_nothing_admissible_is_better_aligned(order, seed):
     kind = list(GRAPHS)[seed % len(GRAPHS)]
     obj = Alignment(*data(kind, int(rng.integers(3, 20)), int(rng.integers(2, 13)), seed=seed), order=order)
     delta = alignment(obj).variables["delta"]
-    best = obj.value(delta)
+    best = obj.value_at(delta)
     for size in (1.0, 1e-2, 1e-4):
         for _ in range(10):
-            assert obj.value(delta + size * random_spectrum(obj, rng)) <= best * (1 + 1e-14)
+            assert obj.value_at(delta + size * random_spectrum(obj, rng)) <= best * (1 + 1e-14)
 
 
 # Hard numerics
@@ -288,7 +288,7 @@ def test_the_spectra_of_several_graphs(order):
         assert result.variables["delta"].shape == (15,)
         assert result.certificate.is_optimal(1e-13)
         assert violation(both, result) < 1e-13
-        assert both.value(by_scipy(both)) == pytest.approx(result.certificate.primal_objective, rel=1e-13)
+        assert both.value_at(by_scipy(both)) == pytest.approx(result.certificate.primal_objective, rel=1e-13)
         alone = [alignment(Alignment(spectrum, labels, order=order)) for spectrum in (one, other)]
         best = max(found.certificate.primal_objective for found in alone)
         gains.append(result.certificate.primal_objective / best - 1)
@@ -326,7 +326,7 @@ def test_few_steps_on_digits(l, q, order):
     assert result.n_iter <= 12
     assert abs(exact(result).relative_gap) < 1e-14
     assert violation(obj, result) < 1e-13
-    assert obj.value(by_scipy(obj)) <= result.certificate.primal_objective * (1 + 1e-14)
+    assert obj.value_at(by_scipy(obj)) <= result.certificate.primal_objective * (1 + 1e-14)
 
 
 # What comes back
@@ -346,7 +346,7 @@ def test_variables_belong_together(kind, order):
         assert (np.diff(delta[1:]) <= 0).all()
         assert set(np.flatnonzero(np.diff(delta[1:]))) <= set(obj.cone.block_ends - 1)
     assert float(result.variables["alignment"]) == result.certificate.primal_objective
-    assert obj.value(delta) == pytest.approx(result.certificate.primal_objective, rel=1e-14)
+    assert obj.value_at(delta) == pytest.approx(result.certificate.primal_objective, rel=1e-14)
     # Complementarity.
     assert result.duals["order"].min() >= 0
     assert (result.duals["order"] * kappa).max() < 1e-14
@@ -439,4 +439,4 @@ def test_alignment_and_bound_are_those_of_fractions_where_products_cancel(seed):
         least, most = obj._bounds(delta)
         assert exact(least) ** 2 * l**2 * squared <= aligned**2 <= exact(most) ** 2 * l**2 * squared
         if delta[0] == 1.0:
-            assert least < obj.value(delta) * (1 - 1e-10)  # which rounding of 1e-16 of 1e-8 might have made up
+            assert least < obj.value_at(delta) * (1 - 1e-10)  # which rounding of 1e-16 of 1e-8 might have made up

@@ -120,7 +120,7 @@ def test_without_smoothing_a_weight_at_zero_never_returns(spectrum_data):
         v = alternation(replace(obj, delta=delta)).variables["v"]
         delta = obj.cone.best_for(v)
     assert delta[lost] == 0
-    assert obj.value(v, 0.0, delta) > 1.001 * best.certificate.primal_objective
+    assert obj.value_at(v, 0.0, delta) > 1.001 * best.certificate.primal_objective
 
 
 @methods
@@ -197,7 +197,7 @@ def test_variables_belong_together(spectrum_data):
     assert set(values) == {"delta", "kappa", "v", "b", "gamma", "f"}
     assert values["delta"].sum() == pytest.approx(1.0)
     np.testing.assert_allclose(obj.cone.weights(values["kappa"]), values["delta"], rtol=0, atol=1e-12)
-    np.testing.assert_allclose(values["f"], obj.decision(values["v"], float(values["b"])), atol=1e-12)
+    np.testing.assert_allclose(values["f"], obj.decisions_at(values["v"], float(values["b"])), atol=1e-12)
     assert obj.dual_bound(values["gamma"]) == pytest.approx(result.certificate.dual_objective, rel=1e-12)
     assert np.abs(values["f"][obj.labels.labeled]).max() <= obj.B * (1 + 1e-9)
     assert (result.problem, result.solver) == ("STORM", "alternation")

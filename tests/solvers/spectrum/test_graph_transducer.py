@@ -169,8 +169,8 @@ def test_no_point_of_the_sphere_is_better(family, seed):
         for _ in range(10):
             other = rng.normal(size=obj.k) if size == np.inf else w + size * rng.normal(size=obj.k)
             other *= np.sqrt(obj.n) / np.linalg.norm(other)
-            assert obj.value(other) >= best.primal_objective * (1 - 1e-12) - 1e-12
-            assert obj.value(other) >= best.dual_objective * (1 - 1e-12) - 1e-12
+            assert obj.value_at(other) >= best.primal_objective * (1 - 1e-12) - 1e-12
+            assert obj.value_at(other) >= best.dual_objective * (1 - 1e-12) - 1e-12
 
 
 @families
@@ -299,7 +299,7 @@ def test_variables_belong_together(family):
     np.testing.assert_allclose(f, h - obj.threshold, atol=1e-14)
     assert float(result.variables["lam"]) <= obj.eigen[0].min()
     assert float(result.duals["sphere"]) == float(result.variables["lam"])
-    assert result.certificate == obj.certificate(w, float(result.variables["lam"]))
+    assert result.certificate == obj.prove(w, float(result.variables["lam"]))
     assert (result.problem, result.solver) == ("SGT", "graph_transducer")
     history = result.history
     assert len(history) == result.n_iter

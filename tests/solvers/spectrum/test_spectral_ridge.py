@@ -87,12 +87,12 @@ def test_one_factorisation_solves_every_class_as_if_alone(tol):
 def test_the_status_is_the_certificates(monkeypatch):
     obj = objective()
     assert spectral_ridge(obj).status is Status.OPTIMAL
-    shifted = obj.certificate
+    shifted = obj.prove
 
     def off(self, v, b, theta=None):
         return shifted(v + 0.01 * (obj.delta > 0)[:, None], b, theta)
 
-    monkeypatch.setattr(SpectralRidge, "certificate", off)
+    monkeypatch.setattr(SpectralRidge, "prove", off)
     assert spectral_ridge(obj).status is Status.OPTIMAL_INACCURATE
     assert spectral_ridge(obj, tol=1.0).status is Status.OPTIMAL
 

@@ -1,0 +1,138 @@
+"""Making the scores of several one-vs-rest problems comparable: `balanced`, for every classifier with `class_balance`.
+
+With few labels the decisions of one class may all be lower than those of another, whichever sample of it was
+labelled, and the largest decision then depends more on that than on the sample. Each rule is an affine map per class
+whose numbers come from the training samples, labelled and unlabelled; `Balance` keeps them for new samples. With two
+classes there is one score, and balancing moves its threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import chisquare
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["RULES", "Balance", "ClassBalanceParameter", "balanced", "in_force"]
+
+RULES = ("zscore", "mass", None)
+_LEVEL = 0.05  # at which label counts reject equal classes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ClassBalanceParameter:
+    """How the scores of the classes are made comparable.
+
+    Parameters
+    ----------
+    class_balance : {"zscore", "mass"} or None
+        How the scores of the classes are made comparable. "zscore": by their means and deviations over all samples,
+        unless the label counts reject classes of equal size (chi-square test, 5 % level); "mass": by the label
+        proportions over the masses of the classes. With two classes the threshold moves.
+
+    Attributes
+    ----------
+    balance_ : object
+        The map from f to the scores that `decision_function` returns; the numbers are those of the training samples.
+    """
+
+    class_balance: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Balance:
+    """The map ``scores * slope + offset``.
+
+    Parameters
+    ----------
+    slope, offset : ndarray of shape () or (K,)
+        Per class.
+    """
+
+    slope: FloatArray
+    offset: FloatArray
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        """Return balanced scores, of training or of new samples."""
+        return scores * self.slope + self.offset
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether scores are compared as they are."""
+        return bool((self.slope == 1).all() and (self.offset == 0).all())
+
+    @classmethod
+    def of(cls, scores: FloatArray, labels: Labels, rule: str | None) -> Balance:
+        r"""Return the map that a rule finds on the scores of the training samples.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (n,) or (n, K)
+            Decisions of the training samples, labelled and unlabelled; one column with two classes.
+        labels : Labels
+            Their labels.
+        rule : {"zscore", "mass"} or None
+            "zscore": each class less its mean, over its standard deviation, which supposes classes of similar size;
+            scores stay as they are where the label counts reject equal classes (chi-square test, 5 % level).
+            "mass": class mass normalisation. With :math:`h = (1 + f) / 2` the share of a class in a sample, compared
+            are :math:`q_k h_{ik} / \frac1n \sum_i \max(0, h_{ik})`, q the label proportions. None: as they are.
+
+        Raises
+        ------
+        ValueError
+            For an unknown rule.
+
+        References
+        ----------
+        Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields and harmonic functions, ICML 2003
+        (class mass normalisation).
+        """
+        rule = in_force(rule, labels)
+        if rule is None:
+            return cls(np.ones(scores.shape[1:]), np.zeros(scores.shape[1:]))
+        if rule == "zscore":
+            deviation = scores.std(axis=0)
+            # Constant but for rounding: nothing to scale up.
+            slope = 1.0 / np.where(deviation > 1e-12 * np.abs(scores).max(), deviation, 1.0)
+            return cls(slope, -scores.mean(axis=0) * slope)
+        shares = (1.0 + (np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)) / 2.0
+        mass = np.maximum(shares, 0.0).mean(axis=0)
+        counts = _label_counts(labels)
+        weights = counts / counts.sum() / np.where(mass > 0, mass, 1.0)
+        if scores.ndim > 1:
+            return cls(weights / 2.0, weights / 2.0)
+        # q_1 h / m_1 - q_0 (1 - h) / m_0
+        return cls(np.asarray(weights.sum() / 2.0), np.asarray((weights[1] - weights[0]) / 2.0))
+
+
+def balanced(scores: FloatArray, labels: Labels, rule: str | None) -> FloatArray:
+    """Return the scores of the training samples as a rule compares them; see `Balance.of`, which keeps the numbers.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> labels = encode_labels([0, 1, -1, -1])
+    >>> balanced(np.array([-1.0, 3.0, 1.0, 1.0]), labels, "zscore").round(3).tolist()
+    [-1.414, 1.414, 0.0, 0.0]
+    >>> balanced(np.array([-1.0, 1.0, 0.5, 0.5]), labels, "mass").round(3).tolist()
+    [-1.333, 0.8, 0.267, 0.267]
+    """
+    return Balance.of(scores, labels, rule)(scores)
+
+
+def in_force(rule: str | None, labels: Labels) -> str | None:
+    """Return the rule, or None where the label counts speak against it."""
+    if rule not in RULES:
+        raise InvalidInputError(f"class_balance={rule!r} is unknown; take 'zscore', 'mass' or None.")
+    rejected = rule == "zscore" and chisquare(_label_counts(labels)).pvalue < _LEVEL
+    return None if rejected else rule
+
+
+def _label_counts(labels: Labels) -> IntArray:
+    """Return the number of labelled samples per class."""
+    own = (np.column_stack([-labels.sign, labels.sign]) if labels.is_binary else labels.sign) > 0
+    return np.asarray(own.sum(axis=0))

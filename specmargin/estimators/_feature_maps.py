@@ -1,0 +1,252 @@
+"""The functions that a classifier chooses from: their values at the training samples, and how they extend to new ones.
+
+`KernelFunctions` are those of all samples, with a stored n x n kernel. Three maps have features, fewer than samples:
+`RawFeatures`, the samples as they are, dense or sparse; `Landmarks`, the kernel functions at some of the samples
+(Nyström); `Eigenvectors`, the lowest ones of a graph Laplacian.
+
+A solver over kernels takes `FeatureMap.kernel` and hands alpha to `from_dual`; one that works in w takes the features
+that `deformed` returns, and hands its weights to `from_weights`. Both give the coefficients of the functions, which are
+all that predictions need: `values`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.estimators._memory import require_memory
+from specmargin.estimators._shared_parameters import precomputed
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import Laplacian, NeighborSearch, neighbor_weights
+from specmargin.kernels import LowRankKernel, landmark_features
+from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
+from specmargin.labels import Labels
+from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["Eigenvectors", "FeatureMap", "KernelFunctions", "Landmarks", "RawFeatures", "chosen_map", "require_scale"]
+
+_LANDMARKS, _EIGENVECTORS = 2000, 200
+
+_LARGEST = 1e75
+"""Fourth powers of features, times their number, stay below the largest double."""
+
+
+def require_scale(X: Matrix) -> None:
+    """Raise where squared lengths of samples, or products of two, would overflow."""
+    stored = X.data if sp.issparse(X) else X
+    largest = float(np.abs(stored).max(initial=0.0))
+    if largest > _LARGEST:
+        raise InvalidInputError(
+            f"X holds values up to {largest:.1e}, whose fourth powers overflow; scale the features, e.g. by "
+            "sklearn.preprocessing.MaxAbsScaler."
+        )
+
+
+class FeatureMap(ABC):
+    """Functions h_1, ..., h_m, whose sum with coefficients is f - b.
+
+    Parameters
+    ----------
+    features : ndarray or sparse matrix of shape (n, m), or None
+        Their values at the training samples.
+    """
+
+    def __init__(self, features: Matrix) -> None:
+        self.features: Any = features
+        self._whitening: FloatArray | None = None
+
+    @cached_property
+    def kernel(self) -> Any:
+        """The kernel of the training samples whose functions these are."""
+        return LowRankKernel(self.features)
+
+    def deformed(self, L: Laplacian | None, ratio: float) -> Matrix:
+        """Return features (n, r) in which |w|^2 is the norm: with a graph that of the deformed kernel."""
+        if L is None:
+            return self.features
+        features = deformed_features(self.features, L, ratio)
+        self._whitening = features.W
+        return features.Z
+
+    def from_dual(self, alpha: FloatArray) -> FloatArray:
+        """Return the coefficients of f = K alpha + b."""
+        return np.asarray(self.kernel.factor.T @ alpha)
+
+    def from_weights(self, v: FloatArray) -> FloatArray:
+        """Return the coefficients of the weights v (r,) of the features of `deformed`."""
+        return v if self._whitening is None else np.asarray(self._whitening @ v)
+
+    @abstractmethod
+    def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
+        """Return f - b at new samples, (m, c), from the coefficients (c, ...) of c classifiers."""
+
+    def forget(self) -> None:
+        """Drop what belongs to the training samples once all coefficients are known: predictions do not need it."""
+        self.features = self._whitening = None
+        self.__dict__.pop("kernel", None)
+
+
+class RawFeatures(FeatureMap):
+    """The features of the samples themselves, (n, d)."""
+
+    def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
+        return np.asarray(X @ coefficients.T)
+
+
+class KernelFunctions(FeatureMap):
+    """The kernel functions of all samples.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Training samples.
+    matrix : callable
+        ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples.
+    held : int
+        Number of n x n matrices that are held at once.
+    """
+
+    def __init__(self, X: Matrix, matrix: Callable[..., FloatArray], held: int) -> None:
+        n = X.shape[0]
+        require_memory(
+            8.0 * held * n * n,
+            f"the stored kernel of {n} samples and what is computed from it",
+            "take span='eigenvectors', or span='landmarks' and n_landmarks=",
+        )
+        # Predictions with a precomputed kernel are given their block.
+        self._X, self._matrix = (None if matrix is precomputed else X), matrix
+        super().__init__(matrix(X))
+        self._deformed: Any = None
+
+    @property
+    def kernel(self) -> Any:
+        """The Gram matrix."""
+        return self.features
+
+    def deformed(self, L: Laplacian | None, ratio: float, rank: int | None = None) -> Matrix:
+        """Return the features of the map of the kernel, the leading `rank` of them."""
+        K, self.features = self.features, None
+        self._deformed = None if L is None else deformed_kernel(K, L, ratio)
+        rank = None if rank is None else min(rank, len(K))
+        features = kernel_map(K if self._deformed is None else self._deformed.matrix, rank=rank)
+        self._whitening = features.W
+        return features.Z
+
+    def from_dual(self, alpha: FloatArray) -> FloatArray:
+        return alpha
+
+    def from_weights(self, v: FloatArray) -> FloatArray:
+        alpha = super().from_weights(v)
+        return alpha if self._deformed is None else np.asarray(self._deformed.coefficients(alpha))
+
+    def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
+        reference = X if self._X is None else self._X
+        return np.asarray(self._matrix(X, reference) @ coefficients.T)
+
+    def forget(self) -> None:
+        self.features = self._whitening = self._deformed = None
+
+
+class Landmarks(FeatureMap):
+    """The kernel functions at m samples, the labelled ones among them.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+        Training samples.
+    m : int
+        Number of landmarks.
+    labeled : ndarray of int
+        Labelled rows.
+    random_state
+        Draws the others.
+    held : int
+        Number of n x m matrices that are held at once.
+    **kernel
+        Of `specmargin.kernels.landmark_features`.
+    """
+
+    def __init__(self, X: Matrix, m: int, labeled: IntArray, random_state: Any, held: int, **kernel: Any) -> None:
+        n, m = X.shape[0], max(min(m, X.shape[0]), len(labeled))
+        require_memory(8.0 * held * n * m + 32.0 * m * m, f"{m} landmarks for {n} samples", "take fewer: n_landmarks")
+        self._map = landmark_features(X, m, include=labeled, random_state=random_state, **kernel)
+        super().__init__(self._map(X))
+
+    def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
+        return np.asarray(self._map(X) @ coefficients.T)
+
+
+class Eigenvectors(FeatureMap):
+    """The lowest eigenvectors of the graph; new samples get the weighted mean of their neighbours' values.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+        Of the graph of the training samples.
+    search : NeighborSearch
+        Over them.
+    **weights
+        Keyword arguments of `specmargin.graphs.neighbor_weights`.
+    """
+
+    def __init__(self, spectrum: Spectrum, search: NeighborSearch, **weights: Any) -> None:
+        self._search, self._weights = search, weights
+        # The mean of the diagonal is one, as with a radial kernel, so that gamma_A keeps its meaning.
+        super().__init__(np.sqrt(spectrum.n_samples / spectrum.q) * spectrum.eigenvectors)
+
+    def from_dual(self, alpha: FloatArray) -> FloatArray:
+        """Return f - b at the training samples: these are what new samples get the means of."""
+        return np.asarray(self.kernel @ alpha)
+
+    def from_weights(self, v: FloatArray) -> FloatArray:
+        return np.asarray(self.features @ super().from_weights(v))
+
+    def values(self, X: Matrix, coefficients: FloatArray) -> FloatArray:
+        return extend(coefficients.T, neighbor_weights(X, self._search, **self._weights))
+
+
+def chosen_map(
+    estimator: Any, span: str, X: Matrix, labels: Labels, L: Laplacian | None, held: dict[str, int]
+) -> FeatureMap:
+    """Return the functions of a span, with the parameters of an estimator.
+
+    Parameters
+    ----------
+    estimator : ChosenFunctions, KernelParameters and SearchedNeighbors
+        Gives the kernel, and the number of functions.
+    span : {"kernel", "landmarks", "eigenvectors"}
+        Which functions.
+    X : ndarray or sparse matrix of shape (n, d)
+        Training samples.
+    labels : Labels
+        Labelled samples are landmarks.
+    L : Laplacian or None
+        Of the graph.
+    held : dict
+        Number of matrices that are held at once, by span.
+    """
+    if span == "kernel":
+        return KernelFunctions(X, estimator._gram, held[span])
+    if span == "landmarks":
+        if estimator._is_precomputed:
+            raise InvalidInputError(
+                "span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'."
+            )
+        m = _LANDMARKS if estimator.n_landmarks is None else estimator.n_landmarks
+        seed = estimator.random_state
+        return Landmarks(X, m, labels.labeled, seed, held[span], **estimator._kernel_words())
+    if L is None:
+        raise InvalidInputError(
+            "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."
+        )
+    q = min(X.shape[0], _EIGENVECTORS if estimator.q is None else estimator.q)
+    spectrum = laplacian_eigenpairs(replace(L, power=1), q=q, random_state=estimator.random_state)
+    search = estimator._opened(X) if estimator._search is None else estimator._search
+    return Eigenvectors(spectrum, search, n_neighbors=estimator.n_neighbors, weight=estimator.weight)

@@ -1,0 +1,413 @@
+"""What `LapRLSCV` and `LapSVMCV` share: the grid, its factorisations, the folds, the record, and the refit.
+
+Every (kernel width, neighbours, power, ratio gamma_I / gamma_A) costs one factorisation; widths share graphs, powers
+and ratios share products of the graph with the kernel, and gamma_A, classes and criteria are nearly free.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.model_selection import check_cv
+
+from specmargin import objectives
+from specmargin.checks import Rule, count
+from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
+from specmargin.estimators._feature_maps import Eigenvectors, FeatureMap, KernelFunctions
+from specmargin.estimators._memory import require_memory
+from specmargin.estimators._parameter_rules import candidates
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, numerical_failures, outside
+from specmargin.estimators._shared_parameters import ChosenFunctions, GraphParameters, KernelFamily, SolverParameters
+from specmargin.estimators.lapsvm import LapSVM
+from specmargin.exceptions import InvalidInputError, MarkerWarning
+from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
+from specmargin.kernels import resolve_gamma
+from specmargin.labels import Labels
+from specmargin.model_selection import LabeledKFold
+from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.reduction import Applied, graph_product
+from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
+
+__all__ = ["Deformed", "ManifoldCV"]
+
+_LOGGER = logging.getLogger(__name__)
+
+CRITERIA = ("nll", "sq", "01", "gcv")
+_UNITS = tuple(10.0 ** np.arange(-4.0, 0.5, 0.5))
+"""gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
+_OF_THE_REFIT = (
+    *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
+    "n_iter_",
+)
+_PASSED_ON = (
+    *("kernel", "degree", "coef0", "kind", "weight", "metric", "normalized", "class_balance", "fit_intercept", "span"),
+    *("n_landmarks", "q", "solver", "solver_params", "tol", "max_iter", "random_state", "unlabeled"),
+)
+_WITH_WIDTH = ("rbf", "poly", "polynomial")
+
+
+class Deformed(NamedTuple):
+    """One factorisation: G and all that turns coefficients into decisions, at gamma_A = 1 and gamma_I = ratio."""
+
+    params: dict[str, Any]
+    ratio: float
+    reduction: objectives.Reduction
+    K: Any
+
+    def decisions(self, v: FloatArray, b: FloatArray) -> FloatArray:
+        """Return f at all samples for columns v (l, m) in units of gamma_A = 1."""
+        known = self.reduction
+        v = v + known.c * (known.G @ v)
+        narrow = v.shape[1] <= len(v)
+        values = self.K @ (known.damped @ v) if narrow else (self.K @ (known.damped @ np.eye(len(v)))) @ v
+        return np.asarray(values) + b
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ManifoldCV(
+    KernelFamily, GraphParameters, ChosenFunctions, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier
+):
+    """Grid, folds, criteria and the refit; a subclass knows the decisions of left-out samples.
+
+    Parameters
+    ----------
+    gammas : sequence of float or str
+        Kernel parameters to try, of "rbf" and "poly". A number is gamma itself, 1 / (2 sigma^2); "median" is sigma =
+        the median distance between samples, "0.5 median" half that sigma (four times that gamma), and so on; "scale"
+        as in scikit-learn.
+    gamma_As : sequence of float
+        Ambient weights to try, > 0. By default nine from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel
+        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one.
+    gamma_Is : sequence of float
+        Intrinsic weights to try with each of `gamma_As`, >= 0, instead of `ratios`; a factorisation is paid for each
+        distinct gamma_I / gamma_A.
+    ratios : sequence of float
+        gamma_I / gamma_A to try, >= 0; 0 is supervised learning.
+    n_neighbors : sequence of int
+        Neighbours of the graphs to try; more than n - 1 are n - 1. It decides, with `powers`: images want 4 to 10,
+        views of one object 2, Gaussian clusters and text 15 to 50.
+    powers : sequence of int
+        Powers of the Laplacian to try.
+    criterion : {"nll", "sq", "01"}
+        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
+        mean squared residual of f before balancing; "01", errors, ties broken by nll.
+    cv : "loo", int or splitter
+        "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
+        splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
+    class_balance : {"zscore", "mass"} or None
+        How the scores of the classes are made comparable, while choosing and after it. "zscore": by their means and
+        deviations over all samples, unless the label counts reject classes of equal size (chi-square, 5 %); "mass": by
+        the label proportions over the masses of the classes. With two classes the threshold moves.
+    fit_intercept : bool
+        Whether f has an unpenalised intercept.
+    span : {"auto", "kernel", "landmarks", "eigenvectors"}
+        Fewer functions for large samples, as for `LapSVM`; the eigenvectors of a graph have no kernel width.
+    solver : str or sequence of str
+        Of the refit, as for `LapSVM`, like `solver_params`, `tol` and `max_iter`.
+
+    Attributes
+    ----------
+    best_params_ : dict
+        Keyword arguments for `estimator_`.
+    best_score_ : float
+        The criterion with its sign changed, so that larger is better. **No estimate of accuracy**: see the notes.
+    best_index_ : int
+        Its position in `cv_results_`.
+    cv_results_ : dict of ndarray
+        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, and every criterion under its name.
+    estimator_ : estimator
+        Fitted with `best_params_` to all samples; the other attributes are copied from it.
+    dual_coef_ : ndarray of shape (n_outputs, n)
+        Coefficients, as of `LapSVM`.
+    gamma_ : float
+        The kernel parameter that was chosen.
+
+    Notes
+    -----
+    The labelled samples alone choose. The minimum of a criterion over many settings is smaller than the criterion of
+    a setting named in advance: `best_score_` is no estimate of the error. Keep labels aside for that.
+
+    A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
+    no setting could name its class. If none counts, as with one label per class, the first candidates are taken, with
+    a warning.
+    """
+
+    gammas: Sequence[float | str] = ("median",)
+    gamma_As: Sequence[float] | None = None
+    gamma_Is: Sequence[float] | None = None
+    ratios: Sequence[float] = (1e2, 1e4, 1e6)
+    n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]
+    powers: Sequence[int] = (1, 2, 4)
+    criterion: str = "nll"
+    cv: Any = "loo"
+    class_balance: str | None = "zscore"
+    fit_intercept: bool = True
+
+    _without_graph: ClassVar[str] = "fit(K, y, graph=W), or ratios=[0] for supervised learning"
+    _criteria: ClassVar[tuple[str, ...]] = CRITERIA
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": candidates(count(1))}
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
+        """Choose the parameters by the labelled samples, then learn from all.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+            Labels; unlabelled samples hold the marker `unlabeled`.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours;
+            `n_neighbors` is then not searched.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
+            graph, an empty list of candidates, or parameters out of range.
+
+        Warns
+        -----
+        UserWarning
+            If the labels are too few to choose by: see the notes of the class.
+        """
+        features, labels, _ = self._validated(X, y, None)
+        with numerical_failures(self):
+            return self._chosen(features, labels, y, graph)
+
+    def _chosen(self, features: Matrix, labels: Labels, y: Any, graph: Any) -> Any:
+        """Choose and refit, on checked data."""
+        if graph is not None:
+            graph = check_adjacency(graph, labels.n_samples)
+        self._check_grid()
+        folds = self._folds(features, labels)
+        rule = in_force(self.class_balance, labels)
+        kept = loo.counted(labels.sign, folds)
+        tested = np.concatenate([fold.test for fold in folds])[kept]
+        if self.criterion != "gcv" and not kept.any():
+            warnings.warn(
+                f"{type(self).__name__}: no fold tests a class that it trains on, so that the labelled samples cannot "
+                "choose; the first candidates are taken. Label two samples of a class, or take criterion='gcv'.",
+                stacklevel=outside(),
+            )
+        settings: list[dict[str, Any]] = []
+        n_factorized = 0
+        for deformed, pairs in self._deformed_kernels(features, labels, graph):
+            n_factorized += 1
+            path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
+            if not pairs:
+                unit = path.unit if path.unit > 0 else 1.0
+                pairs = [(unit * size, unit * size * deformed.ratio) for size in _UNITS]
+            gamma_As = np.array([gamma_A for gamma_A, _ in pairs])
+            raw, maps = self._held_out(path, gamma_As, folds, deformed, labels, rule)
+            raw = raw[:, kept]
+            compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
+            values = self._values(raw, compared, labels.sign[tested], path, gamma_As)
+            for i, (gamma_A, gamma_I) in enumerate(pairs):
+                params = {**deformed.params, "gamma_A": float(gamma_A), "gamma_I": float(gamma_I)}
+                settings.append({"params": params, **{name: float(column[i]) for name, column in values.items()}})
+            _LOGGER.debug(
+                "%s, ratio %g: %s %.4g", deformed.params, deformed.ratio, self.criterion, np.min(values[self.criterion])
+            )
+        self._record(settings)
+        _LOGGER.info(
+            "%s: %d settings from %d factorisations, best %s %.4g at %s",
+            type(self).__name__,
+            len(settings),
+            n_factorized,
+            self.criterion,
+            -self.best_score_,
+            self.best_params_,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
+            self.estimator_ = self._estimator(self.best_params_).fit(features, y, graph=graph)
+        for name in _OF_THE_REFIT:
+            setattr(self, name, getattr(self.estimator_, name))
+        return self
+
+    def _held_out(
+        self,
+        path: loo.RidgePath,
+        gamma_As: FloatArray,
+        folds: list[loo.Fold],
+        deformed: Deformed,
+        labels: Labels,
+        rule: str | None,
+    ) -> tuple[FloatArray, list[Balance]]:
+        """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
+        raise NotImplementedError
+
+    def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
+        raise NotImplementedError
+
+    def _needs_graph(self) -> bool:
+        return False  # `_deformed_kernels` makes them
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        return self.estimator_._decision(X)
+
+    def _shared_parameters(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _PASSED_ON}
+
+    def _check_grid(self) -> None:
+        if self.criterion not in self._criteria:
+            raise InvalidInputError(
+                f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
+            )
+        for name in ("gammas", "gamma_As", "gamma_Is", "ratios", "n_neighbors", "powers"):
+            value = getattr(self, name)
+            if value is None and name in ("gamma_As", "gamma_Is"):
+                continue
+            if isinstance(value, str) or np.ndim(value) != 1 or len(value) == 0:
+                raise InvalidInputError(f"{name}={value!r} must be a list of at least one candidate.")
+        if self.gamma_Is is not None and self.gamma_As is None:
+            raise InvalidInputError("gamma_Is needs gamma_As, too; or give ratios gamma_I / gamma_A instead.")
+        for name, least in (("gamma_As", "> 0"), ("gamma_Is", ">= 0"), ("ratios", ">= 0")):
+            given = getattr(self, name)
+            for value in () if given is None else given:
+                if not (np.isfinite(value) and (value > 0 or (value == 0 and least == ">= 0"))):
+                    raise InvalidInputError(f"{name} holds {value!r}; its entries must be numbers {least}.")
+
+    def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
+        l = labels.n_labeled
+        if isinstance(self.cv, str):
+            if self.cv != "loo":
+                raise InvalidInputError(f"cv={self.cv!r} must be 'loo', a number of folds, or a splitter.")
+            return loo.one_left_out(l)
+        codes = (labels.sign > 0).astype(int) if labels.is_binary else labels.sign.argmax(axis=1)
+        whole = isinstance(self.cv, int | np.integer)
+        splitter = LabeledKFold(int(self.cv), shuffle=False) if whole else check_cv(self.cv)
+        folds = []
+        for train, test in splitter.split(X[labels.labeled], codes):
+            left_out = np.setdiff1d(np.arange(l), train)
+            if not np.isin(test, left_out).all():
+                raise InvalidInputError("the splitter of cv tests labelled samples that it trains on.")
+            folds.append(loo.Fold(left_out, np.asarray(test)))
+        return folds
+
+    def _weights(self) -> list[tuple[float, list[tuple[float, float]]]]:
+        """Return each distinct ratio with its pairs (gamma_A, gamma_I); none where gamma_A comes in units of G."""
+        if self.gamma_As is None:
+            return [(float(ratio), []) for ratio in dict.fromkeys(self.ratios)]
+        if self.gamma_Is is None:
+            return [(float(r), [(a, a * r) for a in self.gamma_As]) for r in dict.fromkeys(self.ratios)]
+        groups: dict[str, list[tuple[float, float]]] = {}
+        for gamma_I in self.gamma_Is:
+            for gamma_A in self.gamma_As:
+                groups.setdefault(f"{gamma_I / gamma_A:.12g}", []).append((gamma_A, gamma_I))
+        return [(pairs[0][1] / pairs[0][0], pairs) for pairs in groups.values()]
+
+    def _widths(self, X: Matrix) -> list[float | None]:
+        if self.kernel not in _WITH_WIDTH:
+            return [None]
+        return list(dict.fromkeys(_resolved(X, gamma) for gamma in self.gammas))
+
+    def _graphs(self, X: Matrix, graph: SparseArray | None) -> list[tuple[dict[str, Any], SparseArray]]:
+        if graph is not None:
+            return [({}, graph)]
+        self._require_features()
+        search = self._estimator({})._opened(X)
+        counts = dict.fromkeys(min(int(k), X.shape[0] - 1) for k in self.n_neighbors)
+        return [({"n_neighbors": k}, knn_graph(search, k, kind=self.kind, weight=self.weight)) for k in counts]
+
+    def _functions(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> FeatureMap:
+        """Return the functions that the estimator of these parameters chooses from."""
+        template = self._estimator(params)
+        template.gamma_, template._search = params.get("gamma", 1.0), None  # a kernel without a width takes any
+        return template._map(X, labels, L)
+
+    def _deformed_kernels(
+        self, X: Matrix, labels: Labels, graph: SparseArray | None
+    ) -> Iterator[tuple[Deformed, list[tuple[float, float]]]]:
+        """Yield every factorisation of the grid with its pairs of gammas."""
+        weights = self._weights()
+        graphs = self._graphs(X, graph) if any(ratio > 0 for ratio, _ in weights) else []
+        binary = next(iter(labels.one_vs_rest()))
+
+        def deformed(K: Any, L: MatrixLike | None, ratio: float, params: dict[str, Any]) -> Deformed:
+            unit = objectives.LapSVM(K, L, binary, loss="squared", gamma_I=ratio, fit_intercept=self.fit_intercept)
+            return Deformed(params, ratio, unit.reduction, unit.K)
+
+        spectral = False
+        for width in self._widths(X):
+            params: dict[str, Any] = {} if width is None else {"gamma": width}
+            functions: FeatureMap | None = None
+            for ratio, pairs in weights:
+                if ratio == 0:
+                    functions = self._functions(X, labels, params, None) if functions is None else functions
+                    yield deformed(functions.kernel, None, 0.0, params), pairs
+            if self.span == "auto" and not isinstance(functions, KernelFunctions):
+                functions = None  # another one with a graph
+            # Eigenvectors know no width, and the first has had them; all other functions know no graph.
+            for which, W in [] if spectral else graphs:
+                once, before = laplacian(W, normalized=self.normalized), 0
+                if functions is None or isinstance(functions, Eigenvectors):
+                    functions = self._functions(X, labels, {**params, **which}, once)
+                K = functions.kernel
+                product = K
+                if isinstance(K, np.ndarray):
+                    remedy = "take span='eigenvectors', or span='landmarks'"
+                    require_memory(24.0 * K.size, f"sharing L K among the settings of {len(K)} samples", remedy)
+                for power in sorted(dict.fromkeys(self.powers)):
+                    L: MatrixLike = laplacian(W, normalized=self.normalized, power=power)
+                    if isinstance(K, np.ndarray):
+                        for _ in range(power - before):
+                            product = graph_product(once, product)
+                        before, L = power, Applied(L, K, product)
+                    for ratio, pairs in weights:
+                        if ratio > 0:
+                            yield deformed(K, L, ratio, {**params, **which, "power": int(power)}), pairs
+            spectral = spectral or isinstance(functions, Eigenvectors)
+
+    def _values(
+        self, raw: FloatArray, compared: FloatArray, sign: FloatArray, path: loo.RidgePath, gamma_As: FloatArray
+    ) -> dict[str, FloatArray]:
+        """Return every criterion per setting; those of the decisions are nan where no sample counts."""
+        values = dict.fromkeys(self._criteria, np.full(len(gamma_As), np.nan))
+        if len(sign):
+            values["nll"] = loo.nll(compared, sign)
+            values["sq"] = loo.squared_error(raw, sign)
+            # Few labels make many ties.
+            values["01"] = loo.zero_one(compared, sign) + 1e-3 * values["nll"]
+        if "gcv" in self._criteria:
+            values["gcv"] = path.gcv(gamma_As)
+        return values
+
+    def _record(self, settings: list[dict[str, Any]]) -> None:
+        scores = -np.array([entry[self.criterion] for entry in settings])
+        ordered = np.where(np.isnan(scores), np.inf, -scores)
+        self.best_index_ = int(ordered.argmin())
+        self.best_score_ = float(scores[self.best_index_])
+        self.best_params_ = dict(settings[self.best_index_]["params"])
+        names = list(dict.fromkeys(name for entry in settings for name in entry["params"]))
+        self.cv_results_ = {
+            **{f"param_{name}": np.array([entry["params"].get(name, np.nan) for entry in settings]) for name in names},
+            "params": [entry["params"] for entry in settings],
+            "mean_test_score": scores,
+            "rank_test_score": rankdata(ordered, method="min").astype(np.int32),
+            **{name: np.array([entry[name] for entry in settings]) for name in self._criteria},
+        }
+
+
+def _resolved(X: Matrix, gamma: Any) -> float:
+    """Return the kernel parameter that an entry of `gammas` means."""
+    if isinstance(gamma, str) and gamma.endswith(" median"):
+        try:
+            multiple = float(gamma.removesuffix(" median"))
+        except ValueError:
+            multiple = np.nan
+        if not (np.isfinite(multiple) and multiple > 0):
+            raise InvalidInputError(f"gammas holds {gamma!r}; write a multiple of the median distance as '0.5 median'.")
+        return resolve_gamma(X, "median") / multiple**2
+    return resolve_gamma(X, gamma)

@@ -1,0 +1,341 @@
+"""What every classifier of the package shares: validation, labels, scores, and reporting of results.
+
+An estimator validates, calls and keeps arrays; the mathematics is in the objectives, the work in problems and
+solvers.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse.linalg import ArpackError
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from specmargin.arrays import feature_rows
+from specmargin.estimators._parameter_rules import check_parameters
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SingleClassWarning, SolverError
+from specmargin.graphs import check_adjacency, warn_components
+from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
+from specmargin.model_selection import labeled_accuracy
+from specmargin.results import INACCURATE_GAP, SolveResult, Status
+from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
+
+__all__ = [
+    "BATCH_ELEMENTS",
+    "BuildsProblem",
+    "SemiSupervisedClassifier",
+    "check_features",
+    "columns",
+    "numerical_failures",
+    "outside",
+    "unpacked",
+]
+
+_PACKAGE = str(Path(__file__).parents[1])
+
+BATCH_ELEMENTS = 2**25
+"""Entries of a kernel block that `decision_function` holds at once."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
+    """Classifier that learns from labelled and unlabelled samples.
+
+    A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
+    results behind them, and ``_decision(X)``; decisions have one column per binary problem.
+
+    Parameters
+    ----------
+    unlabeled : scalar, nan or None
+        Marker of unlabelled samples in y.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    transduction_ : ndarray of shape (n,)
+        Predicted classes of the training samples, labelled ones included.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Decisions of the training samples, as `decision_function` returns those of new ones.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per class with more than two.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    """
+
+    unlabeled: Any = -1
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+            Labels; unlabelled samples hold the marker `unlabeled`.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+            `STORM`, `STOAM` and `MKL` take a list of several, too.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
+            graph, or parameters out of range.
+        SolverError
+            If no solver gives a usable answer; its ``result`` says what is known.
+        """
+        X, labels, graph = self._validated(X, y, graph)
+        for W in graph if isinstance(graph, list) else [graph]:
+            if W is not None:
+                warn_components(W, labels.labeled, stacklevel=3)
+        self.classes_ = labels.classes
+        with numerical_failures(self):
+            scores, results = self._fit(X, labels, graph)
+        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self._transduce(scores)
+        self._warn_of_gaps(results)
+        return self
+
+    def _transduce(self, scores: FloatArray) -> None:
+        """Set the scores and classes of the training samples; warn where the scores are no answer."""
+        self.scores_ = self._finite(scores)
+        self.transduction_ = self._classes_of(scores)
+        if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():
+            warnings.warn(
+                f"{type(self).__name__}: all {len(self.transduction_)} training samples are predicted to be of the "
+                f"class {self.transduction_[:1].tolist()[0]!r}, though {len(self.classes_)} classes are labelled: the "
+                "features, the graph or the parameters do not tell them apart. Check these, or label more samples.",
+                SingleClassWarning,
+                stacklevel=outside(),
+            )
+
+    def _finite(self, scores: FloatArray) -> FloatArray:
+        if not np.isfinite(scores).all():
+            raise SolverError(
+                f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
+                "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
+                f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
+            )
+        return scores
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
+        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
+        check_parameters(self)
+        if y is None:
+            raise InvalidTypeError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
+                f"the marker unlabeled={self.unlabeled!r}; pass one label or marker per sample."
+            )
+        X = check_features(self, X, ensure_min_samples=2)
+        labels = self._labels(X, y)
+        if not self._needs_graph():
+            graph = None
+        elif graph is None:
+            graph = self._neighbor_graph(X)
+        else:
+            graph = check_adjacency(graph, X.shape[0])
+        return X, labels, graph
+
+    def _labels(self, X: Matrix, y: Any) -> Labels:
+        y = label_array(y)
+        y = label_vector(column_or_1d(y, warn=True) if y.ndim == 2 and y.shape[1] == 1 else y)
+        if len(y) != X.shape[0]:
+            raise InvalidInputError(
+                f"X has {X.shape[0]} rows, but y has {len(y)} labels: inconsistent numbers of samples; pass one label "
+                "or marker per row, in the order of the rows."
+            )
+        labels = encode_labels(y, self.unlabeled)
+        if labels.classes.dtype.kind == "f":
+            fractions = labels.classes[labels.sign_codes] % 1 != 0
+            if fractions.any():
+                raise InvalidInputError(
+                    f"Unknown label type: continuous. y[{labels.labeled[fractions][0]}] is "
+                    f"{labels.classes[labels.sign_codes][fractions][0]}; pass class values: whole numbers or strings."
+                )
+        warn_of_marker(y, self.unlabeled, stacklevel=outside() + 1)
+        return labels
+
+    def _needs_graph(self) -> bool:
+        return True
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        raise NotImplementedError
+
+    def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
+        """Warn of answers that are proved less well than was asked for."""
+        for result in results:
+            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
+                gap = result.certificate.relative_gap
+                proved = (
+                    f"the answer is proved to a relative gap of {gap:.1e} only"
+                    if 0 <= gap <= INACCURATE_GAP
+                    else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
+                )
+                warnings.warn(
+                    f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
+                    "ratio between the weights of loss and penalty.",
+                    ConvergenceWarning,
+                    stacklevel=stacklevel,
+                )
+
+    def _classes_of(self, scores: FloatArray) -> AnyArray:
+        if scores.ndim == 1:
+            return np.asarray(self.classes_[(scores > 0).astype(int)])
+        return np.asarray(self.classes_[scores.argmax(axis=1)])
+
+    def decision_function(self, X: Matrix) -> FloatArray:
+        """Return f at new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_classes)
+            Positive means ``classes_[1]`` with two classes; with more the largest column wins.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        rows = max(1, BATCH_ELEMENTS // max(1, len(self.transduction_)))
+        with numerical_failures(self):
+            blocks = [self._decision(X[batch]) for batch in gen_batches(X.shape[0], rows)]
+        return self._finite(np.concatenate(blocks))
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """Return the classes of new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        return self._classes_of(self.decision_function(X))
+
+    def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return the share of the labelled samples that are predicted correctly; unlabelled ones are left out.
+
+        So scikit-learn's cross-validation and searches can be used with markers in y. Folds that have labelled samples
+        to test on, and train on all unlabelled ones, are those of `specmargin.LabeledKFold`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+        y : array-like of shape (m,)
+            Labels and markers.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the samples.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        ValueError
+            If no sample is labelled.
+        """
+        return labeled_accuracy(self, X, y, sample_weight)
+
+    def _fit(self, X: Matrix, labels: Labels, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
+        raise NotImplementedError
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        raise NotImplementedError
+
+
+class BuildsProblem:
+    """A classifier whose problem can be had before it is solved; it implements ``_problem(X, labels, graph)``."""
+
+    def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
+        """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
+
+        Parameters
+        ----------
+        X, y, graph
+            As for `fit`; two classes.
+
+        Returns
+        -------
+        specmargin.problems.BuiltProblem
+            Its objective is the one whose certificate `fit` reports; `specmargin.solve` takes it.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and for more than two classes.
+        """
+        apart: Any = clone(self)
+        X, labels, graph = apart._validated(X, y, graph)
+        if not labels.is_binary:
+            raise InvalidInputError(
+                f"{len(labels.classes)} classes make as many problems; build them one against the rest."
+            )
+        with numerical_failures(self):
+            return apart._problem(X, labels, graph)
+
+
+def unpacked(results: list[SolveResult]) -> SolveResult | tuple[SolveResult, ...]:
+    """Return the one result of a binary problem, a tuple of several."""
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def columns(parts: list[FloatArray]) -> FloatArray:
+    """Return one array for one binary problem, columns for several."""
+    return parts[0] if len(parts) == 1 else np.column_stack(parts)
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any) -> Matrix:
+    """Return features as float64, dense or CSR: finite, of the width of the training, of a scale that has squares."""
+    options |= {"accept_sparse": "csr", "dtype": np.float64, "reset": reset, "ensure_all_finite": False}
+    return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
+
+
+@contextmanager
+def numerical_failures(estimator: Any) -> Iterator[None]:
+    """Let a factorisation that fails be the package's error, with what can be done about it."""
+    try:
+        yield
+    except (np.linalg.LinAlgError, ArpackError, ArithmeticError) as error:
+        raise SolverError(
+            f"{type(estimator).__name__}: a factorisation failed ({type(error).__name__}: {error}); scale the "
+            "features, drop duplicates, and take parameters nearer to 1 (they are "
+            f"{estimator.get_params(deep=False)})."
+        ) from error
+
+
+def outside() -> int:
+    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level

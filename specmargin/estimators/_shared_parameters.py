@@ -1,0 +1,248 @@
+"""Parameters that several estimators share, each group with what it does: a kernel, a graph, fewer functions.
+
+The classes are dataclasses with keywords only: that writes the explicit ``__init__`` which scikit-learn asks for. An
+estimator names a parameter again only to give it another default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import NeighborSearch, knn_graph
+from specmargin.graphs.docs import with_graph_sections
+from specmargin.kernels import gram, resolve_gamma
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+__all__ = [
+    "ChosenFunctions",
+    "GraphParameters",
+    "KernelFamily",
+    "KernelParameters",
+    "LaplacianParameters",
+    "SearchedNeighbors",
+    "SolverParameters",
+    "integer_seed",
+    "precomputed",
+]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelFamily:
+    """A kernel, whose width may be searched for.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "poly", "linear", "cosine", "precomputed"} or callable
+        Kernel of the expansion.
+    degree, coef0 : int, float
+        Parameters of the polynomial kernel.
+    """
+
+    kernel: Any = "rbf"
+    degree: int = 3
+    coef0: float = 1.0
+
+    _without_graph: ClassVar[str] = ""
+    """What else a precomputed kernel without a graph can be asked for."""
+
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.pairwise = self._is_precomputed
+        return tags
+
+    def _require_features(self) -> None:
+        """Raise where a graph of nearest neighbours is needed and there is nothing but a kernel."""
+        if self._is_precomputed:
+            raise InvalidInputError(
+                f"kernel='precomputed' leaves no features to build a graph from; pass {self._without_graph}."
+            )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class KernelParameters(KernelFamily):
+    """A kernel of known width.
+
+    Parameters
+    ----------
+    gamma : float, "scale" or "median"
+        Kernel parameter, 1 / (2 sigma^2) for "rbf". It has nothing to do with gamma_A and gamma_I.
+
+    Attributes
+    ----------
+    gamma_ : float
+        The kernel parameter in use.
+    """
+
+    gamma: float | str = "scale"
+
+    def _resolve_gamma(self, X: Matrix) -> None:
+        self.gamma_ = np.nan if self._is_precomputed else resolve_gamma(X, self.gamma)
+
+    def _kernel_words(self) -> dict[str, Any]:
+        return {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+
+    @property
+    def _gram(self) -> Callable[..., FloatArray]:
+        """``_gram(X)`` is the Gram matrix of the training samples, ``_gram(X_new, X)`` the block of new ones.
+
+        No method of the estimator: kept by a feature map, that would be a cycle, which copies and pickles of some
+        libraries do not take.
+        """
+        return precomputed if self._is_precomputed else partial(gram, **self._kernel_words())
+
+
+def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:
+    """Return a Gram matrix, checked, or the block of new samples, dense."""
+    dense: Any = K.toarray() if hasattr(K, "toarray") else K
+    return gram(dense, kernel="precomputed") if Y is None else np.asarray(dense)
+
+
+@with_graph_sections
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphParameters:
+    """A graph of nearest neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Neighbours of the graph.
+    kind : <kinds>
+        How the neighbour relation is made symmetric.
+    weight : <weights>
+        Edge weights.
+    metric : str
+        Metric of the neighbours; "cosine" for text.
+    normalized : bool
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
+    """
+
+    n_neighbors: int = 6
+    kind: str = "symmetric"
+    weight: str = "binary"
+    metric: str = "euclidean"
+    normalized: bool = True
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        """Return the graph of nearest neighbours."""
+        if isinstance(self, KernelFamily):
+            self._require_features()
+        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LaplacianParameters(GraphParameters):
+    """A graph of nearest neighbours and a power of its Laplacian.
+
+    Parameters
+    ----------
+    power : int
+        The graph norm is that of L^power.
+    """
+
+    power: int = 1
+
+
+class SearchedNeighbors(LaplacianParameters):
+    """The search for neighbours is kept for new samples: no distance and no projection is computed twice."""
+
+    random_state: Any
+    _search: NeighborSearch | None = None
+    _reduce: int | str | None = "auto"
+    """Principal components in which neighbours are searched, as `specmargin.graphs.NeighborSearch` takes them."""
+
+    def _opened(self, X: Matrix) -> NeighborSearch:
+        angles = self.weight == "cosine" or self.metric == "cosine"
+        seed = integer_seed(self.random_state)
+        return NeighborSearch(X, metric=self.metric, reduce=self._reduce, angles=angles, random_state=seed)
+
+    def _count(self, n: int) -> int:
+        """Return the number of neighbours among n samples."""
+        return self.n_neighbors
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        if isinstance(self, KernelFamily):
+            self._require_features()
+        self._search = self._opened(X)
+        return knn_graph(self._search, self._count(X.shape[0]), kind=self.kind, weight=self.weight)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChosenFunctions:
+    """The functions to choose from: all samples' kernel functions, or fewer.
+
+    Parameters
+    ----------
+    span : {"auto", "kernel", "landmarks", "eigenvectors"}
+        The functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice;
+        "landmarks": that over `n_landmarks` of them (Nyström), the labelled ones included; "eigenvectors": the `q`
+        lowest eigenvectors of the graph Laplacian, with no kernel. In each the optimum is exact. "auto" takes "kernel"
+        up to 10,000 samples, then "eigenvectors", or "landmarks" where gamma_I is 0.
+    n_landmarks : int
+        Number of landmarks; by default 2000.
+    q : int
+        Number of eigenvectors, at most n; by default min(200, n).
+    random_state : int, Generator or None
+        Draws landmarks; starts the search for eigenvectors and, where there are many features, for neighbours.
+    """
+
+    span: str = "auto"
+    n_landmarks: int | None = None
+    q: int | None = None
+    random_state: Any = 0
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SolverParameters:
+    """A solver of one's choice: in numpy, or any of CVXPY's.
+
+    Parameters
+    ----------
+    solver : str or sequence of str
+        "auto": the package's own, in numpy. Or any installed CVXPY solver ("CLARABEL"), or an order of them.
+    solver_params : dict
+        Passed on to the solver.
+    tol : float
+        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
+    max_iter : int
+        Limit of iterations of the package's own solvers; by default that of the solver. Those of CVXPY take theirs
+        in `solver_params`, each under a name of its own.
+    """
+
+    solver: str | Sequence[str] = "auto"
+    solver_params: Mapping[str, Any] | None = None
+    tol: float = 1e-6
+    max_iter: int | None = None
+
+    def _options(self, **options: Any) -> dict[str, Any]:
+        """Return the options of a solver of the package; by default they begin with tol."""
+        limit = {} if self.max_iter is None else {"max_iter": self.max_iter}
+        return {**(options or {"tol": self.tol}), **limit, **(self.solver_params or {})}
+
+    def _cvxpy(self, built: Any, solver: str | Sequence[str] | None = None) -> Any:
+        """Solve a built problem through CVXPY."""
+        from specmargin import problems
+
+        if self.max_iter is not None:
+            raise InvalidInputError(
+                f"max_iter={self.max_iter} limits the solvers of the package, and solver={self.solver!r} is one of "
+                "CVXPY's; name its own option, e.g. solver_params={'max_iter': 50} for CLARABEL."
+            )
+        order = self.solver if solver is None else solver
+        return problems.solve(built, order, tol=self.tol, check=True, **(self.solver_params or {}))
+
+
+def integer_seed(random_state: Any) -> Any:
+    """Return what scikit-learn takes for a seed, never the global state of numpy."""
+    if isinstance(random_state, np.random.RandomState | int | np.integer):
+        return random_state
+    return int(np.random.default_rng(random_state).integers(2**31))

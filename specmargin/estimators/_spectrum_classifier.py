@@ -1,0 +1,278 @@
+"""What the classifiers over a graph spectrum share: graphs, eigenpairs, one problem per class, new samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin import solvers
+from specmargin.checks import Rule
+from specmargin.estimators._decision_bound import bound_in_use, within_bound
+from specmargin.estimators._parameter_rules import RULES, per_graph
+from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
+from specmargin.graphs.docs import with_graph_sections
+from specmargin.labels import Labels
+from specmargin.objectives import RMM, SpectrumMargin
+from specmargin.results import SolveResult
+from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+__all__ = ["Answer", "FixedSpectrumClassifier", "GraphSpectrumClassifier", "Spectra", "SpectrumClassifier"]
+
+_DEFAULT_Q = 200
+_NEIGHBORS = ("n_neighbors", "weight", "metric")
+_PER_GRAPH = (*_NEIGHBORS, "kind", "normalized", "power", "q")
+
+Spectra: TypeAlias = Spectrum | list[Spectrum]
+PerGraph: TypeAlias = Any
+"""One value, or a list with one per graph."""
+
+
+class Answer(NamedTuple):
+    """What one binary problem gives.
+
+    Parameters
+    ----------
+    result : SolveResult
+        Of the problem that chose the spectrum.
+    classifier : SolveResult
+        Of the classifier, with ``delta``, ``b`` and ``f``; the same result where both are learned in one.
+    B : float
+        The bound in use.
+    """
+
+    result: SolveResult
+    classifier: SolveResult
+    B: float = np.inf
+
+
+@with_graph_sections
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
+    """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
+
+    A subclass implements ``_solve(spectrum, labels)`` for two classes.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss per unit mean kernel diagonal, > 0.
+    q : int
+        Number of eigenvectors per graph, at most n; by default min(200, n).
+    kind : <kinds>
+        How the neighbour relation is made symmetric. The mutual graph of the paper falls apart on real data.
+    power : int
+        The eigenvalues are those of L^power. The order of the eigenvectors, which is all that an ordered spectrum
+        needs, is the same for every power.
+    tol : float
+        Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
+    random_state : int, Generator or None
+        Starts the search for eigenvectors.
+
+    Attributes
+    ----------
+    delta_ : ndarray of shape (q,) or (n_classes, q)
+        The spectrum, of sum one.
+    graph_weights_ : ndarray of shape (n_graphs,) or (n_classes, n_graphs)
+        Share of each graph in the trace; one where there is one graph.
+    eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
+        The graph Laplacian's, from the lowest.
+
+    Notes
+    -----
+    New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of
+    the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
+    graph without a labelled sample is predicted by the intercept; a warning counts such samples.
+    """
+
+    C: float = 1.0
+    q: PerGraph = None
+    n_neighbors: PerGraph = 5
+    kind: PerGraph = "symmetric"
+    weight: PerGraph = "binary"
+    metric: PerGraph = "euclidean"
+    normalized: PerGraph = False
+    power: PerGraph = 1
+    tol: float = 1e-6
+    random_state: Any = 0
+
+    _several_graphs: ClassVar[bool] = False
+    _parameter_rules: ClassVar[dict[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, list[SparseArray]]:
+        X, labels, _ = super()._validated(X, y, None)
+        return X, labels, self._graphs(X, graph)
+
+    def _needs_graph(self) -> bool:
+        return False  # `_graphs` makes one or several
+
+    def _fit(self, X: Matrix, labels: Labels, graph: list[SparseArray]) -> tuple[FloatArray, list[SolveResult]]:
+        spectra = self._spectra(graph)
+        over = spectra if len(spectra) > 1 else spectra[0]
+        answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
+        self._X_fit = X
+        scores = self._record(spectra, answers)
+        return scores, [result for answer in answers for result in dict.fromkeys(answer[:2])]
+
+    def _spectra(self, graphs: list[SparseArray]) -> list[Spectrum]:
+        """Return the eigenpairs of the graphs."""
+        spectra = []
+        for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True):
+            q = min(_DEFAULT_Q, W.shape[0]) if options["q"] is None else options["q"]
+            L = laplacian(W, normalized=options["normalized"], power=options["power"])
+            spectra.append(laplacian_eigenpairs(L, q=q, random_state=self.random_state))
+        return spectra
+
+    def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
+        """Keep what was learned; return the scores of the training samples."""
+        classifiers = [answer.classifier.variables for answer in answers]
+        delta = np.array([variables["delta"] for variables in classifiers])
+        ends = np.cumsum([spectrum.q for spectrum in spectra])[:-1]
+        shares = np.column_stack([part.sum(axis=1) for part in np.split(delta, ends, axis=1)])
+        bounds = np.array([answer.B for answer in answers])
+        binary = len(answers) == 1
+        self.delta_ = delta[0] if binary else delta
+        self.graph_weights_ = shares[0] if binary else shares
+        self.eigenvalues_ = np.concatenate([spectrum.eigenvalues for spectrum in spectra])
+        self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
+        self.intercept_ = np.array([float(variables["b"]) for variables in classifiers])
+        self.result_ = unpacked([answer.result for answer in answers])
+        if hasattr(self, "B"):
+            self.B_ = float(bounds[0]) if binary else bounds
+        scores = columns([np.asarray(variables["f"]) for variables in classifiers])
+        # Each graph extends its own share of the scores by its own neighbours.
+        self._parts = [scores]
+        if len(spectra) > 1:
+            v = columns([np.asarray(variables["v"]) for variables in classifiers])
+            pieces = zip(spectra, np.split(v, ends), strict=True)
+            self._parts = [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
+        return scores
+
+    def _solve(self, spectrum: Any, labels: Labels) -> Answer:
+        raise NotImplementedError
+
+    def _per_graph(self, n_graphs: int | None = None) -> list[dict[str, Any]]:
+        """Return the parameters of each graph, single values repeated: of those that are described, or of n_graphs."""
+        values = {name: getattr(self, name) for name in _PER_GRAPH}
+        lists = {name: len(value) for name, value in values.items() if isinstance(value, list | tuple | np.ndarray)}
+        count = max(lists.values(), default=1)
+        if count > 1 and not self._several_graphs:
+            name = max(lists, key=lambda name: lists[name])
+            raise InvalidInputError(
+                f"{type(self).__name__} works on one graph, got {count}; pass one, or take STORM, STOAM or MKL, "
+                f"which weigh the eigenvectors of several ({name}={values[name]!r} describes as many)."
+            )
+        if 0 in lists.values() or len(set(lists.values())) > 1:
+            raise InvalidInputError(
+                f"lists of graph parameters must have one length, got {lists}; single values are repeated."
+            )
+        return [
+            {name: value[g % lists[name]] if name in lists else value for name, value in values.items()}
+            for g in range(n_graphs or count)
+        ]
+
+    def _graphs(self, X: Matrix, graph: Any) -> list[SparseArray]:
+        """Return the neighbour graphs, or the checked ones that were passed."""
+        described = self._per_graph()
+        if graph is None:
+            graphs = [knn_graph(X, **{name: each[name] for name in (*_NEIGHBORS, "kind")}) for each in described]
+        else:
+            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(_is_graph, graph))
+            graphs = [check_adjacency(W, X.shape[0]) for W in (graph if several else [graph])]
+            if len(described) not in (1, len(graphs)):
+                raise InvalidInputError(
+                    f"{len(graphs)} graphs were passed, but the parameters n_neighbors, kind, weight and metric, by "
+                    f"which new samples find their neighbours, describe {len(described)}; give single values or "
+                    f"{len(graphs)} each."
+                )
+        if len(graphs) > 1 and not self._several_graphs:
+            raise InvalidInputError(
+                f"{type(self).__name__} works on one graph, got {len(graphs)}; pass one, or take STORM, STOAM or MKL, "
+                "which weigh the eigenvectors of several."
+            )
+        return graphs
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        described = self._per_graph()
+        weights = [neighbor_weights(X, self._X_fit, **{name: each[name] for name in _NEIGHBORS}) for each in described]
+        if len(weights) == 1:
+            return extend(self.scores_, weights[0])
+        parts = zip(self._parts, weights, strict=True)
+        return np.sum([extend(part, w) for part, w in parts], axis=0) + self.intercept_
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SpectrumClassifier(BuildsProblem, SolverParameters, GraphSpectrumClassifier):
+    """A convex classifier over a spectrum, by a solver of one's choice."""
+
+    @property
+    def _bound(self) -> float | str:
+        return getattr(self, "B", np.inf)
+
+    def _problem(self, X: Matrix, labels: Labels, graph: list[SparseArray]) -> Any:
+        """Return the CVXPY problem whose result `fit` keeps as `result_`."""
+        spectra = self._spectra(graph)
+        return self._built(spectra if len(spectra) > 1 else spectra[0], labels)
+
+    def _built(self, spectrum: Any, labels: Labels) -> Any:
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FixedSpectrumClassifier(SpectrumClassifier):
+    """A spectrum first, ``_weights(spectrum)``, then a classifier with an absolute or a relative margin on it."""
+
+    def _weights(self, spectrum: Spectrum) -> FloatArray:
+        raise NotImplementedError
+
+    def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
+        classifier, bound = within_bound(
+            self._bound, self._trained(spectrum, labels, self._weights(spectrum)), labels.labeled
+        )
+        return Answer(classifier, classifier, bound)
+
+    def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
+        from specmargin import problems
+
+        delta = self._weights(spectrum)
+        bound = bound_in_use(self._bound, self._trained(spectrum, labels, delta), labels.labeled)
+        return problems.rmm(_on_kernel(SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)))
+
+    def _trained(self, spectrum: Spectrum, labels: Labels, delta: FloatArray) -> Callable[[float], SolveResult]:
+        """Return what solves for a given spectrum under a bound; through CVXPY on the kernel that it makes."""
+
+        def solve(bound: float) -> SolveResult:
+            objective = SpectrumMargin(spectrum, labels, C=self.C, B=bound, delta=delta)
+            if self.solver == "auto":
+                return solvers.spectrum_margin(objective, **self._options())
+            from specmargin import problems
+
+            result = self._cvxpy(problems.rmm(_on_kernel(objective)))
+            gamma, b, weights = result.variables["gamma"], result.variables["b"], _delta(objective)
+            v = weights * (objective.U.T @ gamma)
+            f = objective.decisions_at(v, float(b))
+            return replace(result, variables={"delta": weights, "v": v, "b": b, "gamma": gamma, "f": f})
+
+        return solve
+
+
+def _delta(objective: SpectrumMargin) -> FloatArray:
+    return objective.cone.weights(np.ones(1))
+
+
+def _on_kernel(objective: SpectrumMargin) -> RMM:
+    """Return the relative margin machine on the kernel of a given spectrum."""
+    U = objective.U
+    return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
+
+
+def _is_graph(entry: Any) -> bool:
+    """Whether an entry of a list is a graph of its own rather than a row."""
+    return sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2

@@ -1,0 +1,323 @@
+"""Graphs of neighbours: nearest neighbours, radius, and the weights of new points.
+
+Call `knn_graph` first. ``kind="symmetric"`` (an edge if *either* end lists the other) is what Laplacian
+methods are used with and is usually connected; ``kind="mutual"`` (*both* ends) falls into many components on
+real data, and ``"mutual+mst"`` repairs that with a minimum spanning tree. `neighbor_weights` ties new points
+to training points, so that functions on the graph can be evaluated out of sample.
+
+Every function also takes a `NeighborSearch` for the training rows, which is used instead of a new one. From
+10,000 rows on, read `specmargin.graphs.neighbors` about that, ``reduce`` and ``search``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs._opening import open_search
+from specmargin.graphs._scales import listed_pairs, mean_distance, neighbor_scales
+from specmargin.graphs.docs import with_graph_sections
+from specmargin.graphs.kinds import KINDS
+from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.rules import KIND, WEIGHT
+from specmargin.graphs.weights import EDGE_WEIGHTS, TINY, Edges, weights_without
+from specmargin.rounding import directions
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+__all__ = ["knn_graph", "neighbor_weights", "radius_graph", "resolve_sigma"]
+
+
+@with_graph_sections
+def knn_graph(
+    X: Matrix | NeighborSearch,
+    n_neighbors: int = 6,
+    *,
+    kind: str = "symmetric",
+    weight: str = "binary",
+    metric: Any = "euclidean",
+    sigma: float | None = None,
+    reduce: int | str | None = None,
+    search: str = "exact",
+    random_state: Any = 0,
+) -> SparseArray:
+    """Return the nearest-neighbour graph of the rows of `X`.
+
+    Every row lists its `n_neighbors` nearest other rows; a row never lists itself, also where it has
+    duplicates. The weights are defined in `specmargin.graphs.weights`, self-tuning ones after [1]_.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d), or NeighborSearch
+        Rows are samples. A search brings its own `metric`, `reduce`, `search` and `random_state`.
+    n_neighbors : int, default 6
+        Neighbours per row, 1 to n - 1.
+    kind : <kinds>, default "symmetric"
+        <each kind>
+    weight : <weights>, default "binary"
+        <each weight>
+    metric : str or callable, default "euclidean"
+        Any metric of `sklearn.neighbors.NearestNeighbors`. Under "cosine" (metric or weight) a row of zeros
+        has no direction: it is left without edges.
+    sigma : float, optional
+        Width of the heat weights, in units of the metric; by default the mean distance of the listed
+        neighbours.
+    reduce : int, "auto" or None, default None
+        Components to project the rows on first; distances and weights are those of the projected rows. See
+        `NeighborSearch`.
+    search : {"exact", "approximate"}, default "exact"
+        All pairs, or pynndescent (the extra ``large``). See `NeighborSearch`.
+    random_state : int, Generator, RandomState or None, default 0
+        Seed of the projection and of the approximate search.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Exactly symmetric, float64, no self loops.
+
+    Raises
+    ------
+    ValueError
+        If there are not enough rows, an option is unknown, or X is not finite.
+    ImportError
+        If the approximate search is asked for and pynndescent is not installed.
+
+    Warns
+    -----
+    UserWarning
+        If rows of zeros are left without edges.
+
+    References
+    ----------
+    .. [1] Zelnik-Manor & Perona, *Self-tuning spectral clustering*, NIPS 17, 2004.
+
+    Examples
+    --------
+    >>> knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    >>> knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1, kind="mutual").nnz
+    2
+    >>> knn_graph([[0.0], [1.0], [3.0]], n_neighbors=1, weight="self_tuning").data.round(3).tolist()
+    [0.368, 0.368, 0.135, 0.135]
+    """
+    KIND("kind", kind)
+    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    k = searched.count(n_neighbors, own=True)
+    rows, cols = listed_pairs(searched, k)
+    listed = sp.csr_array((np.ones(len(rows)), (rows, cols)), shape=(searched.n_samples,) * 2)
+    edges = KINDS[kind](listed, searched, k)
+    return _weighted(
+        searched, edges, k, weight, lambda: mean_distance(searched, rows, cols) if sigma is None else sigma
+    )
+
+
+def radius_graph(
+    X: Matrix | NeighborSearch,
+    radius: float,
+    *,
+    weight: str = "binary",
+    metric: Any = "euclidean",
+    sigma: float | None = None,
+) -> SparseArray:
+    """Return the graph with an edge between any two rows of `X` at most `radius` apart (the epsilon graph).
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d), or NeighborSearch
+        Rows are samples.
+    radius : float
+        Largest distance of an edge, in units of the metric.
+    weight, metric, sigma
+        As in `knn_graph`, but for weights that are measured in neighbours (self-tuning); `sigma` is by default the
+        mean distance along the edges.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+        Exactly symmetric, float64, no self loops. Rows with no other within the radius are isolated.
+
+    Raises
+    ------
+    ValueError
+        If `radius` is not a nonnegative number, an option is unknown, or X is not finite.
+
+    Examples
+    --------
+    >>> radius_graph([[0.0], [1.0], [3.0]], 1.5).toarray().tolist()
+    [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    """
+    from sklearn.neighbors import NearestNeighbors
+
+    if not (
+        isinstance(radius, float | int | np.number)
+        and not isinstance(radius, bool)
+        and math.isfinite(radius)
+        and radius >= 0
+    ):
+        raise InvalidInputError(f"radius={radius!r}; take a finite distance >= 0, in units of the metric.")
+    if EDGE_WEIGHTS[WEIGHT("weight", weight)].neighbors:
+        raise InvalidInputError(
+            f"weight={weight!r} measures in neighbours, of which a radius names no number; take one of "
+            f"{weights_without('neighbors')}."
+        )
+    searched = open_search(X, weight, sigma, metric=metric)
+    index = np.flatnonzero(searched.used)
+    inside = searched.rows if len(index) == searched.n_samples else searched.rows[index]
+    if searched.metric == "cosine":
+        inside = directions(inside)
+    near = NearestNeighbors(radius=radius, metric=searched.metric).fit(inside)
+    edges = sp.csr_array(near.radius_neighbors_graph(inside, mode="connectivity"))
+    edges = edges.maximum(edges.T)
+    if len(index) < searched.n_samples:
+        inner = edges.tocoo()
+        edges = sp.csr_array((inner.data, (index[inner.row], index[inner.col])), shape=(searched.n_samples,) * 2)
+
+    def width() -> float:
+        if sigma is not None:
+            return sigma
+        upper = sp.triu(edges, 1).tocoo()
+        return mean_distance(searched, upper.row.astype(np.intp), upper.col.astype(np.intp))
+
+    return _weighted(searched, edges, 0, weight, width)
+
+
+def resolve_sigma(
+    X: Matrix | NeighborSearch,
+    n_neighbors: int = 6,
+    *,
+    metric: Any = "euclidean",
+    reduce: int | str | None = None,
+    search: str = "exact",
+    random_state: Any = 0,
+) -> float:
+    """Return the mean distance of the rows to their nearest others: the default width of heat weights.
+
+    Resolve it once on the training rows and pass it to `knn_graph` and `neighbor_weights` alike.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d), or NeighborSearch
+        Training rows.
+    n_neighbors : int, default 6
+        Neighbours per row, 1 to n - 1.
+    metric, reduce, search, random_state
+        As in `knn_graph`.
+
+    Returns
+    -------
+    float
+        In units of the metric; 1.0 where every row coincides with its neighbours.
+
+    Examples
+    --------
+    >>> resolve_sigma([[0.0], [1.0], [3.0]], n_neighbors=1)
+    1.3333333333333333
+    """
+    searched = open_search(X, "heat", None, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    return mean_distance(searched, *listed_pairs(searched, searched.count(n_neighbors, own=True)))
+
+
+def neighbor_weights(
+    X_new: Matrix,
+    X: Matrix | NeighborSearch,
+    n_neighbors: int = 6,
+    *,
+    weight: str = "binary",
+    metric: Any = "euclidean",
+    sigma: float | None = None,
+    reduce: int | str | None = None,
+    search: str = "exact",
+    random_state: Any = 0,
+) -> SparseArray:
+    """Return the weights between new points and their nearest training points.
+
+    `specmargin.spectra.extend` averages scores with them. A new point that coincides with training points
+    (distance 0) is tied to exactly those, with weight 1, so that the average returns their value. Where all
+    weights of a row would vanish (no positive cosine, or a weight that underflows) its neighbours share it
+    equally.
+
+    Under self-tuning weights a new point is measured by the distance to its own `n_neighbors`-th training
+    point, a training point by its scale in `knn_graph`.
+
+    Parameters
+    ----------
+    X_new : ndarray or sparse matrix of shape (m, d)
+        New points.
+    X : ndarray or sparse matrix of shape (n, d), or NeighborSearch
+        Training points, in the order of the graph. Pass the search that made the graph where it took long:
+        heat weights without `sigma` and self-tuning weights need the neighbours of the training points, which
+        it keeps; from rows they are searched again, and a projection is fitted again.
+    n_neighbors : int, default 6
+        Training points per new point, 1 to n.
+    weight, metric, reduce, search, random_state
+        As in `knn_graph`. A new row of zeros under "cosine" is tied to its neighbours equally.
+    sigma : float, optional
+        Width of the heat weights; by default `resolve_sigma` of the training rows.
+
+    Returns
+    -------
+    csr_array of shape (m, n)
+        No empty row, no stored zero.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, there are too few rows, an option is unknown, or data are not finite.
+    ImportError
+        If the approximate search is asked for and pynndescent is not installed.
+
+    Examples
+    --------
+    >>> neighbor_weights([[0.4], [3.0]], [[0.0], [1.0], [3.0]], 2).toarray().tolist()
+    [[1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    searched = open_search(X, weight, sigma, metric=metric, reduce=reduce, search=search, random_state=random_state)
+    queries = searched.transform(X_new)
+    k = searched.count(n_neighbors)
+    m, largest = queries.shape[0], int(searched.used.sum()) - 1
+    indices = searched.nearest(queries, k)
+    rows, cols = np.repeat(np.arange(m), k), indices.ravel()
+    distances = searched.distances(queries, rows, cols)
+
+    def width() -> float:
+        if sigma is not None:
+            return sigma
+        return mean_distance(searched, *listed_pairs(searched, min(k, largest))) if largest else 1.0
+
+    def scales() -> tuple[FloatArray, FloatArray]:
+        own = distances.reshape(m, k).max(axis=1)
+        return np.where(own > 0, own, 1.0), neighbor_scales(searched, min(k, largest))
+
+    values = EDGE_WEIGHTS[weight].values(Edges(searched, queries, rows, cols, width, scales, distances))
+    values = np.where(values > TINY, values, 0.0).reshape(m, k)
+    values[~values.any(axis=1)] = 1.0
+    # A zero row is at cosine distance 1/2 from everything in pair_distances, hence never coincident.
+    coincident = distances.reshape(m, k) == 0
+    at = coincident.any(axis=1)
+    values[at] = coincident[at]
+    weights = sp.csr_array((values.ravel(), (rows, cols)), shape=(m, searched.n_samples))
+    weights.eliminate_zeros()
+    weights.sort_indices()
+    return weights
+
+
+def _weighted(
+    searched: NeighborSearch, edges: SparseArray, k: int, weight: str, width: Callable[[], float]
+) -> SparseArray:
+    """Return the graph with each of the symmetric `edges` weighted once, and mirrored."""
+    upper = sp.triu(edges, 1).tocoo()
+    rows, cols = upper.row.astype(np.intp), upper.col.astype(np.intp)
+
+    def scales() -> tuple[FloatArray, FloatArray]:
+        return (neighbor_scales(searched, k),) * 2
+
+    values = EDGE_WEIGHTS[weight].values(Edges(searched, searched.rows, rows, cols, width, scales))
+    half = sp.csr_array((values, (rows, cols)), shape=edges.shape)
+    W = sp.csr_array(half + half.T)
+    W.eliminate_zeros()
+    W.sort_indices()
+    return W

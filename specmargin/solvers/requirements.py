@@ -1,0 +1,172 @@
+"""What a solver needs of a loss, and who else would take it.
+
+A solver states beside its function the facts that it needs (`specmargin.losses.Loss`),
+
+    REQUIRES = ("convex", "piecewise_quadratic")
+
+and, where unlabelled samples have a loss of their own, ``REQUIRES_UNLABELED``. A fact is the name of an attribute of
+the loss; "smooth or box_dual" means either. ``REQUIRES_PAIR = (fact, other)`` means that the loss of the labelled
+samples has the one or that of the unlabelled ones the other. Nothing is needed by a solver that states nothing. A
+``REMEDY`` ends the error, where there is one besides another solver.
+`require` raises where a loss does not have what is needed, `takers` lists the solvers that take it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from specmargin.exceptions import InvalidInputError
+
+__all__ = ["SOLVERS", "missing", "require", "requirements", "takers"]
+
+_MANIFOLD, _S3VM = "specmargin.solvers.manifold", "specmargin.solvers.s3vm"
+SOLVERS: dict[str, dict[str, str]] = {
+    "LapSVM": {
+        "factorized": f"{_MANIFOLD}.factorized",
+        "newton": f"{_MANIFOLD}.newton",
+        "pcg": f"{_MANIFOLD}.pcg",
+        "pcg_one_vs_rest": f"{_MANIFOLD}.pcg",
+    },
+    "WeightedSVM": {
+        "finite_newton": f"{_S3VM}.finite_newton",
+        "weighted_svm": f"{_S3VM}.weighted_svm",
+    },
+    "S3VM": {
+        "annealing": f"{_S3VM}.annealing",
+        "branch_and_bound": f"{_S3VM}.branch_and_bound",
+        "cccp": f"{_S3VM}.cccp",
+        "continuation": f"{_S3VM}.continuation",
+        "gradient": f"{_S3VM}.gradient",
+        "label_switching": f"{_S3VM}.label_switching",
+        "multi_switch": f"{_S3VM}.multi_switch",
+        "one_flip": f"{_S3VM}.one_flip",
+        "polish": f"{_S3VM}.polish",
+        "probe": f"{_S3VM}.probing",
+        "quasi_newton": f"{_S3VM}.quasi_newton",
+        "s3vm_bound": f"{_S3VM}.bound",
+    },
+}
+"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements."""
+
+_ALWAYS = {"LapSVM": "problems.lapsvm_dual, the CVXPY problem of any convex loss"}
+"""What is left where no solver takes a convex loss."""
+
+_LACKS = {
+    "box_dual": "it is no hinge (its dual value is not beta on [0, 1])",
+    "convex": "it is not convex",
+    "convex_in_square": "it is not convex in f^2",
+    "curved": "it is piecewise linear and has no curvature",
+    "gaussian": "its convolution with a Gaussian is not known",
+    "nonincreasing": "it rises beyond the margin",
+    "piecewise_quadratic": "it is not piecewise quadratic",
+    "slack_power": "it is no power of max(0, 1 - t)",
+    "smooth": "it has no continuous slope",
+    "two_ramps": "it is no sum of two ramps, one per label",
+}
+
+
+def requirements(solver: str, of: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a solver of an objective needs of the loss of labelled and of unlabelled samples.
+
+    Examples
+    --------
+    >>> requirements("newton", "LapSVM")
+    (('convex', 'smooth', 'piecewise_quadratic'), ())
+    """
+    module = import_module(SOLVERS[of][solver])
+    return getattr(module, "REQUIRES", ()), getattr(module, "REQUIRES_UNLABELED", ())
+
+
+def missing(loss: Any, requires: tuple[str, ...]) -> list[str]:
+    """Return those facts that a loss does not declare.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Hinge, SmoothHinge
+    >>> missing(Hinge(), ("convex", "smooth")), missing(SmoothHinge(), ("smooth or box_dual", "piecewise_quadratic"))
+    (['smooth'], ['piecewise_quadratic'])
+    """
+    return [fact for fact in requires if not any(getattr(loss, one, False) for one in fact.split(" or "))]
+
+
+def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
+    """Return the solvers of an objective whose requirements its losses meet, in alphabetical order.
+
+    Parameters
+    ----------
+    of : str
+        The name of the objective's class, of `SOLVERS`.
+    loss, unlabeled_loss : Loss
+        Of the labelled samples, and of the unlabelled ones where the objective has such.
+
+    Examples
+    --------
+    >>> from specmargin.losses import Hinge, SquaredHinge
+    >>> takers("LapSVM", Hinge()), takers("LapSVM", SquaredHinge())
+    (['factorized'], ['factorized', 'newton', 'pcg', 'pcg_one_vs_rest'])
+    """
+    taken = []
+    for solver in SOLVERS[of]:
+        labeled, unlabeled = requirements(solver, of)
+        lacking = [] if unlabeled_loss is None else missing(unlabeled_loss, unlabeled)
+        if not lacking and not missing(loss, labeled) and not _mismatched(solver, of, loss, unlabeled_loss):
+            taken.append(solver)
+    return taken
+
+
+def _mismatched(solver: str, of: str, loss: Any, unlabeled_loss: Any) -> tuple[str, str] | None:
+    """Return the facts of which the pair of losses has neither, where one is needed."""
+    pair: tuple[str, str] | None = getattr(import_module(SOLVERS[of][solver]), "REQUIRES_PAIR", None)
+    if pair is None or unlabeled_loss is None or not (missing(loss, pair[:1]) and missing(unlabeled_loss, pair[1:])):
+        return None
+    return pair
+
+
+def require(solver: str, of: str, loss: Any, unlabeled_loss: Any = None) -> None:
+    """Raise where losses do not have what a solver needs of them.
+
+    Parameters
+    ----------
+    solver, of : str
+        The solver's name, and that of the objective's class.
+    loss, unlabeled_loss : Loss
+        Of the labelled samples, and of the unlabelled ones where the objective has such.
+
+    Raises
+    ------
+    ValueError
+        With the loss, what it lacks, and the solvers that take it.
+
+    Examples
+    --------
+    >>> from specmargin.losses import SmoothHinge
+    >>> require("newton", "LapSVM", SmoothHinge())
+    Traceback (most recent call last):
+        ...
+    specmargin.exceptions.InvalidInputError: solvers.newton does not take the loss 'smooth_hinge': it is not piecewise \
+quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex loss.
+    """
+    labeled, unlabeled = requirements(solver, of)
+    pair = _mismatched(solver, of, loss, unlabeled_loss)
+    for what, one, requires in (("loss", loss, labeled), ("unlabelled loss", unlabeled_loss, unlabeled)):
+        lacking = [] if one is None else missing(one, requires)
+        if one is unlabeled_loss and pair is not None:
+            lacking.append(pair[1])
+        if not lacking:
+            continue
+        reasons = " and ".join(" and ".join(_LACKS[part] for part in fact.split(" or ")) for fact in lacking)
+        if one is unlabeled_loss and pair is not None:
+            reasons += f", and of the loss {_named(loss)}, {_LACKS[pair[0]]}"
+        others = [f"solvers.{other}" for other in takers(of, loss, unlabeled_loss)]
+        if not others and getattr(loss, "convex", False) and of in _ALWAYS:
+            others = [_ALWAYS[of]]
+        ends = [f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"]
+        ends += [remedy] if (remedy := getattr(import_module(SOLVERS[of][solver]), "REMEDY", "")) else []
+        raise InvalidInputError(
+            f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
+        )
+
+
+def _named(loss: Any) -> str:
+    return repr(getattr(loss, "name", None) or type(loss).__name__)

@@ -1,0 +1,376 @@
+"""One word for one thing: the parameters of all public estimators and solvers, and docs/parameters.md made of them.
+
+The page is written by ``python tests/estimators/test_signatures.py`` from `inspect.signature` and the tables below. A
+parameter that no concept names, a name that is another spelling of one, and a default that differs from the usual one
+without a reason are failures: decide on the word, or write the reason down.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.utils.validation import check_is_fitted
+
+from specmargin import estimators, solvers
+
+PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"
+S3VMS = tuple(sorted(name for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))))
+
+CONCEPTS = {
+    "weight of the labelled losses": "C",
+    "weight of the unlabelled losses": "C_star",
+    "weight of the ambient norm": "gamma_A",
+    "weight of the intrinsic norm": "gamma_I",
+    "weight of the norm in least squares": "penalty",
+    "relative margin": "B",
+    "loss": "loss",
+    "where a ramp ends": "s",
+    "kernel": "kernel",
+    "kernel parameter": "gamma",
+    "degree of the polynomial kernel": "degree",
+    "constant of the polynomial kernel": "coef0",
+    "neighbours of the graph": "n_neighbors",
+    "how the neighbour relation is made symmetric": "kind",
+    "edge weights": "weight",
+    "metric of the neighbours": "metric",
+    "components in which neighbours are searched": "reduce",
+    "kind of the Laplacian": "normalized",
+    "power of the Laplacian": "power",
+    "functions to choose from": "span",
+    "number of landmarks": "n_landmarks",
+    "number of eigenvectors": "q",
+    "accuracy of the eigenvectors": "eigen_tol",
+    "leading components of the kernel map": "rank",
+    "transform of the spectrum": "transformation",
+    "width of a transform": "sigma",
+    "exponent of a transform": "exponent",
+    "number of equal weights": "k",
+    "ratio of consecutive weights": "w",
+    "least drop between consecutive weights": "eps",
+    "comparison of the classes": "class_balance",
+    "constraint on the mean decision of an S3VM": "balance",
+    "intercept of a convex classifier": "fit_intercept",
+    "intercept of an S3VM, three kinds": "intercept",
+    "several classes": "multi_class",
+    "clusters from the classes": "refine",
+    "label flips after the search": "one_flip",
+    "kernel parameters to try": "gammas",
+    "ambient weights to try": "gamma_As",
+    "intrinsic weights to try": "gamma_Is",
+    "ratios gamma_I / gamma_A to try": "ratios",
+    "powers of the Laplacian to try": "powers",
+    "what chooses": "criterion",
+    "folds": "cv",
+    "number of clusters": "n_clusters",
+    "number of eigenfunctions": "n_components",
+    "how clusters are assigned": "assign",
+    "solver": "solver",
+    "options of the solver": "solver_params",
+    "accuracy: relative gap, or relative gradient where there is no proof": "tol",
+    "limit of iterations": "max_iter",
+    "randomness": "random_state",
+    "marker of unlabelled samples": "unlabeled",
+}
+"""Concepts of the estimators, each with its one name."""
+
+SOLVER_CONCEPTS = {
+    "objective": "obj",
+    "weighted SVM (an objective)": "svm",
+    "labels of all classes": "labels",
+    "result to certify": "result",
+    "weights to begin at (S3VM)": "w",
+    "coefficients to begin at, or share of C_star": "start",
+    "result to begin at": "warm_start",
+    "multipliers to begin at": "theta",
+    "multipliers of the balance to begin at": "beta",
+    "accuracy: relative gap, or relative gradient where there is no proof": "tol",
+    "accuracy of the proof, where tol is that of a stopping rule": "gap_tol",
+    "accuracy of convex problems on the way": "inner_tol",
+    "limit of iterations": "max_iter",
+    "limit of inner iterations": "max_inner",
+    "limit of nodes": "max_nodes",
+    "limit of switches at once": "max_switches",
+    "limit of seconds": "time_limit",
+    "passes over the samples": "rounds",
+    "factors of C_star": "schedule",
+    "growth of C_star": "rate",
+    "number of steps": "n_steps",
+    "weights that begin unequal": "skewed",
+    "inner method": "minimizer",
+    "memory of L-BFGS": "m",
+    "stopping rule": "stopping",
+    "samples for the stopping rule": "validation",
+    "true signs": "truth",
+    "iterations between two looks": "check_every",
+    "preconditioner": "preconditioner",
+    "precision": "dtype",
+    "tight proof after an early stop": "prove",
+    "report of progress": "progress",
+    "weights of the loss, a path": "Cs",
+    "number of eigenfunctions": "n_components",
+    "options passed on": "options",
+}
+
+OTHER_SPELLINGS = {
+    "B": ("margin", "bound"),
+    "n_neighbors": ("k_neighbors", "neighbors", "n_nearest"),
+    "weight": ("weights", "edge_weight"),
+    "normalized": ("normalised", "normalize"),
+    "n_landmarks": ("n_functions", "landmarks", "n_samples"),
+    "q": ("n_eigenvectors", "n_eigenpairs", "n_functions"),
+    "class_balance": ("balanced", "class_weight", "zscore"),
+    "solver": ("method", "algorithm"),
+    "solver_params": ("solver_options", "solver_kwargs", "params"),
+    "tol": ("tolerance", "epsilon", "rtol", "atol"),
+    "max_iter": ("maxiter", "n_iter", "max_iterations", "max_steps"),
+    "random_state": ("seed", "rng", "generator"),
+    "unlabeled": ("unlabelled", "marker"),
+}
+"""Words that a parameter must not have, by the word to take."""
+
+TO_BE_UNIFIED = "To be unified; until then the value that results were computed with."
+
+REASONS: dict[str, dict[str, str]] = {
+    "B": {"1.5": "The relative margin is what `RMM` and `STORM` are for; elsewhere it is an option."},
+    "C": {"10000.0": "Its loss is a mean per class, which is not the loss of a margin."},
+    "class_balance": {"None": TO_BE_UNIFIED},
+    "gamma_A": {
+        "0.01": "Next to a loss of weight one; an S3VM weighs the loss by C, and only gamma_I / gamma_A counts."
+    },
+    "gamma_I": {"1.0": "The graph is what these are for; an S3VM is a hybrid with one only where that is asked for."},
+    "loss": {'"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted."},
+    "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
+    "n_neighbors": {
+        "5": TO_BE_UNIFIED,
+        "(5, 15)": "Candidates of a search.",
+        "None": f"min(10, n - 1). {TO_BE_UNIFIED}",
+    },
+    "normalized": {"False": f"D - W, as in the papers on spectra and on clustering. {TO_BE_UNIFIED}"},
+    "power": {"2.0": "It makes the spectrum there, lambda^-power, and may be any number >= 0."},
+    "random_state": {"None": TO_BE_UNIFIED},
+    "tol": {"None": "The solver's own: some of the seven have no proof, and mean a relative gradient."},
+    "w": {"1.0": "An order without a ratio; the geometric spectrum has no order at w = 1."},
+    "weight": {'"self_tuning"': TO_BE_UNIFIED},
+}
+"""Why a default is not the usual one (that of most classes), by parameter and default."""
+
+SOLVER_REASONS: dict[str, dict[str, str]] = {
+    "dtype": {"None": "The precision of the kernel."},
+    "max_iter": {
+        "None": "3 m steps, m the number of extreme spectra: far more than it takes.",
+        "30": "Temperatures.",
+        "300": "Newton or interior-point steps.",
+        "500": "Newton steps.",
+        "1000": "Steps without second derivatives at each weight; of `one_flip` flips.",
+        "5000": "Steps that converge linearly.",
+        "10000": "Trainings between switches of many labels.",
+        "100000": "Trainings between switches of two labels.",
+    },
+    "schedule": {
+        "None": "Doublings, n_steps of them.",
+        "(0.0, 1e-06, 0.0001, 0.01, 0.1, 0.5, 1.0)": "The paper's annealing.",
+    },
+    "start": {"None": "Coefficients to begin at; with the others a share of C_star."},
+    "tol": {
+        "0.0001": "A relative gradient, by L-BFGS.",
+        "0.001": "The bound is asked for, not the optimum of its relaxation.",
+        "1e-10": "Second-order methods on few unknowns; of `polish` the relative gradient.",
+        "1e-08": "Linear convergence (`alternation`), a stopping rule (`pcg`), constraints as well (`eigenmaps`).",
+        "1e-06": "Searches: a relative gradient, the gap of each training, the entropy, or the proof of an optimum.",
+    },
+    "w": {"required": "`polish` improves a point that it is given."},
+}
+
+NOTES = """`tol` is the relative gap that the certificate has to prove. Where nothing can be proved (the descents of
+an S3VM) it is the relative gradient. `pcg` stops by a rule of the paper, on which `tol` is the threshold; `gap_tol` is
+what its certificate has to prove, and `LapSVM(solver="pcg", tol=)` sets that one. `annealing` ends by entropy, `cccp`
+and `one_flip` by the share by which the objective still falls.
+
+The seven S3VM classes have no `solver`: each is named after its own. `SpectralGraphTransducer` has one solver, too.
+`SpectralRidge`, `RegularizedSpectralClustering` and `RegularizedEigenmaps` solve a linear system or an eigenproblem by
+LAPACK: they have a `tol`, which their certificate is held against, and neither `solver` nor `max_iter`."""
+
+
+def _shown(default: Any) -> str:
+    if default is inspect.Parameter.empty:
+        return "required"
+    return f'"{default}"' if isinstance(default, str) else getattr(default, "__name__", str(default))
+
+
+def defaults(objects: Mapping[str, Callable[..., Any]]) -> dict[str, dict[str, list[str]]]:
+    """Return, by parameter and default, the names of those that have it."""
+    found: dict[str, dict[str, list[str]]] = {}
+    for name, value in sorted(objects.items()):
+        for parameter in inspect.signature(value).parameters.values():
+            found.setdefault(parameter.name, {}).setdefault(_shown(parameter.default), []).append(name)
+    return found
+
+
+def public(module: Any) -> dict[str, Callable[..., Any]]:
+    return {name: getattr(module, name) for name in module.__all__ if callable(getattr(module, name))}
+
+
+GROUPS = {
+    "Estimators": (public(estimators), CONCEPTS, REASONS),
+    "Solvers": (public(solvers), SOLVER_CONCEPTS, SOLVER_REASONS),
+}
+groups = pytest.mark.parametrize("group", GROUPS)
+
+
+def usual(by_default: Mapping[str, list[str]]) -> str:
+    return max(by_default, key=lambda default: len(by_default[default]))
+
+
+def faults(
+    objects: Mapping[str, Callable[..., Any]], concepts: Mapping[str, str], reasons: Mapping[str, Mapping[str, str]]
+) -> list[str]:
+    """Say what is wrong with the parameters of some classes or functions."""
+    found, names, wrong = defaults(objects), list(concepts.values()), []
+    others = {bad: word for word, spellings in OTHER_SPELLINGS.items() for bad in spellings}
+    wrong += [f"{name}: named by two concepts" for name in set(names) if names.count(name) > 1]
+    wrong += [f"{name}: another spelling of {others[name]}" for name in found if name in others]
+    wrong += [f"{name}: no concept" for name in found if name not in names and name not in others]
+    wrong += [f"{name}: nobody has it" for name in names if name not in found]
+    for name, by_default in found.items():
+        odd = set(by_default) - {usual(by_default)}
+        given = set(reasons.get(name, {}))
+        wrong += [f"{name}={default} ({', '.join(by_default[default])}): why?" for default in sorted(odd - given)]
+        wrong += [f"{name}={default}: a reason for nothing" for default in sorted(given - odd)]
+    wrong += [f"{name}: reasons for nothing" for name in reasons if name not in found]
+    return wrong
+
+
+def _who(names: list[str], everyone: list[str]) -> str:
+    missing = [name for name in everyone if name not in names]
+    if not missing:
+        return f"all {len(everyone)}"
+    texts = [f"`{name}`" for name in names if name not in S3VMS]
+    kept = [name for name in S3VMS if name in names]
+    texts += ["all S3VMs"] if len(kept) == len(S3VMS) else [f"`{name}`" for name in kept]
+    return ", ".join(texts)
+
+
+def page() -> str:
+    """Return docs/parameters.md."""
+    lines = [
+        "# Parameters",
+        "",
+        "One word for one thing: what every public estimator and solver calls its parameters, and their defaults. This",
+        "page is written by `python tests/estimators/test_signatures.py` from the signatures; a test checks that it is",
+        "current, that no concept has two names, and that a default which is not the usual one has a reason.",
+        "",
+        NOTES,
+    ]
+    for title, (objects, concepts, reasons) in GROUPS.items():
+        found = defaults(objects)
+        lines += ["", f"## {title}", "", "| concept | name | default | who | why |", "|---|---|---|---|---|"]
+        for concept, name in concepts.items():
+            by_default = found[name]
+            first = usual(by_default)
+            for default in [first, *sorted(set(by_default) - {first})]:
+                why = reasons.get(name, {}).get(default, "")
+                who = _who(by_default[default], sorted(objects))
+                head = f"| {concept} | `{name}` " if default == first else "| | "
+                lines.append(f"{head}| `{default}` | {who} | {why} |")
+    return "\n".join(lines) + "\n"
+
+
+@groups
+def test_one_word_for_one_thing_and_a_reason_for_every_other_default(group: str) -> None:
+    assert faults(*GROUPS[group]) == []
+
+
+def test_the_page_is_current() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python tests/estimators/test_signatures.py"
+
+
+def test_what_is_wrong_is_noticed() -> None:
+    def one(C: float = 1.0, tol: float = 1e-6) -> None: ...
+
+    def two(C: float = 1.0, tol: float = 1e-3) -> None: ...
+
+    def three(seed: int = 0, colour: str = "red") -> None: ...
+
+    concepts = {"weight": "C", "accuracy": "tol"}
+    assert faults({"one": one}, concepts, {}) == []
+    assert faults({"one": one, "same": one, "two": two}, concepts, {}) == ["tol=0.001 (two): why?"]
+    assert faults({"one": one, "same": one, "two": two}, concepts, {"tol": {"0.001": "it is a bound"}}) == []
+    assert faults({"one": one}, concepts, {"tol": {"0.001": "it is a bound"}}) == ["tol=0.001: a reason for nothing"]
+    assert faults({"one": one, "three": three}, concepts, {}) == [
+        "seed: another spelling of random_state",
+        "colour: no concept",
+    ]
+    assert faults({"one": one}, {**concepts, "cost": "C"}, {}) == ["C: named by two concepts"]
+    assert faults({"one": one}, {**concepts, "loss": "loss"}, {}) == ["loss: nobody has it"]
+
+
+GRAPH = ("n_neighbors", "kind", "weight", "metric", "normalized", "power")
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_groups_of_parameters_come_whole(name: str) -> None:
+    has = set(inspect.signature(getattr(estimators, name)).parameters)
+    has |= {word.removesuffix("s") for word in ("powers", "gammas") if word in has}
+    for whole in (GRAPH, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
+        if whole[0] in has:
+            assert set(whole) <= has
+    if "span" in has:
+        assert {"n_landmarks", "q", "random_state"} <= has
+    if "solver" in has:
+        assert "solver_params" in has
+    if "q" in has:  # eigenvectors are searched for from a random start
+        assert "random_state" in has
+    assert not {"fit_intercept", "intercept"} <= has
+    assert not {"class_balance", "balance"} <= has
+
+
+def described(cls: type) -> dict[str, str]:
+    """Return the parameters that the docstring of a class describes, with the defaults that it names."""
+    section = re.search(r"Parameters\n-+\n(.*?)\n\n(?:[A-Z]\w+)\n-+\n", inspect.getdoc(cls) or "", re.DOTALL)
+    assert section
+    found = {}
+    for head in re.findall(r"^(\S.*)$", section[1], re.MULTILINE):
+        names, _, kind = head.partition(" : ")
+        default = re.search(r"(?:, default (.*)|, (optional))$", kind)
+        assert default, head
+        values = (default[1] or "None").split(" and ")
+        found |= dict(zip(names.split(", "), values, strict=True))
+    return found
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_every_parameter_is_documented_with_its_default(name: str) -> None:
+    cls = getattr(estimators, name)
+    documented = described(cls)
+    signature = {name: _shown(value.default) for name, value in inspect.signature(cls).parameters.items()}
+    assert {name: text.replace("e-", "e-0") for name, text in documented.items()} == signature
+
+
+SMALL = {
+    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
+    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
+}
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_every_public_attribute_is_documented(name: str, moons: Any) -> None:
+    X, _, y = moons
+    cls = getattr(estimators, name)
+    fitted = cls(**SMALL.get(name, {})).fit(X, y)
+    check_is_fitted(fitted)
+    text = inspect.getdoc(cls) or ""
+    section = text[text.index("Attributes\n---") :]
+    known = {word for head in re.findall(r"^(\S.*?)(?: : .*)?$", section, re.MULTILINE) for word in head.split(", ")}
+    public = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
+    assert public - known == set()
+    if hasattr(fitted, "classes_"):
+        assert {"scores_", "transduction_"} <= public
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,57 @@
+"""Points in the plane by their labels."""
+
+import numpy as np
+import pytest
+from matplotlib import colors
+
+from specmargin.plots import LabelDisplay, subplots
+
+RNG = np.random.default_rng(0)
+
+
+X = RNG.uniform([-1, -1], [3, 1], size=(60, 2))
+
+
+Y_TRUE = (X[:, 0] - 2 * X[:, 1] > 0.5).astype(int)
+
+
+@pytest.fixture
+def ax():
+    return subplots(width="column")[1][0, 0]
+
+
+def test_labels_alone_with_names_and_strings(ax):
+    y = np.array(["moon", "sun", "?"] * 20)
+    display = LabelDisplay(X, y, unlabeled="?").plot(ax, legend=True, names=["Moon", "Sun"], title="Sky")
+    assert display.classes.tolist() == ["moon", "sun"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["unlabeled", "Moon", "Sun"]
+    markers = [item.get_paths()[0].vertices.shape for item in ax.collections]
+    assert markers[1] != markers[2]
+    for item in ax.collections[1:]:
+        assert colors.to_hex(item.get_edgecolor()[0]) == "#000000"
+
+
+def test_few_labels_are_large_and_many_small():
+    few, many = (subplots()[1][0, 0] for _ in range(2))
+    LabelDisplay(X, np.where(np.arange(60) < 4, Y_TRUE, -1)).plot(few)
+    LabelDisplay(X, Y_TRUE).plot(many)
+    assert few.collections[-1].get_sizes()[0] > 3 * many.collections[-1].get_sizes()[0]
+    assert len(many.collections) == 2  # no scatter, and no legend entry, for unlabelled points
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"y": Y_TRUE[:5]}, r"y has the shape \(5,\), but X has 60 points"),
+        ({"y": Y_TRUE, "classes": [0, 7]}, r"y holds \[.*1.*\], which classes=\[0, 7\]"),
+        ({"y": np.arange(60)}, "60 classes, but there are 8 colours"),
+    ],
+)
+def test_wrong_labels_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        LabelDisplay(X, **arguments)
+
+
+def test_names_must_match_the_classes(ax):
+    with pytest.raises(ValueError, match=r"names=\['a'\]"):
+        LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])

@@ -1,0 +1,402 @@
+"""The rules of the house are kept, and each would be seen to break: a violation is planted in a copy and noticed.
+
+The rules are functions of `tests/house.py`; the words that the project no longer uses stand in `tests/house_words.py`.
+The layers of the imports are held by import-linter (`tests/test_layers.py`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+sys.path.insert(0, str(HERE))
+
+import house  # noqa: E402
+import house_words  # noqa: E402
+
+sys.path.remove(str(HERE))
+
+LONGEST = 600
+LONG = 400
+
+# Tests whose subject is no single module, and what it is.
+OF_NO_MODULE = {
+    "contract/test_failure_contract.py": "every public entry point with every bad input",
+    "estimators/test_bad_input.py": "all estimators: what they refuse",
+    "estimators/test_bound.py": "all estimators with a bound on the decisions",
+    "estimators/test_build_problem.py": "all estimators that return their CVXPY problem",
+    "estimators/test_checks.py": "all estimators: scikit-learn's checks",
+    "estimators/test_search_and_storage.py": "all estimators: grid search, pickle, clone",
+    "estimators/test_several_graphs.py": "all estimators that take a list of graphs",
+    "estimators/test_signatures.py": "all estimators: the words and defaults of their parameters",
+    "estimators/test_span.py": "all estimators on few functions",
+    "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",
+    "experiments/engine/test_kills.py": "sweeps whose processes are killed",
+    "objectives/test_special_cases.py": "objectives that coincide in special cases",
+    "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
+    "solvers/manifold/test_hard_gammas.py": "all manifold solvers at extreme gamma_A and gamma_I",
+    "solvers/s3vm/test_exact_campaign.py": "branch and bound against enumeration",
+    "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
+    "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
+    "solvers/test_seconds.py": "all solvers: what they say about their time",
+    "test_conftest.py": "the suite's own fixtures",
+    "test_contributing.py": "the examples of CONTRIBUTING.md",
+    "test_docs.py": "examples of docstrings and README",
+    "test_house.py": "the rules of the house",
+    "test_import.py": "the public names of the package",
+    "test_layers.py": "the import contracts",
+    "test_notebooks.py": "the notebooks",
+    "test_packaging.py": "sdist, wheel and locks",
+    "test_programs.py": "docs/programs.md against the problems",
+}
+
+# Modules that no test names, and the test that runs them through another module.
+TESTED_THROUGH = {
+    "checks.py": "contract/test_failure_contract.py",
+    "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
+    "experiments/s3vm_optima_table.py": "experiments/test_s3vm_optima.py",
+    "graphs/docs.py": "graphs/test_weights.py",
+    "objectives/pivoted.py": "solvers/manifold/test_hard_gammas.py",
+    "objectives/reduction.py": "objectives/test_lapsvm.py",
+    "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
+    "solvers/s3vm/annealed.py": "solvers/s3vm/test_gradient.py",
+    "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
+    "solvers/s3vm/nodes.py": "solvers/s3vm/test_range.py",
+    "typing.py": "test_layers.py",
+}
+
+# Modules that an attribute of their package hides: what is in them is imported by `from module import name`.
+SHADOWED = {"specmargin.problems.s3vm_relaxation"}
+
+# Circles that an import inside a function closes.
+LATE_CIRCLES: list[list[str]] = []
+
+# Modules of more than 400 lines, and what holds each together.
+LONG_MODULES = {
+    "estimators/_manifold_grid.py": "the grid of two estimators, its folds and its record",
+    "experiments/gallery.py": "one run of the figures, from plan to report",
+    "experiments/lapsvm_primal_faces.py": "one experiment, half of it its protocol in words",
+    "experiments/qn_s3vm.py": "one paper",
+    "objectives/clustering.py": "one objective with its certificate",
+    "objectives/graph_transducer.py": "one objective with its certificate",
+    "objectives/lapsvm.py": "one objective with its certificate for every loss",
+    "objectives/relative_margin.py": "one objective with its certificate",
+    "objectives/s3vm.py": "one objective with its certificate",
+    "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",
+    "objectives/spectrum_margin.py": "two objectives over one cone, with certificates",
+    "solvers/manifold/factorized.py": "one solver with the active set of each loss",
+    "solvers/s3vm/box_qp.py": "one solver: augmented Lagrangian, active set, line search",
+    "solvers/spectrum/spectrum_margin.py": "one solver with its start and its report",
+}
+
+# How often the old words may still stand in specmargin, figures, docs, notebooks and README: these numbers only fall.
+CEILING = {
+    "machine": 160,
+    "found": 480,
+    "slop": 0,
+    "slip": 2,
+    "watch": 14,
+    "height": 54,
+    "bend": 77,
+    "tilt": 62,
+    "lift": 50,
+    "reach": 61,
+    "fall": 16,
+    "miss": 48,
+    "relieve": 3,
+    "words": 59,
+    "faces": 4,
+    "settled": 104,
+    "at hand": 33,
+    "beside": 46,
+    "said": 129,
+    "printed": 167,
+    "so many": 13,
+    "plane": 42,
+    "duel": 41,
+    "shade": 63,
+    "pulled": 50,
+    "pushed": 17,
+    "span, route": 9,
+    "door": 43,
+    "leftovers": 8,
+}
+
+
+@cache
+def at_root(rule: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a rule finds in this checkout; it is looked at once."""
+    return rule(ROOT, *arguments)
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """Return a copy of the package and of its tests, to be spoilt."""
+    for folder in ("specmargin", "tests"):
+        shutil.copytree(
+            ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "*.csv", "golden")
+        )
+    return tmp_path
+
+
+# Tests mirror the package
+
+
+def test_tests_mirror_the_package() -> None:
+    assert at_root(house.tests_without_module) - OF_NO_MODULE.keys() == set()
+
+
+def test_every_public_module_is_tested() -> None:
+    assert at_root(house.modules_without_test) - TESTED_THROUGH.keys() == set()
+    assert set(TESTED_THROUGH.values()) <= at_root(house.test_files).keys()
+
+
+def test_planted_test_without_a_module_is_noticed(copy: Path) -> None:
+    (copy / "tests" / "graphs" / "test_planted.py").touch()
+    (copy / "tests" / "solvers" / "test_pcg.py").touch()  # the module lies deeper
+    found = house.tests_without_module(copy) - OF_NO_MODULE.keys()
+    assert found == {"graphs/test_planted.py", "solvers/test_pcg.py"}
+
+
+def test_planted_module_without_a_test_is_noticed(copy: Path) -> None:
+    (copy / "specmargin" / "graphs" / "planted.py").write_text('__all__ = ["grow"]\n\ndef grow(): ...\n')
+    (copy / "specmargin" / "graphs" / "_private.py").touch()
+    (copy / "tests" / "losses" / "test_margin.py").write_text("from specmargin.graphs.planted import grow\n")
+    assert house.modules_without_test(copy) - TESTED_THROUGH.keys() == {"graphs/planted.py"}
+    (copy / "tests" / "graphs" / "test_weights.py").write_text("import specmargin as sm\nsm.graphs.planted.grow()\n")
+    assert house.modules_without_test(copy) - TESTED_THROUGH.keys() == set()
+
+
+def test_public_names_lead_to_their_modules(tmp_path: Path) -> None:
+    path = tmp_path / "test_it.py"
+    path.write_text("import specmargin as sm\nfrom specmargin.solvers import pcg\nsm.LapSVM, sm.graphs.laplacian(1)\n")
+    used = house.used_modules(path, house.module_paths(ROOT), house.public_homes(ROOT))
+    wanted = {"solvers.manifold.pcg", "estimators.lapsvm", "graphs.laplacians"}
+    assert used - {"specmargin", "specmargin.graphs"} == {f"specmargin.{name}" for name in wanted}
+
+
+# Names
+
+
+def test_no_module_is_hidden_by_its_package() -> None:
+    assert at_root(house.shadowed_modules) - SHADOWED == set()
+
+
+def test_planted_name_of_a_module_is_noticed(copy: Path) -> None:
+    init = copy / "specmargin" / "spectra" / "__init__.py"
+    init.write_text(init.read_text() + "\n\ndef lanczos(): ...\n")
+    assert house.shadowed_modules(copy) - SHADOWED == {"specmargin.spectra.lanczos"}
+
+
+# Imports
+
+
+def circles(root: Path) -> tuple[list[list[str]], list[list[str]]]:
+    """Return the circles that close while modules load, and those that close once functions are called, too."""
+    loading, calling = house.package_imports(root)
+    return house.circles(loading), house.circles({name: loading[name] | calling[name] for name in loading})
+
+
+def test_no_circle_of_imports() -> None:
+    loading, all_of_them = at_root(circles)
+    assert loading == []
+    assert [circle for circle in all_of_them if circle not in LATE_CIRCLES] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "n_loading", "n_all"),
+    [
+        ("from specmargin.spectra.eigenpairs import laplacian_eigenpairs", 1, 1),
+        ("from specmargin.spectra import laplacian_eigenpairs", 1, 1),
+        ("import specmargin.spectra.eigenpairs", 1, 1),
+        ("def late():\n    from specmargin.spectra import eigenpairs", 0, 1),
+        ("if TYPE_CHECKING:\n    from specmargin.spectra import eigenpairs", 0, 0),
+    ],
+)
+def test_planted_circle_is_noticed(copy: Path, line: str, n_loading: int, n_all: int) -> None:
+    path = copy / "specmargin" / "spectra" / "transforms.py"
+    other = copy / "specmargin" / "spectra" / "eigenpairs.py"
+    path.write_text(path.read_text() + f"\n{line}\n")
+    other.write_text(other.read_text() + "\nfrom specmargin.spectra.transforms import heat\n")
+    loading, all_of_them = circles(copy)
+    assert len(loading) == n_loading
+    assert len([circle for circle in all_of_them if circle not in LATE_CIRCLES]) == n_all
+
+
+def run_fresh(code: str, root: Path) -> str:
+    """Run `code` in a new interpreter that finds the package of `root`."""
+    env = {name: value for name, value in os.environ.items() if name != "EAGER_IMPORT"} | {"PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=root, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def import_seconds(root: Path) -> float:
+    """Return what `import specmargin` costs beyond numpy, in seconds of this process: others do not count."""
+    code = "import numpy, time\nstart = time.process_time()\nimport specmargin\nprint(time.process_time() - start)"
+    return min(float(run_fresh(code, root)) for _ in range(5))
+
+
+def heavy_imports(root: Path) -> set[str]:
+    """Return the heavy libraries that `import specmargin` loads."""
+    loaded = run_fresh("import sys, specmargin; print(*{name.split('.')[0] for name in sys.modules})", root)
+    return {"cvxpy", "matplotlib", "networkx", "sklearn", "pandas", "scipy"} & set(loaded.split())
+
+
+def test_import_is_cheap() -> None:
+    assert import_seconds(ROOT) < 0.05
+    assert heavy_imports(ROOT) == set()
+
+
+def test_planted_dear_import_is_noticed(copy: Path) -> None:
+    init = copy / "specmargin" / "__init__.py"
+    init.write_text(init.read_text() + "\nimport networkx\n")
+    assert "networkx" in heavy_imports(copy)
+    assert import_seconds(copy) > 0.05
+
+
+# Lengths
+
+
+def test_modules_are_short() -> None:
+    assert at_root(house.long_modules, LONGEST) == {}
+    assert at_root(house.long_modules, LONG).keys() - LONG_MODULES.keys() == set()
+
+
+def test_planted_long_module_is_noticed(copy: Path) -> None:
+    (copy / "specmargin" / "graphs" / "planted.py").write_text("x = 1\n" * 601)
+    assert house.long_modules(copy, LONGEST) == {"graphs/planted.py": 601}
+    assert house.long_modules(copy, LONG).keys() - LONG_MODULES.keys() == {"graphs/planted.py"}
+
+
+# Exceptions
+
+
+def test_no_exception_has_lost_its_reason() -> None:
+    """What is excepted above and no longer breaks its rule comes off the list."""
+    stale = {
+        "OF_NO_MODULE": OF_NO_MODULE.keys() - at_root(house.tests_without_module),
+        "TESTED_THROUGH": TESTED_THROUGH.keys() - at_root(house.modules_without_test),
+        "SHADOWED": SHADOWED - at_root(house.shadowed_modules),
+        "LATE_CIRCLES": {str(circle) for circle in LATE_CIRCLES if circle not in at_root(circles)[1]},
+        "LONG_MODULES": LONG_MODULES.keys() - at_root(house.long_modules, LONG).keys(),
+        "NOT_THERE": NOT_THERE.keys() - at_root(not_found),
+    }
+    assert {name: entries for name, entries in stale.items() if entries} == {}
+
+
+# Words
+
+
+def test_old_words_only_become_fewer() -> None:
+    stands = at_root(house_words.occurrences)
+    assert stands.keys() == CEILING.keys()
+    more = {
+        f"{word} ({len(places)} > {CEILING[word]}): write {house_words.WORDS[word].instead}": places[-3:]
+        for word, places in stands.items()
+        if len(places) > CEILING[word]
+    }
+    assert more == {}, "python tests/house_words.py WORD lists all places"
+
+
+def test_planted_old_words_are_noticed(tmp_path: Path) -> None:
+    (tmp_path / "specmargin").mkdir()
+    (tmp_path / "specmargin" / "planted.py").write_text(
+        '"""Hold the machines beside each other; a support vector machine, machine precision."""\n'
+        "found = the_height = 1  # numbers at\u00a0hand\n"
+        "class LandmarkSpan:\n    bend: int\n"
+        "def span(words, *, nfound=0): f'{words} are said'\n"
+        "HEIGHT = x.slip_height\n"
+    )
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "planted.py").write_text("bar.height = 1\nplane = machine_count\n")
+    (tmp_path / "README.md").write_text("As printed,\nand found so.\n")
+    counts = {word: len(places) for word, places in house_words.occurrences(tmp_path).items() if places}
+    assert counts == {
+        "machine": 2,
+        "found": 1,
+        "slip": 1,
+        "height": 3,
+        "bend": 1,
+        "words": 2,
+        "at hand": 1,
+        "beside": 1,
+        "said": 1,
+        "printed": 1,
+        "span, route": 1,
+    }
+
+
+# A stranger finds a method by its name alone
+
+ROOMS = ("objectives", "problems", "solvers", "estimators", "experiments")
+
+# The names that the literature uses, as regular expressions of file names and first lines of docstrings.
+METHODS = {
+    "LapSVM": ("lapsvm",),
+    "LapRLS": ("laprls",),
+    "KTA": ("kta", "(kernel[- ]target )?alignment"),
+    "STORM": ("storm",),
+    "STOAM": ("stoam",),
+    "MKL": ("mkl", "multiple kernel learning"),
+    "RMM": ("rmm", "relative margin machine"),
+    "SpectralGraphTransducer": ("sgt", "spectral ?graph ?transducer"),
+    "SpectralRidge": ("spectral[ _]?ridge",),
+    "RegularizedSpectralClustering": ("regularized ?spectral ?clustering",),
+    "ContinuationS3VM": ("continuation", "cs3vm"),
+    "QuasiNewtonS3VM": ("quasi[-_ ]?newton", "qn[-_]s3vm"),
+}
+
+# The searches share one objective, whose name ends theirs.
+S3VM = ("s3vms?",)
+
+# What does not exist, and why.
+NOT_THERE = {
+    ("SpectralGraphTransducer", "problems"): "not convex: solved globally by a secular equation",
+    ("SpectralRidge", "problems"): "one linear system: there is nothing to ask a solver of cones",
+    ("RegularizedSpectralClustering", "problems"): "an eigenproblem, not convex",
+    ("RegularizedSpectralClustering", "experiments"): "its paper has no table; figures/clustering.py shows it",
+}
+
+
+def names_of(method: str, room: str) -> tuple[str, ...]:
+    """Return what to look for: a search has no objective and no CVXPY problem of its own."""
+    return S3VM if method.endswith("S3VM") and room in ("objectives", "problems") else METHODS[method]
+
+
+def not_found(root: Path) -> set[tuple[str, str]]:
+    """Return the methods and rooms of which no module has the name."""
+    rooms = {
+        room: house.first_lines(root, room) | (house.first_lines(root, "papers") if room == "experiments" else {})
+        for room in ROOMS
+    }
+    return {
+        (method, room)
+        for method in METHODS
+        for room in ROOMS
+        if not house.matching(rooms[room], names_of(method, room))
+    }
+
+
+def test_a_stranger_finds_each_method_by_its_name() -> None:
+    assert at_root(not_found) - NOT_THERE.keys() == set()
+
+
+def test_a_method_that_lost_its_name_is_noticed(copy: Path) -> None:
+    path = copy / "specmargin" / "estimators" / "laprls.py"
+    path.rename(path.with_name("squares.py"))
+    path = path.with_name("squares.py")
+    path.write_text(path.read_text().replace("LapRLS", "squares", 1))
+    other = path.with_name("manifold_cv.py")
+    other.write_text(other.read_text().replace("LapRLS", "squares"))
+    assert not_found(copy) - NOT_THERE.keys() == {("LapRLS", "estimators")}
