@@ -17,7 +17,7 @@ Every fifth of the 45 pairs of USPST and two of their ten published splits in (a
 all pairs, splits and p, as in the table; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks
 USPST the pairs are of scikit-learn's digits, with widths 2.5 times as large and no published numbers; where it lacks
 MNIST (e) and (f) are the rank study of the paper's section 5.2, leading kernel principal components on every fifth
-pair. Gradient descent is on the hinge, as the paper says: `specmargin.experiments.continuation_s3vm` has the settings,
+pair. Gradient descent is on the hinge, as the paper says: `specmargin.papers.chapelle_2006` has the settings,
 and what the paper leaves open. The sidecar has the counts behind (a) and (b) in sentences.
 """
 
@@ -30,15 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import continuation_s3vm as experiment
+from specmargin.experiments.claims import Pairing, objective_and_error, paired, wins
 from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row, worst_gap
-from specmargin.experiments.s3vm_blocks import Block, measure, seconds
-from specmargin.experiments.s3vm_claims import Pairing, objective_and_error, paired, wins
-from specmargin.experiments.s3vm_tasks import BUNDLED, features, missing, samples
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.tasks import is_available, samples, sources_of
+from specmargin.papers import chapelle_2006 as experiment
+from specmargin.papers.chapelle_2006 import BUNDLED, Block, features, measure, seconds, task_named
 
-NAME = "continuation_s3vm"
 FIRST = "cs3vm"
 LOOKS = {
     "svm": ("SVM", "SVM"),
@@ -63,7 +61,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit every method of every setting; the splits are those of the tables, whatever `seed`."""
     parts, said = settings(**SIZES[size])
     plain = parts["Table 1"][0]
-    rows = measure(NAME, [block for name, blocks in parts.items() if name != "cost" for block in blocks])
+    rows = measure([block for name, blocks in parts.items() if name != "cost" for block in blocks])
     costs, cost_rows = cost(parts["cost"])
     rows |= cost_rows
     mine = rows_of(plain, rows)
@@ -119,7 +117,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             ),
             "cut off": sum(row["ended"] not in ("stationary", "optimal") for row in rows.values()),
         },
-        "data": checksums(task for block in used for task in block.tasks),
+        "data": sources_of(task for block in used for task in block.tasks),
         "solvers": sorted({row["method"] for row in rows.values()}),
     }
 
@@ -127,7 +125,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 def settings(every: int, n_splits: int | None, most_landmarks: int | None) -> tuple[dict[str, list[Block]], list[str]]:
     """Return the blocks of the panels, and what to say of the data."""
     found = experiment.blocks(every=every)
-    lost = missing(["uspst", "mnist"])
+    lost = [name for name in ("uspst", "mnist") if not is_available(name)]
     names = {name: name for name in ("Table 1", "Figure 5", "Figure 6")}
     names["cost"] = "Section 5.2" if "mnist" in lost else "Figure 7"
     parts = {
@@ -165,13 +163,13 @@ def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
     for block in blocks:
         start = 0.0
         for task in block.tasks:
-            samples(task)  # reading the file does not count
+            samples(task_named(task))  # reading the file does not count
             features.cache_clear()
             begun = time.perf_counter()
             features(task, block.representation)
             start += time.perf_counter() - begun
         mapped.append(start / len(block.tasks))
-        mine = measure(NAME, [block])
+        mine = measure([block])
         taken.append(np.mean([row["fit_seconds"] for row in mine.values() if row["method"] == FIRST]))
         rows |= mine
     errors = [[row["error_unlabeled"] for row in rows_of(b, rows) if row["method"] == FIRST] for b in blocks]
@@ -188,7 +186,7 @@ def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
 
 
 def rows_of(block: Block, rows: dict[str, Row]) -> list[Row]:
-    return [rows[cell.key] for cell in block.cells(NAME, None)]
+    return [rows[cell.key] for cell in block.cells()]
 
 
 def means(blocks: Iterable[Block], rows: dict[str, Row], method: str) -> np.ndarray:

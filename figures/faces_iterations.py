@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import lapsvm_primal_faces as faces
 from specmargin.experiments.engine.published import published
-from specmargin.experiments.engine.records import make_row
-from specmargin.experiments.lapsvm_primal_faces_report import curves
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import melacci_belkin_2011 as paper
 
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}
 SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one core: bundled data, real data
@@ -31,9 +30,9 @@ PARTS = {"U": "unlabeled", "V": "validation", "T": "test"}
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients; there is nothing random but the draws, the experiment's."""
-    task, said = faces.task_of_faces()
-    plan = faces.Plan("digits8" if size == "quick" else task, n_draws=SIZES[size]["draws"], n_grid=0)
-    rows = [make_row(cell, {"status": "ok", **faces.work(cell)}) for cell in plan.cells() if cell.method == "all"]
+    task, said = paper.task_of_faces()
+    plan = paper.FacesPlan("digits8" if size == "quick" else task, n_draws=SIZES[size]["draws"], n_grid=0)
+    rows = measured(paper.faces_work)([cell for cell in plan.cells() if cell.method == "all"])
     exact = [
         [fit[part] for part in PARTS.values()]
         for row in rows
@@ -44,7 +43,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     if plan.task == "facemit":
         table = published("lapsvm_primal_2009", "7", "facemit", "lapsvm_pcg_stability").set_index("split")["mean"]
         printed = {part: float(table[part]) for part in PARTS}
-    found = curves(rows, plan)
+    found = paper.curves(rows, plan)
     return {
         "iterations": np.array([t for t, _ in found]),
         "curves": np.array([values for _, values in found]),
@@ -60,7 +59,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": {"worst relative gap of an optimum": max(abs(row["relative_gap"]) for row in rows)},
-        "data": checksums([faces.FACES[plan.task].source]),
+        "data": sources_of([paper.FACES[plan.task].source]),
     }
 
 

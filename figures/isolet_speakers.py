@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import isolet_claims, manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import belkin_2006 as paper
 
-METHODS = (*manifold_tasks.MACHINES, manifold_tasks.TSVM)
+METHODS = (*paper.METHODS, paper.TSVM)
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
 
@@ -31,18 +31,18 @@ SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the five methods on every speaker, those with a graph with either Laplacian."""
     quick = size == "quick"
-    names, said = manifold_tasks.tasks_at_hand()
+    names, said = paper.tasks_available()
     real = "isolet" in names and not quick
-    plan = manifold_tasks.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
+    plan = paper.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
     if not real:
         plan = replace(plan, tasks=[BUNDLED], per_class=(PER_CLASS,), n=100, n_draws=5 if quick else 30)
-    rows = experiment.measure(plan)
-    kernel, per_class = ("rbf", manifold_tasks.SPEAKER_LABELS) if real else ("plain", PER_CLASS)
+    rows = measured(paper.work)(plan.cells())
+    kernel, per_class = ("rbf", paper.SPEAKER_LABELS) if real else ("plain", PER_CLASS)
     errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    for part, letter in manifold_tasks.PARTS.items():
-        drawn = isolet_claims.drawn_errors(part) if real else {}
+    for part, letter in paper.PARTS.items():
+        drawn = paper.drawn_errors(part) if real else {}
         found = {
-            words: manifold_claims.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
+            words: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
             for words, normalized in (("normalised", True), ("D - W", False))
         }
         errors[letter] = {
@@ -53,24 +53,22 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             }
             for words, tasks in found.items()
         } | {"published": {method: np.array(list(each.values())) for method, each in drawn.items()}}
-    claims = (
-        [isolet_claims.isolet_claims(rows, normalized=normalized) for normalized in plan.normalized] if real else []
-    )
+    claims = [paper.isolet_claims(rows, normalized=normalized) for normalized in plan.normalized] if real else []
     return {
         "errors": errors,
         "axis": "labelled speaker" if real else "draw of the labelled images",
-        "parameters": manifold_claims.parameters(plan),
+        "parameters": paper.parameters(plan),
         "results": {
             "mean error, percent": {
                 letter: {words: {m: float(np.mean(v)) for m, v in each.items()} for words, each in by_words.items()}
                 for letter, by_words in errors.items()
             },
             "claims": claims,
-            "laplacians": isolet_claims.laplacian_verdicts(rows),
+            "laplacians": paper.laplacian_verdicts(rows),
             "data": said,
         },
-        "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "certificates": paper.certificates(rows),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 

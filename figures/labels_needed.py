@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import belkin_2006 as paper
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_draws": 3},
@@ -29,11 +29,11 @@ SECONDS = {"quick": (3, 3), "standard": (7, 22), "full": (16, 60)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair, number of labels and draw."""
-    names, said = manifold_tasks.pairs_at_hand()
-    plan = manifold_tasks.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
+    names, said = paper.pairs_available()
+    plan = paper.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
     plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
-    rows = experiment.measure(plan)
-    curves = manifold_claims.beside_published(rows, plan, "plain")
+    rows = measured(paper.work)(plan.cells())
+    curves = paper.next_to_published(rows, plan, "plain")
     return {
         "per_class": np.array(plan.per_class),
         "curves": {
@@ -41,16 +41,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 name: np.array([curves[str(k)][method][name] for k in plan.per_class])
                 for name in ("U", "T", "published U", "published T")
             }
-            for method in manifold_tasks.MACHINES
+            for method in paper.METHODS
         },
-        "parameters": manifold_claims.parameters(plan),
+        "parameters": paper.parameters(plan),
         "results": {
             "mean error over the pairs by labels per class, percent": curves,
-            "claims by labels per class": {str(k): manifold_claims.claims(rows, per_class=k) for k in plan.per_class},
+            "claims by labels per class": {str(k): paper.claims(rows, per_class=k) for k in plan.per_class},
             "data": said,
         },
-        "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "certificates": paper.certificates(rows),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 
@@ -63,10 +63,10 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     per_class, curves = data["per_class"], data["curves"]
-    looks = method_styles(list(manifold_tasks.MACHINES))
+    looks = method_styles(list(paper.METHODS))
     figure, axes = subplots(1, 2, width="page", aspect=0.72, sharey=True)
     with style():
-        for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], paper.PAIRS, strict=True):
             for method in pair:
                 look, values = looks[method], curves[method]
                 line = {"color": look.color, "marker": look.marker, "markersize": 3.2}

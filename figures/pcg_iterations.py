@@ -18,10 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.lapsvm_primal import SMALL, printed_setting
-from specmargin.experiments.lapsvm_primal_tasks import Problem, problem, samples, splits, tasks_at_hand
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.tasks import samples, sources_of, splits
 from specmargin.objectives import LapSVM
+from specmargin.papers.melacci_belkin_2011 import SMALL, Problem, printed_setting, problem, task_named, tasks_available
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
@@ -51,10 +50,10 @@ SECONDS = {"quick": (4, 4), "standard": (5, 20), "full": (11, 50)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients on every task; there is nothing random but the splits, which are the experiment's."""
-    tasks, said = tasks_at_hand(SMALL)
+    tasks, said = tasks_available(SMALL)
     curves, gaps = {}, []
     for task in tasks[: SIZES[size]["n_tasks"]]:
-        names = list(splits(task))[::4][: SIZES[size]["n_splits"]]
+        names = list(splits(task_named(task)))[::4][: SIZES[size]["n_splits"]]
         found = [follow(task, name) for name in names]
         errors, exact = (np.mean([one[key] for one in found], axis=0) for key in ("errors", "exact"))
         gaps += [one["gap"] for one in found]
@@ -79,14 +78,14 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "data": said,
         },
         "certificates": {"worst relative gap of an exact solution": max(gaps)},
-        "data": checksums([{"coil20b": "coil20", "uspstb": "uspst", "digitsb": "digits"}.get(t, t) for t in curves]),
+        "data": sources_of([{"coil20b": "coil20", "uspstb": "uspst", "digitsb": "digits"}.get(t, t) for t in curves]),
     }
 
 
 def follow(task: str, split: str) -> dict[str, Any]:
     """Return errors (checkpoints, 4), those of the exact solution (4,), its worst gap, and quantities by class."""
-    shared, parts = problem(task, split), splits(task)[split]
-    known = samples(task)[1][parts.train][shared.labels.labeled]
+    shared, parts = problem(task, split), splits(task_named(task))[split]
+    known = samples(task_named(task)).y[parts.train][shared.labels.labeled]
     gamma_A, gamma_I = printed_setting(task, "lapsvm_newton") or DEFAULT
     first = next(shared.labels.one_vs_rest())
     obj = LapSVM(shared.K, shared.L, first, "squared_hinge", gamma_A, gamma_I, fit_intercept=False)

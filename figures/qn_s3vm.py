@@ -1,7 +1,7 @@
 """Quasi-Newton semi-supervised SVMs: two moons, errors against shares of labelled and unlabelled samples, seconds.
 
 After figures 4 to 7 of Gieseke, Airola, Pahikkala and Kramer, "Fast and simple gradient-based optimization for
-semi-supervised support vector machines". The settings are those of `specmargin.experiments.qn_s3vm`.
+semi-supervised support vector machines". The settings are those of `specmargin.papers.gieseke_2014`.
 
 (a, b), figure 4: decision functions of the supervised SVM and of QN-S3VM with a Gaussian kernel, two labels per class.
 Width and weights are those of the least error on the *unseen* points themselves, as in the paper. That is optimistic:
@@ -28,14 +28,12 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments import qn_s3vm as experiment
-from specmargin.experiments import s3vm_partitions as partitions
 from specmargin.experiments.engine.splits import Split, random_splits
-from specmargin.experiments.s3vm_methods import Setting, fit
-from specmargin.experiments.s3vm_partitions import Partition, Problem
-from specmargin.experiments.s3vm_tasks import labels_of
+from specmargin.experiments.tasks import labels_of
 from specmargin.kernels import gram
 from specmargin.kernels.maps import kernel_map
+from specmargin.papers import gieseke_2014 as experiment
+from specmargin.papers.gieseke_2014 import Partition, Problem, Setting, fit
 
 NAMES = {
     "svm": ("SVM", "SVM"),
@@ -59,7 +57,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "seconds": {"repeats": 3, "most": 3},
     },
     "full": {
-        "moons": {"n_partitions": partitions.N_PARTITIONS, "resolution": 200},
+        "moons": {"n_partitions": experiment.N_PARTITIONS, "resolution": 200},
         "amounts": {"powers": experiment.POWERS[::3]},
         "seconds": {"repeats": 7, "most": None},
     },
@@ -101,14 +99,14 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def settings(figure: str) -> list[experiment.Experiment]:
+def settings(figure: str) -> list[experiment.Block]:
     """Return the settings of one of the paper's figures."""
-    return [one for one in experiment.experiments() if one.title.startswith(f"Figure {figure}")]
+    return [one for one in experiment.blocks() if one.title.startswith(f"Figure {figure}")]
 
 
 def source_of(name: str) -> dict[str, Any]:
     """Say where a set comes from."""
-    found = partitions.checksum(name)
+    found = experiment.checksum(name)
     kind = "bundled with scikit-learn" if name.startswith("digits") else "generated" if found is None else "real"
     return {"kind": kind, "sha256": found}
 
@@ -118,7 +116,7 @@ def two_moons(seed: int, n_partitions: int, resolution: int) -> tuple[dict[str, 
     X, y, source = points(seed)
     widths = settings("4")
     how = widths[0].how
-    splits = random_splits(y, how.n_labeled, partitions.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
+    splits = random_splits(y, how.n_labeled, experiment.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
     splits = splits[:n_partitions]
     found = {method: [best(X, y, split, widths, method) for split in splits] for method in TWO}
     errors = {method: np.array([row["error_test"] for row in rows]) for method, rows in found.items()}
@@ -180,7 +178,7 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
 def machine(X: np.ndarray, y: np.ndarray, split: Split, width: float) -> tuple[Problem, Callable[..., np.ndarray]]:
     """Return the problem in the span of a Gaussian kernel, its width in box diameters, and the features of points."""
     A = X[split.train]
-    gamma = 1.0 / (2.0 * (width * partitions.box_diameter(A)) ** 2)
+    gamma = 1.0 / (2.0 * (width * experiment.box_diameter(A)) ** 2)
     span = kernel_map(gram(A, kernel="rbf", gamma=gamma))
 
     def features(P: np.ndarray) -> np.ndarray:
@@ -190,9 +188,7 @@ def machine(X: np.ndarray, y: np.ndarray, split: Split, width: float) -> tuple[P
     return Problem(span.Z, features(X[split.test]), y[split.train], y[split.test], labeled), features
 
 
-def best(
-    X: np.ndarray, y: np.ndarray, split: Split, widths: list[experiment.Experiment], method: str
-) -> dict[str, Any]:
+def best(X: np.ndarray, y: np.ndarray, split: Split, widths: list[experiment.Block], method: str) -> dict[str, Any]:
     """Return the fit of least error on the unseen points, over widths and weights: optimistic."""
     rows = []
     for one in widths:
@@ -238,9 +234,9 @@ def errors_by_amount(economy: dict[str, Any]) -> dict[str, Any]:
 
 
 def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
-    """Time figures 6 and 7 on sets that are at hand, at most so many sizes of each."""
+    """Time figures 6 and 7 on sets that are available, at most a number of sizes of each."""
     wanted = {"e": [one for one in settings("6") if one.dataset in ("g2c", "mac_windows")], "f": settings("7")}
-    _, lost = partitions.at_hand(list({one.dataset: 0 for each in wanted.values() for one in each}))
+    _, lost = experiment.available_sets(list({one.dataset: 0 for each in wanted.values() for one in each}))
     fits, panels = [], {}
     for panel, listed in wanted.items():
         here = [one for one in listed if one.dataset not in lost]
@@ -270,8 +266,8 @@ def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
     return {"panels": panels, "seconds": said, "parameters": parameters, "fits": fits, "sets": sets, "lost": lost}
 
 
-def instead(one: experiment.Experiment) -> list[experiment.Experiment]:
-    """Return settings of scikit-learn's digits in place of one that is not at hand."""
+def instead(one: experiment.Block) -> list[experiment.Block]:
+    """Return settings of scikit-learn's digits in place of one that is not available."""
     landmarks = None if one.how.landmarks is None else 80
     return [
         replace(one, dataset="digits_3_8", said=f"n={n}", how=replace(one.how, landmarks=landmarks, n=n))
@@ -279,13 +275,13 @@ def instead(one: experiment.Experiment) -> list[experiment.Experiment]:
     ]
 
 
-def clock(one: experiment.Experiment, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
+def clock(one: experiment.Block, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
     """Return training samples, seconds of making the features, and by method a fit with its median seconds."""
     n = one.how.n
     assert n is not None
     cells = one.cells(None)
     start = time.perf_counter()
-    partitions.problem(one.dataset, cells[0].split, Partition(**cells[0].parameters["how"]), None)  # kept for the fits
+    experiment.problem(one.dataset, cells[0].split, Partition(**cells[0].parameters["how"]), None)  # kept for the fits
     made = time.perf_counter() - start
     rows = {}
     for cell in cells:

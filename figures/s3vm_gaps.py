@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments import s3vm_optima
+from specmargin.papers import global_optima as s3vm_optima
 
 SOLVERS = {
     "supervised": ("SVM", "supervised"),
@@ -80,7 +80,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "unlabelled": n_unlabeled,
             "draws": n_draws,
             "time limit": TIME_LIMIT,
-            "losses": {name: dict(s3vm_optima.SOLVERS[name]) for name in SOLVERS},
+            "losses": {name: dict(s3vm_optima.METHODS[name].options) for name in SOLVERS},
         },
         "results": {
             **results,

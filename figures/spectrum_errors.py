@@ -19,10 +19,8 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
-from specmargin.experiments.spectrum_claims import claims
-from specmargin.experiments.spectrum_learning import Plan, errors_of, measure, work
-from specmargin.experiments.spectrum_methods import PAPER
-from specmargin.experiments.spectrum_tasks import checksums, tasks_at_hand
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers.shivaswamy_jebara_2010 import PAPER, Plan, claims, errors_of, measure, tasks_available, work
 
 GRID = {
     "C": (1.0, 10.0, 100.0),
@@ -42,7 +40,7 @@ SECONDS = {"quick": (4, 4), "standard": (14, 32), "full": (38, 90)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Tune on a few splits and measure on others."""
-    names, _ = tasks_at_hand()
+    names, _ = tasks_available()
     plan = Plan(names, seed=seed, methods=METHODS)
     plan = replace(plan.quick() if size == "quick" else plan, **SIZES[size])
     found = measure(plan, run)
@@ -79,7 +77,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "fits": sum(row["fits"] for row in rows),
             "with a relative gap above 1e-6": sum(row["uncertified"] for row in rows),
         },
-        "data": checksums(plan.tasks),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({name for row in rows for name in row["solver"].split("+")}),
     }
 

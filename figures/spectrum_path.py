@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 import specmargin as sm
-from specmargin.experiments.spectrum_tasks import GRAPH, checksums, eigenpairs, samples
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers.shivaswamy_jebara_2010 import GRAPH, eigenpairs, samples
 
 PARAMETERS = {
     "B": 1.5,
@@ -67,7 +68,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "parameters": {**parameters, "C": [float(Cs[0]), float(Cs[-1]), len(Cs)], "tasks": list(chosen)},
         "results": results,
         "certificates": {"largest relative gap on the path": gaps},
-        "data": checksums(chosen.values()),
+        "data": sources_of(chosen.values()),
         "solvers": ["spectrum_margin"],
     }
 

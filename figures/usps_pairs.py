@@ -8,7 +8,7 @@ over the draws, supervised against Laplacian (above the diagonal the Laplacian m
 are linear up to 0.1 % and logarithmic beyond.
 
 USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol and what the paper leaves open
-are in `specmargin.experiments.manifold_regularization`; the sidecar has its claims put to these numbers.
+are in `specmargin.papers.belkin_2006`; the sidecar has its claims put to these numbers.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments import manifold_claims, manifold_tasks
-from specmargin.experiments import manifold_regularization as experiment
-from specmargin.experiments.spectrum_tasks import checksums
+from specmargin.experiments.run import measured
+from specmargin.experiments.tasks import sources_of
+from specmargin.papers import belkin_2006 as paper
 
 PER_CLASS = 2
 
@@ -33,34 +33,32 @@ SECONDS = {"quick": (3, 3), "standard": (10, 35), "full": (18, 70)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the four machines on every pair and draw."""
-    names, said = manifold_tasks.pairs_at_hand()
-    plan = manifold_tasks.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
+    names, said = paper.pairs_available()
+    plan = paper.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
     plan = plan.quick() if size == "quick" else plan
-    rows = experiment.measure(plan)
+    rows = measured(paper.work)(plan.cells())
     means, deviations = {}, {}
-    for part, letter in manifold_tasks.PARTS.items():
-        tasks = manifold_claims.by_task(rows, part, per_class=PER_CLASS)
-        means[letter] = {method: manifold_claims.mean_errors(tasks, method) for method in manifold_tasks.MACHINES}
-        deviations[letter] = {method: manifold_claims.deviations(tasks, method) for method in manifold_tasks.MACHINES}
+    for part, letter in paper.PARTS.items():
+        tasks = paper.by_task(rows, part, per_class=PER_CLASS)
+        means[letter] = {method: paper.mean_errors(tasks, method) for method in paper.METHODS}
+        deviations[letter] = {method: paper.deviations(tasks, method) for method in paper.METHODS}
     return {
         "means": means,
         "deviations": deviations,
-        "parameters": manifold_claims.parameters(plan),
+        "parameters": paper.parameters(plan),
         "results": {
             "mean error over the pairs, percent": {
-                kernel: manifold_claims.beside_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
+                kernel: paper.next_to_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
             },
             "errors by pair, percent": {
                 letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}
                 for letter, each in means.items()
             },
-            "claims": {
-                kernel: manifold_claims.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels
-            },
+            "claims": {kernel: paper.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels},
             "data": said,
         },
-        "certificates": manifold_claims.certificates(rows),
-        "data": checksums(plan.tasks),
+        "certificates": paper.certificates(rows),
+        "data": sources_of(plan.tasks),
         "solvers": sorted({row["solver"] for row in rows}),
     }
 
@@ -71,10 +69,10 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     means, deviations = data["means"], data["deviations"]
-    looks = method_styles(list(manifold_tasks.MACHINES))
+    looks = method_styles(list(paper.METHODS))
     figure, axes = subplots(2, 2, width="page", aspect=0.62)
     with style():
-        for ax, pair in zip(axes[0], manifold_tasks.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], paper.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:
                 look = looks[method]
@@ -93,12 +91,12 @@ def draw(data: dict[str, Any]) -> Any:
             ax.legend()
         scatter(
             axes[1, 0],
-            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in manifold_tasks.PAIRS},
+            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in paper.PAIRS},
             ("mean error (U), %", "mean error (T), %"),
         )
         scatter(
             axes[1, 1],
-            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in manifold_tasks.PAIRS},
+            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in paper.PAIRS},
             ("deviation of the Laplacian machine (U), %", "deviation of the supervised, %"),
         )
     return figure

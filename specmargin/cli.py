@@ -161,25 +161,26 @@ def tables(
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
     """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
-    from specmargin.experiments.tables import TABLES, run_table
+    from specmargin import papers
 
+    known_tables = papers.tables()
     if list_ or not (names or all_):
-        width = max(map(len, TABLES))
-        for known, entry in TABLES.items():
+        width = max(map(len, known_tables))
+        for known, entry in known_tables.items():
             axes = f" (--set {', '.join(entry.axes)})" if entry.axes else ""
             typer.echo(f"{known:<{width}} {entry.summary}{axes}")
         if not list_:
             typer.echo("\nspecmargin tables NAME computes one of them, with --quick a small version of it.")
         return
-    unknown = [name for name in names or () if name not in TABLES]
+    unknown = [name for name in names or () if name not in known_tables]
     if unknown:
-        raise InvalidInputError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(TABLES))}.")
+        raise InvalidInputError(f"there is no table {unknown[0]!r}; choose one of: {', '.join(sorted(known_tables))}.")
     choices = dict(_assignment(each) for each in set_ or ())
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
     options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
-    for each in dict.fromkeys(names or TABLES):
-        report = run_table(each, **options)
+    for each in dict.fromkeys(names or known_tables):
+        report = papers.run_table(each, **options)
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
+from specmargin import papers
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments import TABLES, SweepInterruptedError, TableReport
-from specmargin.experiments.tables import TableEntry
+from specmargin.experiments import Experiment, Findings, Setup, SweepInterruptedError
 
 
 @pytest.fixture
@@ -37,12 +37,13 @@ def toy_table(monkeypatch):
         toy.act()
         if toy.raises is not None:
             raise toy.raises
-        return TableReport("toy", "The toy table", [])
+        return Setup(None, {})
 
-    monkeypatch.setitem(sys.modules, "toy_tables", SimpleNamespace(build=build))
-    for name in list(TABLES):
-        monkeypatch.delitem(TABLES, name)
-    monkeypatch.setitem(TABLES, "toy", TableEntry("A toy", "toy_tables:build"))
+    def nothing(*_):
+        return []
+
+    made = Experiment("toy", "A toy", "The toy table", build, nothing, lambda *_: Findings([]), nothing)
+    monkeypatch.setattr(papers, "tables", lambda: {"toy": made})
     return toy
 
 
@@ -82,7 +83,7 @@ def test_tables_pass_their_options_and_print_the_table(run, toy_table, tmp_path)
     (got,) = toy_table.options
     assert (got.quick, got.data, got.jobs, got.fresh, got.retry_failed) == (True, tmp_path / "d", 2, True, True)
     assert os.environ["SPECMARGIN_DATA"] == str(tmp_path / "d")
-    assert (tmp_path / "o" / "tables" / "toy.csv").is_file()
+    assert (tmp_path / "o" / "tables" / "toy-quick.csv").is_file()
     assert (got.keep_stale, got.wait) == (False, False)
     assert run("tables", "--all", "--keep-stale", "--wait").exit_code == 0
     assert toy_table.options[1].folder.parts[:2] == ("results", "sweeps")

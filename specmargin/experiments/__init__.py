@@ -1,10 +1,12 @@
-"""Experiments: splits, protocols of tuning, resumable sweeps, published numbers, tables.
+"""Experiments: tasks, methods, protocols of tuning, resumable sweeps, published numbers, reports.
 
 Describe the work as `Cell` s, write a function that computes one (mostly a call of `evaluate`), and give both to
-`run_sweep`. `select` chooses the parameters afterwards, `compare` puts the published numbers beside, and `run_table`
-makes any table of the register `TABLES`.
+`run_sweep`. `select` chooses the parameters afterwards, and `compare` puts the published numbers next to the result. An
+`Experiment` is all of that under a name, and `run_experiment` makes its table; those of the papers are in
+`specmargin.papers`.
 """
 
+from specmargin.experiments.comparison import Reference, compare
 from specmargin.experiments.engine.evaluation import evaluate
 from specmargin.experiments.engine.protocol import (
     FixedSetting,
@@ -18,8 +20,11 @@ from specmargin.experiments.engine.published import published, published_paramet
 from specmargin.experiments.engine.records import Cell, Row, from_frame, to_frame
 from specmargin.experiments.engine.splits import Split, published_splits, random_splits
 from specmargin.experiments.engine.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
-from specmargin.experiments.table_report import Line, TableReport
-from specmargin.experiments.tables import TABLES, Reference, TableOptions, compare, footer, run_table
+from specmargin.experiments.grid import grid_experiment
+from specmargin.experiments.methods import Method
+from specmargin.experiments.report import Line, Report, Section
+from specmargin.experiments.run import Experiment, Findings, Options, Setup, footer, run_experiment
+from specmargin.experiments.tasks import Task
 
 __all__ = [
     "Split",
@@ -44,11 +49,17 @@ __all__ = [
     "published_parameters",
     "published_sizes",
     "Reference",
-    "Line",
-    "TableReport",
-    "TableOptions",
-    "TABLES",
     "compare",
+    "Line",
+    "Section",
+    "Report",
+    "Task",
+    "Method",
+    "Experiment",
+    "Options",
+    "Setup",
+    "Findings",
+    "grid_experiment",
     "footer",
-    "run_table",
+    "run_experiment",
 ]

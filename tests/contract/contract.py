@@ -26,16 +26,17 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 ANSWERS = """
 Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line experiments.Row
-experiments.StaleResultsError experiments.SweepInterruptedError experiments.TableReport graphs.Components
+experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 """
 INSIDE = """
-experiments.Reference experiments.TableOptions experiments.footer kernels.kernel_rows kernels.kernel_trace
-kernels.require_semidefinite objectives.ProductCone objectives.Reduction
+experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
+experiments.Setup experiments.Task experiments.footer experiments.grid_experiment kernels.kernel_rows
+kernels.kernel_trace kernels.require_semidefinite objectives.ProductCone objectives.Reduction
 """
 WITHOUT_INPUT = """
-datasets.make_clock kernels.KernelOperator losses.Hinge losses.MarginLoss losses.SmoothLoss losses.Squared
+datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.MarginLoss losses.SmoothLoss losses.Squared
 losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss objectives.Cone
 objectives.Objective plots.decision_colormap plots.style problems.Form problems.default_solvers
 """

@@ -17,7 +17,7 @@ from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POS
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, changed, refused, told
 
 import specmargin as sm
-from specmargin import experiments, graphs, kernels, losses, objectives, plots, problems, solvers, spectra
+from specmargin import experiments, graphs, kernels, losses, objectives, papers, plots, problems, solvers, spectra
 
 LABELS = sm.encode_labels(Y)
 K = kernels.gram(X, gamma=2.0)
@@ -770,13 +770,20 @@ def experiment_cells() -> Iterator[Cell]:
         references=(None, 3),
         called="optimistic",
     )
+    table = papers.tables()["manifold_regularization"]
     yield from nonsense(
-        "experiments.run_table",
-        with_defaults(e.run_table, name="manifold_regularization", out=folder, quick=True, progress=False),
-        name=("nonsense", None, 3),
+        "experiments.run_experiment",
+        with_defaults(e.run_experiment, experiment=table, out=folder, quick=True, progress=False),
+        experiment=("nonsense", None, 3),
         out=(Bad(folder / "file", "file", "a file"), 3),
         choices=(Bad({"nonsense": "1"}, "axis 'nonsense'"), "graph"),
-        called="table|folder",
+        called="experiment|folder|table",
+    )
+    yield from nonsense(
+        "papers.run_table",
+        with_defaults(papers.run_table, name="manifold_regularization", out=folder, quick=True, progress=False),
+        name=("nonsense", None, 3),
+        called="table",
     )
 
 

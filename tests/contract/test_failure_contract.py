@@ -52,7 +52,7 @@ def test_there_are_enough_cells() -> None:
 
 MODULES = (
     *("datasets", "experiments", "graphs", "kernels", "labels", "losses", "objectives", "plots", "problems", "solvers"),
-    *("spectra", "spectra.transforms"),
+    *("papers", "spectra", "spectra.transforms"),
 )
 
 

@@ -108,23 +108,23 @@ def strict_json(value: Any) -> Any:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Write beside, bring it to the disk, rename: the file is the old one or the new one, whatever happens."""
+    """Write a new file, bring it to the disk, rename: the file is the old one or the new one, whatever happens."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(beside, "wb") as file:
+        with open(new, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(beside, path)
+        os.replace(new, path)
     except BaseException:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            new.unlink(missing_ok=True)
         raise
 
 
 def remove_leftovers(folder: Path, pattern: str = "*") -> None:
-    """Delete what processes that were killed while they wrote left beside files of this pattern.
+    """Delete what processes that were killed while they wrote left next to files of this pattern.
 
     For the holder of the lock of these files alone: nobody else may be writing.
     """

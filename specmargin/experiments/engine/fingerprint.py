@@ -1,10 +1,10 @@
 """Which sources a result depends on: what a worker can reach, without comments.
 
 `fingerprint` takes the function that computes a cell, or a figure's data, and follows names and imports from there, in
-the sources alone. The library (solvers, objectives, graphs, ...) counts module by module. The experiments and the
-scripts of figures count definition by definition, so that the words of a report, which stand in one module with the
-worker, do not make hours of cells stale. Packages that only hand names on do not count: `from specmargin.solvers import
-pcg` reaches ``solvers.pcg`` and what that imports. Comments, docstrings, annotations and the layout do not count
+the sources alone. The library (solvers, objectives, graphs, ...) counts module by module. The experiments, the papers
+and the scripts of figures count definition by definition, so that the words of a report, which stand in one module with
+the worker, do not make hours of cells stale. Packages that only hand names on do not count: `from specmargin.solvers
+import pcg` reaches ``solvers.pcg`` and what that imports. Comments, docstrings, annotations and the layout do not count
 either; the hash is that of the syntax tree. Values that were bound with `functools.partial` count, paths excepted.
 
 What it does not see: other packages (their versions are in the provenance), and code that is reached neither by a name,
@@ -33,10 +33,11 @@ from specmargin.experiments.engine.syntax import bound, hash_of, texts, walk
 __all__ = ["Fingerprint", "changes", "digest", "fingerprint"]
 
 Fingerprint: TypeAlias = dict[str, str]
-"""Hash by what is hashed: ``solvers.pcg``, ``experiments.lapsvm_svm:_work``, ``arguments``, ``data g50c``."""
+"""Hash by what is hashed: ``solvers.pcg``, ``papers.lapsvm_svm:work``, ``arguments``, ``data g50c``."""
 
 _PACKAGE = "specmargin"
-_BY_DEFINITION = f"{_PACKAGE}.experiments."
+_BY_DEFINITION = (f"{_PACKAGE}.experiments.", f"{_PACKAGE}.papers.")
+_PUBLISHED = f"{_PACKAGE}.experiments.engine.published"
 _NAMED_IN_TEXT = re.compile(rf"^{_PACKAGE}(\.\w+)*\.?$")
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
@@ -63,9 +64,9 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
 
     Examples
     --------
-    >>> from specmargin.experiments.lapsvm_svm import _work
-    >>> found = fingerprint(_work)
-    >>> [name in found for name in ("objectives.lapsvm", "experiments.lapsvm_svm:_work", "plots.theme", "cli")]
+    >>> from specmargin.papers.lapsvm_svm import work
+    >>> found = fingerprint(work)
+    >>> [name in found for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.theme", "cli")]
     [True, True, False, False]
     """
     arguments: dict[str, str] = {}
@@ -198,7 +199,7 @@ def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerpr
                 source.whole = hash_of([source.tree]), list(_followed(source, [source.tree], script))
             found[_short(module)] = source.whole[0]
             waiting += source.whole[1]
-            if module == f"{_PACKAGE}.experiments.published":
+            if module == _PUBLISHED:
                 tables = sorted(source.file.with_name("published_data").glob("*.csv"))
                 found["published_data"] = _hash(repr([hashlib.sha256(t.read_bytes()).hexdigest() for t in tables]))
         else:
@@ -206,7 +207,7 @@ def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerpr
             label = name if module == script and not module.startswith(_PACKAGE) else f"{_short(module)}:{name}"
             found[label] = hash_of(statements)
             waiting += _followed(source, statements, script)
-            if module == f"{_PACKAGE}.experiments.published":
+            if module == _PUBLISHED:
                 waiting.append(("module", module, ""))
     return found
 

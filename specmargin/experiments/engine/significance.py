@@ -1,12 +1,12 @@
-"""Which method of a row is best, and which are not significantly worse: the two shades of the spectrum paper's tables.
+"""Which method of a row is best, and which are not significantly worse: the two marks of the spectrum paper's tables.
 
-`shades` compares the methods of one row by a paired t-test over the splits that they share, `tally` counts the shades
-over many rows (the paper's table 3), and `duel` sets two methods against each other.
+`significance_marks` compares the methods of one row by a paired t-test over the splits that they share, `tally` counts
+the marks over many rows (the paper's table 3), and `paired_comparison` compares two methods.
 
 The splits of one data set share most of their samples, so that their errors are not independent and the test is bolder
-than its level says. The papers test like that; so does this. `duel` counts a second test as well, the corrected
-resampled t-test, which errs on the side of caution: it takes two splits to be as dependent as if all of what they share
-of the test points were shared knowledge.
+than its level says. The papers test like that; so does this. `paired_comparison` counts a second test as well, the
+corrected resampled t-test, which errs on the side of caution: it takes two splits to be as dependent as if all of what
+they share of the test points were shared knowledge.
 """
 
 from __future__ import annotations
@@ -22,12 +22,21 @@ import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
 
-__all__ = ["Duel", "Entry", "Errors", "Shade", "duel", "paired_p_value", "shades", "tally"]
+__all__ = [
+    "Comparison",
+    "Entry",
+    "Errors",
+    "Mark",
+    "paired_comparison",
+    "paired_p_value",
+    "significance_marks",
+    "tally",
+]
 
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
 """Errors in percent by method and by split."""
 
-Shade = Literal["best", "light", ""]
+Mark = Literal["best", "light", ""]
 """Least mean error; not significantly worse; significantly worse."""
 
 _ROUNDING = 1e-9  # percent: the same errors in another order may differ by so much in their mean
@@ -45,15 +54,15 @@ class Entry:
         Number of splits.
     p_value : float
         Of the test against the best method; 1 for the best itself, NaN where there was nothing to test.
-    shade : {"best", "light", ""}
-        What the paper's tables show in dark grey, in light grey, and without shade.
+    mark : {"best", "light", ""}
+        What the paper's tables show in dark grey, in light grey, and without either.
     """
 
     mean: float
     std: float
     n_splits: int
     p_value: float
-    shade: Shade
+    mark: Mark
 
 
 def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike, test_to_train: float = 0.0) -> float:
@@ -109,7 +118,7 @@ def _paired(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float]
     return [a[split] for split in common], [b[split] for split in common]
 
 
-def shades(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
+def significance_marks(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
     """Compare the methods of one row.
 
     Parameters
@@ -127,7 +136,7 @@ def shades(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
     Examples
     --------
     >>> row = {"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}, "c": {"s0": 9.0, "s1": 10.0}}
-    >>> {method: entry.shade for method, entry in shades(row).items()}
+    >>> {method: entry.mark for method, entry in significance_marks(row).items()}
     {'a': 'best', 'b': 'light', 'c': ''}
     """
     if not 0 < level < 1:
@@ -139,12 +148,12 @@ def shades(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
     entries = {}
     for method, mean in means.items():
         p_value = 1.0 if method == best else paired_p_value(*_paired(errors[method], errors[best]))
-        shade: Shade = "light" if p_value >= level else ""
+        mark: Mark = "light" if p_value >= level else ""
         if mean - means[best] <= _ROUNDING:
-            shade = "best"
+            mark = "best"
         values = list(errors[method].values())
         std = statistics.stdev(values) if len(values) > 1 else math.nan
-        entries[method] = Entry(mean, std, len(values), p_value, shade)
+        entries[method] = Entry(mean, std, len(values), p_value, mark)
     return entries
 
 
@@ -153,11 +162,11 @@ def tally(rows: Iterable[Mapping[str, Entry]], methods: Sequence[str]) -> dict[s
 
     Examples
     --------
-    >>> row = shades({"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}})
+    >>> row = significance_marks({"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}})
     >>> tally([row, row], ["a", "b"])
     {'a': (2, 0), 'b': (0, 2)}
     """
-    seen = [{method: entry.shade for method, entry in row.items()} for row in rows]
+    seen = [{method: entry.mark for method, entry in row.items()} for row in rows]
     return {
         method: (sum(row.get(method) == "best" for row in seen), sum(row.get(method) == "light" for row in seen))
         for method in methods
@@ -165,7 +174,7 @@ def tally(rows: Iterable[Mapping[str, Entry]], methods: Sequence[str]) -> dict[s
 
 
 @dataclass(frozen=True)
-class Duel:
+class Comparison:
     """Rows in which the first of two methods has the lower mean error, the same one, the higher one.
 
     `clearly_lower` and `clearly_higher` count those in which the paired test finds the difference significant,
@@ -186,9 +195,9 @@ class Duel:
         return self.lower + self.equal + self.higher
 
 
-def duel(
+def paired_comparison(
     rows: Iterable[Errors], first: str, second: str, level: float = 0.05, test_to_train: Sequence[float] = ()
-) -> Duel:
+) -> Comparison:
     """Set two methods against each other, on the splits that they share.
 
     Parameters
@@ -204,8 +213,8 @@ def duel(
 
     Examples
     --------
-    >>> duel([{"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 3.0, "s1": 4.5}}], "a", "b")
-    Duel(lower=1, equal=0, higher=0, clearly_lower=0, clearly_higher=0, surely_lower=0, surely_higher=0)
+    >>> paired_comparison([{"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 3.0, "s1": 4.5}}], "a", "b")
+    Comparison(lower=1, equal=0, higher=0, clearly_lower=0, clearly_higher=0, surely_lower=0, surely_higher=0)
     """
     signs, clear, sure = [], [], []
     for k, row in enumerate(rows):
@@ -218,4 +227,4 @@ def duel(
         clear.append(sign if paired_p_value(a, b) < level else 0)
         sure.append(sign if len(test_to_train) and paired_p_value(a, b, test_to_train[k]) < level else 0)
     tests = [part.count(side) for part in (clear, sure) for side in (-1, 1)]
-    return Duel(signs.count(-1), signs.count(0), signs.count(1), *tests)
+    return Comparison(signs.count(-1), signs.count(0), signs.count(1), *tests)

@@ -8,45 +8,29 @@ import shutil
 import subprocess
 import sys
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import specmargin
-from specmargin.experiments import TABLES, LabeledFolds, lapsvm_svm
+from specmargin.experiments import LabeledFolds, published
 from specmargin.experiments.engine.fingerprint import changes, digest, fingerprint
 from specmargin.experiments.engine.records import Store
+from specmargin.papers import lapsvm_svm, tables
 
-WORKERS = {
-    "lapsvm_svm": "_work",
-    "lapsvm_primal": "work",
-    "lapsvm_primal_faces": "work",
-    "manifold_regularization": "work",
-    "qn_s3vm": "work",
-    "s3vm_blocks": "work",
-    "s3vm_optima_table": "work",
-    "spectrum_learning": "work",
-}
+WORKERS = {table.work.__module__.removeprefix("specmargin."): table.work for table in tables().values()}
 PACKAGE = Path(specmargin.__file__).parent
 
 
 @pytest.mark.parametrize("name", WORKERS)
 def test_every_worker_has_one_that_knows_its_solvers_and_no_plots(name):
-    found = fingerprint(getattr(import_module(f"specmargin.experiments.{name}"), WORKERS[name]))
-    assert f"experiments.{name}:{WORKERS[name]}" in found
+    found = fingerprint(WORKERS[name])
+    assert f"{name}:work" in found
     assert sum(key.startswith("solvers.") for key in found) >= 1
     assert sum(key.startswith("objectives.") for key in found) >= 2
     assert any(key.startswith("datasets.") for key in found)
-    engine = ("sweep", "tables", "table_report", "shaded_report", "provenance", "gallery")
-    assert not [k for k in found if k.startswith(("plots", "cli", *(f"experiments.{part}:" for part in engine)))]
-
-
-def test_all_tables_are_covered():
-    modules = {entry.target.partition(":")[0].rpartition(".")[2] for entry in TABLES.values()}
-    others = {"continuation_s3vm", "s3vm_survey"}  # run s3vm_blocks
-    others |= {"lapsvm_primal_faces_report", "lapsvm_primal_laplacian"}  # lapsvm_primal_faces, lapsvm_primal
-    assert modules <= {*WORKERS, *others}
+    reports = ("run", "report", "claims", "comparison", "gallery", "engine.sweep", "engine.provenance")
+    assert not [k for k in found if k.startswith(("plots", "cli", *(f"experiments.{part}:" for part in reports)))]
 
 
 @pytest.mark.parametrize("name", ["manifold_regularization"])
@@ -55,7 +39,7 @@ def test_every_module_that_a_worker_runs_is_in_it(tmp_path, name):
     code = """
 import json, sys
 from specmargin.experiments.engine import sweep
-from specmargin.experiments import tables
+from specmargin import papers
 from specmargin.experiments.engine.fingerprint import fingerprint
 
 used, known = set(), set()
@@ -77,7 +61,7 @@ def run(cell, work, store, marks, threads):
     return compute(cell, traced, store, marks, threads)
 
 compute, sweep._run_cell = sweep._run_cell, run
-tables.run_table(sys.argv[1], quick=True, out=sys.argv[2], progress=False)
+papers.run_table(sys.argv[1], quick=True, out=sys.argv[2], progress=False)
 print(json.dumps([sorted(used - known), len(used)]))
 """
     environment = {k: v for k, v in os.environ.items() if k != "SPECMARGIN_DATA"}
@@ -101,7 +85,7 @@ def copied(tmp_path_factory):
 def copy(copied, monkeypatch):
     """Return a copy of the package in which files may be changed, and a function that takes its fingerprint."""
     monkeypatch.setattr(specmargin, "__file__", str(copied / "__init__.py"))
-    return copied, partial(fingerprint, lapsvm_svm._work)
+    return copied, partial(fingerprint, lapsvm_svm.work)
 
 
 def changed(path, old, new):
@@ -118,10 +102,10 @@ def changed(path, old, new):
         ("solvers/manifold/factorized.py", "1e-", "2e-", ["solvers.manifold.factorized"]),
         ("graphs/laplacians.py", "\ndef ", "\ndef added():\n    pass\n\n\ndef ", ["graphs.laplacians"]),
         (
-            "experiments/lapsvm_svm.py",
-            "lru_cache(maxsize=4)",
+            "papers/lapsvm_svm.py",
+            "lru_cache(maxsize=2)",
             "lru_cache(maxsize=9)",
-            ["experiments.lapsvm_svm:_dataset"],
+            ["papers.lapsvm_svm:_deformed_kernel"],
         ),
         (
             "experiments/engine/evaluation.py",
@@ -130,10 +114,10 @@ def changed(path, old, new):
             ["experiments.engine.evaluation:_percent"],
         ),
         # What it does not.
-        ("experiments/lapsvm_svm.py", '"SVM and LapSVM: error on', '"LapSVM and SVM: error on', []),
-        ("experiments/table_report.py", '"reproduced"', '"ours"', []),
+        ("papers/lapsvm_svm.py", '"SVM and LapSVM: error on', '"LapSVM and SVM: error on', []),
+        ("experiments/report.py", '"reproduced"', '"ours"', []),
         ("experiments/engine/sweep.py", "_FORMAT = 2", "_FORMAT = 3", []),
-        ("plots/style.py", "3.4", "3.5", []),
+        ("plots/theme.py", "3.4", "3.5", []),
         ("solvers/s3vm/annealing.py", "def annealing", "x = 1\n\n\ndef annealing", []),
         ("solvers/__init__.py", '"alignment",', "", []),
         # Comments, docstrings, annotations, layout.
@@ -186,6 +170,15 @@ def test_functions_of_scripts_are_followed_and_bound_arguments_count():
     assert fingerprint(partial(outer, data=Path("a"))) == fingerprint(partial(outer, data=None)) == found
     with pytest.raises(ValueError, match="no text of its own"):
         fingerprint(partial(outer, thing=object()))
+
+
+def reads_published(cell):
+    return {"error_test": float(published("survey2008")["mean"].max())}
+
+
+def test_published_numbers_count_where_they_are_read():
+    assert "published_data" in fingerprint(reads_published)
+    assert "published_data" not in fingerprint(outer)
 
 
 def test_functions_inside_functions_and_lambdas():

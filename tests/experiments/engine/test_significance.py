@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from specmargin.experiments.engine.significance import Duel, duel, paired_p_value, shades, tally
+from specmargin.experiments.engine.significance import (
+    Comparison,
+    paired_comparison,
+    paired_p_value,
+    significance_marks,
+    tally,
+)
 
 # Hours of sleep gained by ten patients under two drugs, from Student's paper: t = -4.0621 with 9 degrees of freedom.
 SLEEP = (
@@ -48,8 +54,8 @@ def test_p_value_refuses(bad):
 
 
 def test_shades_by_hand():
-    entries = shades(row(a=[1, 2, 3], b=[1.5, 2.5, 2.5], c=[2, 3, 4.1], d=[9.0, 1.0, 2.0]))
-    assert {method: entry.shade for method, entry in entries.items()} == {
+    entries = significance_marks(row(a=[1, 2, 3], b=[1.5, 2.5, 2.5], c=[2, 3, 4.1], d=[9.0, 1.0, 2.0]))
+    assert {method: entry.mark for method, entry in entries.items()} == {
         "a": "best",
         "b": "light",  # higher in the mean by chance
         "c": "",  # always higher, by nearly the same
@@ -65,37 +71,41 @@ def test_shades_by_hand():
 
 def test_level_moves_the_shade():
     errors = row(a=[1, 2, 3], c=[2, 3, 4.1])
-    p_value = shades(errors)["c"].p_value
-    assert shades(errors, level=p_value / 2)["c"].shade == "light"
+    p_value = significance_marks(errors)["c"].p_value
+    assert significance_marks(errors, level=p_value / 2)["c"].mark == "light"
     with pytest.raises(ValueError, match="between 0 and 1"):
-        shades(errors, level=5)
+        significance_marks(errors, level=5)
 
 
 def test_equal_means_are_all_best_and_failures_pair_with_what_is_left():
-    entries = shades(row(a=[1, 3], b=[3, 1], c=[2, 2]))
-    assert [entry.shade for entry in entries.values()] == ["best"] * 3
+    entries = significance_marks(row(a=[1, 3], b=[3, 1], c=[2, 2]))
+    assert [entry.mark for entry in entries.values()] == ["best"] * 3
     errors = row(a=[1, 2, 3, 4], b=[2, 3, 4, 5])
     del errors["b"]["s0"]
     errors["failed"] = {}
-    entries = shades(errors)
+    entries = significance_marks(errors)
     assert list(entries) == ["a", "b"]
     assert (entries["b"].n_splits, entries["b"].mean, entries["b"].p_value) == (3, 4.0, 0.0)
-    assert shades({}) == {}
+    assert significance_marks({}) == {}
 
 
 def test_single_split_has_no_light_shade():
-    entries = shades(row(a=[1], b=[2]))
-    assert [entry.shade for entry in entries.values()] == ["best", ""]
+    entries = significance_marks(row(a=[1], b=[2]))
+    assert [entry.mark for entry in entries.values()] == ["best", ""]
     assert math.isnan(entries["a"].std)
 
 
-def test_tally_and_duel_by_hand():
+def test_tally_and_comparison_by_hand():
     rows = [row(a=[1, 2, 3], b=[1.5, 2.5, 2.5]), row(a=[5, 6, 7], b=[1, 2, 3]), row(a=[1, 2, 3], b=[3, 2, 1])]
-    assert tally(map(shades, rows), ["a", "b", "c"]) == {"a": (2, 0), "b": (2, 1), "c": (0, 0)}
+    assert tally(map(significance_marks, rows), ["a", "b", "c"]) == {"a": (2, 0), "b": (2, 1), "c": (0, 0)}
     rows.append(rows[0])
-    assert duel(rows, "a", "b") == Duel(lower=2, equal=1, higher=1, clearly_lower=0, clearly_higher=1)
-    assert duel(rows, "b", "a") == Duel(lower=1, equal=1, higher=2, clearly_lower=1, clearly_higher=0)
-    assert duel(rows, "a", "missing").rows == 0
+    assert paired_comparison(rows, "a", "b") == Comparison(
+        lower=2, equal=1, higher=1, clearly_lower=0, clearly_higher=1
+    )
+    assert paired_comparison(rows, "b", "a") == Comparison(
+        lower=1, equal=1, higher=2, clearly_lower=1, clearly_higher=0
+    )
+    assert paired_comparison(rows, "a", "missing").rows == 0
 
 
 def test_both_tests_by_scipy_and_by_the_formula():
@@ -110,17 +120,17 @@ def test_both_tests_by_scipy_and_by_the_formula():
     assert paired_p_value(a, b, ratio) > paired_p_value(a, b)
 
 
-def test_a_duel_counts_the_corrected_test_where_ratios_are_given():
+def test_a_comparison_counts_the_corrected_test_where_ratios_are_given():
     a, b = ({f"s{i}": mean + 0.1 * (i % period) for i in range(9)} for mean, period in ((1.0, 2), (2.0, 3)))
     rows = [{"a": a, "b": b}]
-    assert duel(rows, "a", "b") == Duel(1, 0, 0, 1, 0, 0, 0)
-    assert duel(rows, "a", "b", test_to_train=[1.0]) == Duel(1, 0, 0, 1, 0, 1, 0)
-    assert duel(rows, "b", "a", test_to_train=[1.0]) == Duel(0, 0, 1, 0, 1, 0, 1)
-    assert duel(rows, "a", "b", test_to_train=[999.0]) == Duel(1, 0, 0, 1, 0, 0, 0)
+    assert paired_comparison(rows, "a", "b") == Comparison(1, 0, 0, 1, 0, 0, 0)
+    assert paired_comparison(rows, "a", "b", test_to_train=[1.0]) == Comparison(1, 0, 0, 1, 0, 1, 0)
+    assert paired_comparison(rows, "b", "a", test_to_train=[1.0]) == Comparison(0, 0, 1, 0, 1, 0, 1)
+    assert paired_comparison(rows, "a", "b", test_to_train=[999.0]) == Comparison(1, 0, 0, 1, 0, 0, 0)
 
 
 def test_deviation_is_that_of_a_sample_from_two_splits_on():
-    entries = shades(row(a=[1, 3], b=[2.0, 2.5]))
+    entries = significance_marks(row(a=[1, 3], b=[2.0, 2.5]))
     assert entries["a"].std == pytest.approx(math.sqrt(2))
     assert entries["b"].std == pytest.approx(math.sqrt(0.125))
     assert [entry.n_splits for entry in entries.values()] == [2, 2]
@@ -130,8 +140,8 @@ def test_deviation_is_that_of_a_sample_from_two_splits_on():
 def test_p_value_equal_to_the_level_is_light(level):
     """ "Not significantly worse" is p >= level, at the border too; the best has p = 1 whatever the others are."""
     errors = row(a=[1, 2, 3], c=[2, 3, 4.1], d=[1.2, 2.5, 2.9])
-    p_values = {method: entry.p_value for method, entry in shades(errors, level=level).items()}
+    p_values = {method: entry.p_value for method, entry in significance_marks(errors, level=level).items()}
     assert p_values["a"] == 1.0
     for method in ("c", "d"):
-        assert shades(errors, level=p_values[method])[method].shade == "light"
-        assert shades(errors, level=np.nextafter(p_values[method], 1.0))[method].shade == ""
+        assert significance_marks(errors, level=p_values[method])[method].mark == "light"
+        assert significance_marks(errors, level=np.nextafter(p_values[method], 1.0))[method].mark == ""

@@ -1,0 +1,302 @@
+"""Run an experiment: cells, a sweep that resumes, the report with its header and footer, files.
+
+An `Experiment` says what is computed and what the numbers say; `run_experiment` does what is the same for all tables.
+Quick or full, one phase or several, on the data sets that are available; the sweep is kept in ``<out>/sweeps`` and the
+table is written to ``<out>/tables``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+from specmargin.checks import checked, instance, maybe, path, processes, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.experiments.engine.artifacts import explained, remove_leftovers, require_folder
+from specmargin.experiments.engine.locking import locked
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.records import Cell, Row, Store, make_row, worst_gap
+from specmargin.experiments.engine.sweep import run_sweep
+from specmargin.experiments.report import MarkedSection, Report, Section
+
+__all__ = ["Experiment", "Findings", "Options", "Plan", "Run", "Setup", "footer", "measured", "run_experiment"]
+
+Run: TypeAlias = Callable[[list[Cell]], list[Row]]
+"""Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
+
+_STALE = "STALE:"
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run a table; the options of ``specmargin tables``.
+
+    Parameters
+    ----------
+    folder : path
+        Of the sweep behind the table.
+    quick : bool, default False
+        Two splits and few settings: seconds.
+    data : path, optional
+        Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
+    jobs : int, default 1
+        Processes.
+    fresh, retry_failed, progress, keep_stale, wait : bool
+        As in `run_sweep`.
+    choices : mapping of str to str
+        Axes of the table that are set to other than their default; each table names its own.
+    """
+
+    folder: Path
+    quick: bool = False
+    data: Path | None = None
+    jobs: int = 1
+    fresh: bool = False
+    retry_failed: bool = False
+    progress: bool = True
+    keep_stale: bool = False
+    wait: bool = False
+    choices: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def suffix(self) -> str:
+        """What the name of the table and of its folder gets: the choices, and whether it is quick."""
+        chosen = "".join(f"-{name}={value}" for name, value in sorted(self.choices.items()))
+        return chosen + ("-quick" if self.quick else "")
+
+    def command(self, name: str) -> str:
+        """Return what to type to make that table again."""
+        words = [f"--set {axis}={value}" for axis, value in sorted(self.choices.items())]
+        return " ".join(
+            [f"specmargin tables {name}", *words, *(["--quick"] if self.quick else []), f"--jobs {self.jobs}"]
+        )
+
+    def of_sweep(self) -> dict[str, Any]:
+        """Return those that `run_sweep` takes, by their names there."""
+        names = ("folder", "jobs", "fresh", "retry_failed", "progress", "keep_stale", "wait")
+        return {name: getattr(self, name) for name in names}
+
+
+class Plan(Protocol):
+    """What is computed, as far as a run must know it; a phase after the first is up to `Experiment.measure`."""
+
+    def cells(self, data: Path | None) -> list[Cell]:
+        """Return the cells of the first phase."""
+        ...
+
+
+class Setup(NamedTuple):
+    """What can be computed here: the plan, the SHA-256 of its data sets by name, what to say of missing ones."""
+
+    plan: Any
+    checksums: Mapping[str, str | None]
+    header: Sequence[str] = ()
+
+
+class Findings(NamedTuple):
+    """What a report holds: its body, the protocol, what the numbers say, and lines before the common footer."""
+
+    sections: Sequence[Section | MarkedSection]
+    header: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+    footer: Sequence[str] = ()
+
+
+def _one_sweep(plan: Plan, sweep: Run, data: Path | None) -> list[Row]:
+    """Compute all cells at once."""
+    return sweep(plan.cells(data))
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table: what is computed, and what is said of it.
+
+    Parameters
+    ----------
+    name, summary, title : str
+        Its name on the command line; a line of ``specmargin tables``; the title of the report.
+    setup : callable
+        ``setup(options)`` returns a `Setup`: the plan on the data sets that are available.
+    work : callable
+        ``work(cell, data=folder)`` computes a cell. Defined at the top of a module. Its fingerprint decides which
+        results are stale, so that it should reach no words of the report.
+    report : callable
+        ``report(results, plan, options)`` returns the `Findings`.
+    measure : callable, optional
+        ``measure(plan, sweep, data)`` returns the results, for experiments of several phases: `sweep` takes cells and
+        returns rows. By default the rows of ``plan.cells(data)``.
+    solver : str, default "numpy"
+        Who solves, for the provenance.
+    quick : str
+        What the header says of the quick table.
+    axes : tuple of str
+        Parts of the protocol that `Options.choices` may set: ``specmargin tables NAME --set axis=value``.
+    """
+
+    name: str
+    summary: str
+    title: str
+    setup: Callable[[Options], Setup]
+    work: Callable[..., Mapping[str, Any]]
+    report: Callable[[Any, Any, Options], Findings]
+    measure: Callable[[Any, Run, Path | None], Any] = _one_sweep
+    solver: str = "numpy"
+    quick: str = ""
+    axes: tuple[str, ...] = ()
+
+
+def measured(work: Callable[..., Mapping[str, Any]], data: Path | None = None) -> Run:
+    """Return what computes cells one after the other, without a folder: for the figures."""
+
+    def every(cells: list[Cell]) -> list[Row]:
+        return [make_row(cell, {"status": "ok", **work(cell, data=data)}) for cell in dict.fromkeys(cells)]
+
+    return every
+
+
+def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
+    """Return what a table says of the sweep behind it: failures, worst certificate, versions, command.
+
+    Parameters
+    ----------
+    rows : iterable of rows
+        All rows of the table.
+    folder : path
+        Of the sweep, for the provenance of its runs.
+    command : str
+        What to type to make the table again.
+    """
+    rows = list(rows)
+    failures = [row for row in rows if row["status"] != "ok"]
+    first = f", e.g. {failures[0]['error']}" if failures else ""
+    warned = sum("warnings" in row for row in rows)
+    gap = worst_gap(rows)
+    stale = [row["stale"] for row in rows if "stale" in row]
+    lines = [
+        f"{_STALE} {len(stale)} of {len(rows)} cells are of older code or data, kept as asked for; changed since: "
+        f"{', '.join(sorted({name for names in stale for name in names.split(', ')}))}"
+    ] * bool(stale)
+    lines += [
+        f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
+        f"{sum(row['seconds'] for row in rows):.0f} s of work",
+        "worst relative gap of a certificate: " + ("none known" if gap is None else f"{gap:.1e}"),
+    ]
+    runs = Store(folder).provenance()
+    used = dict.fromkeys(row["run"] for row in rows)
+    seen = dict.fromkeys(_versions(runs[name]) for name in sorted(used) if name in runs)
+    if len(seen) > 1:
+        lines.append("the cells were computed by different versions:")
+    return [*lines, *seen, f"command: {command}"]
+
+
+def _versions(provenance: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in provenance["versions"].items() if version)
+    git = provenance.get("git")
+    commit = f", commit {git['commit'][:12]}{' and uncommitted changes' if git['dirty'] else ''}" if git else ""
+    return f"versions: {versions}{commit}; {provenance['platform']}"
+
+
+def _choices(name: str, value: Any) -> Any:
+    if not isinstance(value, Mapping):
+        raise InvalidTypeError(f"{name}={shown(value)}; pass a dict from axes of the table to values.")
+    return value
+
+
+@checked(
+    experiment=instance(Experiment, "take one of specmargin.papers"),
+    out=path,
+    data=maybe(path),
+    jobs=processes,
+    choices=maybe(_choices),
+)
+def run_experiment(
+    experiment: Experiment,
+    *,
+    quick: bool = False,
+    data: str | Path | None = None,
+    out: str | Path = "results",
+    jobs: int = 1,
+    fresh: bool = False,
+    retry_failed: bool = False,
+    progress: bool = True,
+    keep_stale: bool = False,
+    wait: bool = False,
+    choices: Mapping[str, str] | None = None,
+) -> Report:
+    """Compute a table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What is computed.
+    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait
+        As in `Options`. A quick table has files and a sweep of its own.
+    out : path, default "results"
+        Where everything is written.
+    choices : mapping of str to str, optional
+        Axes of the table that are set to other than their default, as ``{"graph": "mutual+mst"}``. Such a table has
+        files and a sweep of its own, too.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        If the table has no such axis.
+    """
+    foreign = sorted(set(choices or {}) - set(experiment.axes))
+    if foreign:
+        axes = ", ".join(experiment.axes)
+        remedy = f"take one of {axes}" if axes else "it has none, so leave that out"
+        raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}.")
+    out, home = require_folder(Path(out)), None if data is None else Path(data)
+    options = Options(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
+    full = f"{experiment.name}{options.suffix}"
+    options = replace(options, folder=out / "sweeps" / full)
+    # For all phases and the report: the sweeps inside take the same lock again.
+    with (
+        explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
+        locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
+    ):
+        report = _computed(experiment, options)
+        remove_leftovers(out / "tables", f".{report.name}")
+        report.write(out / "tables")
+    return report
+
+
+def _computed(experiment: Experiment, options: Options) -> Report:
+    plan, checksums, header = experiment.setup(options)
+    rows: list[Row] = []
+    phases = 0
+
+    def sweep(cells: list[Cell]) -> list[Row]:
+        nonlocal phases
+        found = run_sweep(
+            cells,
+            partial(experiment.work, data=options.data),
+            provenance=collect(data=checksums, solver=experiment.solver),
+            # Later phases add to the folder.
+            **options.of_sweep() | {"fresh": options.fresh and not phases},
+        )
+        phases += 1
+        rows.extend(found)
+        return found
+
+    results = experiment.measure(plan, sweep, options.data)
+    found = experiment.report(results, plan, options)
+    end = footer(rows, options.folder, options.command(experiment.name))
+    loud = [line for line in end if line.startswith(_STALE)]
+    quick = [f"QUICK: {experiment.quick}"] if options.quick and experiment.quick else []
+    return Report(
+        f"{experiment.name}{options.suffix}",
+        experiment.title,
+        found.sections,
+        [*loud, *header, *quick, *found.header],
+        [*found.footer, *end],
+        found.remarks,
+    )

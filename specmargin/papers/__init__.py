@@ -1,0 +1,43 @@
+"""The papers whose experiments are made again, a file for each: protocol, experiments, claims, and why we differ.
+
+A table is an `Experiment` in one of the modules of this package; `tables` finds them all, so that the table of another
+paper is one file here and one CSV file of its published numbers. `run_table` computes a table by its name.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, SpecmarginError
+from specmargin.experiments.report import Report
+from specmargin.experiments.run import Experiment, run_experiment
+
+__all__ = ["run_table", "tables"]
+
+
+@cache
+def tables() -> dict[str, Experiment]:
+    """Return all tables by name, in the order of the papers' modules; those that begin with an underscore are parts."""
+    found: dict[str, Experiment] = {}
+    for module in sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_")):
+        for value in vars(import_module(f"{__name__}.{module}")).values():
+            if isinstance(value, Experiment) and found.setdefault(value.name, value) is not value:
+                raise SpecmarginError(f"two papers have a table {value.name!r}; rename the one in {module}.py.")
+    return found
+
+
+def run_table(name: str, **options: Any) -> Report:
+    """Compute a table by its name, with the options of `run_experiment`, and write it.
+
+    Raises
+    ------
+    ValueError
+        If there is no such table, or it has no such axis.
+    """
+    if not isinstance(name, str) or name not in tables():
+        raise InvalidInputError(f"there is no table {shown(name)}; choose one of: {', '.join(sorted(tables()))}.")
+    return run_experiment(tables()[name], **options)

@@ -1,0 +1,100 @@
+"""The table with two shades, in its four forms."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+
+import pytest
+
+from specmargin.experiments.engine.significance import significance_marks
+from specmargin.experiments.report import Line, MarkedRow, MarkedSection, Report, Section
+
+
+@pytest.fixture
+def report():
+    def entries(**errors):
+        return significance_marks({m: {f"s{i}": v for i, v in enumerate(values)} for m, values in errors.items()})
+
+    rows = [
+        MarkedRow("p & q", 20, entries(one=[10 / 3, 4], two=[4, 3.5], three=[8, 9]), {"one": "C=1"}),
+        MarkedRow("p & q", 40, entries(one=[6, 7.5], three=[1, 2])),
+    ]
+    marked = MarkedSection(rows, ["one", "two", "three"], "unlabelled error, optimistic", "nothing published")
+    return Report("t", "Title", [marked], ["HEAD <x>"], ["FOOT"], ["CLAIM"])
+
+
+def test_text_marks_the_shades(report):
+    text = report.text()
+    first, second = (line for line in text.splitlines() if line.startswith("p & q"))
+    assert re.split(r" {2,}", first) == ["p & q", "20", "**3.67 (0.47)**", "*3.75 (0.35)*", "8.50 (0.71)"]
+    assert re.split(r" {2,}", second) == ["p & q", "40", "6.75 (1.06)", "-", "**1.50 (0.71)**"]
+    assert text.index("HEAD") < text.index("p & q") < text.index("How often of 2") < text.index("CLAIM")
+    counts = {line.split()[0]: line.split()[-3:] for line in text.splitlines() if line.startswith(("best", "either"))}
+    assert counts == {"best": ["1", "0", "1"], "either": ["1", "1", "1"]}
+
+
+def test_markdown_has_one_cell_per_column(report):
+    table = [line for line in report.markdown().splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in table[:4]} == {6}
+    assert table[2] == "| p & q | 20 | **3.67 (0.47)** | *3.75 (0.35)* | 8.50 (0.71) |"
+    assert "- CLAIM" in report.markdown()
+
+
+def test_html_shades_as_counted_and_is_escaped(report):
+    page = report.html()
+    assert page.count('class="best"') == 2
+    assert page.count('class="light"') == 1
+    assert "HEAD &lt;x&gt;" in page
+    assert "<td>p &amp; q</td><td>20</td>" in page
+    assert page.count("<tr") == page.count("</tr>") == 1 + 2 + 4
+    assert "http" not in page  # a page of its own
+
+
+def test_csv_is_unrounded_and_says_optimistic(report):
+    rows = list(csv.DictReader(io.StringIO(report.csv())))
+    assert [(row["n_labeled"], row["method"]) for row in rows] == [
+        ("20", "one"),
+        ("20", "two"),
+        ("20", "three"),
+        ("40", "one"),
+        ("40", "three"),
+    ]
+    assert float(rows[0]["mean"]) == (10 / 3 + 4) / 2
+    assert rows[0]["setting"] == "C=1"
+    assert [row["shade"] for row in rows[:3]] == ["best", "not significantly worse", ""]
+    assert all("optimistic" in row["tuning"] for row in rows)
+
+
+def test_lines_are_those_of_an_ordinary_table(report):
+    assert [(line.dataset, line.method, line.n_splits) for line in report.lines[-2:]] == [
+        ("p & q, l = 40", "one", 2),
+        ("p & q, l = 40", "three", 2),
+    ]
+
+
+def test_four_files(report, tmp_path):
+    assert [path.name for path in report.write(tmp_path)] == ["t.txt", "t.csv", "t.md", "t.html"]
+    assert (tmp_path / "t.html").read_text() == report.html()
+
+
+def test_text_is_aligned_and_csv_unrounded():
+    nan = math.nan
+    lines = [
+        Line("g50c", "svm", "fixed", 10 / 3, 0.123456, 10, 9.33, nan, "paper", "a | b"),
+        Line("a_long_name", "s", "fixed", nan, nan, 0),
+    ]
+    report = Report("t", "Title", [Section("", lines)], ["HEAD"], ["FOOT"])
+    text = report.text().splitlines()
+    assert text[:2] == ["Title", "HEAD"]
+    assert text[-1] == "FOOT"
+    at = text[3].index("reproduced")
+    assert text[4][at:].startswith("3.33 (0.12)")
+    assert text[5][at:].startswith("-")
+    assert "[1] a | b" in text
+    rows = list(csv.DictReader(io.StringIO(report.csv())))
+    assert float(rows[0]["mean"]) == 10 / 3
+    assert rows[0]["published_std"] == rows[1]["mean"] == ""
+    assert "a \\| b" in report.markdown()

@@ -1,0 +1,74 @@
+"""Reproduced beside published: lines, the word "optimistic", footers, files."""
+
+from __future__ import annotations
+
+from specmargin.experiments import (
+    Cell,
+    Experiment,
+    Findings,
+    Setup,
+    footer,
+    run_experiment,
+    run_sweep,
+)
+
+# Per split (validation error, unlabelled error) of the two settings.
+ERRORS = {"s0": [(1.0, 12.0), (2.0, 8.0)], "s1": [(5.0, 10.0), (4.0, 11.0)]}
+
+
+def rows_of(tmp_path, dataset="g50c", method="svm", errors=ERRORS, **options):
+    cells = [Cell("t", method, dataset, s, {"k": k}) for k in range(2) for s in errors]
+
+    def work(cell):
+        v, u = errors[cell.split][cell.parameters["k"]]
+        return {"error_validation": v, "error_unlabeled": u, "relative_gap": -1e-7 if u == 8.0 else 1e-9}
+
+    return run_sweep(cells, work, folder=tmp_path / "sweep", version="1", progress=False, **options)
+
+
+def test_footer_tells_of_failures_gaps_versions_and_command(tmp_path):
+    rows = rows_of(tmp_path, provenance={"versions": {"numpy": "9.9", "ecos": None}, "git": None, "platform": "P"})
+    rows[0] |= {"status": "failed", "error": "ValueError: x", "warnings": "w"}
+    lines = footer(rows, tmp_path / "sweep", "specmargin tables t")
+    assert lines[0].startswith("cells: 4, failed: 1, e.g. ValueError: x, with warnings: 1, ")
+    assert lines[1] == "worst relative gap of a certificate: -1.0e-07"
+    assert lines[2] == "versions: numpy 9.9; P"
+    assert lines[3:] == ["command: specmargin tables t"]
+
+
+def test_footer_tells_of_mixed_versions(tmp_path):
+    one, two = (
+        {"versions": {"specmargin": v}, "git": {"commit": v * 40, "dirty": v == "2"}, "platform": "P"} for v in "12"
+    )
+    rows_of(tmp_path, provenance=one, errors={"s0": ERRORS["s0"]})
+    lines = footer(rows_of(tmp_path, provenance=two), tmp_path / "sweep", "c")
+    assert "different versions" in lines[2]
+    assert lines[3] == "versions: specmargin 1, commit 111111111111; P"
+    assert lines[4] == "versions: specmargin 2, commit 222222222222 and uncommitted changes; P"
+
+
+def test_run_passes_options_and_writes_files(tmp_path):
+    got = []
+
+    def build(options):
+        got.append(options)
+        return Setup(None, {})
+
+    def nothing(*_):
+        return []
+
+    toy = Experiment("toy", "A toy", "Toy", build, nothing, lambda *_: Findings([]), nothing)
+    run_experiment(toy, quick=True, data=tmp_path, out=tmp_path / "out", jobs=3, fresh=True)
+    run_experiment(toy, out=tmp_path / "out", retry_failed=True, progress=False)
+    assert [options.folder.name for options in got] == ["toy-quick", "toy"]
+    assert got[0].folder.parent == tmp_path / "out" / "sweeps"
+    assert (got[0].quick, got[0].data, got[0].jobs, got[0].fresh, got[0].retry_failed) == (
+        True,
+        tmp_path,
+        3,
+        True,
+        False,
+    )
+    assert (got[1].fresh, got[1].retry_failed, got[1].progress) == (False, True, False)
+    written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
+    assert written == {f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md")}

@@ -1,0 +1,101 @@
+"""Tasks: which samples, which classes, which splits, and what is said of missing data."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from specmargin.experiments import tasks
+from specmargin.experiments.tasks import Task, available_tasks, missing_data, random_draws, rbf, samples, splits
+
+WHERE = "by --data or SPECMARGIN_DATA."
+
+
+@pytest.fixture
+def made(monkeypatch, rng):
+    """Let every data set be 60 samples of the classes 0 to 5, the last 20 of them a test set, with two splits."""
+    X, y = rng.normal(size=(60, 3)), np.arange(60) % 6
+    rows = np.array([rng.permutation(60)[:24] for _ in range(2)])
+    whole = SimpleNamespace(name="made", X=X, y=y, labeled_idx=rows, extras={"n_train": 40}, sha256="abc")
+    monkeypatch.setattr(tasks, "dataset", lambda source, data=None: whole)
+    return whole
+
+
+def test_classes_are_numbered_in_their_order(made):
+    drawn = samples(Task("t", "made", (4, 1)))
+    np.testing.assert_array_equal(drawn.rows, np.flatnonzero(np.isin(made.y, (1, 4))))
+    np.testing.assert_array_equal(drawn.y, made.y[drawn.rows] == 1)
+    np.testing.assert_array_equal(drawn.X, made.X[drawn.rows])
+    np.testing.assert_array_equal(samples(Task("t", "made", "halves")).y, made.y >= 3)
+    np.testing.assert_array_equal(samples(Task("t", "made")).y, made.y)
+    for classes in ((1, 9), (2, 2)):
+        with pytest.raises(ValueError, match="take some of its set's"):
+            samples(Task("t", "made", classes))
+
+
+def test_a_number_of_samples_is_random_or_the_first(made):
+    first = samples(Task("t", "made", (0, 1), n=20, first=True))
+    assert first.rows.tolist() == [0, 1, 6, 7, 12, 13, 18, 19]  # of the first 20 samples
+    some = samples(Task("t", "made", (0, 1), n=9))
+    assert len(some.rows) == 9
+    assert (np.diff(some.rows) > 0).all()
+    assert set(made.y[some.rows]) == {0, 1}
+    assert some.rows.tolist() != np.flatnonzero(made.y < 2)[:9].tolist()
+    with pytest.raises(ValueError, match="n=21, but t has 20 samples"):
+        samples(Task("t", "made", (0, 1), n=21))
+
+
+def test_units_and_a_fixed_test_set(made):
+    drawn = samples(Task("t", "made", (0, 1), scale=lambda X: 2.0 * X, fixed_test=True))
+    np.testing.assert_array_equal(drawn.X, 2.0 * made.X[drawn.rows])
+    assert drawn.n_train == (drawn.rows < 40).sum()
+    assert samples(Task("t", "made", (0, 1))).n_train is None
+
+
+def test_splits_leave_out_what_the_task_leaves_out(made):
+    task = Task("t", "made", (0, 1))
+    rows = samples(task).rows
+    for labeled, split in zip(made.labeled_idx, splits(task).values(), strict=True):
+        assert set(rows[split.labeled]) == set(labeled) & set(rows)
+        assert set(rows[split.train]) == set(rows)
+    drawn = splits(Task("t", "made", draw=random_draws(12, 3, seed=5)))
+    assert list(drawn) == [f"random12-seed5-0{i}" for i in range(3)]
+
+
+def test_what_is_read_need_no_data_set():
+    X, y = np.eye(4), np.array([0, 0, 1, 1])
+    task = Task("t", "", read=lambda task, data: (X, y), draw=random_draws(2, 1), kernel=rbf(1.0))
+    assert samples(task).X is X
+    (split,) = splits(task).values()
+    assert sorted(y[split.labeled]) == [0, 1]
+    np.testing.assert_allclose(tasks.kernel_matrix(task), np.exp(-1.0) + (1 - np.exp(-1.0)) * np.eye(4))
+
+
+def test_missing_data_are_named_with_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    real, bundled = Task("g", "g50c"), Task("d", "digits")
+    assert missing_data([]) == []
+    assert available_tasks([real, bundled], [], "", tmp_path) == (
+        [bundled],
+        [f"NOT AT HAND: g; name their folder {WHERE}"],
+    )
+    found, said = available_tasks([real], [bundled], "digits", tmp_path)
+    assert (found, said) == ([bundled], [f"NOT AT HAND: g. In their place: digits; name their folder {WHERE}"])
+    (text,) = missing_data(["a", "b"], "c", word="its", joint=" and ")
+    assert text == f"NOT AT HAND: a and b. In its place: c; name its folder {WHERE}"
+
+
+def test_the_default_folder_may_change(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(tasks, "load", lambda source, **options: asked.append(source) or object())
+    tasks._dataset.cache_clear()
+    try:
+        for folder in ("one", "one", "two"):
+            monkeypatch.setenv("SPECMARGIN_DATA", str(tmp_path / folder))
+            tasks.dataset("g50c")
+        assert len(asked) == 2
+    finally:
+        tasks._dataset.cache_clear()

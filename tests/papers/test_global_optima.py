@@ -1,0 +1,61 @@
+"""The table of global optima: its rows against the bounds, its arithmetic by hand."""
+
+import numpy as np
+import pytest
+
+from specmargin.experiments.methods import Method
+from specmargin.papers.global_optima import METHODS, Problem, rows, summary, tasks
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+
+
+@pytest.mark.data
+def test_rows_of_a_small_run(data_folder):
+    problems = list(tasks(10, 1, data_folder))
+    assert [task.seed for task in problems] == [0] * 4
+    assert problems[0].name == "two moons"
+    assert problems[2].name == ("USPST 2-7" if data_folder else "digits 2-7")
+    table = rows(problems, [10.0])
+    assert len(table) == 4 * len(METHODS)
+    assert {row["solver"] for row in table} <= set(METHODS)
+    for row in table:
+        assert "failed" not in row
+        assert row["proved"]
+        assert row["bound"] <= row["optimum"] * (1 + 1e-9)
+        assert row["optimum"] * (1 - 1e-6) <= row["flipped"] <= row["settled"] * (1 + 1e-9)
+        assert row["settled"] <= row["objective"] * (1 + 1e-9)
+        assert 0 <= row["error"] <= 100
+    exact = branch_and_bound(problems[1].objective(10.0))
+    optima = [row["optimum"] for row in table if row["task"] == problems[1].name]
+    np.testing.assert_allclose(optima, exact.certificate.primal_objective, rtol=1e-6)
+    lines = summary(table)
+    assert len(lines) == len(METHODS)
+    for line in lines:
+        assert line["runs"] == 4
+        assert line["hit"] <= line["hit_flipped"]
+
+
+def test_failures_are_rows_too(rng):
+    task = Problem("noise", 3, rng.standard_normal((9, 2)), np.arange(9) % 2)
+
+    def fails(obj):
+        raise ValueError("not today")
+
+    (row,) = rows([task], [1.0], methods={"fails": Method(solver=fails)})
+    assert row["failed"] == "not today"
+    assert row["proved"]
+    assert summary([row]) == []
+
+
+def test_summary_counts_hits_among_proved_problems():
+    base = {"C": 1.0, "solver": "s", "proved": True, "optimum": 2.0}
+    base |= {"error": 30.0, "flipped_error": 20.0, "optimum_error": 10.0}
+    values = [(2.0, 2.0), (2.00001, 2.0), (2.1, 2.0), (3.0, 2.2)]
+    table = [{**base, "settled": settled, "flipped": flipped} for settled, flipped in values]
+    table.append({**base, "settled": 9.0, "flipped": 9.0, "proved": False})
+    (line,) = summary(table)
+    assert line["runs"] == 4
+    assert line["hit"] == 50.0
+    assert line["hit_flipped"] == 75.0
+    assert line["gap"] == pytest.approx((0.0005 + 5.0) / 2, rel=1e-6)
+    assert line["gap_flipped"] == 0.0
+    assert (line["error"], line["error_flipped"], line["error_optimum"]) == (30.0, 20.0, 10.0)

@@ -1,0 +1,106 @@
+"""The table of SVM and LapSVM: the same problem as `LapSVM.fit` solves, and near the published errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.experiments import Cell, LabeledFolds, compare, evaluate, published_parameters, run_sweep, tasks
+from specmargin.papers import lapsvm_svm as table
+from specmargin.papers import run_table
+
+
+@pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
+@pytest.mark.parametrize("method", ["lapsvm_hinge", "lapsvm_squared_hinge"])
+def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_I):
+    folds = LabeledFolds(2)
+    task = table.TASKS["digits600"]
+    heat = replace(task, graph={**task.graph, "weight": "heat"})
+    monkeypatch.setitem(table.TASKS, "digits600", heat)
+    setting = {"gamma_A": gamma_A, "gamma_I": gamma_I, "folds": 2}
+    cell = Cell("t", method, "digits600", "random50-seed0-01", setting)
+    got = table.work(cell, data=nowhere)
+    X, y, *_ = tasks.samples(heat, nowhere)
+    split = tasks.splits(heat, nowhere)[cell.split]
+    clf = sm.LapSVM(
+        gamma=1 / 800,
+        gamma_A=gamma_A,
+        gamma_I=gamma_I,
+        n_neighbors=10,
+        weight="heat",
+        power=2,
+        loss=method.removeprefix("lapsvm_"),
+    )
+    expected = evaluate(clf, X, y, split, tunings=[folds])
+    assert abs(got.pop("relative_gap")) < 1e-6
+    del expected["relative_gap"]
+    assert got == expected
+
+
+def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
+    gamma_A, gamma_I = 1e-2, 1.0
+    task = table.TASKS["digits600"]
+    X, y, *_ = tasks.samples(task, nowhere)
+    labeled = next(iter(tasks.splits(task, nowhere).values())).labeled
+    graph = {"n_neighbors": 10, "power": 2}
+    marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
+    options = {"gamma_A": gamma_A, "loss": "squared_hinge"}
+    direct = sm.LapSVM(gamma=1 / 800, gamma_I=gamma_I, **graph, **options).fit(X, marked)
+    K = table._deformed_kernel(task, gamma_I / gamma_A, nowhere)
+    reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
+    expected = direct.decision_function(X)
+    assert np.abs(expected).max() > 0.5
+    np.testing.assert_allclose(reduced.decision_function(K[:, labeled]), expected, rtol=0, atol=tol["linalg"])
+
+
+def test_settings_are_the_published_ones():
+    for name in ("g50c", "uspst"):
+        printed = published_parameters("lapsvm_primal_2009", "8", name, "lapsvm_dual").set_index("parameter")["value"]
+        task = table.TASKS[name]
+        assert task.kernel == {"kernel": "rbf", "gamma": 1.0 / (2.0 * float(printed["gaussian_sigma"]) ** 2)}
+        assert task.graph["n_neighbors"] == int(printed["nn"])
+        assert task.power == int(printed["laplacian_degree_p"])
+
+
+def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path):
+    reports = [
+        run_table("lapsvm_svm", quick=True, data=nowhere, out=tmp_path / str(jobs), jobs=jobs, progress=False)
+        for jobs in (1, 2)
+    ]
+    assert repr(reports[0].lines) == repr(reports[1].lines)  # repr: NaN equals NaN
+    text = (tmp_path / "1" / "tables" / "lapsvm_svm-quick.txt").read_text()
+    assert "NOT AT HAND: g50c and uspst. In their place: 600 of scikit-learn's digits" in text
+    assert "QUICK" in text
+    assert "failed: 0" in text
+    assert "command: specmargin tables lapsvm_svm --quick --jobs 1" in text
+    assert str(tmp_path) not in text
+    assert len(reports[0].lines) == 6
+    by_method = {line.method: line.mean for line in reports[0].lines if "folds" in line.tuning}
+    assert by_method["lapsvm_hinge"] < by_method["svm"]  # the graph helps on digits
+
+
+@pytest.mark.data
+def test_errors_are_near_the_published_ones(data_folder, nowhere, tmp_path):
+    """With the parameters chosen by folds: on g50c within two standard errors, on digits better than the SVM."""
+    name, data = ("g50c", data_folder) if data_folder else ("digits600", nowhere)
+    folds, n_splits = (LabeledFolds(5), 10) if data_folder else (LabeledFolds(2), 3)
+    cells = [
+        Cell("t", method, name, split, {"gamma_A": a, "gamma_I": i, "folds": folds.n_splits})
+        for a in (1e-2, 1e-1)
+        for split in list(tasks.splits(table.TASKS[name], data))[:n_splits]
+        for method, i in (("svm", 0.0), ("lapsvm_hinge", 1e-2), ("lapsvm_hinge", 1.0))
+    ]
+    work = partial(table.work, data=data)
+    rows = run_sweep(cells, work, folder=tmp_path / "sweep", version="1", progress=False)
+    assert all(abs(row["relative_gap"]) < 1e-6 for row in rows)
+    svm, lapsvm = compare(rows, [folds], table.REFERENCES | {"lapsvm_hinge": table.REFERENCES["lapsvm_hinge"][:1]})
+    assert svm.n_splits == lapsvm.n_splits == n_splits
+    assert lapsvm.mean < svm.mean
+    if data_folder:
+        for line in (svm, lapsvm):
+            error = np.hypot(line.published_std / np.sqrt(12), line.std / np.sqrt(line.n_splits))
+            assert abs(line.difference) < 2 * error

@@ -1,0 +1,111 @@
+"""The methods of the S3VM experiments: the supervised one against scikit-learn, all of them on what is plain to see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from specmargin.labels import encode_labels
+from specmargin.papers import _s3vm_methods as methods
+from specmargin.papers._s3vm_methods import METHODS, Setting, common_objective, decide, fit
+
+
+@pytest.fixture
+def clouds(rng):
+    """Return two clouds far apart in three dimensions, with two labels each, and the true classes."""
+    y = np.repeat([0, 1], 25)
+    X = rng.normal(size=(50, 3)) + np.array([2.5, 0, 0]) * (2 * y - 1)[:, None]
+    known = np.isin(np.arange(50), [0, 7, 26, 31])
+    return X, encode_labels(np.where(known, y, -1)), y
+
+
+def test_supervised_is_scikit_learns(clouds, tol):
+    X, labels, _ = clouds
+    found = fit("svm", X, labels, Setting(3.0, 3.0))
+    reference = SVC(kernel="linear", C=3.0, tol=1e-10).fit(X[labels.labeled], labels.sign)
+    np.testing.assert_allclose(found.f[:, 0], reference.decision_function(X), rtol=tol["variables"], atol=1e-5)
+    assert abs(found.relative_gap) < 1e-9
+    assert found.ended == "optimal"
+
+
+@pytest.mark.parametrize("name", list(METHODS))
+def test_methods_find_two_clouds(clouds, name):
+    X, labels, y = clouds
+    found = fit(name, X, labels, Setting(1.0, 1.0))
+    assert np.mean(decide(found.f) != y) <= 0.04
+    np.testing.assert_allclose(found.f, X @ found.v + found.b)
+    assert found.objective == pytest.approx(
+        common_objective(X, labels, Setting(1.0, 1.0), found.v[:, 0], found.b[0]), rel=1e-12
+    )
+    assert found.relative_gap is None
+    assert found.ended == "stationary"
+    if name in methods._SMOOTH:
+        assert found.stationarity <= 1e-3
+
+
+def test_common_objective_is_the_papers(clouds, rng):
+    X, labels, _ = clouds
+    v, b = rng.normal(size=3), 0.3
+    f = X @ v + b
+    hinge = np.maximum(0, 1 - labels.sign * f[labels.labeled]).sum()
+    expected = v @ v / 2 + 2.0 * hinge + 0.5 * np.exp(-3 * f[labels.unlabeled] ** 2).sum()
+    assert common_objective(X, labels, Setting(2.0, 0.5, sharpness=5.0), v, b) == pytest.approx(expected, rel=1e-12)
+
+
+def test_gradient_descent_on_the_hinge_meets_continuations_objective(clouds):
+    X, labels, _ = clouds
+    setting = Setting(10.0, 1.0)
+    continued, descended = (fit(name, X, labels, setting) for name in ("cs3vm", "grad_hinge"))
+    # Two clouds: one minimum, found both ways, and no other method of a balanced mean is below it.
+    assert descended.objective == pytest.approx(continued.objective, rel=1e-3)
+    weak = Setting(0.05, 0.02)
+    continued, descended, squared = (fit(n, X, labels, weak).objective for n in ("cs3vm", "grad_hinge", "grad_s3vm"))
+    assert descended == pytest.approx(continued, rel=1e-3)
+    assert squared > continued * 1.002
+
+
+def test_sharpness_reaches_the_loss(clouds):
+    X, labels, _ = clouds
+    found = [fit("grad_s3vm", X, labels, Setting(10.0, 1.0, sharpness=s)).v for s in (3.0, 5.0)]
+    assert np.abs(found[0] - found[1]).max() > 1e-3
+
+
+def test_balance_is_the_mean_decision(clouds):
+    X, labels, _ = clouds
+    found = fit("cs3vm", X, labels, Setting(10.0, 1.0, balance=(0.25,)))
+    assert found.f[labels.unlabeled].mean() == pytest.approx(0.25, abs=1e-9)
+    with pytest.raises(ValueError, match="balance has 2 numbers"):
+        fit("cs3vm", X, labels, Setting(10.0, 1.0, balance=(0.1, 0.2)))
+
+
+def test_several_classes_are_one_against_the_rest(rng):
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) * 0.4 + np.array([[3, 0], [-3, 3], [-3, -3]])[y]
+    labels = encode_labels(np.where(np.arange(60) < 9, y, -1))
+    found = fit("grad_s3vm", X, labels, Setting(10.0, 1.0, balance=(-1 / 3,) * 3))
+    assert found.f.shape == (60, 3)
+    assert np.array_equal(decide(found.f), y)
+    alone = [fit("grad_s3vm", X, column, Setting(10.0, 1.0, balance=(-1 / 3,))) for column in labels.one_vs_rest()]
+    np.testing.assert_allclose(found.f, np.column_stack([one.f for one in alone]), rtol=1e-12)
+    assert found.objective == pytest.approx(sum(one.objective for one in alone))
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
+def test_shift_makes_the_share_right(rng, share):
+    f = rng.normal(size=40) + 2
+    decided = decide(f[:, None], np.array([share]))
+    assert decided.sum() == round(40 * share)
+    assert share in (0.0, 1.0) or f[decided == 1].min() > f[decided == 0].max()
+
+
+def test_shift_is_to_the_middle_of_the_gap():
+    f = np.array([3.0, 1.0, 2.0])
+    assert [methods._threshold(f, count) for count in (1, 2)] == [2.5, 1.5]
+
+
+def test_decide_takes_the_largest_or_the_sign():
+    assert decide(np.array([[0.1, -2.0, 0.3], [1.0, 0.5, 0.2]])).tolist() == [2, 0]
+    assert decide(np.array([[0.1], [-0.1], [0.0]])).tolist() == [1, 0, 0]
+    shifted = decide(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), np.array([1 / 3, 2 / 3]))
+    assert shifted.tolist() == [0, 1, 1]
