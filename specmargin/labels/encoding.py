@@ -72,7 +72,13 @@ class Labels:
 
 
 def several(labels: Labels) -> str:
-    """Return the text of a message on more classes than two, with the remedy."""
+    """Return the text of a message on more classes than two, with the remedy.
+
+    Examples
+    --------
+    >>> several(encode_labels([0, 1, 2, -1]))
+    'those of 3 classes; iterate over labels.one_vs_rest()'
+    """
     return f"those of {len(labels.classes)} classes; iterate over labels.one_vs_rest()"
 
 

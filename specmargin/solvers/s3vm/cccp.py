@@ -94,6 +94,7 @@ def cccp(
     Examples
     --------
     >>> from specmargin.labels import encode_labels
+    >>> from specmargin.losses import SymmetricRamp
     >>> X = np.array([[-2.0], [-1.0], [-1.5], [1.0], [1.5], [2.0]])
     >>> obj = S3VM(X, encode_labels([0, -1, -1, -1, -1, 1]), "hinge", SymmetricRamp(s=-0.3), C=10.0)
     >>> result = cccp(obj)

@@ -302,5 +302,5 @@ def test_what_it_cannot_do_is_an_error(problem):
             annealing(obj, **words)
     with pytest.raises(ValueError, match=r"tol=-1 must be a number >= 0"):
         annealing(obj, tol=-1)
-    with pytest.raises(ValueError, match=r"w has the shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"of the shape \(\d+,\), got \(3,\)"):
         annealing(obj, np.zeros(3))

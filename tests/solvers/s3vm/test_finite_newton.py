@@ -34,11 +34,15 @@ def by_cvxpy(svm):
     """Optimal value in CVXPY, with Clarabel's tolerances as tight as it can."""
     A, w = svm.features.dense(), cp.Variable(svm.size)
     f = A @ w + svm.features.offset
-    part = cp.pos if svm.loss.name == "squared_hinge" else lambda t: t
+    part = {
+        "squared_hinge": lambda u: cp.square(cp.pos(u)),
+        "huber_hinge": lambda u: cp.huber(cp.pos(u + 0.5), 1.0) / 2,
+        "squared": cp.square,
+    }[svm.loss.name]
     cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
     for weights, sign in ((svm.plus, 1.0), (svm.minus, -1.0)):
         used = np.flatnonzero(weights)  # a slack that costs nothing would be anywhere
-        cost += cp.sum_squares(cp.multiply(np.sqrt(weights[used]), part(1 - sign * f[used])))
+        cost += weights[used] @ part(1 - sign * f[used])
     if svm.linear is not None:
         cost += svm.linear @ f
     problem = cp.Problem(cp.Minimize(cost))

@@ -21,12 +21,18 @@ def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=0.2 * C * rng.normal(size=n))
 
 
+def huber_hinge(t):
+    """The hinge rounded off on |1 - t| <= 1/2, by the function of Huber."""
+    return cp.huber(cp.pos(1.5 - t), 1.0) / 2
+
+
 def by_cvxpy(svm):
     A, w = svm.features.dense(), cp.Variable(svm.size)
     f = A @ w + svm.features.offset
     part = {
         "hinge": lambda t: cp.pos(1 - t),
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
+        "huber_hinge": huber_hinge,
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
     }[svm.loss.name]
