@@ -27,7 +27,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 LONGEST = 40
 """Lines of code of an example, without its check."""
 
-WANTED = {"An edge weight", "A data set", "A solver", "An estimator", "A figure"}
+WANTED = {"A loss", "An edge weight", "A data set", "A solver", "An estimator", "A table", "A figure", "A paper"}
 
 
 class Block(NamedTuple):
