@@ -31,7 +31,8 @@ def documented(cls: _Class) -> _Class:
     """
     if cls.__doc__ is None:  # python -OO
         return cls
-    family = [_sections(base) for base in cls.__mro__ if base.__module__.startswith("specmargin.")]
+    package = __name__.partition(".")[0]
+    family = [_sections(base) for base in cls.__mro__ if base.__module__.partition(".")[0] == package]
     own = family[0]
     signature = inspect.signature(cls).parameters
     own["Parameters"] = _parameters(

@@ -165,7 +165,7 @@ class S3VM:
         (w,) = read(self.variables, variables)
         if not self.is_supervised:
             return self.prove(w)
-        from specmargin.objectives.weighted_svm import WeightedSVM  # which imports this module
+        from specmargin.objectives.weighted_svm import WeightedSVM
 
         return WeightedSVM.guessed(self, np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
 

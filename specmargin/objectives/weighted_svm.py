@@ -16,7 +16,7 @@ bounds the optimum from below (V* is `dual_value`); a free intercept needs sum(a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,10 +26,12 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss, get_loss
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.objectives.features import Features
-from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
+
+if TYPE_CHECKING:
+    from specmargin.objectives.s3vm import S3VM
 
 __all__ = ["WeightedSVM"]
 

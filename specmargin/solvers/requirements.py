@@ -14,40 +14,42 @@ samples has the one or that of the unlabelled ones the other. Nothing is needed 
 from __future__ import annotations
 
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 from specmargin.exceptions import InvalidInputError
 
 __all__ = ["SOLVERS", "missing", "require", "requirements", "takers"]
 
-_MANIFOLD, _S3VM = "specmargin.solvers.manifold", "specmargin.solvers.s3vm"
 SOLVERS: dict[str, dict[str, str]] = {
     "LapSVM": {
-        "factorized": f"{_MANIFOLD}.factorized",
-        "newton": f"{_MANIFOLD}.newton",
-        "pcg": f"{_MANIFOLD}.pcg",
-        "pcg_one_vs_rest": f"{_MANIFOLD}.pcg",
+        "factorized": ".manifold.factorized",
+        "newton": ".manifold.newton",
+        "pcg": ".manifold.pcg",
+        "pcg_one_vs_rest": ".manifold.pcg",
     },
     "WeightedSVM": {
-        "finite_newton": f"{_S3VM}.finite_newton",
-        "weighted_svm": f"{_S3VM}.weighted_svm",
+        "finite_newton": ".s3vm.finite_newton",
+        "weighted_svm": ".s3vm.weighted_svm",
     },
     "S3VM": {
-        "annealing": f"{_S3VM}.annealing",
-        "branch_and_bound": f"{_S3VM}.branch_and_bound",
-        "cccp": f"{_S3VM}.cccp",
-        "continuation": f"{_S3VM}.continuation",
-        "gradient": f"{_S3VM}.gradient",
-        "label_switching": f"{_S3VM}.label_switching",
-        "multi_switch": f"{_S3VM}.multi_switch",
-        "one_flip": f"{_S3VM}.one_flip",
-        "polish": f"{_S3VM}.polish",
-        "probe": f"{_S3VM}.probing",
-        "quasi_newton": f"{_S3VM}.quasi_newton",
-        "s3vm_bound": f"{_S3VM}.bound",
+        "annealing": ".s3vm.annealing",
+        "branch_and_bound": ".s3vm.branch_and_bound",
+        "cccp": ".s3vm.cccp",
+        "continuation": ".s3vm.continuation",
+        "gradient": ".s3vm.gradient",
+        "label_switching": ".s3vm.label_switching",
+        "multi_switch": ".s3vm.multi_switch",
+        "one_flip": ".s3vm.one_flip",
+        "polish": ".s3vm.polish",
+        "probe": ".s3vm.probing",
+        "quasi_newton": ".s3vm.quasi_newton",
+        "s3vm_bound": ".s3vm.bound",
     },
 }
-"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements."""
+"""The solvers of every objective that has a loss to choose, by name, and the modules with their requirements.
+
+Relative, so that a fingerprint of who asks does not take every solver for one of his."""
 
 _ALWAYS = {"LapSVM": "problems.lapsvm_dual, the CVXPY problem of any convex loss"}
 """What is left where no solver takes a convex loss."""
@@ -66,6 +68,10 @@ _LACKS = {
 }
 
 
+def _module(solver: str, of: str) -> ModuleType:
+    return import_module(SOLVERS[of][solver], __package__)
+
+
 def requirements(solver: str, of: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what a solver of an objective needs of the loss of labelled and of unlabelled samples.
 
@@ -74,7 +80,7 @@ def requirements(solver: str, of: str) -> tuple[tuple[str, ...], tuple[str, ...]
     >>> requirements("newton", "LapSVM")
     (('convex', 'smooth', 'piecewise_quadratic'), ())
     """
-    module = import_module(SOLVERS[of][solver])
+    module = _module(solver, of)
     return getattr(module, "REQUIRES", ()), getattr(module, "REQUIRES_UNLABELED", ())
 
 
@@ -117,7 +123,7 @@ def takers(of: str, loss: Any, unlabeled_loss: Any = None) -> list[str]:
 
 def _mismatched(solver: str, of: str, loss: Any, unlabeled_loss: Any) -> tuple[str, str] | None:
     """Return the facts of which the pair of losses has neither, where one is needed."""
-    pair: tuple[str, str] | None = getattr(import_module(SOLVERS[of][solver]), "REQUIRES_PAIR", None)
+    pair: tuple[str, str] | None = getattr(_module(solver, of), "REQUIRES_PAIR", None)
     if pair is None or unlabeled_loss is None or not (missing(loss, pair[:1]) and missing(unlabeled_loss, pair[1:])):
         return None
     return pair
@@ -162,7 +168,7 @@ quadratic. What takes it: problems.lapsvm_dual, the CVXPY problem of any convex 
         if not others and getattr(loss, "convex", False) and of in _ALWAYS:
             others = [_ALWAYS[of]]
         ends = [f"What takes it: {', '.join(others)}" if others else "No solver of this objective takes it"]
-        ends += [remedy] if (remedy := getattr(import_module(SOLVERS[of][solver]), "REMEDY", "")) else []
+        ends += [remedy] if (remedy := getattr(_module(solver, of), "REMEDY", "")) else []
         raise InvalidInputError(
             f"solvers.{solver} does not take the {what} {_named(one)}: {reasons}. {'; '.join(ends)}."
         )

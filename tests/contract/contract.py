@@ -33,12 +33,13 @@ objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem proble
 INSIDE = """
 experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
 experiments.Setup experiments.Task experiments.footer experiments.grid_experiment kernels.kernel_rows
-kernels.kernel_trace kernels.require_semidefinite objectives.ProductCone objectives.Reduction
+kernels.kernel_trace kernels.require_semidefinite labels.several losses.Pieces losses.better_label
+losses.is_better_label objectives.ProductCone objectives.Reduction
 """
 WITHOUT_INPUT = """
-datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.MarginLoss losses.SmoothLoss losses.Squared
-losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss objectives.Cone
-objectives.Objective plots.decision_colormap plots.style problems.Form problems.default_solvers
+datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
+losses.Squared losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss
+objectives.Cone objectives.Objective plots.decision_colormap plots.style problems.Form problems.default_solvers
 """
 NO_ENTRY = frozenset(f"{ANSWERS} {INSIDE} {WITHOUT_INPUT}".split())
 """Public names without a cell: what functions return; what the package calls with what it checked itself (arrays of

@@ -426,6 +426,7 @@ def objective_cells() -> Iterator[Cell]:
         ("SymmetricRamp", (np.nan, 2.0, "s", None)),
     ):
         yield from nonsense(f"losses.{name}", getattr(losses, name), s=bad)
+    yield from nonsense("losses.HuberHinge", losses.HuberHinge, h=POSITIVE)
     smoothed = with_defaults(losses.smoothed, loss=losses.Hinge(), sigma=1.0)
     yield from nonsense("losses.smoothed", smoothed, loss=WORD, sigma=(-1.0, np.nan, "wide", None))
     for name in ("as_cvxpy", "conjugate_as_cvxpy"):
@@ -441,7 +442,10 @@ MORE: dict[str, tuple[Any, ...]] = {
     "cccp_subproblem": (np.ones(2),),
 }
 """Arguments that a solver or a problem needs besides the objective."""
-PROBLEMS = ("cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "mkl", "rmm", "s3vm_relaxation", "stoam", "storm")
+PROBLEMS = (
+    *("cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm", "s3vm_relaxation"),
+    *("stoam", "storm"),
+)
 
 
 def solver_cells() -> Iterator[Cell]:

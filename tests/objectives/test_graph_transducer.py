@@ -316,17 +316,21 @@ def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
     assert obj._least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs
 
 
-def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
+@pytest.fixture
+def tried(monkeypatch):
+    """Return the list of the matrices that are factorised from here on."""
+    matrices, honest = [], transduction.cholesky
+
+    def noted(B, **options):
+        matrices.append(B.copy())
+        return honest(B, **options)
+
+    monkeypatch.setattr(transduction, "cholesky", noted)
+    return matrices
+
+
+def test_what_is_factorised_is_below_the_matrix_of_fractions(tried):
     """By more, in every direction, than Cholesky's factorisation may round; without the charges it is not."""
-    tried = []
-
-    class Watched:
-        def dpotrf(self, B, **options):
-            tried.append(B.copy())
-            return honest.dpotrf(B, **options)
-
-    honest = transduction.lapack
-    monkeypatch.setattr(transduction, "lapack", Watched())
     obj, A = beside_a_large_one()
     least = Fraction(obj._least_in_eigenvectors)
     E, B = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj._E, tried[-1]))
@@ -399,17 +403,8 @@ def test_a_lower_multiplier_adds_to_the_residual(length, least):
     assert best * (1 - Fraction(1, 10**15)) <= bound <= 2 * best
 
 
-def test_a_bound_below_zero_charges_for_the_longer_diagonal(monkeypatch):
+def test_a_bound_below_zero_charges_for_the_longer_diagonal(tried):
     """Beside large entries whose block is singular a small one is factorised with what the bound adds to it."""
-    tried = []
-
-    class Watched:
-        def dpotrf(self, B, **options):
-            tried.append(B.copy())
-            return honest.dpotrf(B, **options)
-
-    honest = transduction.lapack
-    monkeypatch.setattr(transduction, "lapack", Watched())
     U = np.zeros((8, 4))
     U[:2, 1:3] = 1.0
     labels = sm.encode_labels([1, 0] + [-1] * 6)

@@ -155,11 +155,8 @@ def test_sparse_is_dense(loss, unlabeled_loss, intercept, rng, tol):
     assert sparse.value_at(w) == pytest.approx(dense.value_at(w), rel=tol["exact"])
     np.testing.assert_allclose(sparse.gradient(w), dense.gradient(w), rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(sparse.hessian(w), dense.hessian(w), rtol=1e-10, atol=1e-12)
-    assert (
-        sparse.smoothed(0.2).value_at(w) == pytest.approx(dense.smoothed(0.2).value_at(w), rel=1e-10)
-        if loss != "squared"
-        else True
-    )
+    if dense.loss.gaussian:
+        assert sparse.smoothed(0.2).value_at(w) == pytest.approx(dense.smoothed(0.2).value_at(w), rel=1e-10)
     assert sparse.stationarity(w) == pytest.approx(dense.stationarity(w), rel=1e-10)
 
 

@@ -74,7 +74,7 @@ def test_curvatures_are_the_differences_of_slopes(loss, rng):
 def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
     """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a linear term."""
     svm = machine(rng, loss, intercept)
-    upper = 1.0 if loss in ("hinge", "smooth_hinge") else 3.0
+    upper = 1.0 if loss in ("hinge", "huber_hinge", "smooth_hinge") else 3.0
     lower = -3.0 if loss == "squared" else 0.0
     n, bounds = svm.features.n_samples, []
     values = [svm.value_at(scale * rng.normal(size=svm.size)) for scale in (0.01, 0.1, 1.0) for _ in range(50)]
@@ -105,6 +105,7 @@ def by_cvxpy(svm):
     terms = {
         "hinge": lambda t: cp.pos(1 - t),
         "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
+        "huber_hinge": lambda t: cp.huber(cp.pos(1.5 - t), 1.0) / 2,
         "squared": lambda t: cp.square(1 - t),
         "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
     }[svm.loss.name]
@@ -307,6 +308,9 @@ def exact_loss(loss, t):
     if loss.name == "smooth_hinge":
         u = decimal(20 * abs(1 - t))
         return slack + Fraction((1 + (-u).exp()).ln() / 20)
+    if loss.name == "huber_hinge":
+        x = max(Fraction(3, 2) - t, Fraction(0))
+        return x**2 / 2 if x <= 1 else 1 - t
     return {"hinge": slack, "squared_hinge": slack**2, "squared": (1 - t) ** 2}[loss.name]
 
 
@@ -314,6 +318,8 @@ def exact_conjugate(loss, beta):
     if loss.name == "smooth_hinge":
         entropy = sum((-x * Fraction(decimal(x).ln()) for x in (beta, 1 - beta) if x), Fraction(0))
         return beta + entropy / 20
+    if loss.name == "huber_hinge":
+        return beta + beta * (1 - beta) / 2
     return beta if loss.name == "hinge" else beta - beta**2 / 4
 
 

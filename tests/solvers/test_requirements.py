@@ -71,7 +71,7 @@ def test_all_lapsvm_solvers_and_both_problems_find_one_optimum(loss):
 
 @pytest.mark.parametrize(("of", "solver"), PAIRS)
 def test_requirements_are_facts_that_losses_declare(of, solver):
-    module = import_module(SOLVERS[of][solver])
+    module = import_module(SOLVERS[of][solver], "specmargin.solvers")
     assert hasattr(module, "REQUIRES"), f"{module.__name__} says nothing about its losses"
     assert callable(getattr(sm.solvers, solver))
     known = {True: vars(Loss).keys() | vars(MarginLoss).keys(), False: vars(Loss).keys() | vars(UnlabeledLoss).keys()}
