@@ -42,16 +42,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     for part, letter in paper.PARTS.items():
         drawn = paper.drawn_errors(part) if real else {}
         found = {
-            words: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
-            for words, normalized in (("normalised", True), ("D - W", False))
+            name: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
+            for name, normalized in (("normalised", True), ("D - W", False))
         }
         errors[letter] = {
-            words: {
+            name: {
                 method: np.array(list(tasks[plan.tasks[0]][method].values()))
                 for method in METHODS
                 if method in tasks[plan.tasks[0]]
             }
-            for words, tasks in found.items()
+            for name, tasks in found.items()
         } | {"published": {method: np.array(list(each.values())) for method, each in drawn.items()}}
     claims = [paper.isolet_claims(rows, normalized=normalized) for normalized in plan.normalized] if real else []
     return {
@@ -60,8 +60,8 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "parameters": paper.parameters(plan),
         "results": {
             "mean error, percent": {
-                letter: {words: {m: float(np.mean(v)) for m, v in each.items()} for words, each in by_words.items()}
-                for letter, by_words in errors.items()
+                letter: {name: {m: float(np.mean(v)) for m, v in each.items()} for name, each in by_laplacian.items()}
+                for letter, by_laplacian in errors.items()
             },
             "claims": claims,
             "laplacians": paper.laplacian_verdicts(rows),

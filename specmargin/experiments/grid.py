@@ -117,5 +117,5 @@ def grid_experiment(
         lines = compare(rows, [LabeledFolds(plan.folds), *tunings], references)
         return Findings([Section("", lines)], header)
 
-    words = "two splits, few settings, two folds; for a look, not for the record."
-    return Experiment(name, summary, title, setup, work, report, solver=solver, quick=words)
+    note = "two splits, few settings, two folds; for a look, not for the record."
+    return Experiment(name, summary, title, setup, work, report, solver=solver, quick=note)

@@ -67,8 +67,8 @@ class Tuning:
     @property
     def name(self) -> str:
         """What a table prints; holds the word "optimistic" where it applies."""
-        words = [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
-        return ", ".join(words)
+        parts = [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
+        return ", ".join(parts)
 
 
 @dataclass(frozen=True)
