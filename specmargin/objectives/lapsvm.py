@@ -118,7 +118,7 @@ class LapSVM:
         if not isinstance(K, KernelOperator):
             # To the last bit: the penalty sees the mean of K and its transpose only, decisions see K itself.
             K = symmetric(K, "K")
-            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
+            # A look that costs nothing next to the check for NaN; every principal block of a kernel is a kernel.
             some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
             block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
             require_semidefinite(block, name=name)
@@ -285,8 +285,8 @@ class LapSVM:
         # All classes share the products, and with them the last of these reductions.
         if self.products.kept is None or self.products.kept[0] != key:
             L = self.L if self.gamma_I > 0 else None
-            found = reduce_pivoted(self.K, L, self.labels.labeled, self.gamma_A, self.gamma_I)
-            self.products.kept = (key, found)
+            reduced = reduce_pivoted(self.K, L, self.labels.labeled, self.gamma_A, self.gamma_I)
+            self.products.kept = (key, reduced)
         known: Reduction = self.products.kept[1]
         return known
 
@@ -439,8 +439,8 @@ class LapSVM:
     def _residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
         """Return r = 2 S a - J'theta, and a bound on the error of every entry."""
         labeled = self.labels.labeled
-        pull = np.zeros(len(image.alpha))
-        pull[labeled] = theta
+        loss_part = np.zeros(len(image.alpha))
+        loss_part[labeled] = theta
         r, off = two_product(2.0 * self.gamma_A, image.alpha)
         # What is left of the parts may cancel, too: each counts by itself.
         parts, error = np.abs(off), np.zeros(len(r))
@@ -452,7 +452,7 @@ class LapSVM:
             off = off + rounded + lost + low
             parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
             error = weight * (image.g_error + image.g_shift)
-        r, lost = two_sum(r, -pull)
+        r, lost = two_sum(r, -loss_part)
         r = r + (off + lost)
         error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
         return r, error
@@ -479,7 +479,7 @@ class LapSVM:
             root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
             return root + products.length(error) * math.sqrt(unit)
 
-        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that settles it, a product with K is saved.
+        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that decides it, a product with K is saved.
         n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
         if coarse <= negligible:
             return coarse
@@ -488,16 +488,16 @@ class LapSVM:
             return min(coarse, simple)
         # K S^-1 = (gamma_A K^-1 + gamma_I L)^-1 is a parallel sum: whatever x is, r = gamma_I L x + rest costs
         # gamma_I x'L x + rest'K rest / gamma_A. The best x is K S^-1 r; a few conjugate gradients find another one.
-        found = min(coarse, simple)
+        bound = min(coarse, simple)
         for x in self._splits(r):
             Lx, rounded = products.graph(x)
             graph = self.gamma_I * Lx
             inner = float(x @ graph) + float(np.abs(x) @ (self.gamma_I * rounded + gamma(n + 2) * np.abs(graph)))
             more = error + self.gamma_I * rounded + 4.0 * UNIT * (np.abs(graph) + np.abs(r))
-            found = min(found, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
-            if found <= negligible:
+            bound = min(bound, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
+            if bound <= negligible:
                 break
-        return found
+        return bound
 
     def _splits(self, r: FloatArray) -> Iterator[FloatArray]:
         """Yield candidates for the x of `_residual_bound`."""
@@ -593,10 +593,10 @@ class LapSVM:
                 complementarity=self._complementarity(image.f[self.labels.labeled] + b, feasible, primal),
                 rounding=error + dual_error,
             )
-            settled = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
+            is_final = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
             if best is None or known.gap < best.gap:
                 best = known
-            if settled or known.is_optimal(tol):
+            if is_final or known.is_optimal(tol):
                 break
         assert best is not None
         return best
@@ -604,5 +604,5 @@ class LapSVM:
     def _complementarity(self, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
         """Return the largest share of the objective by which one sample misses Fenchel's equality."""
         t, beta = self.labels.sign * decisions, self.labels.sign * theta
-        miss = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
-        return float(self.scale * np.abs(miss).max(initial=0.0) / max(abs(primal), 1e-300))
+        residual = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
+        return float(self.scale * np.abs(residual).max(initial=0.0) / max(abs(primal), 1e-300))
