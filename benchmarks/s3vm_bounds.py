@@ -18,7 +18,7 @@ import numpy as np
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers.global_optima import rows, summary, tasks
 from specmargin.problems import solve
-from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.probing import probe

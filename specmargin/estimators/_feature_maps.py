@@ -241,7 +241,7 @@ def chosen_map(
             )
         m = _LANDMARKS if estimator.n_landmarks is None else estimator.n_landmarks
         seed = estimator.random_state
-        return Landmarks(X, m, labels.labeled, seed, held[span], **estimator._kernel_words())
+        return Landmarks(X, m, labels.labeled, seed, held[span], **estimator._kernel_arguments())
     if L is None:
         raise InvalidInputError(
             "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."

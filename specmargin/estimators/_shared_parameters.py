@@ -88,7 +88,7 @@ class KernelParameters(KernelFamily):
     def _resolve_gamma(self, X: Matrix) -> None:
         self.gamma_ = np.nan if self._is_precomputed else resolve_gamma(X, self.gamma)
 
-    def _kernel_words(self) -> dict[str, Any]:
+    def _kernel_arguments(self) -> dict[str, Any]:
         return {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
 
     @property
@@ -98,7 +98,7 @@ class KernelParameters(KernelFamily):
         No method of the estimator: kept by a feature map, that would be a cycle, which copies and pickles of some
         libraries do not take.
         """
-        return precomputed if self._is_precomputed else partial(gram, **self._kernel_words())
+        return precomputed if self._is_precomputed else partial(gram, **self._kernel_arguments())
 
 
 def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:

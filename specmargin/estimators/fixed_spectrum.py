@@ -34,7 +34,7 @@ def transformation(name: str, value: Any) -> Any:
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class SpectralKernelSVM(BoundParameter, FixedSpectrumClassifier):
-    """Support vector (or relative margin) machine on a parametric transform of the Laplacian's spectrum.
+    """Support vector machine (or relative margin machine) on a parametric transform of the Laplacian's spectrum.
 
     Parameters
     ----------

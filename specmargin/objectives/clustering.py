@@ -10,7 +10,7 @@ Rayleigh quotient of f, the optimum the sum of the lowest eigenvalues. The norma
 (alpha'K^2 alpha = 1), so that entries of f are of size 1/sqrt(n). The paper's gamma is gamma_A u^2 / gamma_I with
 its factor 1/u^2 of the graph norm; in the sums of `LapSVM` it is gamma_A at gamma_I = 1.
 
-Equation 13 as printed, P (gamma K + K L K) P v = lambda P K^2 P v, cannot be solved so: P K^2 P is singular along K1,
+Equation 13 as published, P (gamma K + K L K) P v = lambda P K^2 P v, cannot be solved so: P K^2 P is singular along K1,
 and squares the condition of K. `RegularizedClustering.basis` has the stable form. With K = U diag(w) U',
 f = U sqrt(w) u and |f|_K = |u| it is
 
@@ -368,16 +368,16 @@ class RegularizedClustering:
         Lf, rounded = self.products.graph(f)
         theta = (f * (self.gamma * repaired + Lf)).sum(axis=0) / (f * f).sum(axis=0)
         primal, Z = float(theta.sum()), f / np.linalg.norm(f, axis=0)
-        found = Certificate(
+        certificate = Certificate(
             primal_objective=primal,
             dual_objective=self.dual_bound(Z, theta, thorough=False),
             rounding=max(self._highest(repaired, f, off, Lf, rounded) - primal, 0.0) + 8.0 * UNIT * abs(primal),
             primal_residual=self.violation(repaired),
             dual_residual=float(self.stationarity(repaired).max()),
         )
-        if found.is_optimal(tol):
-            return found
-        return replace(found, dual_objective=max(found.dual_objective, self.dual_bound(Z, theta)))
+        if certificate.is_optimal(tol):
+            return certificate
+        return replace(certificate, dual_objective=max(certificate.dual_objective, self.dual_bound(Z, theta)))
 
     def _highest(self, alpha: FloatArray, f: FloatArray, off: FloatArray, Lf: FloatArray, rounded: FloatArray) -> float:
         """Return a bound on the sum of the Ritz values of exactly K alpha, made orthonormal and of mean zero.
@@ -412,8 +412,8 @@ class RegularizedClustering:
             length, along = float(np.linalg.norm(k)), np.linalg.norm(f, axis=0) + away
             moved = 1.001 * (np.abs(f.sum(axis=0)) + gamma(n) * size.sum(axis=0) + off.sum(axis=0))
             c = moved / total
-            pull = np.linalg.norm(np.abs(Lf) + rounded + self.products.spread(off), axis=0)
-            costs += 2.002 * c * length * (self.gamma * np.linalg.norm(alpha, axis=0) + pull)
+            graph_part = np.linalg.norm(np.abs(Lf) + rounded + self.products.spread(off), axis=0)
+            costs += 2.002 * c * length * (self.gamma * np.linalg.norm(alpha, axis=0) + graph_part)
             costs += 1.001 * c * (self.gamma * moved + c * float(k @ self.products.spread(k)))
             lengths -= 2.002 * c * length * along
             away = away + c * length

@@ -82,7 +82,7 @@ class Cone(ABC):
         return self.weights(kappa * ((1 - eps * c.sum()) / (c @ kappa)) + eps)
 
     @abstractmethod
-    def reach(self, v: FloatArray) -> FloatArray:
+    def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the spectrum that minimises sum_j v_j^2 / delta_j for its own sum, not scaled."""
 
     @abstractmethod
@@ -95,7 +95,7 @@ class Cone(ABC):
         Without an order delta_j is proportional to |v_j|; an order replaces v_j^2 by its nonincreasing isotonic
         regression, blocks of ties by their mean.
         """
-        delta = self.reach(v)
+        delta = self.best_unscaled(v)
         total = float(delta.sum())
         return delta / total if total > 0 else self.weights(np.full(self.m, 1.0 / self.c.sum()))
 
@@ -185,7 +185,7 @@ class SpectrumCone(Cone):
         ends = self.block_ends
         return np.concatenate([delta[:1], tail[ends] - tail[np.minimum(ends + 1, self.q)]])
 
-    def reach(self, v: FloatArray) -> FloatArray:
+    def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the spectrum, not scaled, that minimises sum_j v_j^2 / delta_j for its sum."""
         if not self.order:
             return np.abs(v)
@@ -272,7 +272,7 @@ class FixedSpectrum(Cone):
         """Return the ray."""
         return self.delta.astype(np.longdouble)
 
-    def reach(self, v: FloatArray) -> FloatArray:
+    def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the ray itself."""
         return self.delta
 
@@ -331,9 +331,11 @@ class ProductCone(Cone):
         pieces = zip(self.parts, self.split(delta), strict=True)
         return np.concatenate([part.differences(piece) for part, piece in pieces])
 
-    def reach(self, v: FloatArray) -> FloatArray:
+    def best_unscaled(self, v: FloatArray) -> FloatArray:
         """Return the best spectra of the parts, whose sums are then the best shares of the trace, too."""
-        return np.concatenate([part.reach(piece) for part, piece in zip(self.parts, self.split(v), strict=True)])
+        return np.concatenate(
+            [part.best_unscaled(piece) for part, piece in zip(self.parts, self.split(v), strict=True)]
+        )
 
     def chain(self) -> tuple[SparseArray, SparseArray]:
         """Return the block-diagonal matrices of the parts' chains."""

@@ -153,16 +153,16 @@ class Features:
     def decision_errors(self, w: FloatArray) -> FloatArray:
         """Return bounds on the rounding of `decisions`, (n,): those of dot products, by the lengths of both factors."""
         length = float(np.linalg.norm(w))
-        errors = gamma(self.size + 4) * length * self._reach
+        errors = gamma(self.size + 4) * length * self._row_lengths
         return np.asarray(errors + 2.0 * UNIT * abs(self.offset))
 
     @cached_property
-    def _reach(self) -> FloatArray:
+    def _row_lengths(self) -> FloatArray:
         """Lengths of the rows that the products are made of, (n,)."""
         if not self.is_sparse:
             return np.asarray(np.linalg.norm(self.matrix, axis=1))
-        reach = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel() + (self.penalty is not None))
-        return reach if self.mu is None else reach + float(np.linalg.norm(self.mu))
+        lengths = np.sqrt(np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel() + (self.penalty is not None))
+        return lengths if self.mu is None else lengths + float(np.linalg.norm(self.mu))
 
     def accurate_decisions(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return f computed in extended precision, and bounds on the errors of its entries."""

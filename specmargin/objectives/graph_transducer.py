@@ -280,17 +280,17 @@ class SpectralGraphTransducer:
         a, E = self.eigen
         if not lam <= a.min():
             return -math.inf
-        beta, height = E.T @ self.b, a - lam
-        w = E @ np.divide(beta, height, out=np.zeros_like(beta), where=height > 0)
+        beta, curvature = E.T @ self.b, a - lam
+        w = E @ np.divide(beta, curvature, out=np.zeros_like(beta), where=curvature > 0)
         return self.lagrangian(w, lam) - float(self._excess(w, lam, np.zeros(1))[0])
 
     def _excess(self, w: FloatArray, lam: float, shifts: FloatArray) -> FloatArray:
         """Return 1/2 r'(A - lam)^+ r, what L(w, .) lies above its minimum, for lam less each of the shifts."""
         a, E = self.eigen
         r = self.residual(w, lam) + shifts[:, None] * (E.T @ w)
-        height = a - lam + shifts[:, None]
+        curvature = a - lam + shifts[:, None]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            return 0.5 * np.where(r == 0, 0.0, (r / np.sqrt(height)) ** 2).sum(axis=1)  # r**2 may underflow
+            return 0.5 * np.where(r == 0, 0.0, (r / np.sqrt(curvature)) ** 2).sum(axis=1)  # r**2 may underflow
 
     def prove(self, w: FloatArray, lam: float) -> Certificate:
         """Measure the gap at the nearest point of the sphere, against the dual bound at lam.
@@ -356,10 +356,12 @@ class SpectralGraphTransducer:
         f, f_error = extended_product(self.labeled_rows, wide)
         # Twice, since `wide`, too, is off the sphere by as much.
         f_error = 2 * f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
-        miss, slope = f - tau, self._diagonal * wide
-        value = slope @ wide / 2 + C * (p @ miss**2)
-        error = C * (p @ (2 * np.abs(miss) * f_error + f_error**2)) + 8 * (self.k + len(p) + 8) * EXTENDED_UNIT * value
-        step, step_error = extended_product(self.labeled_rows.T, 2 * C * p * miss)
+        residual, slope = f - tau, self._diagonal * wide
+        value = slope @ wide / 2 + C * (p @ residual**2)
+        error = (
+            C * (p @ (2 * np.abs(residual) * f_error + f_error**2)) + 8 * (self.k + len(p) + 8) * EXTENDED_UNIT * value
+        )
+        step, step_error = extended_product(self.labeled_rows.T, 2 * C * p * residual)
         r = slope - np.longdouble(lam) * wide + step
         r_error = step_error + 2 * float(C) * (np.abs(self.labeled_rows.T) @ (p * f_error).astype(float))
         size = np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)
@@ -379,8 +381,8 @@ class SpectralGraphTransducer:
         rounding = max(most - excess, 0.0) + 2 * float(error) + 4 * UNIT * (abs(primal) + excess)
         return rounding + float(abs(value - primal))
 
-    def _solved_bound(self, r: FloatArray, error: FloatArray, lam: float, height: float) -> float:
-        """Return a bound on 1/2 r'(A - lam)^-1 r for A - lam >= height: by a solution d and what it leaves of r.
+    def _solved_bound(self, r: FloatArray, error: FloatArray, lam: float, curvature: float) -> float:
+        """Return a bound on 1/2 r'(A - lam)^-1 r for A - lam >= curvature: by a solution d and what it leaves of r.
 
         With r = (A - lam) d + rest the form is r'd + d'rest + rest'(A - lam)^-1 rest.
         """
@@ -397,7 +399,7 @@ class SpectralGraphTransducer:
             + 3 * float(np.abs(d) @ left)
             + gamma(self.k) * float(np.abs(r) @ np.abs(d))
         )
-        return 0.5 * (form + 1.01 * (missing + size) ** 2 / height)
+        return 0.5 * (form + 1.01 * (missing + size) ** 2 / curvature)
 
     @cached_property
     def _least_eigenvalue(self) -> float:
@@ -468,10 +470,10 @@ class SpectralGraphTransducer:
 def _lowered(length: float, radius: float, lam: float, least: float) -> float:
     """Return a bound on 1/2 r'(A - lam)^-1 r of |r| <= length, lam less whatever makes it the best one.
 
-    What lam is lowered by is added to the height above it, and times w, |w| = radius, to r.
+    What lam is lowered by is added to the curvature above it, and times w, |w| = radius, to r.
     """
     shifts = np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
-    height = least - lam + shifts
-    shifts, height = shifts[height > 0], height[height > 0]
+    curvature = least - lam + shifts
+    shifts, curvature = shifts[curvature > 0], curvature[curvature > 0]
     with np.errstate(over="ignore"):
-        return float((0.5 * (length + 1.001 * radius * shifts) ** 2 / height).min(initial=math.inf))
+        return float((0.5 * (length + 1.001 * radius * shifts) ** 2 / curvature).min(initial=math.inf))

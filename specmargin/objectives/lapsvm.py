@@ -48,7 +48,7 @@ from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.objectives.relative_margin import balanced, exactly_balanced, hinge_intercept
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
-from specmargin.typing import FloatArray, MatrixLike
+from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["LapSVM"]
 
@@ -118,7 +118,7 @@ class LapSVM:
         if not isinstance(K, KernelOperator):
             # To the last bit: the penalty sees the mean of K and its transpose only, decisions see K itself.
             K = symmetric(K, "K")
-            # A look that costs nothing beside the check for NaN; every principal block of a kernel is a kernel.
+            # A look that costs nothing next to the check for NaN; every principal block of a kernel is a kernel.
             some = np.linspace(0, n - 1, min(n, _CHECKED)).astype(np.intp)
             block, name = kernel_rows(K, some)[:, some], "K" if len(some) == n else "a block of K"
             require_semidefinite(block, name=name)
@@ -249,7 +249,7 @@ class LapSVM:
         Where gamma_A is so far below gamma_I that S is singular to rounding, by the longer way of `pivoted`.
         """
         try:
-            return self._reduced(np.float64)
+            return reduce(*self._system(), np.float64)
         except SolverError:
             return self._pivoted_reduction()
 
@@ -267,7 +267,7 @@ class LapSVM:
         SolverError
             If S is too ill-conditioned for float32: refinement does not converge.
         """
-        return changed(replace(self), {"reduction": self._reduced(dtype)})
+        return changed(replace(self), {"reduction": reduce(*self._system(), dtype)})
 
     def pivoted(self) -> LapSVM:
         """Return the same objective with a reduction that is stable for all gammas, at four times the time.
@@ -280,18 +280,15 @@ class LapSVM:
         _ = self.products
         return changed(self, {"reduction": self._pivoted_reduction()})
 
+    def _system(self) -> tuple[Any, MatrixLike | None, IntArray, float, float]:
+        return self.K, self.L if self.gamma_I > 0 else None, self.labels.labeled, self.gamma_A, self.gamma_I
+
     def _pivoted_reduction(self) -> Reduction:
         key = (self.gamma_A, self.gamma_I, self.labels.labeled.tobytes())
         # All classes share the products, and with them the last of these reductions.
         if self.products.kept is None or self.products.kept[0] != key:
-            L = self.L if self.gamma_I > 0 else None
-            found = reduce_pivoted(self.K, L, self.labels.labeled, self.gamma_A, self.gamma_I)
-            self.products.kept = (key, found)
-        known: Reduction = self.products.kept[1]
-        return known
-
-    def _reduced(self, dtype: npt.DTypeLike) -> Reduction:
-        return reduce(self.K, self.L, self.labels.labeled, self.gamma_A, self.gamma_I, dtype)
+            self.products.kept = (key, reduce_pivoted(*self._system()))
+        return self.products.kept[1]
 
     def with_(self, **changes: Any) -> LapSVM:
         """Return the same problem with fields changed, sharing what does not depend on them.
@@ -436,11 +433,11 @@ class LapSVM:
         value = lagrangian - self._residual_bound(theta, image, enough, thorough)
         return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
 
-    def _residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
+    def residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
         """Return r = 2 S a - J'theta, and a bound on the error of every entry."""
         labeled = self.labels.labeled
-        pull = np.zeros(len(image.alpha))
-        pull[labeled] = theta
+        loss_part = np.zeros(len(image.alpha))
+        loss_part[labeled] = theta
         r, off = two_product(2.0 * self.gamma_A, image.alpha)
         # What is left of the parts may cancel, too: each counts by itself.
         parts, error = np.abs(off), np.zeros(len(r))
@@ -452,7 +449,7 @@ class LapSVM:
             off = off + rounded + lost + low
             parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
             error = weight * (image.g_error + image.g_shift)
-        r, lost = two_sum(r, -pull)
+        r, lost = two_sum(r, -loss_part)
         r = r + (off + lost)
         error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
         return r, error
@@ -463,7 +460,7 @@ class LapSVM:
         Whatever rounding may have made of r and of the products with it is part of the bound.
         """
         products = self.products
-        r, error = self._residual(theta, image)
+        r, error = self.residual(theta, image)
         unit = 1.0 / (4.0 * self.gamma_A)
 
         def ambient(part: FloatArray, error: FloatArray) -> float:
@@ -479,7 +476,7 @@ class LapSVM:
             root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
             return root + products.length(error) * math.sqrt(unit)
 
-        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that settles it, a product with K is saved.
+        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that decides it, a product with K is saved.
         n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
         if coarse <= negligible:
             return coarse
@@ -488,16 +485,16 @@ class LapSVM:
             return min(coarse, simple)
         # K S^-1 = (gamma_A K^-1 + gamma_I L)^-1 is a parallel sum: whatever x is, r = gamma_I L x + rest costs
         # gamma_I x'L x + rest'K rest / gamma_A. The best x is K S^-1 r; a few conjugate gradients find another one.
-        found = min(coarse, simple)
+        bound = min(coarse, simple)
         for x in self._splits(r):
             Lx, rounded = products.graph(x)
             graph = self.gamma_I * Lx
             inner = float(x @ graph) + float(np.abs(x) @ (self.gamma_I * rounded + gamma(n + 2) * np.abs(graph)))
             more = error + self.gamma_I * rounded + 4.0 * UNIT * (np.abs(graph) + np.abs(r))
-            found = min(found, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
-            if found <= negligible:
+            bound = min(bound, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
+            if bound <= negligible:
                 break
-        return found
+        return bound
 
     def _splits(self, r: FloatArray) -> Iterator[FloatArray]:
         """Yield candidates for the x of `_residual_bound`."""
@@ -519,16 +516,11 @@ class LapSVM:
 
     def constant(self) -> float:
         """Return the b that is best at alpha = 0 (0 without an intercept): no answer should be worse than that."""
-        y = self.labels.sign
         if not self.fit_intercept:
             return 0.0
         if self.margin_loss.box_dual:
-            return hinge_intercept(y, np.zeros(len(y)))
-        return float(np.mean(y))  # of both squares; a fair start for other losses
-
-    def residual(self, theta: FloatArray, image: Image) -> FloatArray:
-        """Return r = 2 S a - J'theta, which is zero at the optimum."""
-        return self._residual(theta, image)[0]
+            return hinge_intercept(self.labels.sign, np.zeros(self.labels.n_labeled))
+        return float(np.mean(self.labels.sign))  # of both squares; a fair start for other losses
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
         """Return the optimal intercept by `relative_margin.hinge_intercept`; b if the loss is no hinge."""
@@ -593,10 +585,10 @@ class LapSVM:
                 complementarity=self._complementarity(image.f[self.labels.labeled] + b, feasible, primal),
                 rounding=error + dual_error,
             )
-            settled = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
+            is_final = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
             if best is None or known.gap < best.gap:
                 best = known
-            if settled or known.is_optimal(tol):
+            if is_final or known.is_optimal(tol):
                 break
         assert best is not None
         return best
@@ -604,5 +596,5 @@ class LapSVM:
     def _complementarity(self, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
         """Return the largest share of the objective by which one sample misses Fenchel's equality."""
         t, beta = self.labels.sign * decisions, self.labels.sign * theta
-        miss = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
-        return float(self.scale * np.abs(miss).max(initial=0.0) / max(abs(primal), 1e-300))
+        residual = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
+        return float(self.scale * np.abs(residual).max(initial=0.0) / max(abs(primal), 1e-300))

@@ -101,11 +101,11 @@ def counted(sign: FloatArray, folds: Sequence[Fold]) -> BoolArray:
     """
     own = _own(sign)
     counts = np.bincount(own, minlength=2)
-    found = []
+    masks = []
     for fold in folds:
         left = counts - np.bincount(own[fold.left_out], minlength=len(counts))
-        found.append((left[own[fold.test]] > 0) & (np.count_nonzero(left) > 1))
-    return np.concatenate(found)
+        masks.append((left[own[fold.test]] > 0) & (np.count_nonzero(left) > 1))
+    return np.concatenate(masks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,14 +187,14 @@ class RidgePath:
         ndarray of shape (len(gamma_As), l) or (len(gamma_As), l, K)
         """
         w, B, target = self._modes
-        squares, found = B**2, []
+        squares, decisions = B**2, []
         for gamma_A in gamma_As:
             _check(gamma_A)
             weights = 1.0 / (w + gamma_A)
             v = B @ (target.T * weights).T
             with np.errstate(divide="ignore", invalid="ignore"):
-                found.append(self.sign - (v.T / (squares @ weights)).T)
-        return np.stack(found)
+                decisions.append(self.sign - (v.T / (squares @ weights)).T)
+        return np.stack(decisions)
 
     def held_out(self, gamma_As: Sequence[float] | FloatArray, folds: Sequence[Fold]) -> FloatArray:
         """Return the decisions at the tested samples, fold by fold, by the others' labels, per gamma_A.
@@ -215,7 +215,7 @@ class RidgePath:
         if all(len(left_out) == 1 for left_out, _ in folds):
             return self.leave_one_out(gamma_As)[:, np.concatenate([fold.test for fold in folds])]
         w, B, target = self._modes
-        found = []
+        all_decisions = []
         for gamma_A in gamma_As:
             _check(gamma_A)
             half = B / np.sqrt(w + gamma_A)
@@ -230,8 +230,8 @@ class RidgePath:
                 decisions = np.full_like(self.sign, np.nan)
                 decisions[left_out] = self.sign[left_out] - residual
                 parts.append(decisions[test])
-            found.append(np.concatenate(parts))
-        return np.stack(found)
+            all_decisions.append(np.concatenate(parts))
+        return np.stack(all_decisions)
 
     def gcv(self, gamma_As: Sequence[float] | FloatArray) -> FloatArray:
         """Return generalised cross-validation, mean(v^2) / mean(M_ii)^2, per gamma_A; classes are averaged.
@@ -239,14 +239,14 @@ class RidgePath:
         Leave-one-out's mean square with one M_ii for all, so that it depends on no rotation of the samples.
         """
         w, B, target = self._modes
-        found = []
+        scores = []
         for gamma_A in gamma_As:
             _check(gamma_A)
             weights = 1.0 / (w + gamma_A)
             v = (target.T * weights).T
             classes = 1 if v.ndim == 1 else v.shape[1]
-            found.append((v**2).sum() / (classes * len(B)) / (weights.sum() / len(B)) ** 2)
-        return np.array(found)
+            scores.append((v**2).sum() / (classes * len(B)) / (weights.sum() / len(B)) ** 2)
+        return np.array(scores)
 
 
 def _own(sign: FloatArray) -> IntArray:

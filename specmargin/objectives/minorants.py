@@ -135,7 +135,7 @@ class Minorant(Protocol):
         """v(s), the loss as a function of f^2."""
         ...
 
-    def height(self, theta: FloatArray) -> FloatArray:
+    def value(self, theta: FloatArray) -> FloatArray:
         """h(theta)."""
         ...
 
@@ -151,7 +151,7 @@ class _HingeMinorant:
     def relaxed(self, s: FloatArray) -> FloatArray:
         return np.maximum(1.0 - np.sqrt(np.maximum(s, 0.0)), 0.0)
 
-    def height(self, theta: FloatArray) -> FloatArray:
+    def value(self, theta: FloatArray) -> FloatArray:
         return np.where(theta < 1.0, theta / 2.0, 1.0 - 0.5 / np.maximum(theta, 1.0))
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -166,7 +166,7 @@ class _SquaredHingeMinorant:
     def relaxed(self, s: FloatArray) -> FloatArray:
         return np.maximum(1.0 - np.sqrt(np.maximum(s, 0.0)), 0.0) ** 2
 
-    def height(self, theta: FloatArray) -> FloatArray:
+    def value(self, theta: FloatArray) -> FloatArray:
         return theta / (2.0 + theta)
 
     def derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -188,7 +188,7 @@ class _ExpMinorant:
     def relaxed(self, s: FloatArray) -> FloatArray:
         return np.asarray(np.exp(-self.s * np.maximum(s, 0.0)))
 
-    def height(self, theta: FloatArray) -> FloatArray:
+    def value(self, theta: FloatArray) -> FloatArray:
         x = np.minimum(theta / (2.0 * self.s), 1.0)
         return x * (1.0 - np.log(np.maximum(x, 1e-300)))
 
@@ -216,7 +216,7 @@ def minorant(loss: Any) -> Minorant:
 
     >>> below = minorant(SymmetricSquaredHinge())
     >>> f = np.array([0.0, 0.5, 1.0])
-    >>> (below.height(np.array(2.0)) - 2.0 * f**2 / 2).tolist()
+    >>> (below.value(np.array(2.0)) - 2.0 * f**2 / 2).tolist()
     [0.5, 0.25, -0.5]
     """
     if not getattr(loss, "convex_in_square", False):

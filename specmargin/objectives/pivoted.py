@@ -92,7 +92,7 @@ def reduce_pivoted(K: Any, L: MatrixLike | None, labeled: IntArray, gamma_A: flo
         raise SolverError("the products of kernel and graph overflow; scale the features or take smaller gammas.")
     # Unit diagonal: the columns of F fall over sixteen orders of magnitude.
     scale = 1.0 / np.sqrt(M.diagonal())
-    factor = _lifted(M * scale[:, None] * scale), scale
+    factor = _shifted_factor(M * scale[:, None] * scale), scale
     a = _solved(factor, R.T)
     G, gain = deformed(R @ a, c)
     return Reduction(_Pivoted(F, pivots, F[pivots], a, factor, gain, c), G, c)
@@ -120,8 +120,8 @@ def _factor(K: Any) -> tuple[FloatArray, IntArray]:
     return F, order[:rank]
 
 
-def _lifted(M: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a matrix of unit diagonal, lifted slightly where rounding made it indefinite."""
+def _shifted_factor(M: FloatArray) -> FloatArray:
+    """Return the Cholesky factor of a matrix of unit diagonal, which is shifted where rounding made it indefinite."""
     shift = 0.0
     while shift < 1.0:
         C = cholesky(M + shift * np.eye(len(M)), clean=False)

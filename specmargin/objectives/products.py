@@ -128,8 +128,8 @@ class Products:
     def roots(self) -> FloatArray:
         """Numbers s with |K_ij| <= s_i s_j: square roots of the diagonal of K.
 
-        Where rounding has made a stored K indefinite, as centring does at a sample near the mean, entries beside a tiny
-        diagonal are larger than those roots allow; both of their samples are given what is missing.
+        Where rounding has made a stored K indefinite, as centring does at a sample near the mean, entries next to a
+        tiny diagonal are larger than those roots allow; both of their samples are given what is missing.
         """
         squares = np.maximum(kernel_diagonal(self.K), 0.0)
         roots = np.sqrt(squares)

@@ -30,7 +30,7 @@ __all__ = ["Applied", "Reduction", "graph_product", "reduce"]
 _MOST_REFINEMENTS = 30
 _CONTRACTION = 0.5  # of a refinement that gets anywhere
 _COARSE = 1e-8  # relative size of the last correction that speaks of failure; roundings of the residual end below
-_COLUMNS = 64  # that the graph multiplies at once: a panel of so many stays in the cache, which is a third of the time
+_COLUMNS = 64  # that the graph multiplies at once: a panel this wide stays in the cache, which is a third of the time
 
 _ASYMMETRY = 1e-6  # relative, of what is symmetric on paper
 _SINGULAR = (
@@ -126,7 +126,7 @@ def graph_product(L: MatrixLike, K: FloatArray, dtype: npt.DTypeLike = np.float6
 
 
 @dataclass(frozen=True, eq=False)
-class _SpanInverse:
+class _WoodburyInverse:
     """(S + c J'J K)^-1 J' for K = F F': products by Woodbury's identity, (J' v - image(F a v)) / gamma_A."""
 
     F: FloatArray
@@ -144,7 +144,7 @@ class _SpanInverse:
         out[self.labeled] += v - self.c * f[self.labeled]
         return np.asarray(out * (self.factor / self.gamma_A))
 
-    def __rmul__(self, factor: float) -> _SpanInverse:
+    def __rmul__(self, factor: float) -> _WoodburyInverse:
         return replace(self, factor=factor * self.factor)
 
 
@@ -223,7 +223,7 @@ def deformed(H: FloatArray, c: float) -> tuple[FloatArray, FloatArray]:
 
 def _in_the_span(
     K: LowRankKernel, L: MatrixLike, labeled: IntArray, gamma_A: float, gamma_I: float, c: float
-) -> tuple[_SpanInverse, FloatArray]:
+) -> tuple[_WoodburyInverse, FloatArray]:
     """Return (S + c J'J K)^-1 J' and its product with J K, by Woodbury's identity: K = F F'."""
     R = K.factor[labeled]
     P = gamma_I * K.penalty(L) + c * (R.T @ R)
@@ -232,7 +232,7 @@ def _in_the_span(
         a = sla.cho_solve(sla.cho_factor(P, check_finite=False), R.T, check_finite=False)
     except sla.LinAlgError as error:
         raise SolverError(_SINGULAR) from error
-    return _SpanInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a
+    return _WoodburyInverse(K.factor, L, labeled, a, gamma_A, gamma_I, c), R @ a
 
 
 def _in_full(

@@ -30,7 +30,7 @@ Intercept: TypeAlias = Callable[[FloatArray, FloatArray], float]
 """From (sign, G v) to b."""
 
 _MOST_GUESSES = 15
-_PULL = 0.1  # c of `solution_near` over the mean eigenvalue of G; 0.01 to 1 are as good, 100 fails
+_PENALTY = 0.1  # c of `solution_near` over the mean eigenvalue of G; 0.01 to 1 are as good, 100 fails
 
 
 def refitted(
@@ -70,7 +70,7 @@ def refitted(
         Fold by fold.
     """
     v, b = solve(G, sign) if full is None else full
-    f, found = G @ v, []
+    f, decisions = G @ v, []
     for left_out, test in folds:
         check_fold(left_out, len(G))
         # Without a multiplier to lose, the optimum stays what it was.
@@ -79,10 +79,10 @@ def refitted(
             part, signs = G[np.ix_(kept, kept)], sign[kept]
             near = None if nearby is None else nearby(part, signs, v[kept], b)
             v_kept, b_kept = solve(part, signs) if near is None else near
-            found.append(G[np.ix_(test, kept)] @ v_kept + b_kept)
+            decisions.append(G[np.ix_(test, kept)] @ v_kept + b_kept)
         else:
-            found.append(f[test] + (b if intercept is None else intercept(sign[kept], f[kept])))
-    return np.concatenate(found)
+            decisions.append(f[test] + (b if intercept is None else intercept(sign[kept], f[kept])))
+    return np.concatenate(decisions)
 
 
 def solution_near(
@@ -119,15 +119,15 @@ def solution_near(
         return None
     last: tuple[BoolArray, BoolArray] = np.zeros(0, dtype=bool), np.zeros(0, dtype=bool)
     for _ in range(_MOST_GUESSES):
-        beta, miss = 2.0 * sign * v, 1.0 - sign * (G @ v + b)
+        beta, residual = 2.0 * sign * v, 1.0 - sign * (G @ v + b)
         if ridge:
-            at_zero, at_one = miss <= 0, np.zeros(l, dtype=bool)
+            at_zero, at_one = residual <= 0, np.zeros(l, dtype=bool)
         else:
-            at_zero = beta < -_PULL / size * miss
-            at_one = (1.0 - beta < _PULL / size * miss) & ~at_zero
+            at_zero = beta < -_PENALTY / size * residual
+            at_one = (1.0 - beta < _PENALTY / size * residual) & ~at_zero
         free = np.flatnonzero(~at_zero & ~at_one)
         if np.array_equal(at_zero, last[0]) and np.array_equal(at_one, last[1]):
-            off = np.abs(miss - ridge * sign * v)[free].max(initial=0.0)
+            off = np.abs(residual - ridge * sign * v)[free].max(initial=0.0)
             # Without a multiplier inside its bounds the intercept is an interval, from which `solve` is to pick.
             inside = ridge or not fit_intercept or ((beta > 1e-9) & (beta < 1.0 - 1e-9)).any()
             return (v, b) if inside and max(off, fit_intercept * abs(v.sum())) <= 1e-10 else None
@@ -141,10 +141,10 @@ def solution_near(
         A[k, k] = 0.0
         rhs = np.append((sign - G @ v)[free], -v.sum())
         try:
-            found = np.linalg.solve(A, rhs) if fit_intercept else np.linalg.solve(A[:k, :k], rhs[:k])
+            solution = np.linalg.solve(A, rhs) if fit_intercept else np.linalg.solve(A[:k, :k], rhs[:k])
         except np.linalg.LinAlgError:
             return None
-        v[free], b = found[:k], float(found[k]) if fit_intercept else 0.0
+        v[free], b = solution[:k], float(solution[k]) if fit_intercept else 0.0
     return None
 
 

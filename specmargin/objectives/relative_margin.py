@@ -163,7 +163,9 @@ class RelativeMargin:
         left, right = hinge_intercepts(y, scale * f)
         return scale, float(np.clip(np.clip(b, left, right), low, high))
 
-    def settle(self, y: FloatArray, A: FloatArray, v: FloatArray, b: float, primal: float) -> tuple[FloatArray, float]:
+    def correct_rounding(
+        self, y: FloatArray, A: FloatArray, v: FloatArray, b: float, primal: float
+    ) -> tuple[FloatArray, float]:
         """Return (v, b) whose decisions A v + b are within B, and whose margins of one are one, whatever rounding does.
 
         The loss multiplies what a margin lacks by C; longer (v, b) make up for it at the price of twice as much of the
@@ -171,20 +173,20 @@ class RelativeMargin:
         """
         t = y * (A @ v + b)
         near = np.abs(t - 1) < _ON_MARGIN
-        lift = self.C * near.sum() > 4 * primal
-        lift = lift and self.C * float(np.maximum(1 - t[near], 0).sum() + UNIT) > _LEAST_LACK * primal
-        for _ in range(3 if np.isfinite(self.B) or lift else 0):
+        lengthen = self.C * near.sum() > 4 * primal
+        lengthen = lengthen and self.C * float(np.maximum(1 - t[near], 0).sum() + UNIT) > _LEAST_LACK * primal
+        for _ in range(3 if np.isfinite(self.B) or lengthen else 0):
             f, error = extended_product(A, v)
             f, error = f + b, error + 2 * UNIT * (np.abs(A) @ np.abs(v) + abs(b))
             largest, B = (np.abs(f) + error).max(), np.longdouble(self.B)
-            lack = float(((1 - y * f)[near] + error[near]).max(initial=0.0)) if lift else 0.0
+            lack = float(((1 - y * f)[near] + error[near]).max(initial=0.0)) if lengthen else 0.0
             if lack > 0 and largest * (1 + lack) <= B:
                 scale = 1 + lack
             elif largest > B and np.abs(f).max() + error.max() / 4 > B:
                 scale = float(np.nextafter(float(B / largest), 0.0))
             else:
                 break
-            lift = False
+            lengthen = False
             v, b = scale * v, scale * b
         return v, b
 
@@ -402,7 +404,7 @@ class RMM:
             points.append((self._value(scale * candidate, offset), scale, offset, scale * candidate))
         primal, scale, offset, coefficients = min(points, key=lambda point: point[0])
         moved = abs(1.0 - scale) + abs(offset - b) / max(1.0, abs(b))
-        coefficients, offset = self.loss.settle(y, self.K, coefficients, offset, primal)
+        coefficients, offset = self.loss.correct_rounding(y, self.K, coefficients, offset, primal)
         shift = float(np.abs(dual - gamma).max() / max(1e-300, np.abs(gamma).max()))
         return self.prove(dual, coefficients, offset, moved, shift), coefficients, offset
 
@@ -464,5 +466,5 @@ class RMM:
         """Largest share of the objective by which one sample misses Fenchel's equality."""
         y = self.labels.sign
         t = np.clip(y * f, -self.B, self.B)
-        miss = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
-        return float(np.abs(miss).max() / max(abs(primal), 1e-300))
+        residual = self.loss.value(t) + y * gamma * t - self.loss.dual_value(y * gamma)
+        return float(np.abs(residual).max() / max(abs(primal), 1e-300))

@@ -143,7 +143,7 @@ class S3VMRelaxation:
     def decisions(self, variables: Arrays) -> FloatArray:
         """Return the decisions of the w in ``M`` at all samples, (n,)."""
         (M,) = read(self.variables, variables)
-        return self.obj.decisions_at(self.lift(self.point_of(M)[0]))
+        return self.obj.decisions_at(self.expand(self.point_of(M)[0]))
 
     def point_of(self, M: FloatArray) -> tuple[FloatArray, FloatArray, float]:
         """Return w, and z_j'S z_j of the free samples and tr S of the positive semidefinite part of S = W - w w'.
@@ -254,13 +254,13 @@ class S3VMRelaxation:
 
     # The dual
 
-    def heights(self, theta: FloatArray) -> FloatArray:
+    def minorant_values(self, theta: FloatArray) -> FloatArray:
         """h(theta) of the free samples, C* included, (k,)."""
         c = self.obj.C_star
-        return c * self.minorant.height(theta / c) if len(theta) else np.zeros(0)
+        return c * self.minorant.value(theta / c) if len(theta) else np.zeros(0)
 
-    def height_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """First and second derivative of `heights`."""
+    def minorant_derivatives(self, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """First and second derivative of `minorant_values`."""
         if not len(theta):
             return np.zeros(0), np.zeros(0)
         first, second = self.minorant.derivatives(theta / self.obj.C_star)
@@ -395,7 +395,7 @@ class S3VMRelaxation:
         theta = np.maximum(theta, 0.0)
         if not np.isfinite(theta).all():
             return -np.inf
-        return self.minorant_bound(theta, self.heights(theta), np.zeros_like(theta), beta)
+        return self.minorant_bound(theta, self.minorant_values(theta), np.zeros_like(theta), beta)
 
     def minorant_bound(self, theta: FloatArray, h: FloatArray, linear: FloatArray, beta: FloatArray) -> float:
         """Return the proved minimum of any minorant h + linear f - theta f^2 / 2 of the free samples' losses.
@@ -418,29 +418,29 @@ class S3VMRelaxation:
         factor, shift = proved
         q = self.linear(theta, beta) - linear @ self.Z_free
         w = self._solve(factor, theta, q)
-        b, pull, steep = self.offset, self.weights * beta, np.abs(linear)
+        b, weighted, steep = self.offset, self.weights * beta, np.abs(linear)
         f = self.Z_free @ w + b
         t = self.y * (self.Z_known @ w + b)
         dual = self.dual_values(beta)
         square = 0.5 * float(w @ w)
-        value = square + float((h + linear * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - pull @ t)
+        value = square + float((h + linear * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - weighted @ t)
         # What a decision of the features may differ by from the computed one, for every unit of |w|.
         skew, length = self.space.skew, float(np.sqrt(2.0 * square))
         roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
-        reach_free, reach_known = self._lengths
+        length_free, length_known = self._lengths
         errors_free, errors_known = self._errors
-        off_free = (roundings + skew) * reach_free + 1.01 * errors_free
-        off_known = (roundings + skew) * reach_known + 1.01 * errors_known
+        off_free = (roundings + skew) * length_free + 1.01 * errors_free
+        off_known = (roundings + skew) * length_known + 1.01 * errors_known
         size = square + float((np.abs(h) + (steep + theta * np.abs(f)) * (np.abs(f) + abs(b))).sum())
         # Where beta has no bound V* is the difference of it and its square.
         parts = np.abs(dual) + np.where(np.isinf(self.upper), 0.25 * beta**2, 0.0)
-        size += float(self.weights @ parts + pull @ (np.abs(t) + abs(b)))
-        charge = (roundings + skew) * size + length * float(pull @ off_known)
+        size += float(self.weights @ parts + weighted @ (np.abs(t) + abs(b)))
+        charge = (roundings + skew) * size + length * float(weighted @ off_known)
         charge += length * float((steep + theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
-        blurred = float((theta * reach_free) @ off_free) * length + roundings * (abs(b) * float(theta @ reach_free))
-        blurred += roundings * (length + float(pull @ reach_known)) + float(pull @ errors_known)
+        blurred = float((theta * length_free) @ off_free) * length + roundings * (abs(b) * float(theta @ length_free))
+        blurred += roundings * (length + float(weighted @ length_known)) + float(weighted @ errors_known)
         blurred += float((steep + theta * (np.abs(f) + off_free * length)) @ errors_free)
-        blurred += roundings * float(steep @ reach_free)
+        blurred += roundings * float(steep @ length_free)
         residual = (1.0 + skew) * (float(np.linalg.norm(self._residual(theta, q, w))) + blurred)
         least = self._least(theta, shift, residual**2, 1e-10 * abs(value))
         return float(value - 0.5 * residual**2 / least - charge)
@@ -491,13 +491,13 @@ class S3VMRelaxation:
         """
         skew, length, root = self.space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
         roundings = (len(self.space.Z) + self.rank + 20) * _EPS
-        (reach, known), (errors_free, errors_known) = self._lengths, self._errors
-        miss_free, miss_known = (roundings + skew) * reach + errors_free, (roundings + skew) * known + errors_known
-        off_free, off_known = (miss * length + 2.0 * _EPS * abs(self.offset) for miss in (miss_free, miss_known))
+        (free, known), (errors_free, errors_known) = self._lengths, self._errors
+        rate_free, rate_known = (roundings + skew) * free + errors_free, (roundings + skew) * known + errors_known
+        off_free, off_known = (rate * length + 2.0 * _EPS * abs(self.offset) for rate in (rate_free, rate_known))
         f = np.abs(self.Z_free @ w + self.offset)
         t = self.y * (self.Z_known @ w + self.offset)
-        least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - miss_free * root, 0.0) ** 2
-        least -= roundings * (reach**2 + self.offset**2) * (length**2 + trace + 1.0)
+        least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - rate_free * root, 0.0) ** 2
+        least -= roundings * (free**2 + self.offset**2) * (length**2 + trace + 1.0)
         lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
         rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
         share = roundings + skew + self.rank * (self.rank + 4) * _EPS
@@ -519,7 +519,7 @@ class S3VMRelaxation:
         value = self.value_at(w, spread, trace)
         return Certificate(value, bound, rounding=self.rounding(w, spread, trace))
 
-    def lift(self, w: FloatArray) -> FloatArray:
+    def expand(self, w: FloatArray) -> FloatArray:
         """Return the weights of the objective, (size,), at coordinates of the row space."""
         return self.space.V @ w
 

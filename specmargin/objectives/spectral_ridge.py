@@ -85,7 +85,7 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     if not (np.isfinite(power) and power >= 0):
         raise InvalidInputError(f"power={power!r} must be a number >= 0; 2 charges for the square of the Laplacian.")
     if spectrum.q < 2:
-        raise InvalidInputError(f"q={spectrum.q} leaves nothing beside the constant eigenvector; take q of 2 or more.")
+        raise InvalidInputError(f"q={spectrum.q} leaves nothing but the constant eigenvector; take q of 2 or more.")
     rates = spectrum.eigenvalues[1:]
     positive = rates[rates > _NULL * rates.max()]
     floor = float(positive.min()) if len(positive) else 1.0
@@ -360,7 +360,7 @@ class SpectralRidge:
         -------
         ndarray of shape (l,) or (l, K), with a leading axis where `penalties` are given
         """
-        found = []
+        decisions = []
         for penalty in [self.penalty] if penalties is None else penalties:
             _check_penalty(penalty)
             left, values, target, rest, leverage = self._factors
@@ -368,8 +368,8 @@ class SpectralRidge:
             residual = left @ (kept * target.T).T + rest
             # 1 - S_ii > 0, but for rounding.
             slack = np.maximum((left**2) @ kept + leverage, np.finfo(np.float64).eps * kept.min())
-            found.append(self.labels.sign - (residual.T / slack).T)
-        return found[0] if penalties is None else np.stack(found)
+            decisions.append(self.labels.sign - (residual.T / slack).T)
+        return decisions[0] if penalties is None else np.stack(decisions)
 
 
 def _columns(A: FloatArray) -> FloatArray:

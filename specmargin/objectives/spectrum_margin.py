@@ -269,7 +269,7 @@ class SpectrumMargin(OverSpectrum):
             drops = kappa if spectrum is delta else self.cone.drops(spectrum)
             points.append(SpectrumPoint(gamma, drops, spectrum, scale * coefficients, offset))
         point = min(points, key=self.primal_objective)
-        v, b = self.loss.settle(y, self.U, point.v, point.b, self.primal_objective(point))
+        v, b = self.loss.correct_rounding(y, self.U, point.v, point.b, self.primal_objective(point))
         return point._replace(v=v, b=b)
 
     def prove(

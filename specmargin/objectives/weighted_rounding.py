@@ -34,11 +34,11 @@ def _worth(rounding: float, value: float, entries: int) -> bool:
 
 def decision_rounding(features: Features, w: FloatArray, f: FloatArray) -> FloatArray:
     """Return bounds on the rounding of the decisions f at w, and of margins 1 - y f, (n,)."""
-    terms, reach, centre = _extent(features)
+    terms, lengths, centre = _extent(features)
     v = w if features.penalty is None else w[:-1]
     ends = abs(features.offset) + (0.0 if features.penalty is None else abs(float(w[-1])))
     length = float(np.linalg.norm(v))
-    df = gamma(terms + 4) * (reach * length + ends) + gamma(len(v)) * centre * length
+    df = gamma(terms + 4) * (lengths * length + ends) + gamma(len(v)) * centre * length
     return np.asarray(df + gamma(2) * (1.0 + np.abs(f)))
 
 
@@ -133,20 +133,20 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         size, a = size + np.abs(svm.linear), a + svm.linear
     if not np.isfinite(size).all():
         return -np.inf, 0.0
-    n, (_, reach, _) = len(a), _extent(features)
-    reach = reach + (features.penalty or 0.0)
+    n, (_, lengths, _) = len(a), _extent(features)
+    lengths = lengths + (features.penalty or 0.0)
     gain, parts = 0.0, 0.0
     for weights, theta in ((svm.plus, theta_plus), (svm.minus, theta_minus)):
         charge = loss.dual_value(theta)
         gain += _charged(weights, charge)
         # Where the multipliers have no bounds V* is a difference of theta and its square.
         parts += _charged(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
-    image, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ reach)
+    image, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ lengths)
     imbalance = gamma(4) * float(size.sum())  # the entries of a have roundings of their own
     if _worth(error * float(np.linalg.norm(image)), gain, n * svm.size):
         exact, missed = _accurate_adjoint(features, a)
         image = _seen(features, exact)
-        error = float(np.linalg.norm(missed)) + gamma(4) * float(size @ reach)
+        error = float(np.linalg.norm(missed)) + gamma(4) * float(size @ lengths)
     total = math.fsum(a)
     length = float(np.linalg.norm(image))
     bound = gain - 0.5 * float(image @ image) + features.offset * total
@@ -158,10 +158,10 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         # term may be any number of times larger than they are, and does not scale with them.
         moves = np.concatenate([svm.minus * theta_minus, -svm.plus * theta_plus])
         lighter = min(float(moves[moves > 0.0].sum()), -float(moves[moves < 0.0].sum()))
-        share, pull = 1.01 * (abs(total) + imbalance) / max(lighter, 1e-300), float(size @ reach)
+        share, loss_part = 1.01 * (abs(total) + imbalance) / max(lighter, 1e-300), float(size @ lengths)
         if not share < 1.0:
             return -np.inf, 0.0
-        rounding += share * (parts + pull * (length + error + share * pull))
+        rounding += share * (parts + loss_part * (length + error + share * loss_part))
     return bound, rounding + 2.0 * UNIT * (abs(gain) + length**2)
 
 

@@ -185,14 +185,14 @@ class WeightedSVM:
     def repair_multipliers(self, theta_plus: FloatArray, theta_minus: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return multipliers with sum(a) = 0, or NaN where scaling cannot reach that."""
         up, down = self.minus * theta_minus, self.plus * theta_plus
-        lift = 0.0 if self.linear is None else float(self.linear.sum())
-        excess = float(up.sum() - down.sum()) + lift
+        linear_sum = 0.0 if self.linear is None else float(self.linear.sum())
+        excess = float(up.sum() - down.sum()) + linear_sum
         if excess == 0:
             return theta_plus, theta_minus
         if np.isinf(self.loss.lower):
             shift = excess / float(self.plus.sum() + self.minus.sum())
             return theta_plus + shift, theta_minus - shift
-        total, rest = (up.sum(), down.sum() - lift) if excess > 0 else (down.sum(), up.sum() + lift)
+        total, rest = (up.sum(), down.sum() - linear_sum) if excess > 0 else (down.sum(), up.sum() + linear_sum)
         scale = float(rest / total) if 0 <= rest <= total and total > 0 else np.nan
         if excess > 0:
             return theta_plus, theta_minus * scale

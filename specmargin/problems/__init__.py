@@ -21,7 +21,7 @@ from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.relative_margin import rmm
-from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 
 __all__ = [

@@ -56,13 +56,13 @@ def kta(obj: Alignment) -> BuiltProblem:
     value = 0.5 * cp.quad_form(kappa, cp.psd_wrap((H + H.T) / 2)) - h @ kappa
 
     def recover(current: Alignment) -> Recovered:
-        found = np.maximum(kappa.value, 0.0)
+        solved = np.maximum(kappa.value, 0.0)
         # Near the optimum the bound is of first order in kappa, and a solver of cones knows kappa to 1e-4 only; who is
         # positive it does know, and the normal equations of these give all digits.
         support = kappa.value > constraints["order"].dual_value
         exact = np.zeros(cone.m)
         exact[support] = np.linalg.lstsq(H[np.ix_(support, support)], h[support], rcond=1e-14)[0]
-        candidates = [current.cone.weights(np.maximum(k, 0.0) / current.cone.c) for k in (found, exact)]
+        candidates = [current.cone.weights(np.maximum(k, 0.0) / current.cone.c) for k in (solved, exact)]
         candidates = [d for d in candidates if d.any()] or [current.cone.weights(1.0 / current.cone.c)]
         delta = min(candidates, key=lambda d: abs(current.prove(d).gap))
         return Recovered({"delta": current.repair(delta)}, current.prove(delta))

@@ -110,13 +110,13 @@ class BuiltProblem:
 
     def duals(self) -> dict[str, FloatArray]:
         """Return the multipliers by the label of their constraint."""
-        found = {}
+        values = {}
         for label, constraint in self.constraints.items():
             if isinstance(constraint, list):
-                found[label] = np.array([float(np.ravel(part.dual_value)[0]) for part in constraint])
+                values[label] = np.array([float(np.ravel(part.dual_value)[0]) for part in constraint])
             elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
-                found[label] = np.asarray(constraint.dual_value, dtype=float)
-        return found
+                values[label] = np.asarray(constraint.dual_value, dtype=float)
+        return values
 
 
 _STATUS = {

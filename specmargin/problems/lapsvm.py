@@ -68,7 +68,7 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
 
     References
     ----------
-    Melacci & Belkin, Laplacian support vector machines trained in the primal, eq. 6 (the printed text has lost a
+    Melacci & Belkin, Laplacian support vector machines trained in the primal, eq. 6 (the published text has lost a
     sign and the factor 1/2).
 
     Examples

@@ -64,8 +64,8 @@ def rmm(obj: RMM) -> BuiltProblem:
         f = decisions_from_duals(y, constraints["box"].dual_value, constraints["nonnegative"].dual_value)
         expansion = expansion_of(current.K, f - b, candidate)
         certificate, feasible, offset = current.repaired(candidate, b, expansion)
-        found = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
-        return Recovered(found, certificate, {"gamma": current.loss.repair_multipliers(y, candidate)})
+        variables = {"gamma": feasible, "b": np.asarray(offset), "f": current.K @ feasible + offset}
+        return Recovered(variables, certificate, {"gamma": current.loss.repair_multipliers(y, candidate)})
 
     return BuiltProblem(
         name="RMM" if "B" in parameters else "SVM",

@@ -3,7 +3,7 @@ r"""STORM, STOAM and multiple kernel learning over Laplacian eigenvectors, in fo
 All of them solve eq. 7 of the spectrum paper for a `specmargin.objectives.SpectrumMargin`, in its scaled units:
 
 ``literal``
-    eq. 16 as printed: multipliers alpha, beta, eta and one quadratic constraint per extreme spectrum, whose cone
+    eq. 16 as published: multipliers alpha, beta, eta and one quadratic constraint per extreme spectrum, whose cone
     grows with its index. For reading and for small oracles: q = 200 takes minutes.
 ``chained``
     the same multipliers, but the cumulative sums S are chained, S_r = S_{r-1} + sum of t_j, so that every cone has
@@ -327,8 +327,10 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
         kappa = cone.drops(np.asarray(delta.value)) - current.eps
         # The solver's feasibility of v^2 <= 2 t delta shows as its square root in v where delta is zero; cutting that
         # off is the better point unless C is large.
-        reach = np.sqrt(2.0 * np.maximum(t.value, 0.0) * np.maximum(delta.value, 0.0))
-        candidates = [(gamma, kappa, float(b.value), found) for found in (v.value, np.clip(v.value, -reach, reach))]
+        bound = np.sqrt(2.0 * np.maximum(t.value, 0.0) * np.maximum(delta.value, 0.0))
+        candidates = [
+            (gamma, kappa, float(b.value), coefficients) for coefficients in (v.value, np.clip(v.value, -bound, bound))
+        ]
         return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}

@@ -1,4 +1,4 @@
-r"""Limited-memory BFGS for objectives 1/2 w'Pw + losses, with little work beside the function calls.
+r"""Limited-memory BFGS for objectives 1/2 w'Pw + losses, with little work next to the function calls.
 
 The direction -H g of the two-loop recursion in four products of a matrix with a vector. With the pairs s_i, y_i as
 rows of S and Y, oldest first, R the upper triangle of S Y' and D its diagonal, the two loops are two triangular solves:
@@ -75,9 +75,9 @@ class Descent:
 
 def relative_norm(w: FloatArray, gradient: FloatArray, weights: FloatArray) -> float:
     """Return the norm of P w + (the losses' gradient), relative to the larger of the two parts that cancel in it."""
-    pulled = weights * w
+    regularisation = weights * w
     size = _norm(gradient)
-    scale = max(_norm(pulled), _norm(gradient - pulled))
+    scale = max(_norm(regularisation), _norm(gradient - regularisation))
     return size / scale if scale > 0 else 0.0
 
 
@@ -174,7 +174,7 @@ class _Pairs:
     S: FloatArray
     Y: FloatArray
     R: FloatArray
-    pulled: FloatArray
+    products: FloatArray
     """S g of the last direction, by rows of the ring."""
     scale: float = 1.0
     count: int = 0
@@ -214,13 +214,13 @@ class _Pairs:
             return -self.scale * gradient
         order = (np.arange(k) + self.newest + 1 - k) % len(self.S)
         S, Y, R = self.S[:k], self.Y[:k], self.R[:k, :k]
-        pulled = S @ gradient
+        products = S @ gradient
         if self.pending:
             older = order[:-1]
-            R[:-1, -1] = pulled[older] - self.pulled[older]
+            R[:-1, -1] = products[older] - self.products[older]
             self.pending = False
-        self.pulled[:k] = pulled
-        a = dtrsv(R, pulled[order])
+        self.products[:k] = products
+        a = dtrsv(R, products[order])
         by_row = np.empty(k)
         by_row[order] = a
         q = gradient - by_row @ Y
@@ -290,8 +290,8 @@ def _interpolated(
     unit = max(abs(start), abs(end), abs(rise))
     start, end, rise = start / unit, end / unit, rise / unit
     square, cube = 3.0 * rise - 2.0 * start - end, start + end - 2.0 * rise
-    bend = square + math.sqrt(max(square**2 - 3.0 * cube * start, 0.0))
-    inside = -start / bend if bend > 0 else 0.5
+    denominator = square + math.sqrt(max(square**2 - 3.0 * cube * start, 0.0))
+    inside = -start / denominator if denominator > 0 else 0.5
     # Where the upper end is far out, the first minimum may be very near to zero.
     return low + (high - low) * float(np.clip(inside, 0.05 if low > 0 else 1e-200, 0.95))
 

@@ -48,7 +48,7 @@ _STEPS = 500
 _KEPT_ORDER, _KEPT_STEPS = 200, 12
 """Order from which a factor is kept, and the steps with it after which a new one is the cheaper."""
 _MOST_SAMPLES, _FEW_SAMPLES = 0.7, 0.2
-"""Samples with curvature, as shares of the features, up to which they are the unknowns; the latter beside a factor."""
+"""Samples with curvature, as shares of the features, up to which they are the unknowns; the latter given a factor."""
 
 
 class NewtonSystem:
@@ -68,7 +68,7 @@ class NewtonSystem:
         self._sparse = features.is_sparse and not few
         self.order = order if order is not None else _SPARSE_ORDER if self._sparse else _ORDER
         self._free = features.penalty == 0.0
-        self._bends = np.zeros(features.n_samples)
+        self._curvatures = np.zeros(features.n_samples)
         self._hessian: FloatArray | None = None
         self._updates = 0
         self._factor: FloatArray | None = None
@@ -80,7 +80,13 @@ class NewtonSystem:
         return self.features.weights * w + self.features.adjoint(slopes)
 
     def target(
-        self, w: FloatArray, f: FloatArray, slopes: FloatArray, bends: FloatArray, g: FloatArray, tolerance: float = 0.0
+        self,
+        w: FloatArray,
+        f: FloatArray,
+        slopes: FloatArray,
+        curvatures: FloatArray,
+        g: FloatArray,
+        tolerance: float = 0.0,
     ) -> tuple[FloatArray, FloatArray | None]:
         """Return w_T, and the slopes a_T of the model there where they are by-products.
 
@@ -88,74 +94,75 @@ class NewtonSystem:
         ----------
         w, f : ndarray of shape (size,), (n,)
             Where the model touches.
-        slopes, bends : ndarray of shape (n,)
+        slopes, curvatures : ndarray of shape (n,)
             a and D >= 0.
         g : ndarray of shape (size,)
             The gradient at w.
         tolerance : float, default 0
             Norm of the residual at which conjugate gradients may end.
         """
-        bent = np.flatnonzero(bends)
+        bent = np.flatnonzero(curvatures)
         if len(bent) == 0:
             step = -g.copy()  # P is one there, and where it is zero downhill will do: the line search knows how far
             return w + step, None
         size, kept = self.features.size, self._factor is not None and tolerance > 0.0
         share = np.inf if self._sparse else _FEW_SAMPLES if kept else _MOST_SAMPLES if size >= _KEPT_ORDER else 1.0
         if len(bent) <= self.order and len(bent) < share * size:
-            return self._by_samples(f, slopes, bends, bent)
+            return self._by_samples(f, slopes, curvatures, bent)
         if size <= self.order and not self._sparse:
-            return w - self._by_features(bends, g, tolerance if kept else 0.0), None
-        return w - self._by_conjugate_gradients(bends, g, tolerance, self._preconditioner(bends), _STEPS)[0], None
+            return w - self._by_features(curvatures, g, tolerance if kept else 0.0), None
+        precondition = self._preconditioner(curvatures)
+        return w - self._by_conjugate_gradients(curvatures, g, tolerance, precondition, _STEPS)[0], None
 
     def _by_samples(
-        self, f: FloatArray, slopes: FloatArray, bends: FloatArray, bent: IntArray
+        self, f: FloatArray, slopes: FloatArray, curvatures: FloatArray, bent: IntArray
     ) -> tuple[FloatArray, FloatArray]:
         features = self.features
         kept: FloatArray | None = vars(features).get("gram")
         G = features.gram_of(bent)
         rest = slopes.copy()
         rest[bent] = 0.0
-        right = f[bent] - features.offset - slopes[bent] / bends[bent]
-        pushed = bool(rest.any())
-        if pushed:
+        right = f[bent] - features.offset - slopes[bent] / curvatures[bent]
+        has_rest = bool(rest.any())
+        if has_rest:
             h = features.adjoint(rest)
             if self._free:
                 h[-1] = 0.0
             right += features.subset(bent).products(h) if kept is None else kept[bent] @ rest
-        scale = np.sqrt(bends[bent])
+        scale = np.sqrt(curvatures[bent])
         G *= scale
         G *= scale[:, None]
         G.ravel()[:: len(G) + 1] += 1.0
         sides = np.column_stack([scale * right, scale]) if self._free else (scale * right)[:, None]
-        found = scale[:, None] * _solved(_factor(G), sides)
-        v, b = found[:, 0], 0.0
+        solution = scale[:, None] * _solved(_factor(G), sides)
+        v, b = solution[:, 0], 0.0
         if self._free:
-            b = float((v.sum() - rest.sum()) / found[:, 1].sum())
-            v = v - b * found[:, 1]
+            b = float((v.sum() - rest.sum()) / solution[:, 1].sum())
+            v = v - b * solution[:, 1]
         rest[bent] = -v
         target = -features.adjoint(rest)
         if self._free:
             target[-1] = b
         return target, rest
 
-    def _by_features(self, bends: FloatArray, g: FloatArray, tolerance: float) -> FloatArray:
+    def _by_features(self, curvatures: FloatArray, g: FloatArray, tolerance: float) -> FloatArray:
         if tolerance > 0.0:
-            d, residual = self._by_conjugate_gradients(bends, g, tolerance, self._by_factor, _KEPT_STEPS)
+            d, residual = self._by_conjugate_gradients(curvatures, g, tolerance, self._by_factor, _KEPT_STEPS)
             if residual <= tolerance:
                 return d
         A = self.features.matrix
-        changed = np.flatnonzero(bends != self._bends)
-        if self._hessian is None or 2 * len(changed) > np.count_nonzero(bends) or self._updates >= _UPDATES:
-            bent = np.flatnonzero(bends)
-            scaled = A[bent] * np.sqrt(bends[bent])[:, None]
+        changed = np.flatnonzero(curvatures != self._curvatures)
+        if self._hessian is None or 2 * len(changed) > np.count_nonzero(curvatures) or self._updates >= _UPDATES:
+            bent = np.flatnonzero(curvatures)
+            scaled = A[bent] * np.sqrt(curvatures[bent])[:, None]
             self._hessian = scaled.T @ scaled
             self._hessian.ravel()[:: len(g) + 1] += self.features.weights
             self._updates = 0
         elif len(changed):
             rows = A[changed]
-            self._hessian += (rows * (bends - self._bends)[changed, None]).T @ rows
+            self._hessian += (rows * (curvatures - self._curvatures)[changed, None]).T @ rows
             self._updates += 1
-        self._bends = bends
+        self._curvatures = curvatures
         factor = _factor(self._hessian)
         if len(g) >= _KEPT_ORDER:
             self._factor, self._inverse = factor, None
@@ -168,33 +175,38 @@ class NewtonSystem:
         return np.asarray(blas.dsymv(1.0, self._inverse, r, lower=1))
 
     def _by_conjugate_gradients(
-        self, bends: FloatArray, g: FloatArray, tolerance: float, relieve: Callable[[FloatArray], FloatArray], most: int
+        self,
+        curvatures: FloatArray,
+        g: FloatArray,
+        tolerance: float,
+        precondition: Callable[[FloatArray], FloatArray],
+        most: int,
     ) -> tuple[FloatArray, float]:
         """Return an approximate solution d of (P + A'DA) d = g, and the norm of its residual."""
         features, weights = self.features, self.features.weights
         d, r = np.zeros_like(g), g.copy()
-        p = relieve(r)
+        p = precondition(r)
         length, square = float(np.linalg.norm(r)), float(r @ p)
         for _ in range(most):
             if length <= tolerance or square <= 0.0:
                 break
-            Hp = weights * p + features.adjoint(bends * features.products(p))
+            Hp = weights * p + features.adjoint(curvatures * features.products(p))
             step = square / float(p @ Hp)
             d += step * p
             r -= step * Hp
-            z = relieve(r)
+            z = precondition(r)
             length, square, last = float(np.linalg.norm(r)), float(r @ z), square
             p *= square / last
             p += z
         return d, length
 
-    def _preconditioner(self, bends: FloatArray) -> Callable[[FloatArray], FloatArray]:
-        rows = np.flatnonzero(bends > _HEAVY * np.median(bends[bends > 0]))
+    def _preconditioner(self, curvatures: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        rows = np.flatnonzero(curvatures > _HEAVY * np.median(curvatures[curvatures > 0]))
         if not 0 < len(rows) <= _SPARSE_ORDER:
             return np.copy
         if self._heavy is None or not np.array_equal(self._heavy.rows, rows):
             self._heavy = _Heavy(self.features, rows)
-        return self._heavy.inverse(bends[rows])
+        return self._heavy.inverse(curvatures[rows])
 
 
 class _Heavy:
@@ -206,14 +218,14 @@ class _Heavy:
         if features.penalty == 0.0:
             self.G = self.G + 1.0
 
-    def inverse(self, bends: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    def inverse(self, curvatures: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return the product with the inverse at D."""
-        A, inverse = self.features, np.linalg.inv(self.G + np.diag(1.0 / bends))
+        A, inverse = self.features, np.linalg.inv(self.G + np.diag(1.0 / curvatures))
         return lambda r: r - A.adjoint(inverse @ A.products(r))
 
 
 def _factor(M: FloatArray) -> FloatArray:
-    """Return the Cholesky factor of a positive definite matrix; one that rounding made indefinite is lifted slightly.
+    """Return the Cholesky factor of a positive definite matrix; one made indefinite by rounding gets a diagonal shift.
 
     The factor is in LAPACK's lower triangle of the transpose, the memory order that it reads without a copy.
     """

@@ -1,6 +1,6 @@
 """What a solver needs of a loss, and who else would take it.
 
-A solver states beside its function the facts that it needs (`specmargin.losses.Loss`),
+A solver states next to its function the facts that it needs (`specmargin.losses.Loss`),
 
     REQUIRES = ("convex", "piecewise_quadratic")
 

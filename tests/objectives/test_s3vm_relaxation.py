@@ -26,26 +26,26 @@ def test_parabolas_touch_the_loss_from_below(loss):
     below = minorant(loss)
     f = np.append(np.linspace(0, 2, 400001), np.linspace(2, 12, 10001))
     for theta in (1e-6, 0.1, 0.5, 1.0, 1.7, 4.0, 30.0, 1e3):
-        height = float(below.height(np.array(theta)))
-        excess = loss.value(f) - (height - theta * f**2 / 2)
+        intercept = float(below.value(np.array(theta)))
+        excess = loss.value(f) - (intercept - theta * f**2 / 2)
         assert excess.min() == pytest.approx(0.0, abs=1e-8 * (1 + theta))
     np.testing.assert_allclose(below.relaxed(f**2), loss.value(f), atol=1e-15)
 
 
 @unlabeled
-def test_heights_are_concave_with_the_right_derivatives(loss, tol):
+def test_minorant_values_are_concave_with_the_right_derivatives(loss, tol):
     below = minorant(loss)
     theta = np.array([1e-4, 0.02, 0.3, 0.7, 1.3, 2.1, 5.0, 8.0])
     first, second = below.derivatives(theta)
     step = 1e-6 * theta
     np.testing.assert_allclose(
-        (below.height(theta + step) - below.height(theta - step)) / (2 * step), first, atol=1e-8, rtol=tol["gradient"]
+        (below.value(theta + step) - below.value(theta - step)) / (2 * step), first, atol=1e-8, rtol=tol["gradient"]
     )
     slopes = [below.derivatives(theta + sign * step)[0] for sign in (1, -1)]
     np.testing.assert_allclose((slopes[0] - slopes[1]) / (2 * step), second, atol=1e-7, rtol=1e-4)
     assert (first >= 0).all()
     assert (second <= 0).all()
-    assert float(below.height(np.array(0.0))) == 0.0
+    assert float(below.value(np.array(0.0))) == 0.0
 
 
 @pytest.mark.parametrize("s", [0.2, 3.0, 5.0])
@@ -122,7 +122,7 @@ def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unl
         lower = problem.dual_bound(theta, beta)
         A = np.eye(3) - (problem.Z_free * theta[:, None]).T @ problem.Z_free
         q = b * theta @ problem.Z_free + (problem.weights * beta * problem.y) @ problem.Z_known
-        formula = problem.heights(theta).sum() - b**2 / 2 * theta.sum()
+        formula = problem.minorant_values(theta).sum() - b**2 / 2 * theta.sum()
         formula += problem.weights @ (problem.dual_values(beta) - beta * problem.y * b)
         formula -= 0.5 * q @ np.linalg.solve(A, q)
         assert lower <= formula
@@ -132,10 +132,10 @@ def test_dual_bound_is_below_everything_and_tight_for_its_own_minorant(loss, unl
         for scale in (0.1, 1.0, 10.0):
             W = scale * rng.standard_normal((50, 3))
             for point in W:
-                f = obj.decisions_at(problem.lift(point))
+                f = obj.decisions_at(problem.expand(point))
                 margins = f[obj.unlabeled] * problem.signs
                 extra = np.where(margins < 0, np.inf, 0.0).sum()
-                assert lower <= obj.value_at(problem.lift(point)) + (extra if extra else 0.0)
+                assert lower <= obj.value_at(problem.expand(point)) + (extra if extra else 0.0)
                 assert lower <= problem.value_at(point, np.zeros(len(problem.free)), 0.0)
 
 
@@ -159,7 +159,7 @@ def test_the_margin_covers_every_rounding_error(loss, size, rng):
 
 
 def test_the_margin_covers_sums_that_round_upwards(rng):
-    """Without labels and offset only the heights are summed: half of such sums come out too large."""
+    """Without labels and offset only the values of the minorants are summed: half of such sums come out too large."""
     for _ in range(40):
         X = rng.standard_normal((40, 3))
         y = np.concatenate([[0, 1], np.full(38, -1)])
@@ -286,7 +286,7 @@ def test_relaxed_value_and_certificate(rng):
     expected += problem.obj.C_star * (np.maximum(1 - np.sqrt(s), 0) ** 2).sum()
     spread = np.einsum("ij,jk,ik->i", Z, S, Z)
     assert problem.value_at(w, spread, 2.1) == pytest.approx(expected, rel=1e-12)
-    assert problem.value_at(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value_at(problem.lift(w)), rel=1e-12)
+    assert problem.value_at(w, 0 * spread, 0.0) == pytest.approx(problem.obj.value_at(problem.expand(w)), rel=1e-12)
     assert problem.prove(w, spread, 2.1, np.full(7, 1e4), np.ones(4)).dual_objective == 0.0
     certificate = problem.prove(w, spread, 2.1, *problem.best_inwards(np.full(7, 1e4), np.ones(4)))
     assert certificate.primal_objective == pytest.approx(expected, rel=1e-12)

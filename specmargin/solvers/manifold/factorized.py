@@ -49,7 +49,7 @@ _SMO_STEPS = 100
 _SMO_TOL = 1e-5
 """libsvm keeps kernels in single precision: asked for more it may never end."""
 _SAFE = 1e-7
-"""Smallest pivot, relative to the largest, at which Cholesky's method settles the free multipliers."""
+"""Smallest pivot, relative to the largest, at which Cholesky's method determines the free multipliers."""
 
 
 def factorized(
@@ -94,11 +94,11 @@ def factorized(
         obj = obj.reduced(dtype)
     answers: list[SolveResult] = []
     failures: list[str] = []
-    for route in ("factorized", "factorized, pivoted"):
+    for variant in ("factorized", "factorized, pivoted"):
         try:
-            answers.append(_answer(obj if not answers and not failures else obj.pivoted(), route, tol, max_iter))
+            answers.append(_answer(obj if not answers and not failures else obj.pivoted(), variant, tol, max_iter))
         except (SolverError, np.linalg.LinAlgError) as error:
-            failures.append(f"{route}: {error}")
+            failures.append(f"{variant}: {error}")
             continue
         if answers[-1].status is Status.OPTIMAL:
             break
@@ -106,7 +106,7 @@ def factorized(
     return replace(result, seconds=time.perf_counter() - start)
 
 
-def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
+def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult:
     """Solve by the reduction that the objective has."""
     history = History()
     G, y, loss = obj.reduction.G, obj.labels.sign, obj.margin_loss
@@ -140,7 +140,7 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
         duals={"balance": np.asarray(b)},
         certificate=certificate,
         history=history,
-        solver=route,
+        solver=variant,
         n_iter=n_iter,
         message=f"relative gap {certificate.relative_gap:.1e}",
     )
@@ -149,7 +149,7 @@ def _answer(obj: LapSVM, route: str, tol: float, max_iter: int) -> SolveResult:
 def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
     """Return alpha after one step of iterative refinement of 2 S alpha = J'theta, where the factors are kept."""
     image = obj.products.image(alpha, slices=2)
-    step = None if image is None else obj.reduction.solve(obj.residual(theta, image))
+    step = None if image is None else obj.reduction.solve(obj.residual(theta, image)[0])
     return None if step is None or not np.isfinite(step).all() else alpha - step / 2
 
 
@@ -232,9 +232,9 @@ def _active_set_newton(
         ridge, bounded = 1.0 / curved[active], True
         target_v[active], target_b = _ridge(G[np.ix_(active, active)], target, fit_intercept, ridge, -rest.sum())
         if not active.any():
-            pulled = float(rest.sum()) * fit_intercept
-            bounded = abs(pulled) <= 1e-14 * float(np.abs(rest).sum())
-            target_b = b if bounded else b + pulled / len(rest)
+            imbalance = float(rest.sum()) * fit_intercept
+            bounded = abs(imbalance) <= 1e-14 * float(np.abs(rest).sum())
+            target_b = b if bounded else b + imbalance / len(rest)
         after = pieces.index(1.0 - y * (G @ target_v + target_b))
         # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
         full = bounded and bool((after == at).all())

@@ -9,11 +9,11 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Watch"]
+__all__ = ["Monitor"]
 
 
-class Watch:
-    """Who is looked at besides the labelled samples: unlabelled samples, a validation set, known truth."""
+class Monitor:
+    """The samples monitored besides the labelled ones: unlabelled samples, a validation set, known truth."""
 
     def __init__(
         self, labels: Labels, n_classes: int, validation: npt.ArrayLike | None, truth: FloatArray | None, stopping: str

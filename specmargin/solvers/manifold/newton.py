@@ -6,7 +6,7 @@ With the squared hinge the objective is quadratic on the active set E = {y f < 1
     [ I_E 1      I_E K + gamma_A I + gamma_I L K ] [ alpha ] = [ I_E y   ].
 
 The second row is the gradient by alpha with K divided out: nonsingular for gamma_A > 0 whatever K is, for products
-of two positive semidefinite matrices have no negative eigenvalues. The first row as printed in eq. 11, (0, 1') with
+of two positive semidefinite matrices have no negative eigenvalues. The first row as published in eq. 11, (0, 1') with
 the right side 0, follows from the second only when 1'L = 0, which the normalised Laplacian is not.
 
 Any loss that is convex and piecewise quadratic with a continuous slope has such a system: on its piece a u^2 + b u + c
@@ -131,7 +131,7 @@ def newton(obj: LapSVM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResul
         tol=tol,
         stopped=None if converged else Status.MAX_ITER,
         Kalpha=Kalpha if step == 1.0 else None,
-        message="the active set settled" if converged else "the active set still changes",
+        message="the active set has converged" if converged else "the active set still changes",
     )
 
 
@@ -162,7 +162,7 @@ def _minimum_on(obj: LapSVM, pieces: Pieces, S: FloatArray, at: IntArray, b: flo
         return np.zeros(len(S)), b
     rows, curved = obj.labels.labeled[charged], pieces.square[at][charged]
     # Half the slope of the loss by f is curved * f - pull.
-    pull = obj.labels.sign[charged] * (curved + pieces.linear[at][charged])
+    loss_part = obj.labels.sign[charged] * (curved + pieces.linear[at][charged])
     total = float(curved.sum())
     n, k = len(S), int(obj.fit_intercept and total > 0)
     M = np.empty((n + k, n + k), order="F")
@@ -170,29 +170,29 @@ def _minimum_on(obj: LapSVM, pieces: Pieces, S: FloatArray, at: IntArray, b: flo
     weighted = curved[:, None] * obj.labeled_rows[charged]
     M[k + rows, k:] += weighted
     right = np.zeros(n + k)
-    right[k + rows] = pull
+    right[k + rows] = loss_part
     if k:
         M[:, 0] = 0.0
         M[0, 0], M[1 + rows, 0] = 1.0, curved
         # The mean of the rows that it stands for, not their sum: one scale for all rows.
         M[0, 1:] = weighted.sum(axis=0) / total
-        right[0] = pull.sum() / total
+        right[0] = loss_part.sum() / total
     factor = sla.lu_factor(M, check_finite=False)
     z = sla.lu_solve(factor, right, check_finite=False)
     # Refinement, with the residual by products with K and L: M itself carries the roundings of L K.
-    residual = _residual(obj, rows, curved, pull, z[k:], z[0] if k else 0.0)
+    residual = _residual(obj, rows, curved, loss_part, z[k:], z[0] if k else 0.0)
     z += sla.lu_solve(factor, residual if k else residual[-n:], check_finite=False)
     if obj.fit_intercept and not k:
-        return z, b + float(pull.mean())
+        return z, b + float(loss_part.mean())
     return z[k:], float(z[0]) if k else 0.0
 
 
 def _residual(
-    obj: LapSVM, rows: IntArray, curved: FloatArray, pull: FloatArray, alpha: FloatArray, b: float
+    obj: LapSVM, rows: IntArray, curved: FloatArray, loss_part: FloatArray, alpha: FloatArray, b: float
 ) -> FloatArray:
     """Return right side minus left side of the system, that of b first."""
     Kalpha = obj.K @ alpha
-    missing = pull - curved * Kalpha[rows] - curved * b
+    missing = loss_part - curved * Kalpha[rows] - curved * b
     residual = -obj.apply_S(alpha, Kalpha)
     residual[rows] += missing
     return np.append(missing.sum() / max(float(curved.sum()), 1e-300), residual)

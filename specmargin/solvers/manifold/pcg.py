@@ -6,14 +6,14 @@ product, K g; K alpha, L K alpha and the products with the direction d follow by
 (`specmargin.solvers.line_search`), directions are those of Polak and Ribiere, and start anew where their update is
 negative or does not descend.
 
-Two things differ from the printed algorithm. The bias is preconditioned by 1/l, the inverse of its second derivative
+Two things differ from the published algorithm. The bias is preconditioned by 1/l, the inverse of its second derivative
 while all l labelled samples are active, instead of 1: fewer iterations. And what the recurrences promise is checked
 with a true K alpha before a norm counts as reached; where they have drifted, they are set right and the loop goes on.
 That makes kernels in single precision exact to the digits that are asked for, as iterative refinement does.
 
 `pcg` trains one classifier, `pcg_one_vs_rest` all classes at once: one matrix product instead of many products
 with vectors, which are bound by memory. Convergence is ruled by cond(S): at gamma_A <= 1e-4 expect thousands of
-iterations to a small gradient, and call `specmargin.solvers.factorized` for an accurate answer. The decisions settle
+iterations to a small gradient, and call `specmargin.solvers.factorized` for an accurate answer. The decisions converge
 much earlier; see `specmargin.solvers.manifold.stopping`.
 """
 
@@ -31,7 +31,7 @@ from specmargin.objectives import LapSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.manifold.answer import full_space_result
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem, kernel_product
-from specmargin.solvers.manifold.monitor import Watch
+from specmargin.solvers.manifold.monitor import Monitor
 from specmargin.solvers.manifold.stopping import RULES, Stagnation, stopping_rule
 from specmargin.solvers.requirements import require
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -225,19 +225,19 @@ class _Options(NamedTuple):
 class _Run:
     """What is kept per class while the columns of the stack come and go."""
 
-    def __init__(self, problem: StackedProblem, watch: Watch, options: _Options) -> None:
+    def __init__(self, problem: StackedProblem, monitor: Monitor, options: _Options) -> None:
         n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
         every = options.check_every or max(1, round(np.sqrt(n) / 2))
-        validation = watch.validation
-        self.problem, self.watch, self.max_iter = problem, watch, options.max_iter
+        validation = monitor.validation
+        self.problem, self.monitor, self.max_iter = problem, monitor, options.max_iter
         self.rules = [
             stopping_rule(
                 options.stopping,
                 options.tol,
                 check_every=every,
-                watched=watch.watched,
+                watched=monitor.watched,
                 validation=validation,
-                truth=watch.truth[validation, j] > 0,
+                truth=monitor.truth[validation, j] > 0,
             )
             for j in range(c)
         ]
@@ -257,20 +257,20 @@ class _Run:
         for rule, now, f in zip(self.rules, stack.quantities(self.problem), (stack.Kalpha + stack.b).T, strict=True):
             rule.stops(0, now, f)
 
-    def take_in(self, stack: Stack, step: FloatArray, fall: FloatArray) -> tuple[BoolArray, BoolArray]:
+    def take_in(self, stack: Stack, step: FloatArray, decrease: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
         f = stack.Kalpha + stack.b
-        positive, watched = f > 0, self.watch.watched
+        positive, watched = f > 0, self.monitor.watched
         changed = (positive[watched] != self.positive[np.ix_(watched, stack.column)]).mean(axis=0)
         self.positive[:, stack.column] = positive
         goes_on, stuck = np.ones(len(stack.b), dtype=bool), np.zeros(len(stack.b), dtype=bool)
         for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
             t = int(self.n_iter[j])
             self.histories[j].record(
-                **now, step=step[k], changed=changed[k] if t else np.nan, **self.watch.errors(positive[:, k], j)
+                **now, step=step[k], changed=changed[k] if t else np.nan, **self.monitor.errors(positive[:, k], j)
             )
             rule = self.rules[j]
-            stuck[k] = self.stagnation[j].update(now["mixed_product"], fall[k], now["objective"])
+            stuck[k] = self.stagnation[j].update(now["mixed_product"], decrease[k], now["objective"])
             if rule.stops(t, now, f[:, k]):
                 self.ended[j] = "early" if rule.early else "rule"
             elif t and (self.stagnation[j].exhausted or not step[k] > 0):
@@ -286,9 +286,9 @@ class _Run:
     def descend(self, stack: Stack) -> None:
         """Iterate until every column of the stack has left it."""
         while len(stack.b):
-            step, fall = stack.advance(self.problem)
+            step, decrease = stack.advance(self.problem)
             self.n_iter[stack.column] += 1
-            goes_on, stuck = self.take_in(stack, step, fall)
+            goes_on, stuck = self.take_in(stack, step, decrease)
             stack.renew(self.problem, stuck & goes_on)
             if not goes_on.all():
                 stack.keep(goes_on)
@@ -351,7 +351,7 @@ def _solve(
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])
     problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
-    run = _Run(problem, Watch(obj.labels, c, validation, truth, options.stopping), options)
+    run = _Run(problem, Monitor(obj.labels, c, validation, truth, options.stopping), options)
     stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
     if start is not None:
         run.begin(stack)
@@ -364,7 +364,7 @@ def _solve(
         run.descend(stack)
     run.finish()
     statuses = {"early": Status.EARLY_STOPPED, "max_iter": Status.MAX_ITER}
-    words = {
+    messages = {
         "early": f"stopped by {options.stopping}",
         "rule": f"{options.stopping} at {options.tol:g} of its start",
         "rounding": "nothing left but rounding",
@@ -382,7 +382,7 @@ def _solve(
             seconds=time.perf_counter() - begin,
             tol=options.gap_tol,
             stopped=statuses.get(run.ended[j]),
-            message=words[run.ended[j]],
+            message=messages[run.ended[j]],
             prove=options.prove or run.ended[j] != "early",
         )
         for j, one in enumerate(objectives)

@@ -134,8 +134,8 @@ class ObjectiveRule:
 
     def stops(self, iteration: int, now: Quantities, f: FloatArray) -> bool:
         """Compare with the iteration before."""
-        fall, self.before = self.before - now["objective"], now["objective"]
-        return fall <= self.tol * abs(now["objective"])
+        decrease, self.before = self.before - now["objective"], now["objective"]
+        return decrease <= self.tol * abs(now["objective"])
 
     def confirms(self, now: Quantities) -> bool:
         """Nothing to compare: the fall of the objective is known from the line search."""
@@ -144,7 +144,7 @@ class ObjectiveRule:
 
 @dataclass
 class DecisionRule:
-    """The decisions on unlabelled or validation samples have settled."""
+    """The decisions on unlabelled or validation samples have converged."""
 
     name: str
     converged: NormRule
@@ -165,14 +165,14 @@ class DecisionRule:
         if self.converged.stops(iteration, now, f):
             self.early = False
             return True
-        self.early = iteration > 0 and iteration % self.check_every == 0 and self._settled(now, f)
+        self.early = iteration > 0 and iteration % self.check_every == 0 and self._converged(now, f)
         return self.early
 
     def confirms(self, now: Quantities) -> bool:
-        """Whether the mixed product is as small as it was said to be."""
+        """Whether the mixed product is as small as it was expected to be."""
         return self.converged.confirms(now)
 
-    def _settled(self, now: Quantities, f: FloatArray) -> bool:
+    def _converged(self, now: Quantities, f: FloatArray) -> bool:
         seen = f[self.watched]
         stable = False
         if self.before is not None:
@@ -213,10 +213,10 @@ class Stagnation:
     fallen: float = 0.0
     since: int = 0
 
-    def update(self, mixed_product: float, fall: float, objective: float) -> bool:
+    def update(self, mixed_product: float, decrease: float, objective: float) -> bool:
         """Take in an iteration and what the objective fell by in it; return whether there was no headway."""
         self.recent = min(self.recent, mixed_product)
-        self.fallen += fall
+        self.fallen += decrease
         self.since += 1
         if self.since < self.patience:
             return False

@@ -12,7 +12,7 @@ with nu such that the mean of p is R, the share of positive labels. With p fixed
 The paper alternates between the two until p stays; then T falls. Here p is eliminated: with the best p for every w the
 cost is a function of w alone, the *free energy*, whose derivative is that of the SVM at this p (p is optimal, so
 that what it changes with w does not count). L-BFGS minimises it, at a small part of the price, and further down: where
-the alternation creeps it seems to have settled long before it has. A loss with a kink, the hinge, is left to the
+the alternation creeps it seems to have converged long before it has. A loss with a kink, the hinge, is left to the
 alternation. At T = 0 all probabilities are 0 or 1, and the cost is that of a transductive SVM.
 
 A hot system is convex, a cold one has all the local minima; somewhere between is the best w for the objective itself,
@@ -53,7 +53,7 @@ _SYSTEMS = (500, 50)
 _FAILED = 5
 """Temperatures in a row whose SVMs are beyond float64 that end the search."""
 _PROVED = 1e-6
-"""Relative gap of the SVM of p at which L-BFGS has settled in fact."""
+"""Relative gap of the SVM of p at which L-BFGS has converged in fact."""
 _SVM_TOL = 1e-8
 """Relative gap to which every convex SVM is solved: far below what one step of p moves."""
 
@@ -72,7 +72,7 @@ def annealing(
         Where the first probabilities come from, and the first descent; by default every p_j is R.
     tol : float, default 1e-6
         Cooling ends when the mean entropy of p is below this, in nats. Where R times the number of samples is no whole
-        number, one sample must stay undecided, and its entropy does not count. With the hinge, p is settled at one
+        number, one sample must stay undecided, and its entropy does not count. With the hinge, p is solved for at one
         temperature when its mean Kullback-Leibler divergence from the previous one is below this, too.
     max_iter : int, default 30
         Temperatures, from 10 C* down by a factor 1.5 each.
@@ -84,7 +84,7 @@ def annealing(
     SolveResult
         At the w of lowest ``obj.value`` along the path. The history holds, per temperature, with the hinge per convex
         SVM, ``objective``, ``gradient`` (`S3VM.stationarity`), ``temperature`` and ``entropy``; variables add ``p``
-        (u,), the probabilities there, whose SVM w solves. MAX_ITER means that the last temperature was not settled,
+        (u,), the probabilities there, whose SVM w solves. MAX_ITER means that the last temperature has not converged,
         NUMERICAL that rounding keeps the SVM from being solved.
 
     Raises
@@ -119,26 +119,26 @@ def annealing(
     w = None if w is None else start_vector(w, obj.size)
     # Where all labels are known to be the same there is one SVM, and nothing to anneal.
     exact = not getattr(obj.loss, "smooth", False) or share in (0.0, 1.0)
-    settle = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
+    search = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
     path = _Path(obj)
     temperature = _HOT * obj.C_star
     least = _entropy(np.array([share * u % 1.0])) / u
     p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions_at(w), temperature)
     failed = 0
     for _ in range(max_iter):
-        w, p, converged = settle(w, p, temperature, path)
-        failed = failed + 1 if isinstance(settle, _Alternation) and settle.unproved is not None else 0
+        w, p, converged = search(w, p, temperature, path)
+        failed = failed + 1 if isinstance(search, _Alternation) and search.unproved is not None else 0
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
     proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w) if path.converged else None
     if not exact and (not converged or (proof is not None and not proof.is_optimal(_PROVED))):
         # Large weights: L-BFGS, in too small steps or at its rounding, is where no SVM of its p has a minimum.
-        settle = _Alternation(obj, tol, max_inner)
-        w, p, converged = settle(path.w, path.p, path.history["temperature"][-1], path)
+        search = _Alternation(obj, tol, max_inner)
+        w, p, converged = search(path.w, path.p, path.history["temperature"][-1], path)
         proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w)
-    if isinstance(settle, _Alternation) and settle.unproved is not None:
-        converged, proof = True, settle.unproved  # for more iterations would not settle it
+    if isinstance(search, _Alternation) and search.unproved is not None:
+        converged, proof = True, search.unproved  # for more iterations would not decide it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
     status, message = trusted(obj, path.w, Status.STATIONARY if converged else Status.MAX_ITER, message, proof)
     return obj.result(
@@ -160,7 +160,7 @@ class _Path:
         self.obj, self.history = obj, History()
         self.w, self.p, self.value = np.zeros(obj.size), np.zeros(len(obj.unlabeled)), np.inf
         self.converged = False
-        """Whether w is said to be the optimum of the SVM of p, with multipliers that are the slopes at w."""
+        """Whether w counts as the optimum of the SVM of p, with multipliers that are the slopes at w."""
 
     def record(self, w: FloatArray, f: FloatArray, p: FloatArray, temperature: float, converged: bool = False) -> None:
         """Note weights, their decisions, and the probabilities that belong to them."""
@@ -184,7 +184,7 @@ class _Descent:
     def __call__(
         self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
     ) -> tuple[FloatArray, FloatArray, bool]:
-        """Return weights, their probabilities, and whether they are settled."""
+        """Return weights, their probabilities, and whether they have converged."""
         end = lbfgs(
             partial(free_energy, self.obj, temperature),
             np.zeros(self.obj.size) if w is None else np.asarray(w, dtype=float),
@@ -203,8 +203,8 @@ class _Descent:
 class _Alternation:
     """Alternate between the SVM of p and the p of the SVM."""
 
-    def __init__(self, obj: S3VM, tol: float, max_machines: int) -> None:
-        self.obj, self.tol, self.max_machines = obj, tol, max_machines
+    def __init__(self, obj: S3VM, tol: float, max_svms: int) -> None:
+        self.obj, self.tol, self.max_svms = obj, tol, max_svms
         self.hard = False
         self.unproved: Certificate | None = None
         """Of the last SVM, where that was beyond float64."""
@@ -212,15 +212,15 @@ class _Alternation:
     def __call__(
         self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
     ) -> tuple[FloatArray, FloatArray, bool]:
-        """Return weights, the probabilities that follow, and whether they are settled."""
-        for _ in range(self.max_machines):
+        """Return weights, the probabilities that follow, and whether they have converged."""
+        for _ in range(self.max_svms):
             svm = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
-            found = weighted_svm(svm, w, tol=_SVM_TOL, max_iter=_SYSTEMS[int(self.hard)])
-            w = np.asarray(found.variables["w"])
+            result = weighted_svm(svm, w, tol=_SVM_TOL, max_iter=_SYSTEMS[int(self.hard)])
+            w = np.asarray(result.variables["w"])
             f = self.obj.decisions_at(w)
             path.record(w, f, p, temperature)
-            self.unproved = None if found.certificate.is_optimal(INACCURATE_GAP) else found.certificate
-            self.hard |= not found.certificate.is_optimal(_PROVED)
+            self.unproved = None if result.certificate.is_optimal(INACCURATE_GAP) else result.certificate
+            self.hard |= not result.certificate.is_optimal(_PROVED)
             if self.unproved is not None:
                 break
             before, p = p, _probabilities(self.obj, f, temperature)
@@ -265,7 +265,7 @@ def _level(e: FloatArray, share: float) -> float:
     """Return the nu at which the sigmoids of nu - e have the mean `share`, by Newton's method between two bounds.
 
     The start is where the cold system ends: between the samples that are positive and those that are not, or, where a
-    fraction of a sample is left over, at that sample.
+    fraction of a sample remains, at that sample.
     """
     whole, part = divmod(share * len(e), 1.0)
     k = int(whole)

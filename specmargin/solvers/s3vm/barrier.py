@@ -126,7 +126,7 @@ def barrier(
         return best
     best = Interior(state.theta, state.beta, np.zeros(problem.rank))
     reached, least, stalled = -np.inf, np.inf, 0
-    lifted = (np.zeros(len(problem.free)), 0.0)
+    moments = (np.zeros(len(problem.free)), 0.0)
     for n_iter in range(max_iter + 1):
         # The value of the bound costs nothing here: it is proved only where that ends the search, or at the end.
         value, mu = state.bound(), state.mu()
@@ -135,7 +135,7 @@ def barrier(
         w, spread, trace = state.primal()
         upper = problem.value_at(w, spread, trace)
         if upper < best.upper:
-            best.upper, best.primal, lifted = upper, w, (spread, trace)
+            best.upper, best.primal, moments = upper, w, (spread, trace)
             best.M = state.matrix() if keep else None
         best.n_iter = n_iter
         if history is not None:
@@ -154,7 +154,7 @@ def barrier(
             break
     _proved(problem, best)
     if best.primal is not None:
-        best.rounding = problem.rounding(best.primal, *lifted)
+        best.rounding = problem.rounding(best.primal, *moments)
     return best
 
 
@@ -229,7 +229,7 @@ class _State:
     def bound(self) -> float:
         """Return LB(theta, beta), in floating point: the last pivot is what tau exceeds its best value by."""
         problem, b = self.problem, self.problem.offset
-        value = float(problem.heights(self.theta).sum())
+        value = float(problem.minorant_values(self.theta).sum())
         value += float(problem.weights @ (problem.dual_values(self.beta) - b * problem.y * self.beta))
         return value - 0.5 * (float(self.x[-1]) - float(self.factor[-1, -1]) ** 2)
 
@@ -253,7 +253,7 @@ class _State:
         x, room = self.x[:-1], self.room
         mu *= next(factor for length, factor in _REDUCTIONS if self.last >= length)
         nu = mu * self.weight
-        h1, h2 = problem.height_derivatives(self.theta)
+        h1, h2 = problem.minorant_derivatives(self.theta)
         d1, d2 = problem.dual_value_derivatives(self.beta)
         inverse_U = self.inverse @ self.U
         R = self.U.T @ inverse_U
@@ -272,8 +272,8 @@ class _State:
         dM = mu * self.inverse - self.M - 0.5 * (product + product.T)
         dlow = nu / x - self.low - self.low / x * dx
         dhigh = nu / room - self.high + self.high / room * dx
-        dual = min(_reach(x, dx), _reach(room[self.capped], -dx[self.capped]))
-        primal = min(_reach(self.low, dlow), _reach(self.high[self.capped], dhigh[self.capped]))
+        dual = min(_largest_step(x, dx), _largest_step(room[self.capped], -dx[self.capped]))
+        primal = min(_largest_step(self.low, dlow), _largest_step(self.high[self.capped], dhigh[self.capped]))
         dual, primal = _inside(self.S, dS, _SHORT * dual), _inside(self.M, dM, _SHORT * primal)
         self.last = min(dual, primal)
         self.x, self.S = self.x + dual * step, self.S + dual * dS
@@ -342,7 +342,7 @@ def _inverse(factor: FloatArray) -> FloatArray:
     return np.asarray(inverse + np.tril(inverse, -1).T)
 
 
-def _reach(x: FloatArray, dx: FloatArray) -> float:
+def _largest_step(x: FloatArray, dx: FloatArray) -> float:
     """Return the step at which the first x > 0 becomes 0."""
     falling = dx < 0
     return float(np.min(-x[falling] / dx[falling], initial=np.inf))

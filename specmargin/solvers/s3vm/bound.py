@@ -110,12 +110,12 @@ def s3vm_bound(
         certificate = Certificate(np.inf, lower)
         status, n_iter, M = Status.EARLY_STOPPED, 0, None
     else:
-        found = barrier(relaxation, tol=tol, max_iter=max_iter, history=history, keep=True)
-        theta, beta, w, n_iter, M = found.theta, found.beta, found.w, found.n_iter, found.M
-        lower, theta, beta = _at_least(relaxation, found.lower, theta, beta)
-        certificate = Certificate(found.upper, lower, rounding=found.rounding)
+        result = barrier(relaxation, tol=tol, max_iter=max_iter, history=history, keep=True)
+        theta, beta, w, n_iter, M = result.theta, result.beta, result.w, result.n_iter, result.M
+        lower, theta, beta = _at_least(relaxation, result.lower, theta, beta)
+        certificate = Certificate(result.upper, lower, rounding=result.rounding)
         status = certificate.status(tol, Status.MAX_ITER if n_iter >= max_iter else None)
-    weights = relaxation.lift(w)
+    weights = relaxation.expand(w)
     variables = {"w": weights, "f": obj.decisions_at(weights)}
     variables.update(theta=relaxation.over_unlabeled(theta), beta=beta)
     if M is not None:
@@ -193,11 +193,11 @@ def _evaluated(
             raise InvalidInputError(
                 f"beta must hold {len(relaxation.y)} numbers, one per labelled sample, got {beta.shape}."
             )
-    found = []
+    bounds = []
     for inside in relaxation.inwards(theta):
         at = _best_multipliers(relaxation, inside) if beta is None else beta
-        found.append((relaxation.dual_bound(inside, at), inside, at))
-    return max(found, key=lambda bound: bound[0])
+        bounds.append((relaxation.dual_bound(inside, at), inside, at))
+    return max(bounds, key=lambda bound: bound[0])
 
 
 def _at_least(
@@ -234,5 +234,7 @@ def _best_multipliers(relaxation: S3VMRelaxation, theta: FloatArray) -> FloatArr
         return -float(value), -c * slopes
 
     bounds = [(0.0, top if np.isfinite(top) else None) for top in relaxation.upper]
-    found = minimize(negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9})
-    return np.asarray(found.x)
+    minimum = minimize(
+        negative, np.full(len(y), 0.5), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": 1e-9}
+    )
+    return np.asarray(minimum.x)

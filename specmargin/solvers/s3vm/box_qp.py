@@ -54,7 +54,7 @@ _IDLE = 4
 _PATIENCE = 2
 """Partitions that may fail to lower the number of changes before the search gives up."""
 _ROUNDING = 1e-12
-_LIFT = 1e-13
+_DIAGONAL_SHIFT = 1e-13
 """What is added to the diagonal of a Gram matrix, relative to its mean, so that copies of samples may be free."""
 
 
@@ -105,9 +105,9 @@ def hinge_svm(
     best: HingePoint | None = None
     least = np.inf
 
-    def settle(found: tuple[FloatArray, FloatArray, FloatArray], enough: float, exact: bool = False) -> bool:
+    def accept(solution: tuple[FloatArray, FloatArray, FloatArray], enough: float, exact: bool = False) -> bool:
         nonlocal best, least
-        gap, value, point = _measured(svm, *found, taken)
+        gap, value, point = _measured(svm, *solution, taken)
         if history is not None:
             history.record(objective=value, gap=gap, systems=float(taken))
         if best is None or abs(gap) < least:
@@ -117,17 +117,17 @@ def hinge_svm(
         # The optimum but for rounding, which large weights turn into a gap that no other point can do without.
         if not exact or abs(gap) > _losable(svm, point):
             return False
-        best = _lifted(svm, point)
+        best = _scaled_up(svm, point)
         return True
 
     if warm:
-        found, steps = partition.search(partition.of(f), max_iter)
+        solution, steps = partition.search(partition.of(f), max_iter)
         taken += steps
-        if found is not None and settle(found, max(tol, rough), exact=True):
+        if solution is not None and accept(solution, max(tol, rough), exact=True):
             return _last(best, taken)
     if _is_hard(svm):
         pivoted = _pivoted(svm)
-        if pivoted is not None and settle(pivoted, max(tol, rough), exact=True):
+        if pivoted is not None and accept(pivoted, max(tol, rough), exact=True):
             return _last(best, taken)
     system = NewtonSystem(svm.features, order=_GRAM)
     heaviest = max(float(svm.plus.max()), float(svm.minus.max()), 1e-300)
@@ -138,11 +138,11 @@ def hinge_svm(
         w, f, low, high, steps = minimize(svm, envelope, w, f, system, min(max_iter - taken, _INNER))
         taken += steps
         centre = envelope.lowest + low + high
-        found, steps = partition.search(partition.at(low, high), max_iter - taken)
+        solution, steps = partition.search(partition.at(low, high), max_iter - taken)
         taken += steps
-        if found is not None and settle(found, max(tol, rough), exact=True):
+        if solution is not None and accept(solution, max(tol, rough), exact=True):
             break
-        if settle((w, f, centre), 0.01 * tol) or taken >= max_iter:
+        if accept((w, f, centre), 0.01 * tol) or taken >= max_iter:
             break
         idle = 0 if least < 0.5 * before else idle + 1
         if idle == _IDLE:
@@ -182,7 +182,7 @@ def _losable(svm: WeightedSVM, point: HingePoint) -> float:
     return float((svm.plus + svm.minus) @ errors)
 
 
-def _lifted(svm: WeightedSVM, point: HingePoint) -> HingePoint:
+def _scaled_up(svm: WeightedSVM, point: HingePoint) -> HingePoint:
     """Return the point, or its weights scaled until margins that are short of 1 by rounding are not, if that is lower.
 
     Where an offset or an intercept alone keeps a margin scaling does not help; the value tells.
@@ -248,7 +248,7 @@ class Partition:
         steps = np.where(high > 0, 3 + (high >= self.svm.plus), on_low)
         return self._collapsed(steps)
 
-    def _pushed(self, a: FloatArray) -> FloatArray:
+    def _products(self, a: FloatArray) -> FloatArray:
         """Return A A'a without the free intercept."""
         if self.by_gram:
             assert self.kept is not None
@@ -287,28 +287,28 @@ class Partition:
             return None
         a = np.where(state == 0, self.lowest, np.where(state == 4, self.highest, self.middle))
         a[free] = 0.0
-        b, rest = self.features.offset, self._pushed(a)
+        b, rest = self.features.offset, self._products(a)
         if len(free) == 0:
             return self._off_kinks(a, rest) if self.free_intercept else (a, b - rest, b)
         kink = state[free] - 2.0
         G = self.features.gram_of(free)
-        lifted = G.copy()
-        lifted.ravel()[:: len(G) + 1] += _LIFT * float(G.diagonal().mean())
-        factor = cholesky(lifted.T, clean=False)
+        regular = G.copy()
+        regular.ravel()[:: len(G) + 1] += _DIAGONAL_SHIFT * float(G.diagonal().mean())
+        factor = cholesky(regular.T, clean=False)
         if factor is None:
             return None
         by_one = lapack.dpotrs(factor, np.ones((len(free), 1)), lower=1)[0][:, 0] if self.free_intercept else None
-        miss, excess, shifted = b - rest[free] - kink, float(a.sum()), 0.0
+        residual, excess, shifted = b - rest[free] - kink, float(a.sum()), 0.0
         for _ in range(2):  # a solution, and its refinement
-            step = lapack.dpotrs(factor, miss[:, None], lower=1)[0][:, 0]
+            step = lapack.dpotrs(factor, residual[:, None], lower=1)[0][:, 0]
             if by_one is not None:
                 shift = -float(step.sum() + excess) / float(by_one.sum())
                 step = step + shift * by_one
                 shifted += shift
             a[free] += step
             excess = float(a.sum())
-            miss = b + shifted - rest[free] - G @ a[free] - kink
-        f = b + shifted - self._pushed(a)
+            residual = b + shifted - rest[free] - G @ a[free] - kink
+        f = b + shifted - self._products(a)
         f[free] = kink  # but for rounding
         return a, f, shifted
 

@@ -255,7 +255,7 @@ class _Search:
             return
         f = problem.Z_free @ node.w + problem.offset
         missing = problem.obj.C_star * problem.obj.unlabeled_loss.value(f) - (
-            problem.heights(node.theta) - 0.5 * node.theta * f**2
+            problem.minorant_values(node.theta) - 0.5 * node.theta * f**2
         )
         i = int(np.argmax(missing))
         side = 1.0 if f[i] >= 0 else -1.0

@@ -161,16 +161,16 @@ def _rounds(
         trial, proof = _solved(both.with_(linear=linear), w, inner_tol)
         f = obj.decisions_at(trial)
         lowered, tangent = obj.value_at(trial, f), _linear_term(obj, f, s)
-        fall = value - lowered
+        decrease = value - lowered
         changes = int((tangent != beta).sum())
         # No round can raise the objective, but for the rounding of its SVM.
-        if fall >= 0:
+        if decrease >= 0:
             w, value = trial, lowered
         history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
-        if changes == 0 or abs(fall) <= tol * abs(value):
+        if changes == 0 or abs(decrease) <= tol * abs(value):
             message = "beta stays" if changes == 0 else "the objective stays"
             return _End(w, beta, n_iter, Status.STATIONARY, message, proof)
-        if fall < 0:
+        if decrease < 0:
             message = "a round was not solved to the accuracy that it takes to lower the objective"
             return _End(w, beta, n_iter, Status.MAX_ITER, message, proof)
         beta = tangent
@@ -184,5 +184,5 @@ def _linear_term(obj: S3VM, f: FloatArray, s: float) -> FloatArray:
 
 
 def _solved(svm: WeightedSVM, w: FloatArray | None, tol: float) -> tuple[FloatArray, Certificate]:
-    found = weighted_svm(svm, w, tol=tol)
-    return np.asarray(found.variables["w"]), found.certificate
+    result = weighted_svm(svm, w, tol=tol)
+    return np.asarray(result.variables["w"]), result.certificate

@@ -169,8 +169,8 @@ def _largest_eigenvalue(obj: S3VM) -> float:
     operator = LinearOperator((features.size, features.size), matvec=product, dtype=float)
     first = np.random.default_rng(0).normal(size=features.size)
     try:
-        found = eigsh(operator, k=1, v0=first, tol=1e-4, return_eigenvectors=False)
+        eigenvalues = eigsh(operator, k=1, v0=first, tol=1e-4, return_eigenvectors=False)
     except ArpackNoConvergence as error:
         # An upper bound, the trace, where nothing better is known.
-        found = error.eigenvalues if len(error.eigenvalues) else [scale @ squares[seen]]
-    return float(found[0]) / np.sqrt(longest)
+        eigenvalues = error.eigenvalues if len(error.eigenvalues) else [scale @ squares[seen]]
+    return float(eigenvalues[0]) / np.sqrt(longest)

@@ -1,6 +1,6 @@
 r"""Global minimisation over boxes of decisions where unlabelled samples have the loss exp(-s f^2).
 
-That loss has no labels: with every sign decided what is left is smooth, and concave near the plane. Boxes lo <= f <= hi
+That loss has no labels: with every sign decided what is left is smooth, and concave near f = 0. Boxes lo <= f <= hi
 are closed by one of two bounds, and split otherwise.
 
 **Curvature.** On a box the loss is above the parabola that touches it at any f0 with the least second derivative -c of
@@ -69,8 +69,8 @@ class ExpBoxes:
         """Return the decisions that points of J <= value can have: |w|^2 <= 2 value."""
         free = self.search.obj.unlabeled
         longest = np.sqrt(2.0 * value) * (1.0 + self.qp.skew + 1e-12)
-        reach = (self.qp.lengths + self.qp.error)[free] * longest + 4.0 * _EPS
-        return self.b - reach, self.b + reach
+        radius = (self.qp.lengths + self.qp.error)[free] * longest + 4.0 * _EPS
+        return self.b - radius, self.b + radius
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w after Newton steps that take the labelled losses as they are."""
@@ -163,22 +163,22 @@ class ExpBoxes:
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])
                 low[j] = floor + float(drop @ np.maximum(tau - t[j], 0.0))
             missed = self.c * (self.loss.value(t) - low)
-            bends = t > np.maximum(self._touch(lo), lo)
-            if best > target or not (bends & (missed > 1e-3 * (target - best) / len(t))).any():
+            curved = t > np.maximum(self._touch(lo), lo)
+            if best > target or not (curved & (missed > 1e-3 * (target - best) / len(t))).any():
                 break
-            for k in np.flatnonzero(bends):
+            for k in np.flatnonzero(curved):
                 slopes[k].append(float(-self.loss.gradient(t[k : k + 1])[0]))
         return best, w, missed
 
     def _touch(self, lo: FloatArray) -> FloatArray:
         """Return where the tangent from (lo, U(lo)) touches the loss, nearly; lo itself where that is convex."""
-        bend = np.sqrt(0.5 / self.s)
-        left, right = np.maximum(lo, bend), np.maximum(lo, self.envelope.touch)
+        inflection = np.sqrt(0.5 / self.s)
+        left, right = np.maximum(lo, inflection), np.maximum(lo, self.envelope.touch)
         for _ in range(50):
             t = 0.5 * (left + right)
             above = self.loss.value(t) + self.loss.gradient(t) * (lo - t) > self.loss.value(lo)
             left, right = np.where(above, t, left), np.where(above, right, t)
-        return np.where(lo >= bend, lo, 0.5 * (left + right))
+        return np.where(lo >= inflection, lo, 0.5 * (left + right))
 
     def _first(self, lo: float, hi: float) -> float:
         """Return the slope, downwards, of the line from (lo, U(lo)): to (hi, U(hi)), or the tangent."""
@@ -188,7 +188,7 @@ class ExpBoxes:
             return float((ends[0] - ends[1]) / (hi - lo)) if hi > lo else 0.0
         return float(-self.loss.gradient(np.array([max(touch, lo)]))[0])
 
-    def _height(self, slope: float, lo: float, hi: float) -> float:
+    def _intercept(self, slope: float, lo: float, hi: float) -> float:
         """Return the highest intercept of a line of that slope, downwards, below the loss on [lo, hi]."""
         at = [lo, hi]
         inside = -(slope**2) / (2.0 * self.s)
@@ -206,15 +206,15 @@ class ExpBoxes:
         hull: list[tuple[float, float]] = [(0.0, floor)]  # from the flattest; their maximum is convex
         kinks: list[float] = []
         for slope in sorted({x for x in slopes if x > 0.0}):
-            height = self._height(slope, lo, hi)
+            intercept = self._intercept(slope, lo, hi)
             while True:
-                tau = (height - hull[-1][1]) / (slope - hull[-1][0])
+                tau = (intercept - hull[-1][1]) / (slope - hull[-1][0])
                 if kinks and tau >= kinks[-1]:
                     hull.pop()
                     kinks.pop()
                     continue
                 break
-            hull.append((slope, height))
+            hull.append((slope, intercept))
             kinks.append(tau)
         drops = np.diff(np.array([slope for slope, _ in hull]))
         return np.array(kinks), drops, floor

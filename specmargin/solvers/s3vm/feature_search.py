@@ -64,8 +64,8 @@ class FeatureSearch:
 
     def cold(self) -> tuple[float, FloatArray]:
         """Return the descent from the supervised SVM."""
-        found = supervised_svm(self.obj.supervised(), None, solver="one_flip", start=0.0)
-        return self.descend(np.asarray(found.variables["w"]))
+        result = supervised_svm(self.obj.supervised(), None, solver="one_flip", start=0.0)
+        return self.descend(np.asarray(result.variables["w"]))
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""

@@ -78,15 +78,15 @@ def finite_newton(
     require("finite_newton", "WeightedSVM", svm.loss)
     w = started(svm, w)
     history = History()
-    found = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
+    end = descend(svm, w, svm.features.decisions(w), tol=tol, max_iter=max_iter, history=history)
     return svm_result(
         svm,
-        found.w,
+        end.w,
         solver="finite_newton",
         tol=tol,
         max_iter=max_iter,
         history=history,
-        n_iter=found.n_iter,
+        n_iter=end.n_iter,
         start=start,
     )
 
@@ -191,8 +191,8 @@ def descend(
         enough = 0.01 * tol * abs(value)
         if n_iter == max_iter or gradient_gap(g, w, weights) <= enough:
             break
-        bends = svm.curvatures(f)
-        target, _ = system.target(w, f, slopes, bends, g, max(_FORCING * size, 0.5 * np.sqrt(enough)))
+        curvatures = svm.curvatures(f)
+        target, _ = system.target(w, f, slopes, curvatures, g, max(_FORCING * size, 0.5 * np.sqrt(enough)))
         d = target - w
         df = features.products(d)
         step = exact_step(

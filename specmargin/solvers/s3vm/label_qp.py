@@ -15,7 +15,7 @@ every problem with more labels: what branching needs.
 
 **Large weights.** Where C |z|^2 is 1e12 a margin that is short by one rounding costs the hinge more than the tolerance
 of any proof. Therefore w is carried along and refined against the margins, not summed from a, whose terms may be 1e12
-times larger; and `LabelQP.primal` lifts the margins of samples with the hinge above 1 by a few roundings, so that
+times larger; and `LabelQP.primal` raises the margins of samples with the hinge above 1 by a few roundings, so that
 their loss is exactly zero.
 """
 
@@ -38,7 +38,7 @@ _EPS = float(np.finfo(float).eps)
 _PIVOTS, _FEW_PIVOTS = 50, 5
 """Steps per sample after which the search gives up: of what is proved by it, and of what others solve as well."""
 _REFINED = 4
-_LIFTED = 1e-12
+_SCALED = 1e-12
 """Relative gap at which weights are as good as they get."""
 _GRAM = 2000
 """Samples up to which all inner products are kept."""
@@ -159,12 +159,12 @@ class LabelQP:
     def primal(self, point: LabelPoint) -> list[FloatArray]:
         """Return weights at a solution: its own, and such whose margins exceed 1 by a few roundings.
 
-        Scaling lifts the margins unless the offset is -1 or 1, or close; there the problem is solved again for larger
+        Scaling raises the margins unless the offset is -1 or 1, or close; there the problem is solved again for larger
         ones.
         """
         y, w = point.y, point.w
         lower = self.lower(point)
-        if not self.hinge[y != 0].any() or not self.value(y, w) > lower * (1.0 + _LIFTED):
+        if not self.hinge[y != 0].any() or not self.value(y, w) > lower * (1.0 + _SCALED):
             return [w]
         aim = 8.0 * (float(self.error[y != 0].max()) * float(np.linalg.norm(w)) + 4.0 * _EPS)
         scaled = w * (1.0 + aim / max(1.0 - abs(self.b), 0.1))
@@ -241,7 +241,7 @@ class _Pivoting:
             if p < 0:
                 ended = True
                 break
-            if not self._settle(p) or self.pivots > most:
+            if not self._solve_condition(p) or self.pivots > most:
                 break
         return LabelPoint(self.y, self.a, self.F, self.w, ended)
 
@@ -251,12 +251,12 @@ class _Pivoting:
             return
         missed = np.inf
         for _ in range(_REFINED):
-            miss = self._margins()[self.F]
-            worst = float(np.abs(miss).max())
+            residual = self._margins()[self.F]
+            worst = float(np.abs(residual).max())
             if worst <= 4.0 * _EPS or worst > 0.5 * missed:
                 return
             missed = worst
-            step = self._solved(-miss)
+            step = self._solved(-residual)
             if step is None:
                 return
             # Added to multipliers of 1e12 the step drowns; w is to feel it all the same.
@@ -275,7 +275,7 @@ class _Pivoting:
         p = int(np.argmax(violation))
         return p if violation[p] > 0 else -1
 
-    def _settle(self, p: int) -> bool:
+    def _solve_condition(self, p: int) -> bool:
         """Move the multiplier of p until its condition holds; False where the arithmetic fails."""
         qp, up = self.qp, bool(self.a[p] == 0.0)
         sign = 1.0 if up else -1.0
@@ -290,8 +290,8 @@ class _Pivoting:
             curvature = max(own - float(column @ along), float(qp.D[p]))
             rows = np.append(self.F, p)
             step = sign * np.append(-along, 1.0)
-            miss = float(self._margins()[p])
-            full = -sign * miss / curvature if curvature > min(noise, 0.5 * own) or qp.D[p] > 0 else np.inf
+            residual = float(self._margins()[p])
+            full = -sign * residual / curvature if curvature > min(noise, 0.5 * own) or qp.D[p] > 0 else np.inf
             with np.errstate(divide="ignore", invalid="ignore"):
                 room = np.where(step > 0, (qp.upper[rows] - self.a[rows]) / step, -self.a[rows] / step)
             room[step == 0] = np.inf

@@ -10,7 +10,7 @@ both within their margins, f_i < 1 and f_j > -1, lowers the losses exactly if f_
 Joachims' criterion xi_i + xi_j > 2.) Every labelling is visited once at the most, hence the end; at the end no
 admissible pair improves. The number of positive labels is that of the start and stays.
 
-c grows by the factor `rate` from a tiny share of C* to C*: an annealing that lets the labels settle while they cost
+c grows by the factor `rate` from a tiny share of C* to C*: an annealing that lets the labels converge while they cost
 little. `specmargin.solvers.multi_switch` switches many pairs between two trainings.
 """
 

@@ -1,7 +1,7 @@
 r"""Weights of float64 near others, at which margins that must be 1 are 1 as nearly as weights of float64 allow.
 
 A mean decision of 1 over samples none of which may be below 1 forces every one of them to exactly 1, and no scaling
-lifts those margins. Each is then missed by the rounding of w, some 1e-16, of which a hinge of weight 1e10 makes 1e-6.
+raises those margins. Each is then missed by the rounding of w, some 1e-16, of which a hinge of weight 1e10 makes 1e-6.
 But w may move in the directions that the margins do not feel, for next to nothing, and among the many points of the
 grid of float64 nearby some miss far less. Finding one is a closest vector problem: in units of the last place of w,
 
@@ -113,7 +113,7 @@ def _reduced(basis: FloatArray) -> FloatArray:
         if above**2 + below**2 >= _LOVASZ * R[k - 1, k - 1] ** 2:
             k += 1
             continue
-        # Exchange both vectors, and turn their plane until R is triangular again.
+        # Exchange both vectors, and rotate them until R is triangular again.
         basis[[k - 1, k]] = basis[[k, k - 1]]
         R[:, [k - 1, k]] = R[:, [k, k - 1]]
         turn = np.array([[above, below], [-below, above]]) / np.hypot(above, below)

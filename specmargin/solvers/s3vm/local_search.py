@@ -78,7 +78,7 @@ class LocalSearch:
 
     def value(self, w: FloatArray) -> float:
         """Return J at coordinates w of the row space."""
-        return self.obj.value_at(self.relaxation.lift(w))
+        return self.obj.value_at(self.relaxation.expand(w))
 
     def at(self, point: LabelPoint) -> tuple[float, FloatArray]:
         """Return J and w at a solution of `qp`."""
@@ -86,8 +86,8 @@ class LocalSearch:
         if len(several) == 1:
             return self.value(several[0]), several[0]
         # Which is the lowest float64 cannot tell.
-        found = [(self.obj.prove(self.relaxation.lift(w)), w) for w in several]
-        certificate, w = min(found, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
+        proved = [(self.obj.prove(self.relaxation.expand(w)), w) for w in several]
+        certificate, w = min(proved, key=lambda pair: pair[0].primal_objective + pair[0].rounding)
         return certificate.primal_objective, w
 
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
@@ -128,8 +128,8 @@ class LocalSearch:
                     f = self.features.decisions(w)
                     w = newton_descent(svm, w, f, tol=1e-12, system=self._system).w
             else:
-                found = barrier(problem, tol=1e-9)
-                w = found.w if found.primal is None else found.primal
+                result = barrier(problem, tol=1e-9)
+                w = result.w if result.primal is None else result.primal
             if len(self._seen) > 100_000:
                 self._seen.clear()
             self._seen[key] = (self.value(w), w)
@@ -141,12 +141,12 @@ class LocalSearch:
             return self.value(w), w  # scipy calls the minimum over nothing 0
 
         def function(w: FloatArray) -> tuple[float, FloatArray]:
-            value, gradient = obj.value_and_gradient(space.lift(w))
+            value, gradient = obj.value_and_gradient(space.expand(w))
             return value, space.coordinates(gradient)
 
         options = {"maxcor": 30, "gtol": 1e-7, "ftol": 1e-13, "maxiter": 2000}
-        found = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
-        return float(found.fun), np.asarray(found.x)
+        minimum = minimize(function, w, jac=True, method="L-BFGS-B", options=options)
+        return float(minimum.fun), np.asarray(minimum.x)
 
 
 def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
@@ -154,5 +154,5 @@ def cold_descent(search: LocalSearch) -> tuple[float, FloatArray]:
     if search.supervised is not None:
         return search.descend(search.supervised.w)
     supervised = type(search.relaxation)(search.obj.supervised(), space=search.relaxation.space)
-    found = barrier(supervised, tol=1e-6)
-    return search.descend(found.w)
+    result = barrier(supervised, tol=1e-6)
+    return search.descend(result.w)

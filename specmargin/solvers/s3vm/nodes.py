@@ -73,23 +73,23 @@ class Incumbent:
             self.offer(*search.descend(search.relaxation.coordinates(w)))
         better = True
         while better and self.value > root.lower * (1 + tol) and time.perf_counter() < deadline:
-            found, _ = flip_once(search, self.w, self.value, 1e-9, deadline=deadline)
-            better = found is not None
-            if found is not None:
-                self.offer(*found)
+            improved, _ = flip_once(search, self.w, self.value, 1e-9, deadline=deadline)
+            better = improved is not None
+            if improved is not None:
+                self.offer(*improved)
 
     @property
     def upper(self) -> float:
         """J at the best point with all that rounding may hide: an upper bound on the optimum."""
         if np.isnan(self._upper):
-            certificate = self.search.obj.prove(self.search.relaxation.lift(self.w))
+            certificate = self.search.obj.prove(self.search.relaxation.expand(self.w))
             self._upper = certificate.primal_objective + certificate.rounding
         return self._upper
 
     def weights(self, given: FloatArray | None) -> FloatArray:
         """Return the weights of the objective, (size,): the best found or the given ones, whichever is lower."""
         obj = self.search.obj
-        weights = self.search.relaxation.lift(self.w)
+        weights = self.search.relaxation.expand(self.w)
         if given is not None and obj.value_at(given) < obj.value_at(weights):
             return given
         return weights
@@ -121,8 +121,8 @@ def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[FloatA
 
 def root_node(search: LocalSearch, *, tol: float, deadline: float) -> Node:
     """Return the bound without decided labels; at least that of the known labels alone."""
-    found = barrier(search.relaxation, tol=tol, deadline=deadline)
-    node = Node(max(found.lower, 0.0), np.zeros(len(search.obj.unlabeled)), found.theta, found.w, search.supervised)
+    result = barrier(search.relaxation, tol=tol, deadline=deadline)
+    node = Node(max(result.lower, 0.0), np.zeros(len(search.obj.unlabeled)), result.theta, result.w, search.supervised)
     if node.point is not None:
         node.lower = max(node.lower, search.qp.lower(node.point))
     return node
@@ -150,5 +150,5 @@ def bounded(
     problem = relaxation.with_(signs=node.signs)
     # What a leaf leaves open stays open: its bound is to be as good as it gets.
     prune = target if len(problem.free) else np.inf
-    found = barrier(problem, tol=tol, prune=prune, deadline=deadline)
-    return Node(max(node.lower, found.lower), node.signs, found.theta, found.w, node.point), problem
+    result = barrier(problem, tol=tol, prune=prune, deadline=deadline)
+    return Node(max(node.lower, result.lower), node.signs, result.theta, result.w, node.point), problem

@@ -1,7 +1,7 @@
 """Descent over single label flips: what is left to gain after a local S3VM solver.
 
-Flip the label of one unlabelled sample, retrain, let the labels settle, keep the answer if J is lower, and begin again,
-least certain samples first. Local solvers often miss the global optimum by one or two labels, which this finds.
+Flip the label of one unlabelled sample, retrain, let the labels converge, keep the answer if J is lower, and begin
+again, least certain samples first. Local solvers often miss the global optimum by one or two labels, which this finds.
 """
 
 from __future__ import annotations
@@ -71,22 +71,22 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     start = time.perf_counter()
     history = History()
     search: LocalSearch | FeatureSearch
-    lift: Callable[[FloatArray], FloatArray]
+    expand: Callable[[FloatArray], FloatArray]
     coordinates: Callable[[FloatArray], FloatArray]
     if has_relaxation(obj):
         relaxation = S3VMRelaxation(obj)
-        search, lift, coordinates = LocalSearch(relaxation), relaxation.lift, relaxation.coordinates
+        search, expand, coordinates = LocalSearch(relaxation), relaxation.expand, relaxation.coordinates
     else:
-        search, lift, coordinates = FeatureSearch(obj), _same, _same
+        search, expand, coordinates = FeatureSearch(obj), _same, _same
     if w is None:
         value, z = cold_descent(search) if isinstance(search, LocalSearch) else search.cold()
-        weights = lift(z)
+        weights = expand(z)
     else:
         weights = start_vector(w, obj.size)
         given = obj.value_at(weights)
         value, z = search.descend(coordinates(weights))
         if value <= given:
-            weights = lift(z)
+            weights = expand(z)
         else:
             value = given
     history.record(objective=value, flips=0)
@@ -94,10 +94,10 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     better = True
     while better and kept < max_iter:
         better = False
-        found, flips = flip_once(search, z, value, tol, flips)
-        if found is not None:
-            value, z = found
-            weights = lift(z)
+        improved, flips = flip_once(search, z, value, tol, flips)
+        if improved is not None:
+            value, z = improved
+            weights = expand(z)
             better = True
             kept += 1
             history.record(objective=value, flips=flips)
@@ -145,7 +145,7 @@ def flip_once(
                 break
             guess = labels.copy()
             guess[j] = -guess[j]
-            found = search.alternate(guess, w)
+            trial = search.alternate(guess, w)
         else:
             row = search.Z_unlabeled[j]
             length = float(row @ row)
@@ -153,8 +153,8 @@ def flip_once(
                 continue
             # A decision of nearly zero has no other side to speak of: at least as far as the loss is steep.
             to = -labels[j] * max(abs(f[j]), 0.5)
-            found = search.descend(w + (to - f[j]) / length * row)
+            trial = search.descend(w + (to - f[j]) / length * row)
         flips += 1
-        if found[0] < value - tol * abs(value):
-            return found, flips
+        if trial[0] < value - tol * abs(value):
+            return trial, flips
     return None, flips

@@ -1,7 +1,7 @@
 r"""A safeguarded Newton method that takes any solver's answer to the rounding floor.
 
 At w the Hessian of J is H = P + A' diag(c) A with the curvatures c of the losses, negative for an unlabelled sample
-near the plane. A shift mu (Levenberg) makes H + mu I positive definite where H is not, a line search keeps the value
+near f = 0. A shift mu (Levenberg) makes H + mu I positive definite where H is not, a line search keeps the value
 from rising, and near a minimum with a definite Hessian the steps become Newton's own and converge quadratically.
 
 Up to a few thousand unknowns H is formed and factorised. Beyond, conjugate gradients solve for the step by products

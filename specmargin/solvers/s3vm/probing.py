@@ -173,9 +173,9 @@ class _Probing:
         side = float(signs_of(search.decisions(self.best.w)[j : j + 1])[0])
         self.proved = 0.0
         for count, sign in enumerate((-side, side), start=1):
-            found = self.bound(node.child(j, sign))
+            child = self.bound(node.child(j, sign))
             column = int(sign > 0)
-            self.bounds[j, column] = max(self.bounds[j, column], found.lower)
+            self.bounds[j, column] = max(self.bounds[j, column], child.lower)
             if self.bounds[j, column] > self.best.upper:
                 self.proved = -sign
                 return count

@@ -8,7 +8,7 @@ C = 1 / (2 lam l), C* = lam' / (2 lam u).
 
 The paper searches in the coefficients c of w = A'c, one per sample, and multiplies by the kernel A A' in both
 directions. In w a call costs two products with the sparse features, a step little more, and the problem is better
-conditioned. Two slips of the paper are mended: the intercept is the *mean* of the known labels (eq. 13 prints their
+conditioned. Two errors of the paper are mended: the intercept is the *mean* of the known labels (eq. 13 prints their
 sum), and the logistic loss needs no cut-off at 500.
 """
 

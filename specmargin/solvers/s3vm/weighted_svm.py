@@ -203,11 +203,11 @@ def _exact_step(svm: WeightedSVM, w: FloatArray, f: FloatArray, d: FloatArray, d
 
     A whole step that takes nine tenths of the slope away is as good as the minimum, and Newton stays quadratic.
     """
-    pull, square = float(svm.features.weights @ (w * d)), float(svm.features.weights @ d**2)
+    regularisation, square = float(svm.features.weights @ (w * d)), float(svm.features.weights @ d**2)
 
     def derivative(s: float) -> tuple[float, float]:
         at = f + s * df
-        return pull + s * square + float(svm.slopes(at) @ df), square + float(svm.curvatures(at) @ df**2)
+        return regularisation + s * square + float(svm.slopes(at) @ df), square + float(svm.curvatures(at) @ df**2)
 
     slope = derivative(0.0)[0]
     if not slope < 0:

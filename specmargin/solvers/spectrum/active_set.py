@@ -23,7 +23,7 @@ from specmargin.rounding import UNIT, extended_product
 from specmargin.solvers.spectrum.interior_point import MarginData, Point
 from specmargin.typing import BoolArray, FloatArray
 
-__all__ = ["ActiveSet", "Polished", "Solution", "identify", "on_spectrum", "polish", "settle"]
+__all__ = ["ActiveSet", "Polished", "Solution", "identify", "on_spectrum", "polish", "restore_margins"]
 
 _ROUNDS = 8
 _NEWTON_STEPS = 8
@@ -87,20 +87,20 @@ def _polish(data: MarginData, active: ActiveSet, current: Solution) -> Polished 
     for _ in range(_ROUNDS):
         if not active.rows.any():
             return best
-        found = _newton(data, active, current, most=2)
-        if found is None:
+        solution = _newton(data, active, current, most=2)
+        if solution is None:
             return best
-        signs = _signs(data, active, found)
+        signs = _signs(data, active, solution)
         if signs.violation < _NEARLY:
-            found = _newton(data, active, found, most=_NEWTON_STEPS)
-            if found is None:
+            solution = _newton(data, active, solution, most=_NEWTON_STEPS)
+            if solution is None:
                 return best
-            signs = _signs(data, active, found)
+            signs = _signs(data, active, solution)
             if best is None or signs.violation < best.violation:
-                best = Polished(found, signs.violation, active)
+                best = Polished(solution, signs.violation, active)
             if signs.violation <= 1e-13:
                 return best
-        current, active = found, _corrected(data, active, signs)
+        current, active = solution, _corrected(data, active, signs)
     return best
 
 
@@ -124,7 +124,7 @@ def on_spectrum(
     return gamma, -float(step[f])
 
 
-def settle(
+def restore_margins(
     y: FloatArray, kink: FloatArray, B: float, A: FloatArray, back: FloatArray, v: FloatArray, b: float
 ) -> tuple[FloatArray, float] | None:
     """Move (v, b) as little as possible until no margin on a kink is lost to rounding; None where that fails.
@@ -198,10 +198,10 @@ def _signs(data: MarginData, active: ActiveSet, at: Solution) -> _Signs:
 def _corrected(data: MarginData, active: ActiveSet, signs: _Signs) -> ActiveSet:
     """Move whoever is on the wrong side to the other one."""
     # Only violations of the order of the worst one: smaller ones are often its consequence.
-    reach = 0.1 * signs.violation
+    threshold = 0.1 * signs.violation
     kink, fixed, rows = active.kink.copy(), active.fixed.copy(), active.rows.copy()
-    rows[signs.rows > reach] ^= True
-    change = signs.samples > reach
+    rows[signs.rows > threshold] ^= True
+    change = signs.samples > threshold
     off = np.isnan(active.kink)
     leave, enter = change & ~off, change & off
     fixed[leave] = np.where(signs.s[leave] > 0.5 * data.C, data.C, 0.0)
@@ -253,7 +253,7 @@ def _newton(data: MarginData, active: ActiveSet, at: Solution, most: int) -> Sol
         tau -= float(step[f + 1])
         kappa[rows] -= step[f + 2 :]
         z = data.U.T @ gamma
-    # Large multipliers leave rounding in their scores, which `settle` takes out of the decisions.
+    # Large multipliers leave rounding in their scores, which `restore_margins` takes out of the decisions.
     if most > 2 and size > max(1e-7, 10 * UNIT * float(np.abs(gamma).sum())):
         return None
     return Solution(gamma, kappa, b, tau)

@@ -96,8 +96,8 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
     multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled * obj.unit)
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
-    found = obj.cone.weights(kappa)
-    certificate, delta = obj.prove(found), obj.repair(found)  # which is what is certified
+    weights = obj.cone.weights(kappa)
+    certificate, delta = obj.prove(weights), obj.repair(weights)  # which is what is certified
     return SolveResult(
         problem="KTA",
         status=certificate.status(tol, None if message else Status.MAX_ITER),
@@ -238,8 +238,8 @@ def _peaks(gradient: FloatArray) -> FloatArray:
 
 def _large(gradient: FloatArray, share: float) -> IntArray:
     """Return where the gradient is at least that share of its largest value, the largest first."""
-    found = np.flatnonzero(gradient >= share * gradient.max())
-    return found[np.argsort(-gradient[found], kind="stable")]
+    largest = np.flatnonzero(gradient >= share * gradient.max())
+    return largest[np.argsort(-gradient[largest], kind="stable")]
 
 
 def _to_the_best(rays: _Rays, kappa: FloatArray, support: IntArray, entering: IntArray) -> tuple[FloatArray, IntArray]:
@@ -256,11 +256,11 @@ def _to_the_best(rays: _Rays, kappa: FloatArray, support: IntArray, entering: In
                 break
             leaving = negative & (current == 0)
             if not leaving.any():
-                reach = np.full(len(support), np.inf)
-                reach[negative] = current[negative] / (current - target)[negative]
-                step = float(reach.min())
+                steps = np.full(len(support), np.inf)
+                steps[negative] = current[negative] / (current - target)[negative]
+                step = float(steps.min())
                 current = np.maximum(current + step * (target - current), 0.0)
-                leaving = (reach <= step) | (current == 0)
+                leaving = (steps <= step) | (current == 0)
         staying = ~leaving
         support, current, H = support[staying], current[staying], H[staying][:, staying]
     trial = np.zeros_like(kappa)

@@ -152,7 +152,7 @@ def _best(cone: Cone, v: FloatArray, mu: float) -> FloatArray:
 
     What is added to all squares is added to their pooled means: added after pooling it is not rounded away.
     """
-    delta = np.sqrt(cone.reach(v) ** 2 + mu**2)
+    delta = np.sqrt(cone.best_unscaled(v) ** 2 + mu**2)
     total = float(delta.sum())
     return delta / total if total > 0 else cone.best_for(v)
 
@@ -232,13 +232,13 @@ def _active_set(
         least, most = levels[at, place[at] + 1] - f, levels[at, place[at]] - f
         if not len(F):
             b = float(least.max() + most.min()) / 2
-        grow, fall = float(least.max(initial=-np.inf)) - b, b - float(most.min(initial=np.inf))
-        if max(grow, fall) <= _TOL:
+        grow, decrease = float(least.max(initial=-np.inf)) - b, b - float(most.min(initial=np.inf))
+        if max(grow, decrease) <= _TOL:
             break
         # With nobody free the balance lets only two move together.
-        if grow >= fall or not len(F):
+        if grow >= decrease or not len(F):
             i = at[least.argmax()]
             free[i], place[i] = True, place[i] + 1
-        if grow < fall or not len(F):
+        if grow < decrease or not len(F):
             free[at[most.argmin()]] = True
     return gamma, b

@@ -151,15 +151,15 @@ def _refined(obj: SpectralGraphTransducer, w: FloatArray, lam: float) -> tuple[F
     """
     a, E = obj.eigen
     r, x = obj.residual(w, lam), E.T @ w
-    height = np.maximum(a - lam, np.finfo(float).eps * float(a.max()))
-    shift = ((obj.n - float(x @ x)) / 2 + float(x @ (r / height))) / float(x @ (x / height))
-    w = w + E @ ((shift * x - r) / height)
+    curvature = np.maximum(a - lam, np.finfo(float).eps * float(a.max()))
+    shift = ((obj.n - float(x @ x)) / 2 + float(x @ (r / curvature))) / float(x @ (x / curvature))
+    w = w + E @ ((shift * x - r) / curvature)
     return w * (math.sqrt(obj.n) / float(np.linalg.norm(w))), lam + shift
 
 
 def _nearest_axis(basis: FloatArray) -> FloatArray:
     """Return the direction, in terms of an orthonormal basis (k, m), of the projection of the nearest axis."""
-    height = (basis**2).sum(axis=1)
+    leverage = (basis**2).sum(axis=1)
     # Axes that are equally near differ by rounding: the first one decides.
-    axis = int((height >= (1.0 - 1e-6) * height.max()).argmax())
-    return basis[axis] / math.sqrt(height[axis])
+    axis = int((leverage >= (1.0 - 1e-6) * leverage.max()).argmax())
+    return basis[axis] / math.sqrt(leverage[axis])

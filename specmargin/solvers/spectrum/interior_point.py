@@ -116,7 +116,7 @@ class Point:
         """Return the sum of all complementary products."""
         return float(self.pos @ self.slack)
 
-    def reach(self, direction: Point, most: float = 1.0) -> float:
+    def largest_step(self, direction: Point, most: float = 1.0) -> float:
         """Return the largest step, at most `most`, that keeps every value nonnegative."""
         n = 2 * len(self.pos)
         worst = float((direction.values[:n] / self.values[:n]).min())
@@ -211,19 +211,19 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
 
     rho = -(point.pos * point.slack)
     affine = direction(rho, r_t, r_w)
-    reach = point.reach(affine)
-    after = float((point.pos + reach * affine.pos) @ (point.slack + reach * affine.slack)) / pairs
+    step = point.largest_step(affine)
+    after = float((point.pos + step * affine.pos) @ (point.slack + step * affine.slack)) / pairs
     residual = max(float(np.abs(r_t).max()), float(np.abs(r_gamma).max()), abs(r_balance), abs(r_trace))
     sigma = 1.0 if residual > max(_DRIFT, last) else min(1.0, max(after, 0.0) / mu) ** 3
     # The corrector also takes the second order of the two products in the conditions: delta z and z^2 / 2.
     dz = data.U.T @ affine.gamma
-    damp = reach**2
+    damp = step**2
     corrected = direction(
         rho + (sigma * mu - affine.pos * affine.slack),
         r_t + damp * y * (data.U @ (cone.weights(affine.kappa) * dz)),
         r_w - damp * cone.sums(dz**2 / 2),
     )
-    length = min(1.0, _TO_BOUNDARY * point.reach(corrected, most=2.0))
+    length = min(1.0, _TO_BOUNDARY * point.largest_step(corrected, most=2.0))
     return Step(point.like(point.values + length * corrected.values), length, residual)
 
 
@@ -248,7 +248,7 @@ class _System:
         k = 2 + len(border)
         self.edge = np.empty((l, k))
         self.edge[:, 0] = 1.0
-        self.edge[:, 1] = -self._push(D_in * cone.c)
+        self.edge[:, 1] = -self._image(D_in * cone.c)
         self.edge[:, 2:] = G[border].T if G is not None else U @ (z[:, None] * data.rays[border].T)
         self.inverse = _Direct(U, delta, G, D_in, W) if G is not None else _Woodbury(data, z, delta, D_in, W)
         self.image = self.inverse.solve(self.edge)
@@ -260,11 +260,11 @@ class _System:
         self.scale = 1.0 / np.sqrt(np.maximum(np.abs(schur.diagonal()), 1e-300))
         self.factor = lapack.dgetrf(schur * np.outer(self.scale, self.scale))
 
-    def _push(self, a: FloatArray) -> FloatArray:
+    def _image(self, a: FloatArray) -> FloatArray:
         """Return G a."""
         return self.data.U @ (self.z * self.data.cone.weights(a))
 
-    def _pull(self, x: FloatArray) -> FloatArray:
+    def _adjoint(self, x: FloatArray) -> FloatArray:
         """Return G'x."""
         return self.data.cone.sums(self.z * (self.data.U.T @ x))
 
@@ -275,12 +275,12 @@ class _System:
         border = self.border
         free = rho / self.w - self.D * r_w
         free[border] = 0.0
-        r = r - self._push(free) + r_balance  # N was given 1 1' to be definite: the balance takes it back
+        r = r - self._image(free) + r_balance  # N was given 1 1' to be definite: the balance takes it back
         rhs = np.concatenate([[r_balance, self.c @ free - r_trace], (r_w - rho / self.kappa)[border]])
         X = self.inverse.solve(r)
         small = lapack.dgetrs(self.factor[0], self.factor[1], self.scale * (rhs - self.edge.T @ X))[0] * self.scale
         dgamma = X - self.image @ small
-        dw = self.c * small[1] - self._pull(dgamma) + r_w
+        dw = self.c * small[1] - self._adjoint(dgamma) + r_w
         dkappa = rho / self.w - self.D * dw
         dkappa[border] = small[2:]
         dw[border] = ((rho - self.w * dkappa) / self.kappa)[border]

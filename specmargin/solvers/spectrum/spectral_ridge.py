@@ -248,7 +248,7 @@ def _solution(obj: SpectralRidge) -> tuple[FloatArray, FloatArray, FloatArray]:
         w, theta = _by_samples(X, target, obj.penalty) if len(X) < obj.q else _by_columns(X, target, obj.penalty)
     except sla.LinAlgError as error:
         raise SolverError(
-            f"penalty={obj.penalty!r} vanishes beside the kernel of the labelled samples (trace "
+            f"penalty={obj.penalty!r} vanishes next to the kernel of the labelled samples (trace "
             f"{(X**2).sum():.3g}) in double precision; take 1e-10 or more."
         ) from error
     v = (w.T * np.sqrt(obj.delta)).T

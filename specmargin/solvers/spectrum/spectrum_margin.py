@@ -19,7 +19,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives import RMM, FixedSpectrum, RelativeMargin, SpectrumMargin, SpectrumPoint
 from specmargin.results import Certificate, History, SolveResult, Status
-from specmargin.solvers.spectrum.active_set import ActiveSet, identify, on_spectrum, polish, settle
+from specmargin.solvers.spectrum.active_set import ActiveSet, identify, on_spectrum, polish, restore_margins
 from specmargin.solvers.spectrum.interior_point import MarginData, Point, interior_step, start
 from specmargin.typing import FloatArray
 
@@ -117,8 +117,8 @@ def spectrum_margin(
     """
     problem = _over_spectrum(obj)
     neighbor = None if warm_start is None else _neighbor(problem, warm_start, problem.scale)
-    found = _solve(problem, tol, max_iter, neighbor)
-    point = found.candidate.point
+    outcome = _solve(problem, tol, max_iter, neighbor)
+    point = outcome.candidate.point
     variables = {
         "delta": point.delta,
         "kappa": point.kappa + obj.eps,
@@ -128,7 +128,7 @@ def spectrum_margin(
         "f": obj.decisions_at(point.v, point.b),
     }
     duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
-    return found.result(obj.name, "spectrum_margin", variables, duals, tol)
+    return outcome.result(obj.name, "spectrum_margin", variables, duals, tol)
 
 
 def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
@@ -163,11 +163,11 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     [-1.5, -0.9, 0.3, 1.5]
     """
     problem = _on_kernel(obj)
-    found = _solve(problem, tol, max_iter, None)
-    gamma, b = found.candidate.point.v, found.candidate.point.b
+    outcome = _solve(problem, tol, max_iter, None)
+    gamma, b = outcome.candidate.point.v, outcome.candidate.point.b
     variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
-    multipliers = obj.loss.repair_multipliers(obj.labels.sign, found.candidate.point.gamma)
-    return found.result(
+    multipliers = obj.loss.repair_multipliers(obj.labels.sign, outcome.candidate.point.gamma)
+    return outcome.result(
         problem.name, "relative_margin", variables, {"balance": np.asarray(b), "gamma": multipliers}, tol
     )
 
@@ -184,13 +184,13 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
     def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
         gamma = at.gamma / scale
         point = obj.repair(gamma, at.kappa, at.b, data.weights(at.kappa) * (obj.U.T @ gamma))
-        found = _Candidate(obj.prove(point, gamma, at.kappa), point)
-        if kink is None or found.certificate.is_optimal(_CONVERGED):
-            return found
+        candidate = _Candidate(obj.prove(point, gamma, at.kappa), point)
+        if kink is None or candidate.certificate.is_optimal(_CONVERGED):
+            return candidate
         back = point.delta[:, None] * obj.U[~np.isnan(kink)].T
-        settled = settle(y, kink, obj.B, obj.U, back, point.v, point.b)
+        restored = restore_margins(y, kink, obj.B, obj.U, back, point.v, point.b)
         return _better(
-            found, settled, obj.U, obj.loss, y, lambda v, b: obj.prove(point._replace(v=v, b=b), gamma, at.kappa)
+            candidate, restored, obj.U, obj.loss, y, lambda v, b: obj.prove(point._replace(v=v, b=b), gamma, at.kappa)
         )
 
     return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
@@ -213,37 +213,38 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
         # What is left of large multipliers in the span of the kernel may be small, and then has fewer digits to lose.
         within = vectors[:, kept] @ (vectors[:, kept].T @ gamma)
         certificate, expansion, offset = obj.repaired(gamma, at.b, within)
-        found = _Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
+        candidate = _Candidate(certificate, SpectrumPoint(gamma, at.kappa, cone.delta, expansion, offset))
         if kink is None or certificate.is_optimal(_CONVERGED):
-            return found
-        settled = settle(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
+            return candidate
+        restored = restore_margins(y, kink, obj.B, obj.K, np.eye(len(y))[:, ~np.isnan(kink)], expansion, offset)
         dual = obj.loss.repair_multipliers(y, gamma)
-        return _better(found, settled, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
+        return _better(candidate, restored, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
     return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen), name, scale)
 
 
 def _better(
-    found: _Candidate,
-    settled: tuple[FloatArray, float] | None,
+    candidate: _Candidate,
+    restored: tuple[FloatArray, float] | None,
     A: FloatArray,
     loss: RelativeMargin,
     y: FloatArray,
     certify: Callable[[FloatArray, float], Certificate],
 ) -> _Candidate:
-    """Return the candidate at settled (v, b) where its gap is the smaller one."""
-    if settled is None or not (np.isfinite(settled[0]).all() and np.isfinite(settled[1])):
-        return found
-    v, b = loss.settle(y, A, *settled, found.certificate.primal_objective)  # samples off the kinks may now exceed B
+    """Return the candidate at restored (v, b) where its gap is the smaller one."""
+    if restored is None or not (np.isfinite(restored[0]).all() and np.isfinite(restored[1])):
+        return candidate
+    # Samples off the kinks may now exceed B.
+    v, b = loss.correct_rounding(y, A, *restored, candidate.certificate.primal_objective)
     certificate = certify(v, b)
-    if not certificate.gap < found.certificate.gap:
-        return found
-    return _Candidate(certificate, found.point._replace(v=v, b=b))
+    if not certificate.gap < candidate.certificate.gap:
+        return candidate
+    return _Candidate(certificate, candidate.point._replace(v=v, b=b))
 
 
-class _Found(NamedTuple):
-    """The best candidate, and how it was found."""
+class _Outcome(NamedTuple):
+    """The best candidate, and the run that led to it."""
 
     candidate: _Candidate
     iterate: _Iterate
@@ -296,7 +297,7 @@ class _Best:
         return self.candidate is not None and self.candidate.certificate.is_optimal(tol)
 
 
-def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | None) -> _Found:
+def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | None) -> _Outcome:
     """Solve; for a large C by way of smaller ones.
 
     Where the labels are separated the answer does not depend on C once it is large, and elsewhere the active set no
@@ -332,7 +333,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | No
             f"{problem.name}: no step led to finite numbers ({message}); check features and graph for NaN."
         )
     seconds = time.perf_counter() - begin
-    return _Found(best.candidate, best.iterate, history, len(history), seconds, message, out_of_steps)
+    return _Outcome(best.candidate, best.iterate, history, len(history), seconds, message, out_of_steps)
 
 
 def _interior(best: _Best, tol: float, max_iter: int, history: History) -> tuple[str, bool]:

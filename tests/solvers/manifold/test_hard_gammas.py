@@ -129,7 +129,7 @@ def test_an_error_of_the_products_hardly_matters_at_the_optimum(seed):
     theta, image = obj.repair_multipliers(obj.labels.sign * best["beta"]), obj.products.image(best["alpha"])
     error = np.full(len(image.f), 1e-7)
     moved = replace(image, f_error=error, g_shift=obj.products.spread(error))
-    residual = obj.residual(theta, obj.products.image(best["alpha"], slices=2))
+    residual = obj.residual(theta, obj.products.image(best["alpha"], slices=2))[0]
     least = 1e-7 * np.abs(residual - obj.gamma_A * best["alpha"]).sum()
     second = obj.gamma_I * float(error @ obj.products.spread(error))
     assert obj._penalty(theta, moved)[1] <= 1.01 * (least + second + obj._penalty(theta, image)[1])

@@ -29,7 +29,7 @@ def test_bounds_hold_for_every_point_of_a_box(loss, C):
     tight = 0
     for seed in range(6):
         obj, boxes = boxes_of(seed, C, loss)
-        lift = boxes.relaxation.lift
+        lift = boxes.relaxation.expand
         for width in (0.01, 0.1, 1.0):
             centre = rng.standard_normal(2) * rng.choice([0.1, 1.0])
             f = boxes.Z @ centre + boxes.b
@@ -85,9 +85,9 @@ def test_descent_ends_where_the_gradient_vanishes():
     for C in (0.1, 10.0):
         obj, boxes = boxes_of(3, C, "squared_hinge")
         value, w = boxes.descend(np.ones(2))
-        assert value == pytest.approx(obj.value_at(boxes.relaxation.lift(w)), rel=1e-14)
-        assert obj.stationarity(boxes.relaxation.lift(w)) < 1e-6
-        assert value <= obj.value_at(boxes.relaxation.lift(np.ones(2)))
+        assert value == pytest.approx(obj.value_at(boxes.relaxation.expand(w)), rel=1e-14)
+        assert obj.stationarity(boxes.relaxation.expand(w)) < 1e-6
+        assert value <= obj.value_at(boxes.relaxation.expand(np.ones(2)))
 
 
 def test_floors_of_many_samples_add_up_to_no_more_than_they_are():
@@ -107,7 +107,7 @@ def test_the_box_of_all_points_holds_the_best_one_whatever_is_known_of_its_value
     obj, boxes = boxes_of(0, 1e-9, "hinge")
     search = _Search(boxes.relaxation, 1e-6, np.inf)
     w = np.array([30.0, -40.0])
-    value = obj.value_at(boxes.relaxation.lift(w))
+    value = obj.value_at(boxes.relaxation.expand(w))
     search.best.offer(value * (1 - 1e-3), w)
     box = search._box(np.zeros(6))
     along = boxes.Z * (50.0 / boxes.search.qp.lengths[obj.unlabeled])[:, None]  # as long as w

@@ -60,7 +60,7 @@ def test_exact_at_every_weight(mix, hardness):
         assert point.ended
         assert (point.a >= 0).all()
         assert (point.a <= qp.upper).all()
-        lifted = [S3VMRelaxation(obj).lift(w) for w in qp.primal(point)]
+        lifted = [S3VMRelaxation(obj).expand(w) for w in qp.primal(point)]
         primal, dual = min(objectives(qp, obj, labels, w, point.a) for w in lifted)
         assert Fraction(qp.lower(point)) <= dual <= primal
         assert primal - Fraction(qp.lower(point)) <= Fraction(1, 10**10) * primal

@@ -90,7 +90,7 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
         theta = current.repair(2.0 * np.asarray(constraints["square"].dual_value)) if k else np.zeros(0)
         theta, beta = current.best_inwards(theta, np.asarray(constraints["margin"].dual_value) / current.weights)
         w, spread, trace = current.point_of(np.asarray(M.value))
-        weights = current.lift(w)
+        weights = current.expand(w)
         variables = {"w": weights, "f": current.obj.decisions_at(weights)}
         variables.update(theta=current.over_unlabeled(theta), beta=beta)
         return Recovered(variables, current.prove(w, spread, trace, theta, beta))

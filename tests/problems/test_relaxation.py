@@ -12,7 +12,7 @@ from specmargin.losses import ExpSquared, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.problems.base import solve
-from specmargin.problems.s3vm_relaxation import s3vm_relaxation
+from specmargin.problems.relaxation import s3vm_relaxation
 from specmargin.results import Status
 from specmargin.solvers.s3vm.bound import s3vm_bound
 
