@@ -87,7 +87,7 @@ def test_the_residual_of_the_dual_is_within_its_error(slices):
         obj = LapSVM(np.eye(3), graph, sm.encode_labels([0, 1, 1]), "squared", gamma_A=gamma_A, gamma_I=gamma_I)
         for alpha in rng.normal(size=(5, 3)):
             theta = 2.0 * gamma_A * alpha
-            r, error = obj._residual(theta, obj.products.image(alpha, slices=slices))
+            r, error = obj.residual(theta, obj.products.image(alpha, slices=slices))
             exact = 2 * Fraction(gamma_A) * fractions(alpha) - fractions(theta)
             exact = exact + 2 * Fraction(gamma_I) * (fractions(graph) @ fractions(alpha))
             assert (np.abs(exact - fractions(r)) <= fractions(error)).all(), draw
