@@ -1,4 +1,4 @@
-"""Reproduced beside published: lines, the word "optimistic", footers, files."""
+"""Reproduced next to published: lines, the word "optimistic", footers, files."""
 
 from __future__ import annotations
 
