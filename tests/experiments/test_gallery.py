@@ -297,7 +297,8 @@ def test_sizes_and_jobs_are_checked(scripts):
 
 def test_the_longest_figure_starts_first(scripts):
     started = scripts.parent / "started.txt"
-    code = "SECONDS = {{'quick': ({0}, {0})}}\ndef compute(size): open({1!r}, 'a').write({2!r})\ndef draw(data): ...\n"
+    code = "SECONDS = {{'quick': ({0}, {0})}}\n\ndef compute(size, seed=0): open({1!r}, 'a').write({2!r})\n\n"
+    code += "def draw(data): ..."
     for name, seconds in {"a": 1, "b": 5, "c": 5}.items():
         (scripts / f"{name}.py").write_text(code.format(seconds, str(started), name))
     with pytest.raises(FigureError):
@@ -330,10 +331,10 @@ def test_every_figure_of_the_package_says_how_long_it_takes(size, real):
 def test_expected_time_is_announced_before_the_start(scripts, capsys, monkeypatch):
     monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
     monkeypatch.setattr("specmargin.datasets.available", lambda: {"digits": "bundled"})
-    run(scripts)
-    assert capsys.readouterr().err == ""
     run(scripts, progress=True)
     assert capsys.readouterr().err.startswith("1 figure, quick size, 1 process.\n")
+    run(scripts)
+    assert capsys.readouterr().err == ""
     (scripts / "product.py").write_text(PRODUCT.lstrip())
     for expected in ("73 s", "4 s"):  # the second time it will be drawn again, no more
         run(scripts, "product", progress=True, quick=False)
