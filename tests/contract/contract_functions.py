@@ -766,8 +766,6 @@ def experiment_cells() -> Iterator[Cell]:
         threads=(0, -1, 1.5, "all", None),
     )
     yield from nonsense("experiments.read_sweep", e.read_sweep, folder=(None, 3))
-    yield from nonsense("experiments.to_frame", e.to_frame, rows=(None, 3, Bad(["row"], "'row'")))
-    yield from nonsense("experiments.from_frame", e.from_frame, frame=(None, "frame", [row]))
     for name in ("published", "published_parameters", "published_sizes"):
         yield from nonsense(f"experiments.{name}", getattr(e, name), paper=("nonsense", 3), dataset=("nonsense", 3))
     yield from nonsense(
