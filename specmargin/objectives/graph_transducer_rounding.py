@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from specmargin.objectives.cholesky import cholesky
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.typing import FloatArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.graph_transducer import SpectralGraphTransducer
-
 __all__ = ["GraphTransducerRounding", "lowered_bound"]
+
+SpectralGraphTransducer: TypeAlias = Any
+"""`specmargin.objectives.SpectralGraphTransducer`, which calls this module and is not imported here."""
 
 _MINOR = 1e-12
 """Share of the value that rounding may take before the lowest eigenvalue is bounded anew."""

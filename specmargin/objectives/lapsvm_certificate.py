@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
@@ -21,9 +21,6 @@ from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
 from specmargin.typing import FloatArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.lapsvm import LapSVM
-
 __all__ = [
     "bound",
     "certificate",
@@ -33,6 +30,9 @@ __all__ = [
     "residual",
     "residual_bound",
 ]
+
+LapSVM: TypeAlias = Any
+"""`specmargin.objectives.LapSVM`, which calls this module and is not imported here."""
 
 
 def penalty_with_error(obj: LapSVM, theta: FloatArray, image: Image) -> tuple[float, float]:

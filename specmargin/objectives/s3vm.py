@@ -20,16 +20,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.losses import SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
+from specmargin.losses import MarginLoss, SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
 from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.s3vm_rounding import exact_value, value_rounding
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.typing import FloatArray, IntArray
 
@@ -165,9 +166,7 @@ class S3VM:
         (w,) = read(self.variables, variables)
         if not self.is_supervised:
             return self.prove(w)
-        from specmargin.objectives.weighted_svm import WeightedSVM
-
-        return WeightedSVM.guessed(self, np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
+        return self.guessed(np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
 
     def decisions(self, variables: Arrays) -> FloatArray:
         """Return f at all samples, (n,)."""
@@ -205,6 +204,26 @@ class S3VM:
     def supervised(self) -> S3VM:
         """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
         return self.with_(C_star=0.0)
+
+    def guessed(self, labels: FloatArray, weight: float | None = None, **changes: Any) -> WeightedSVM:
+        """Return the SVM that this problem becomes when the labels of the unlabelled samples are known; U is V(|f|).
+
+        Parameters
+        ----------
+        labels : ndarray of shape (u,)
+            In [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
+        weight : float, optional
+            In place of C*.
+        **changes
+            Fields of `WeightedSVM`: another loss, a linear term.
+        """
+        sign = np.zeros(self.features.n_samples)
+        cost = np.full(len(sign), self.C_star if weight is None else weight)
+        sign[self.labels.labeled] = self.labels.sign
+        cost[self.labels.labeled] = self.C
+        sign[self.unlabeled] = labels
+        loss = cast(MarginLoss, self.loss)  # others are refused by `WeightedSVM`
+        return WeightedSVM(self.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, loss, **changes)
 
     def smoothed(self, gamma: float) -> S3VM:
         """Return J convolved with a Gaussian of variance gamma in every coordinate of w, less gamma d / 2.

@@ -6,7 +6,7 @@ factorisation of A less a shift; the rounding of everything else is charged to t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.linalg as sla
@@ -14,10 +14,10 @@ import scipy.linalg as sla
 from specmargin.objectives.cholesky import cholesky
 from specmargin.typing import FloatArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-
 __all__ = ["definiteness_shift", "minorant_bound", "proved_factor", "solved", "value_rounding"]
+
+S3VMRelaxation: TypeAlias = Any
+"""`specmargin.objectives.S3VMRelaxation`, which calls this module and is not imported here."""
 
 _EPS = float(np.finfo(float).eps)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from specmargin.losses import SmoothLoss
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.s3vm import S3VM
-
 __all__ = ["exact_value", "value_rounding"]
+
+S3VM: TypeAlias = Any
+"""`specmargin.objectives.S3VM`, which calls this module and is not imported here."""
 
 
 def exact_value(obj: S3VM, w: FloatArray, f: FloatArray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ are few, the decisions and A'a are computed once more in extended precision, whi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from specmargin.objectives.features import Features
 from specmargin.rounding import UNIT, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.weighted_svm import WeightedSVM
-
 __all__ = ["decision_rounding", "dual_with_rounding", "value_with_rounding"]
+
+WeightedSVM: TypeAlias = Any
+"""`specmargin.objectives.WeightedSVM`, which calls this module and is not imported here."""
 
 _FEW, _ENTRIES = 2**16, 2**20
 """Entries of features that are multiplied in extended precision: at once, or where the bound is far too wide."""

@@ -75,7 +75,7 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         raise InvalidInputError(f"beta must hold {u} finite numbers, one per unlabelled sample.")
     labeled, unlabeled, y = obj.labels.labeled, obj.unlabeled, obj.labels.sign
     loss: Any = obj.loss
-    both = WeightedSVM.guessed(obj, np.zeros(u), 2.0 * obj.C_star)
+    both = obj.guessed(np.zeros(u), 2.0 * obj.C_star)
     rows = np.concatenate([labeled, unlabeled, unlabeled])
     side = np.concatenate([y, np.ones(u), -np.ones(u)])
     weights = np.where(side > 0, both.plus[rows], both.minus[rows])

@@ -29,7 +29,6 @@ from scipy.special import entr, expit, logit, rel_entr
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.requirements import require
@@ -131,12 +130,12 @@ def annealing(
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
-    proof = WeightedSVM.guessed(obj, 2.0 * progress.p - 1.0).prove(progress.w) if progress.converged else None
+    proof = obj.guessed(2.0 * progress.p - 1.0).prove(progress.w) if progress.converged else None
     if not exact and (not converged or (proof is not None and not proof.is_optimal(_PROVED))):
         # Large weights: L-BFGS, in too small steps or at its rounding, is where no SVM of its p has a minimum.
         search = _Alternation(obj, tol, max_inner)
         w, p, converged = search(progress.w, progress.p, progress.history["temperature"][-1], progress)
-        proof = WeightedSVM.guessed(obj, 2.0 * progress.p - 1.0).prove(progress.w)
+        proof = obj.guessed(2.0 * progress.p - 1.0).prove(progress.w)
     if isinstance(search, _Alternation) and search.unproved is not None:
         converged, proof = True, search.unproved  # for more iterations would not decide it
     message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {progress.history['temperature'][-1]:.1e}"
@@ -214,7 +213,7 @@ class _Alternation:
     ) -> tuple[FloatArray, FloatArray, bool]:
         """Return weights, the probabilities that follow, and whether they have converged."""
         for _ in range(self.max_svms):
-            svm = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
+            svm = self.obj.guessed(2.0 * p - 1.0)
             result = weighted_svm(svm, w, tol=_SVM_TOL, max_iter=_SYSTEMS[int(self.hard)])
             w = np.asarray(result.variables["w"])
             f = self.obj.decisions_at(w)
@@ -244,7 +243,7 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     """
     f = obj.decisions_at(w)
     p = _probabilities(obj, f, temperature)
-    svm = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
+    svm = obj.guessed(2.0 * p - 1.0)
     return svm.value_at(w, f) - temperature * _entropy(p), svm.gradient(w, f)
 
 

@@ -112,7 +112,7 @@ def cccp(
     factors = rising(schedule)
     history, n_iter = History(), 0
     if w is None:
-        w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
+        w, _ = _solved(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     else:
         w = start_vector(w, obj.size)
     for factor in factors:
@@ -151,7 +151,7 @@ def _rounds(
 ) -> _Outcome:
     """Linearise the concave half and solve the convex SVM that is left, until beta stays."""
     # Twice C*, half of it on either label.
-    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
+    both = obj.guessed(np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
     f = obj.decisions_at(w)
     value, beta = obj.value_at(w, f), _linear_term(obj, f, s)
     history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))

@@ -14,7 +14,6 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import is_better_label
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.s3vm.local_search import alternate, signs_of
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
@@ -77,7 +76,7 @@ class FeatureSearch:
         """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
         key = np.packbits(labels > 0).tobytes()
         if key not in self._seen:
-            trained = weighted_svm(WeightedSVM.guessed(self.obj, labels), w)
+            trained = weighted_svm(self.obj.guessed(labels), w)
             w = np.asarray(trained.variables["w"])
             if len(self._seen) > 100_000:
                 self._seen.clear()

@@ -120,7 +120,7 @@ def supervised_svm(
     **variables
         What that solver adds to the answer.
     """
-    solved = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
+    solved = weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
     stopped = Status.MAX_ITER if solved.status is Status.MAX_ITER else None
     result = obj.result(
         np.asarray(solved.variables["w"]),
