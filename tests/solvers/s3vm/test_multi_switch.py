@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import clouds
 
 import specmargin as sm
 from specmargin.objectives import S3VM, WeightedSVM
@@ -14,13 +15,8 @@ from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def objective(rng, intercept="regularized", u=120, d=10, gap=0.4, sparse=False, **options):
-    n = u + 6
-    truth = rng.integers(2, size=n)
-    truth[:6] = (0, 1, 0, 1, 0, 1)
-    X = rng.normal(size=(n, d)) + gap * (2.0 * truth[:, None] - 1.0)
-    y = np.where(np.arange(n) < 6, truth, -1)
-    return S3VM(sp.csr_array(X) if sparse else X, sm.encode_labels(y), intercept=intercept, **options)
+def objective(rng, intercept="regularized", u=120, **options):
+    return clouds(rng, "squared_hinge", intercept, u, 10, 0.4, **options)
 
 
 @intercepts
