@@ -4,6 +4,8 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
+import specmargin as sm
+from specmargin.kernels.maps import kernel_map
 from specmargin.labels import encode_labels
 from specmargin.objectives.s3vm import S3VM
 
@@ -29,6 +31,13 @@ def gaussians(
     y = np.full(n, -1)
     y[:l] = truth[:l]
     return S3VM(form(X), encode_labels(y), loss, unlabeled_loss, **options)
+
+
+def moons(n=60, per_class=2, seed=0, *, gamma=2.0, rank=None, **options):
+    """Two moons in the features of a Gaussian kernel."""
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
+    labels = encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
+    return S3VM(kernel_map(sm.kernels.gram(X, gamma=gamma), rank=rank).Z, labels, **{"C": 5.0, **options})
 
 
 def clouds(rng, loss="squared_hinge", intercept="free", u=40, d=4, gap=0.8, sparse=False, **options):

@@ -11,6 +11,7 @@ import specmargin as sm
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.label_switching import _first_labels, _schedule, admissible_pairs, label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
@@ -225,9 +226,10 @@ def test_cut_off_it_says_so(rng):
         ({"w": np.full(5, np.nan)}, "start w must be finite"),
     ],
 )
-def test_bad_options_are_refused(options, match, rng):
+@pytest.mark.parametrize("search", [label_switching, multi_switch], ids=lambda search: search.__name__)
+def test_bad_options_are_refused(search, options, match, rng):
     with pytest.raises(ValueError, match=match):
-        label_switching(objective(rng), **options)
+        search(clouds(rng), **options)
 
 
 def test_losses_that_rise_beyond_the_margin_are_refused(rng):
