@@ -258,16 +258,15 @@ def test_errors_say_what_was_wrong(spectrum_data):
     for C in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
             SpectralGraphTransducer(spectrum, labels, C)
-    with pytest.raises(ValueError, match="4 samples, but the eigenvectors have 24 rows"):
-        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, -1, -1]), 1.0)
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21), 1.0)
-    with pytest.raises(ValueError, match="of one class"):
-        SpectralGraphTransducer(spectrum, replace(labels, sign=np.ones(8)), 1.0)
-    with pytest.raises(ValueError, match="q=1 eigenvectors leaves none"):
-        SpectralGraphTransducer(spectrum.truncate(1), labels, 1.0)
-    with pytest.raises(ValueError, match=r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"):
-        SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.arange(5.0))
+    for changes, message in (
+        ({"labels": sm.encode_labels([0, 1, -1, -1])}, "4 samples, but the eigenvectors have 24 rows"),
+        ({"labels": sm.encode_labels([0, 1, 2] + [-1] * 21)}, "one_vs_rest"),
+        ({"labels": replace(labels, sign=np.ones(8))}, "of one class"),
+        ({"spectrum": spectrum.truncate(1)}, "q=1 eigenvectors leaves none"),
+        ({"Q": np.arange(5.0)}, r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SpectralGraphTransducer(**{"spectrum": spectrum, "labels": labels, "C": 1.0, **changes})
     for Q, says in (
         ([1.0, 2.0, 3.0, np.nan], r"Q\[3\] is nan"),
         ([-1.0, 0.0, 1.0, 2.0], r"Q\[0\] is -1"),

@@ -1,6 +1,8 @@
 """LapSVM problems that the tests of several manifold solvers share."""
 
+import cvxpy as cp
 import numpy as np
+from s3vm_problems import LOSSES
 from scipy.sparse.csgraph import laplacian
 from scipy.spatial.distance import cdist
 
@@ -45,3 +47,21 @@ def permuted(case, order):
     y = np.zeros(len(K))
     y[labels.labeled] = labels.sign
     return K[np.ix_(order, order)], L[np.ix_(order, order)], sm.encode_labels(y[order], unlabeled=0)
+
+
+def by_cvxpy(name, K, L, labels, gamma_A, gamma_I, fit_intercept=True, tol=1e-11):
+    """The primal as the papers print it, by CVXPY: its optimum, an alpha and b.
+
+    K alpha = R w with K = R R' instead of alpha itself: interior-point methods stop early on a nearly singular K.
+    """
+    eigenvalues, V = np.linalg.eigh(K)
+    kept = eigenvalues > 1e-12 * eigenvalues[-1]
+    R = V[:, kept] * np.sqrt(eigenvalues[kept])
+    w, b = cp.Variable(R.shape[1]), cp.Variable()
+    t = cp.multiply(labels.sign, R[labels.labeled] @ w + b)
+    RLR = R.T @ L @ R
+    penalty = gamma_A * cp.sum_squares(w) + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
+    value = (0.5 if name == "squared_hinge" else 1.0) * (cp.sum(LOSSES[name](t)) + penalty)
+    problem = cp.Problem(cp.Minimize(value), [] if fit_intercept else [b == 0])
+    problem.solve(solver="CLARABEL", tol_gap_rel=tol, tol_gap_abs=tol, tol_feas=tol)
+    return problem.value, V[:, kept] @ (w.value / np.sqrt(eigenvalues[kept])), float(b.value)

@@ -4,10 +4,9 @@ import sys
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import pytest
-from manifold_problems import data, objective
+from manifold_problems import by_cvxpy, data, objective
 from scipy.optimize import minimize
 from sklearn.svm import SVC
 
@@ -27,37 +26,16 @@ def without_libsvm(monkeypatch):
     monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda G, y: None)
 
 
-def by_cvxpy(obj):
-    """The primal in features of K, written out: its optimum and the decisions."""
-    eigenvalues, V = np.linalg.eigh(obj.K)
-    kept = eigenvalues > 1e-12 * eigenvalues[-1]
-    R = V[:, kept] * np.sqrt(eigenvalues[kept])
-    w, b = cp.Variable(R.shape[1]), cp.Variable()
-    t = cp.multiply(obj.labels.sign, R[obj.labels.labeled] @ w + b)
-    RLR = R.T @ obj.L @ R
-    penalty = obj.gamma_A * cp.sum_squares(w) + obj.gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
-    value = {
-        "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
-        "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
-        # With h = 1/2: half of Huber's function of what t lacks of 3/2.
-        "huber_hinge": lambda: cp.sum(cp.huber(cp.pos(1.5 - t), 1.0)) / 2 + penalty,
-        "squared": lambda: cp.sum_squares(1 - t) + penalty,
-    }[obj.loss.name]()
-    problem = cp.Problem(cp.Minimize(value), [] if obj.fit_intercept else [b == 0])
-    problem.solve(solver="CLARABEL", tol_gap_rel=1e-12, tol_gap_abs=1e-12, tol_feas=1e-12)
-    return problem.value, R @ w.value
-
-
 @losses
 @intercepts
 @pytest.mark.parametrize("l", [2, 10, 40])
 def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):
     obj = objective(data(40, l), loss, fit_intercept=fit_intercept)
     result = factorized(obj)
-    value, f = by_cvxpy(obj)
+    value, alpha, _ = by_cvxpy(loss, obj.K, obj.L, obj.labels, 1e-2, 1.0, fit_intercept, tol=1e-12)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(value, rel=1e-9)
-    np.testing.assert_allclose(obj.K @ result.variables["alpha"], f, atol=1e-5)
+    np.testing.assert_allclose(obj.K @ result.variables["alpha"], obj.K @ alpha, atol=1e-5)
 
 
 @losses

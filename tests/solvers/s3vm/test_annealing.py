@@ -1,5 +1,6 @@
 """Deterministic annealing against its definition, its cold limit, and enumeration of labels."""
 
+from functools import partial
 from importlib import import_module
 from itertools import product
 
@@ -7,11 +8,11 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import moons
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 import specmargin as sm
-from specmargin.kernels.maps import kernel_map
 from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Status
@@ -23,16 +24,7 @@ module = import_module("specmargin.solvers.s3vm.annealing")
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-@pytest.fixture
-def problem():
-    """Return make(...) -> S3VM on two moons in the features of a Gaussian kernel."""
-
-    def make(n=40, per_class=2, seed=0, *, gamma=2.0, rank=None, **words):
-        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
-        labels = sm.encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
-        return S3VM(kernel_map(sm.kernels.gram(X, gamma=gamma), rank=rank).Z, labels, **{"C": 5.0, **words})
-
-    return make
+problem = partial(moons, n=40)
 
 
 # What is returned
@@ -40,7 +32,7 @@ def problem():
 
 @intercepts
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "hinge"])
-def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
+def test_the_lowest_of_the_path_is_returned(intercept, loss):
     obj = problem(intercept=intercept, loss=loss)
     result = annealing(obj)
     assert (result.problem, result.solver, result.status) == ("S3VM", "annealing", Status.STATIONARY)
@@ -77,7 +69,7 @@ def test_the_lowest_need_not_be_the_last():
 # The path
 
 
-def test_temperatures_are_those_of_the_paper(problem):
+def test_temperatures_are_those_of_the_paper():
     obj = problem(C=5.0, C_star=2.0)
     temperatures = np.array(annealing(obj).history["temperature"])
     distinct = np.unique(temperatures)[::-1]
@@ -90,7 +82,7 @@ def test_temperatures_are_those_of_the_paper(problem):
 
 @pytest.mark.parametrize("temperature", [100.0, 3.0, 0.05])
 @pytest.mark.parametrize("balance", [-0.7, 0.0, 0.31])
-def test_probabilities_minimise_the_free_energy(problem, temperature, balance, rng):
+def test_probabilities_minimise_the_free_energy(temperature, balance, rng):
     """Expected cost less T times entropy under the mean R, against CVXPY."""
     obj = problem(n=24, balance=balance)
     f = 0.7 * rng.normal(size=24)
@@ -108,7 +100,7 @@ def test_probabilities_minimise_the_free_energy(problem, temperature, balance, r
     assert energy.value == pytest.approx(reached, rel=1e-8)
 
 
-def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
+def test_both_steps_lower_the_free_energy_at_one_temperature():
     obj = problem()
     temperature = 3.0
 
@@ -129,7 +121,7 @@ def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
 @intercepts
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
 @pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
-def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss, temperature, rng):
+def test_gradient_of_the_free_energy_is_its_differences(intercept, loss, temperature, rng):
     obj = problem(n=20, intercept=intercept, loss=loss, balance=0.3)
     w, directions = 0.5 * rng.normal(size=obj.size), rng.normal(size=(5, obj.size))
     value, gradient = module.free_energy(obj, temperature, w)
@@ -139,7 +131,7 @@ def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss
 
 
 @pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
-def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperature, rng):
+def test_the_free_energy_is_the_least_over_all_probabilities(temperature, rng):
     obj = problem(n=24, balance=0.1)
     w = 0.7 * rng.normal(size=obj.size)
     f, loss = obj.decisions_at(w), SquaredHinge()
@@ -154,7 +146,7 @@ def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperatur
     assert module.free_energy(obj, temperature, w)[0] == pytest.approx(rest + convex.solution.opt_val, rel=1e-8)
 
 
-def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
+def test_the_hot_end_is_that_of_scipy_and_of_the_alternation():
     """At the first temperature there is one minimum."""
     obj = problem(balance=0.2)
     first = annealing(obj, max_iter=1)
@@ -173,7 +165,7 @@ def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
     assert annealing(obj, max_iter=1, max_inner=1).status is Status.MAX_ITER
 
 
-def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
+def test_the_descent_ends_no_higher_than_the_alternation_mostly():
     """Above all where C* is large, where the alternation creeps."""
     lower = []
     for seed in range(6):
@@ -188,7 +180,7 @@ def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
     assert np.mean(lower) >= 0.7
 
 
-def test_small_problems_against_all_labels(problem):
+def test_small_problems_against_all_labels():
     """Ten unlabelled samples: never below the best of 1024 labellings, which it reaches at times."""
     gaps = []
     for seed in range(4):
@@ -204,7 +196,7 @@ def test_small_problems_against_all_labels(problem):
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-12, 1.0, 1e300])
-def test_extreme_temperatures_are_finite_and_keep_the_share(problem, temperature, rng):
+def test_extreme_temperatures_are_finite_and_keep_the_share(temperature, rng):
     obj = problem(balance=0.0)
     f = rng.normal(size=40)
     with np.errstate(all="raise", under="ignore"):
@@ -230,13 +222,13 @@ def test_level_is_that_of_bisection(n, scale, rng):
             np.testing.assert_allclose(expit(nu - e), expit(reference - e), atol=1e-9)
 
 
-def test_ties_share_the_probability(problem):
+def test_ties_share_the_probability():
     obj = problem(balance=0.5)
     np.testing.assert_allclose(module._probabilities(obj, np.full(40, 0.3), 1e-9), 0.75, atol=1e-9)
 
 
 @pytest.mark.parametrize("balance", [-1.0, 1.0])
-def test_all_of_one_class(problem, balance):
+def test_all_of_one_class(balance):
     """R = 0 or 1: nothing is to be decided, one machine is all."""
     obj = problem(balance=balance)
     result = annealing(obj)
@@ -249,7 +241,7 @@ def test_all_of_one_class(problem, balance):
     )
 
 
-def test_a_share_that_no_labels_have_still_ends_cold(problem):
+def test_a_share_that_no_labels_have_still_ends_cold():
     """36 samples, R = 0.52: one of them stays undecided."""
     obj = problem(balance=0.04, C=0.5)
     assert obj.positive_share * len(obj.unlabeled) % 1 > 0.1
@@ -259,7 +251,7 @@ def test_a_share_that_no_labels_have_still_ends_cold(problem):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
-def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
+def test_nothing_unlabelled_is_the_supervised_machine(loss):
     obj = problem(n=20, per_class=10, loss=loss)
     assert len(obj.unlabeled) == 0
     result = annealing(obj)
@@ -276,7 +268,7 @@ def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_a_start_is_used(problem, loss):
+def test_a_start_is_used(loss):
     obj = problem(C=1.0, loss=loss)
     end = annealing(obj, max_iter=1, max_inner=1000, tol=1e-12).variables["w"]
     again = annealing(obj, end, max_iter=1, max_inner=1)
@@ -294,7 +286,7 @@ def test_sparse_features_are_the_dense_ones(rng):
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-6)
 
 
-def test_what_it_cannot_do_is_an_error(problem):
+def test_what_it_cannot_do_is_an_error():
     obj = problem()
     for words in ({"max_iter": 0}, {"max_inner": 0}):
         with pytest.raises(ValueError, match="must be at least 1"):
