@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-from specmargin.checks import checked, instance, maybe, path, processes, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.checks import checked, instance, maybe, path, processes
+from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.provenance import collect
@@ -171,18 +171,12 @@ def _versions(provenance: Mapping[str, Any]) -> str:
     return f"versions: {versions}{commit}; {provenance['platform']}"
 
 
-def _choices(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise InvalidTypeError(f"{name}={shown(value)}; pass a dict from axes of the table to values.")
-    return value
-
-
 @checked(
     experiment=instance(Experiment, "take one of specmargin.papers"),
     out=path,
     data=maybe(path),
     jobs=processes,
-    choices=maybe(_choices),
+    choices=maybe(instance(Mapping, "pass a dict from axes of the table to values")),
 )
 def run_experiment(
     experiment: Experiment,

@@ -133,22 +133,29 @@ from specmargin.experiments import Cell, run_sweep
 def work(cell):
     with open(Path(sys.argv[1]) / "log" / f"{os.getpid()}", "ab") as file:
         file.write(b"x")
-    time.sleep(0.05)
+    time.sleep(float(sys.argv[4]))
     return {"error_test": 100.0 / (3 + cell.parameters["k"])}
 
 if __name__ == "__main__":
-    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(60)]
+    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(int(sys.argv[3]))]
     run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=int(sys.argv[2]), progress=False)
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, jobs):
-    script = tmp_path / "toy.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path), jobs]
+@pytest.fixture
+def command(tmp_path, log):
+    """Return a function that returns a command: a sweep whose processes are the names of the files in the log."""
+    (tmp_path / "toy.py").write_text(SCRIPT)
+    return lambda jobs, n_cells=60, seconds=0.05: [
+        sys.executable,
+        *map(str, (tmp_path / "toy.py", tmp_path, jobs, n_cells, seconds)),
+    ]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, command, jobs):
     store = Store(tmp_path / "sweep")
-    process = subprocess.Popen(command, start_new_session=True)
+    process = subprocess.Popen(command(jobs), start_new_session=True)
     assert soon(lambda: len(store.read()) >= 8)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
@@ -156,9 +163,9 @@ def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, jobs):
     kept = store.read()
     started = sum(path.stat().st_size for path in log.iterdir())
     assert 8 <= len(kept) < 60
-    assert started - len(kept) <= int(jobs)
+    assert started - len(kept) <= jobs
 
-    subprocess.run(command, check=True)
+    subprocess.run(command(jobs), check=True)
 
     total = sum(path.stat().st_size for path in log.iterdir())
     assert total - started == 60 - len(kept)
@@ -535,42 +542,23 @@ def test_handlers_of_others_stay(sweep, log):
     assert issubclass(Terminated, KeyboardInterrupt)
 
 
-WORKERS = """
-import os, sys, time
-from pathlib import Path
-from specmargin.experiments import Cell, run_sweep
-
-def work(cell):
-    (Path(sys.argv[1]) / "pids" / str(os.getpid())).touch()
-    time.sleep(600)
-
-if __name__ == "__main__":
-    cells = [Cell("toy", "m", "d", str(k)) for k in range(4)]
-    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=2, progress=False)
-"""
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
-def test_workers_end_with_their_parent(tmp_path, number):
+def test_workers_end_with_their_parent(log, command, number):
     """In the middle of a cell, when the parent alone gets the signal."""
-    (tmp_path / "pids").mkdir()
-    (tmp_path / "toy.py").write_text(WORKERS)
-    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)], stderr=subprocess.PIPE)
-    assert soon(lambda: len(list((tmp_path / "pids").iterdir())) == 2)
-    workers = [int(path.name) for path in (tmp_path / "pids").iterdir()]
+    process = subprocess.Popen(command(2, 4, 600), stderr=subprocess.PIPE)
+    assert soon(lambda: len(calls(log)) == 2)
+    workers = list(calls(log))
     process.send_signal(number)
     process.communicate()
     assert soon(lambda: not any(map(alive, workers)), 10)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux for the workers of a process")
-def test_worker_that_has_no_cell_yet_ends_with_its_parent(tmp_path):
+def test_worker_that_has_no_cell_yet_ends_with_its_parent(log, command):
     """One cell for two workers: the other one waits, for five minutes if nobody told it."""
-    (tmp_path / "pids").mkdir()
-    (tmp_path / "toy.py").write_text(WORKERS.replace("range(4)", "range(1)"))
-    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)])
-    assert soon(lambda: list((tmp_path / "pids").iterdir()))
+    process = subprocess.Popen(command(2, 1, 600))
+    assert soon(lambda: calls(log))
     time.sleep(2)  # until the other one has begun, too
     workers = children(process.pid)
     process.kill()
@@ -631,13 +619,10 @@ def alive(pid):
     return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
-def test_one_writer_to_a_folder(tmp_path, sweep, log):
+def test_one_writer_to_a_folder(tmp_path, sweep, log, command):
     sweep(cells_of(1), logging_work(log))
-    script = tmp_path / "toy.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path), "1"]
     with locked(tmp_path / "sweep" / ".lock", "results"):
-        other = subprocess.run(command, capture_output=True, text=True)
+        other = subprocess.run(command(1), capture_output=True, text=True)
         sweep(cells_of(2), logging_work(log))  # the holder itself may
     assert other.returncode == 1
     assert f"LockedError: Process {os.getpid()} (" in other.stderr
