@@ -124,10 +124,10 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
     y = np.array([0, 1, *[-1] * 12])
     obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
     w = rng.normal(size=obj.size)
-    svm = WeightedSVM.guessed(obj, obj.labels_of(w))
+    svm = obj.guessed(obj.labels_of(w))
     assert svm.value_at(w) == pytest.approx(obj.value_at(w), rel=tol["exact"])
     # Half a label is half of both costs.
-    halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
+    halves = obj.guessed(np.zeros(12), weight=1.0)
     np.testing.assert_array_equal(halves.plus[2:], 0.5)
     np.testing.assert_array_equal(halves.minus[:2], [2.0, 0.0])
 
@@ -263,7 +263,7 @@ CASES = ["linear term against multipliers", "long rows that cancel", "gains that
 @pytest.mark.parametrize("refined", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monkeypatch):
-    monkeypatch.setattr(_weighted_rounding, "_worth", lambda *args: refined)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: refined)
     for _ in range(20):
         svm, theta = dual_case(name, rng)
         bound, rounding = dual_with_rounding(svm, *theta)

@@ -14,7 +14,6 @@ import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -52,7 +51,7 @@ def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
     # The columns speak of one machine.
     k = int(np.argmin(objective))
     p = result.variables["p"]
-    machine = WeightedSVM.guessed(obj, 2 * p - 1)
+    machine = obj.guessed(2 * p - 1)
     solved = weighted_svm(machine)
     assert machine.value_at(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
     assert len(np.unique(result.history["temperature"])) > 8
@@ -115,11 +114,11 @@ def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
 
     def energy(w, p):
         entropy = -(p @ np.log(p) + (1 - p) @ np.log(1 - p))
-        return WeightedSVM.guessed(obj, 2 * p - 1).value_at(w) - temperature * entropy
+        return obj.guessed(2 * p - 1).value_at(w) - temperature * entropy
 
     p, w, values = np.full(len(obj.unlabeled), obj.positive_share), np.zeros(obj.size), []
     for _ in range(6):
-        w = weighted_svm(WeightedSVM.guessed(obj, 2 * p - 1), w).variables["w"]
+        w = weighted_svm(obj.guessed(2 * p - 1), w).variables["w"]
         values.append(energy(w, p))
         p = module._probabilities(obj, obj.decisions_at(w), temperature)
         values.append(energy(w, p))
@@ -167,7 +166,7 @@ def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
     )
     assert value == pytest.approx(reference.fun, rel=1e-7)
     p = np.full(len(obj.unlabeled), obj.positive_share)
-    path = module._Path(obj)
+    path = module._Progress(obj)
     w, _, settled = module._Alternation(obj, 1e-12, 500)(None, p, 50.0, path)
     assert settled
     assert module.free_energy(obj, 50.0, w)[0] == pytest.approx(reference.fun, rel=1e-7)
@@ -181,7 +180,7 @@ def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
         for C in (1.0, 100.0):
             obj = problem(n=60, seed=seed, C=C)
             u, temperature, w = len(obj.unlabeled), 10.0 * C, None
-            p, path, settle = np.full(u, obj.positive_share), module._Path(obj), module._Alternation(obj, 1e-6, 100)
+            p, path, settle = np.full(u, obj.positive_share), module._Progress(obj), module._Alternation(obj, 1e-6, 100)
             for _ in range(30):
                 w, p, _ = settle(w, p, temperature, path)
                 temperature /= 1.5
@@ -194,7 +193,7 @@ def test_small_problems_against_all_labels(problem):
     gaps = []
     for seed in range(4):
         obj = problem(n=14, seed=seed, C=1.0, rank=6)
-        machines = [WeightedSVM.guessed(obj, np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
+        machines = [obj.guessed(np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
         best = min(weighted_svm(machine, tol=1e-8).certificate.primal_objective for machine in machines)
         gaps.append(annealing(obj).certificate.primal_objective / best - 1)
     assert min(gaps) > -1e-7
@@ -244,7 +243,7 @@ def test_all_of_one_class(problem, balance):
     assert (result.variables["p"] == (1 + balance) / 2).all()
     assert result.status is Status.STATIONARY
     assert result.n_iter == 1
-    machine = WeightedSVM.guessed(obj, np.full(len(obj.unlabeled), balance))
+    machine = obj.guessed(np.full(len(obj.unlabeled), balance))
     assert machine.value_at(result.variables["w"]) == pytest.approx(
         weighted_svm(machine).certificate.primal_objective, rel=1e-7
     )
@@ -264,13 +263,13 @@ def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
     obj = problem(n=20, per_class=10, loss=loss)
     assert len(obj.unlabeled) == 0
     result = annealing(obj)
-    machine = WeightedSVM.guessed(obj, np.empty(0))
+    machine = obj.guessed(np.empty(0))
     assert result.certificate.primal_objective == pytest.approx(
         weighted_svm(machine).certificate.primal_objective, rel=1e-9
     )
     ignored = problem(C_star=0.0, loss=loss)
     value = annealing(ignored).certificate.primal_objective
-    supervised = weighted_svm(WeightedSVM.guessed(ignored, np.zeros(len(ignored.unlabeled))))
+    supervised = weighted_svm(ignored.guessed(np.zeros(len(ignored.unlabeled))))
     assert value == pytest.approx(supervised.certificate.primal_objective, rel=1e-7)
     assert result.status is annealing(ignored).status is Status.OPTIMAL
     assert annealing(ignored).variables["p"] == pytest.approx(ignored.positive_share)  # nothing is known of them

@@ -10,7 +10,6 @@ import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.losses import Hinge, Ramp, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.cccp import cccp
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -40,7 +39,7 @@ def round_of(obj, beta):
     s = obj.unlabeled_loss.s
     linear = np.zeros(obj.labels.n_samples)
     linear[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
+    machine = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
 
 
@@ -146,7 +145,7 @@ def test_it_learns_from_the_unlabelled_samples():
         labels = sm.encode_labels(sm.hide_labels(truth, per_class=5, random_state=seed))
         obj = S3VM(X, labels, "hinge", SymmetricRamp(s=-0.3), C=0.1, C_star=0.01)
         hidden = 2 * truth[obj.unlabeled] - 1
-        supervised = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(hidden)), 0.0)).variables["w"]
+        supervised = weighted_svm(obj.guessed(np.zeros(len(hidden)), 0.0)).variables["w"]
         for k, w in enumerate((supervised, cccp(obj).variables["w"])):
             errors[k] += (obj.labels_of(w) != hidden).sum()
     assert errors[1] < 0.75 * errors[0]

@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.objectives import S3VM, WeightedSVM
+from specmargin.objectives import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.label_switching import _first_labels, _schedule, admissible_pairs, label_switching
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -28,7 +28,7 @@ def objective(rng, loss="hinge", intercept="free", u=40, d=4, gap=0.8, sparse=Fa
 
 def held_value(obj, result):
     """J with the labels held: the surrogate that the search walked along."""
-    return WeightedSVM.guessed(obj, result.variables["held_labels"]).value_at(result.variables["w"])
+    return obj.guessed(result.variables["held_labels"]).value_at(result.variables["w"])
 
 
 @losses
@@ -53,16 +53,16 @@ def test_end_is_the_machine_of_its_labels_and_no_admissible_pair_improves(loss, 
     obj = objective(rng, loss, intercept, C_star=0.5)
     result = label_switching(obj)
     held = result.variables["held_labels"]
-    trained = weighted_svm(WeightedSVM.guessed(obj, held))
+    trained = weighted_svm(obj.guessed(held))
     assert held_value(obj, result) == pytest.approx(trained.certificate.primal_objective, rel=1e-7)
     f = result.variables["f"]
-    now = WeightedSVM.guessed(obj, held).value_at(result.variables["w"], f)
+    now = obj.guessed(held).value_at(result.variables["w"], f)
     for i, j in itertools.product(np.flatnonzero(held > 0), np.flatnonzero(held < 0)):
         fi, fj = f[obj.unlabeled[i]], f[obj.unlabeled[j]]
         if fi < 1 and fj > -1:
             labels = held.copy()
             labels[i], labels[j] = -1.0, 1.0
-            assert WeightedSVM.guessed(obj, labels).value_at(result.variables["w"], f) >= now - 1e-6
+            assert obj.guessed(labels).value_at(result.variables["w"], f) >= now - 1e-6
 
 
 @losses
@@ -79,7 +79,7 @@ def test_not_below_the_best_of_all_labellings(loss, intercept):
         for chosen in itertools.combinations(range(6), count):
             labels = np.full(6, -1.0)
             labels[list(chosen)] = 1.0
-            best = min(best, weighted_svm(WeightedSVM.guessed(obj, labels)).certificate.primal_objective)
+            best = min(best, weighted_svm(obj.guessed(labels)).certificate.primal_objective)
         value = held_value(obj, result)
         assert value >= best * (1 - 1e-8)
         hits += value <= best * (1 + 1e-6)
@@ -162,9 +162,9 @@ def test_weights_of_both_sides_start_alike_and_end_at_C_star():
 def test_first_training_has_the_weights_of_both_sides(loss, rng):
     obj = objective(rng, loss, C_star=2.0, balance=-0.5)
     result = label_switching(obj, start=0.1, max_iter=1)
-    supervised = weighted_svm(WeightedSVM.guessed(obj, np.zeros(40), weight=0.0))
+    supervised = weighted_svm(obj.guessed(np.zeros(40), weight=0.0))
     labels = _first_labels(supervised.variables["f"][obj.unlabeled], 0.25)
-    svm = WeightedSVM.guessed(obj, labels, weight=0.2)
+    svm = obj.guessed(labels, weight=0.2)
     plus = svm.plus.copy()
     plus[obj.unlabeled] *= 10 / 30
     expected = weighted_svm(svm.with_(plus=plus)).certificate.primal_objective
@@ -178,7 +178,7 @@ def test_no_unlabelled_losses_is_the_supervised_machine(loss, rng):
     for obj in (full.with_(C_star=0.0), S3VM(full.features.X[:6], full.labels.__class__(
         full.labels.sign, full.labels.labeled, full.labels.classes, 6), loss)):  # fmt: skip
         result = label_switching(obj)
-        svm = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), weight=0.0)
+        svm = obj.guessed(np.zeros(len(obj.unlabeled)), weight=0.0)
         expected = weighted_svm(svm).certificate.primal_objective
         assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-8)
         assert result.status is Status.OPTIMAL

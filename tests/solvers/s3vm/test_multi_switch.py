@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
-from specmargin.objectives import S3VM, WeightedSVM
+from specmargin.objectives import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.label_switching import admissible_pairs, label_switching
 from specmargin.solvers.s3vm.multi_switch import multi_switch
@@ -43,7 +43,7 @@ def test_end_is_the_machine_of_its_labels_and_no_pair_is_left(intercept, rng):
     obj = objective(rng, intercept)
     result = multi_switch(obj)
     held, f = result.variables["held_labels"], result.variables["f"]
-    svm = WeightedSVM.guessed(obj, held)
+    svm = obj.guessed(held)
     optimum = weighted_svm(svm).certificate.primal_objective
     assert svm.value_at(result.variables["w"]) == pytest.approx(optimum, rel=1e-6)
     assert len(admissible_pairs(f[obj.unlabeled], held, 1)[0]) == 0
@@ -83,7 +83,7 @@ def test_conjugate_gradients_lead_where_cholesky_does(intercept, monkeypatch):
     monkeypatch.setattr(_newton_system, "_SPARSE_ORDER", 20)
     obj = objective(np.random.default_rng(4), intercept, sparse=True)
     sparse = multi_switch(obj, tol=1e-9)
-    last = WeightedSVM.guessed(obj, sparse.variables["held_labels"])
+    last = obj.guessed(sparse.variables["held_labels"])
     assert last.prove(sparse.variables["w"]).is_optimal(1e-9)  # however rough the ones before
     agree = np.mean(dense.variables["held_labels"] == sparse.variables["held_labels"])
     assert agree > 0.95  # rough trainings may take another pair first
@@ -110,7 +110,7 @@ def test_no_unlabelled_samples_is_the_supervised_machine(rng):
     result = multi_switch(obj)
     assert len(result.variables["held_labels"]) == 0
     assert result.status is Status.OPTIMAL
-    expected = weighted_svm(WeightedSVM.guessed(obj, np.zeros(0))).certificate.primal_objective
+    expected = weighted_svm(obj.guessed(np.zeros(0))).certificate.primal_objective
     assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-6)
 
 

@@ -85,8 +85,8 @@ def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
     truth[:2] = (0, 1)
     known = S3VM(X, sm.encode_labels(truth), loss, C=0.5, intercept="free")
     hidden = S3VM(X, sm.encode_labels(np.where(np.arange(20) < 5, truth, -1)), loss, C=0.5, intercept="free")
-    one = weighted_svm(WeightedSVM.guessed(known, np.zeros(0)))
-    other = weighted_svm(WeightedSVM.guessed(hidden, np.where(truth[5:] > 0, 1.0, -1.0)))
+    one = weighted_svm(known.guessed(np.zeros(0)))
+    other = weighted_svm(hidden.guessed(np.where(truth[5:] > 0, 1.0, -1.0)))
     assert one.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
     assert one.certificate.primal_objective == pytest.approx(known.value_at(one.variables["w"]), rel=1e-12)
 
