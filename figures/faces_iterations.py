@@ -28,29 +28,25 @@ SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one cor
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients; there is nothing random but the draws, the experiment's."""
     task, note = paper.task_of_faces()
-    plan = paper.FacesPlan(paper.FACES["digits8"] if size == "quick" else task, SIZES[size]["draws"], n_grid=0)
-    rows = measured(paper.LAPSVM_PRIMAL_FACES.work)([cell for cell in plan.cells() if cell.method == "all"])
-    optima = [
-        [row[column] for column in paper.PARTS.values()]
-        for row in paper.fits_of(rows)
-        if row["method"] == "lapsvm_exact"
-    ]
+    plan = paper.FacesPlan(paper.FACES["digits8"] if size == "quick" else task, SIZES[size]["draws"])
+    wanted = {"setting": list(plan.grid[0]), "normalized": True}
+    rows = measured(paper.LAPSVM_PRIMAL_FACES.work)([cell for cell in plan.cells() if cell.parameters == wanted])
+    curves, exact = paper.figure_12(rows, plan)
     three: dict[str, float] = {}
     if plan.task.name == "facemit":
         table = published("lapsvm_primal_2009", "7", "facemit", "lapsvm_pcg_stability").set_index("split")["mean"]
-        three = {part: float(table[part]) for part in paper.PARTS}
-    curves, exact = paper.curves(rows, plan), np.mean(optima, axis=0)
+        three = {part: float(table[part]) for part in "UVT"}
     return {
         "iterations": np.array([t for t, _ in curves]),
         "curves": np.array([values for _, values in curves]),
-        "exact": exact,
+        "exact": np.array(exact),
         "published": three,
         "parameters": {"task": plan.task.name, "draws": plan.n_draws, "gamma_A, gamma_I": plan.grid[0]},
         "results": {
             "macro errors on U, V and T by iteration, percent, and the objective over the dual bound": {
                 str(t): values for t, values in curves
             },
-            "errors of the optimum, percent": dict(zip(paper.PARTS, exact.tolist(), strict=True)),
+            "errors of the optimum, percent": dict(zip("UVT", exact, strict=True)),
             "published for three iterations": three,
             "data": note,
         },

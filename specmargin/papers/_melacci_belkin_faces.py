@@ -2,23 +2,19 @@
 
 24,044 images are trained on, which the paper does to show that conjugate gradients can; its tables have SVM, RLS and
 LapSVM by conjugate gradients here and no exact solution. Ours is exact as well: with two labels and gammas of 1e-6 and
-1e-8 conjugate gradients converge in some tens of iterations, and the certificate proves it.
-
-**Memory.** The kernel matrix is stored in single precision, 2.3 GB, and multiplied in double (`StoredKernel`); this
-rounded matrix *is* the kernel of every fit and certificate.
+1e-8 conjugate gradients converge in some tens of iterations, and the certificate proves it. The kernel matrix is stored
+in single precision, 2.3 GB, and multiplied in double (`StoredKernel`); this rounded matrix *is* the kernel of every fit
+and certificate.
 
 **Protocol**, section 6.2: L and V are drawn uniformly until both classes are there; there are no folds, since test and
 training set are given. The paper does not say how often it drew; `N_DRAWS` is ours. gamma_A and gamma_I are the
 published ones; the others of `GRID` are tried on the first draw. V chooses nothing: of its 50 images one or two are
-faces, so that a single one decides.
+faces, so that a single one decides. The stopping rules look at decisions every round(sqrt(n) / 2) = 77 iterations.
 
 **Where we differ**, on twelve draws. The SVM errs as published on U (39.2; 39.8 %). LapSVM's published gain, 9.8 points
-on U and 6.6 on T, is not that of the optimum: 1.3 on U, none on T. After three iterations, where the paper's table 6
-stops, it is 3.8 on U and none on T, while the objective is still 2 % above its optimum, which takes 32 iterations: what
-gain there is belongs to iterates that have not converged.
-
-``lapsvm_pcg_3`` is LapSVM after the three iterations of which the paper's table 6 tells, ``lapsvm_exact`` the optimum.
-The stopping rules look at decisions every round(sqrt(n) / 2) = 77 iterations.
+on U and 6.6 on T, is not that of the optimum (``lapsvm_exact``): 1.3 on U, none on T. After three iterations
+(``lapsvm_pcg_3``), where the paper's table 6 stops, it is 3.8 on U and none on T, while the objective is still 2 %
+above its optimum, which takes 32 iterations: what gain there is belongs to iterates that have not converged.
 """
 
 from __future__ import annotations
@@ -51,8 +47,7 @@ from specmargin.kernels import gram
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import encode_labels
 from specmargin.objectives import LapSVM
-from specmargin.papers._melacci_belkin_fits import MAX_ITER, RULES, STOPPING, Setting
-from specmargin.papers._melacci_belkin_tasks import FourFolds
+from specmargin.papers._melacci_belkin_fits import MAX_ITER, RULES, STOPPING, FourFolds, Setting
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.conjugate import Stack, StackedProblem
 from specmargin.solvers.manifold.stopping import stopping_rule
@@ -62,7 +57,7 @@ GRID: tuple[Setting, ...] = ((1e-6, 1e-8), (1e-6, 1e-6), (1e-6, 1e-4))
 """Of the paper's 8 x 8: with two labels and gammas far below 1 the decisions depend on the ratio of the gammas alone,
 which is 1e-2, 1 and 100 here."""
 
-N_DRAWS, N_GRID = 12, 1
+N_DRAWS = 12
 N_SVM = 600
 """Draws of the SVM alone, which cost nothing."""
 N_ITERATIONS = 24
@@ -109,67 +104,48 @@ class FacesPlan:
     ----------
     task : Task
         Of `FACES`.
-    n_draws, n_grid : int
-        Draws of L and V, up to `N_DRAWS`; how many of them see the whole grid and the other Laplacian.
+    n_draws : int
+        Draws of L and V, up to `N_DRAWS`. The first one also sees the other settings and the other Laplacian.
     grid : sequence of (gamma_A, gamma_I)
         The published setting first.
     """
 
     task: Task = FACES["facemit"]
     n_draws: int = N_DRAWS
-    n_grid: int = N_GRID
     grid: Sequence[Setting] = GRID
 
-    @property
-    def draws(self) -> list[str]:
-        """Names of the splits."""
-        return [f"round{i}-fold0" for i in range(self.n_draws)]
-
     def cells(self, data: Path | None = None) -> list[Cell]:
-        """Return a cell per draw, setting and Laplacian: all draws with the published setting, then the rest."""
-        wanted = [(draw, self.grid[0], True) for draw in self.draws]
-        for draw in self.draws[: self.n_grid]:
-            wanted += [(draw, self.grid[0], False), *((draw, setting, True) for setting in self.grid[1:])]
-        return [
-            Cell("lapsvm_primal_faces", "svm", self.task.name, "many", {"n_draws": N_SVM}),
-            *(
-                Cell("lapsvm_primal_faces", "all", self.task.name, draw, {"setting": setting, "normalized": normalized})
-                for draw, setting, normalized in wanted
-            ),
+        """Return a cell per draw, setting and Laplacian, and one for the SVM on many draws."""
+        name, task = "lapsvm_primal_faces", self.task.name
+        wanted = [(i, self.grid[0], True) for i in range(self.n_draws)]
+        wanted += [(0, self.grid[0], False), *((0, setting, True) for setting in self.grid[1:])]
+        fits = [
+            Cell(name, "all", task, f"round{i}-fold0", {"setting": setting, "normalized": normalized})
+            for i, setting, normalized in wanted
         ]
+        return [Cell(name, "svm", task, "many", {"n_draws": N_SVM}), *fits]
 
 
 @dataclass(frozen=True, eq=False)
 class StoredKernel(KernelOperator):
-    """A kernel matrix in single precision, half the memory, whose products are in double.
-
-    Examples
-    --------
-    >>> K = StoredKernel(np.array([[1.0, 0.5], [0.5, 1.0]], dtype=np.float32))
-    >>> (K @ np.array([1.0, 1e-9])).tolist(), K.trace()
-    ([1.0000000005, 0.500000001], 2.0)
-    """
+    """A kernel matrix in single precision, half the memory, whose products are in double."""
 
     matrix: Any
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Number of samples, twice."""
         return (len(self.matrix), len(self.matrix))
 
     def __matmul__(self, other: FloatArray) -> FloatArray:
-        """Return K v."""
         out = np.empty((len(self.matrix), *other.shape[1:]))
         for start in range(0, len(out), _BLOCK):
             out[start : start + _BLOCK] = self.rows(slice(start, start + _BLOCK)) @ other
         return out
 
     def rows(self, index: IntArray | slice) -> FloatArray:
-        """Return some rows of K."""
         return np.asarray(self.matrix[index], dtype=np.float64)
 
     def trace(self) -> float:
-        """Return the sum of the diagonal."""
         return float(self.matrix.diagonal().astype(np.float64).sum())
 
 
@@ -223,13 +199,8 @@ class Point(NamedTuple):
 def conjugate_gradients(obj: LapSVM, split: Split, y: IntArray) -> tuple[dict[str, Point], list[Point]]:
     """Follow conjugate gradients until nothing is left to do, or `MAX_ITER` iterations.
 
-    Returns
-    -------
-    dict of str to Point
-        Where each stopping rule of the paper would have ended, by the method's name; ``lapsvm_pcg_3``; and
-        ``lapsvm_exact``, the last iterate.
-    list of Point
-        The first iterates.
+    Returned is where each stopping rule of the paper would have ended, by the method's name, with ``lapsvm_pcg_3`` and
+    ``lapsvm_exact``, the last iterate; and the first iterates.
     """
     n, begun, start = obj.labels.n_samples, math.inf, time.perf_counter()
     rules = {}
@@ -262,12 +233,9 @@ def conjugate_gradients(obj: LapSVM, split: Split, y: IntArray) -> tuple[dict[st
 def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     """Fit what a cell names.
 
-    Returns
-    -------
-    dict
-        ``fits``, as JSON, as in the other tables; ``relative_gap`` of the last iterate, whose dual bound the gaps
-        of the others are measured against; ``curve``, as JSON: the errors on U, V and T and the objective over that
-        bound after each of the first iterations. Of the method "svm" ``errors``, as JSON: `nearest_of_two`.
+    The row gets ``fits`` as in the other tables; ``relative_gap`` of the last iterate, whose dual bound the gaps of the
+    others are measured against; ``curve``, as JSON: the errors on U, V and T and the objective over that bound after
+    each of the first iterations. Of the method "svm" it gets ``errors``, as JSON: `nearest_of_two`.
     """
     task, wanted = FACES[cell.dataset], cell.parameters
     if cell.method == "svm":
@@ -327,13 +295,7 @@ def _errors(task: Task, split: Split, points: Sequence[Point], data: Path | None
 
 
 def macro_error(y: IntArray, f: FloatArray) -> float:
-    """Return the mean of the two classes' error rates in percent: 1 - (TP + TN) / 2.
-
-    Examples
-    --------
-    >>> macro_error(np.array([1, 0, 0, 0]), np.array([-1.0, -1.0, -1.0, -1.0]))
-    50.0
-    """
+    """Return the mean of the two classes' error rates in percent: 1 - (TP + TN) / 2."""
     wrong = (f > 0) != (y == 1)
     return 100.0 * float(np.mean([wrong[y == c].mean() for c in (0, 1)]))
 

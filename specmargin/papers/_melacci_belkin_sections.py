@@ -2,7 +2,7 @@
 
 `sections` builds a section per table and quantity, and `verdicts` holds every reproduced number against the published
 one: *within* means that the two means differ by no more than two standard errors of both together.
-`laplacian_verdicts` says which Laplacian explains a published error: ours differs from it by no more than two standard
+`laplacian_findings` says which Laplacian explains a published error: ours differs from it by no more than two standard
 errors of the difference of two means over twelve splits, with the published deviation.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import ClassVar
 
 from specmargin.experiments.claims import LAPLACIANS, verdict_on
@@ -51,12 +52,8 @@ class _ByItself(ValidationSet):
 def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[str, str], Setting]) -> list[Section]:
     """Return the tables that hold a number, by their numbers in the paper.
 
-    Parameters
-    ----------
-    grid, timed : sequence of rows
-        Of `fits_of`: the whole grid; the fits that were made alone.
-    chosen : mapping of (task, method) to (gamma_A, gamma_I)
-        What the validation samples chose.
+    They are made of the fits of the whole grid, of those that were made alone, and of the setting that the validation
+    samples chose for each task and method.
     """
     newton = [row for row in timed if row["setting"] == chosen[row["dataset"], "lapsvm_newton"]]
     own = [row for row in timed if row["setting"] == chosen.get((row["dataset"], row["method"]))]
@@ -91,20 +88,9 @@ def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[st
 def error_sections(
     title: str, table: str, methods: Sequence[str], rows: Sequence[Row], tuning: str, parts: Iterable[str] = PARTS
 ) -> list[Section]:
-    """Return a section for each of U, V and T.
+    """Return a section for each of some `PARTS`, with the numbers of a table of the paper.
 
-    Parameters
-    ----------
-    title, table : str
-        Of the sections; the table of the paper.
-    methods : sequence of str
-        The methods that are shown.
-    rows : sequence of rows
-        Of `fits_of`.
-    tuning : str
-        The column "tuning" where settings are fixed; if it is empty, validation samples choose among the rows.
-    parts : iterable of str
-        Of `PARTS`.
+    `tuning` is the column of that name where settings are fixed; if it is empty, validation samples choose among them.
     """
     shown, rows = [], _of(rows, methods)
     for part in parts:
@@ -173,12 +159,8 @@ def _times(rows: Sequence[Row], table: str, tuning: str) -> list[Line]:
 def verdicts(parts: Iterable[Section], moved: Container[tuple[str, str]] = ()) -> list[str]:
     """Say, section by section, what is reproduced and what is not, with the reason or "unknown".
 
-    Parameters
-    ----------
-    parts : iterable of Section
-        Of `sections`. Times are left out: they are those of another computer.
-    moved : container of (task, method)
-        Where other gammas were chosen than the published ones.
+    Other gammas were chosen than the published ones for the tasks and methods in `moved`. Times are left out: they are
+    those of another computer.
     """
     remarks = []
     for part in parts:
@@ -212,51 +194,31 @@ def within(line: Line) -> bool:
     return abs(line.difference) <= max(2.0 * math.sqrt(ours + theirs), 0.005)
 
 
-def laplacian_sections(fits: Sequence[Row]) -> list[Section]:
-    """Return table 4 with either Laplacian: gammas chosen on V, and published ones."""
-    parts = []
+def laplacian_findings(fits: Sequence[Row]) -> tuple[list[Section], list[str]]:
+    """Return table 4 with either Laplacian, and task by task which one explains the published errors on U and T."""
+    tables: dict[tuple[str, bool], list[Section]] = {}
     for normalized, name in LAPLACIANS.items():
         rows = [row for row in fits if row["normalized"] == normalized]
-        for title, some, tuning in (
-            (f"Table 4, {name}", rows, ""),
-            (f"Table 4, {name}, {PUBLISHED}", with_published_gammas(rows), PUBLISHED),
-        ):
-            parts += error_sections(title, "4", METHODS_WITH_GRAPH, some, tuning, "UT")
-    return [part for part in parts if part.lines]
-
-
-def laplacian_verdicts(fits: Sequence[Row]) -> list[str]:
-    """Say task by task which Laplacian explains the published errors on U and T.
-
-    Parameters
-    ----------
-    fits : sequence of rows
-        Of `fits_of`, with either Laplacian.
-    """
+        for title, some, tuning in (("", rows, ""), (f", {PUBLISHED}", with_published_gammas(rows), PUBLISHED)):
+            parts = error_sections(f"Table 4, {name}{title}", "4", METHODS_WITH_GRAPH, some, tuning, "UT")
+            tables[tuning, normalized] = parts
     remarks = []
-    for task in dict.fromkeys(row["dataset"] for row in fits):
-        for title, rows, tuning in (
-            ("gammas chosen on V", fits, ""),
-            (PUBLISHED, with_published_gammas(fits), PUBLISHED),
-        ):
-            lines = {
-                normalized: _held([r for r in rows if (r["dataset"], r["normalized"]) == (task, normalized)], tuning)
-                for normalized in LAPLACIANS
+    for task, tuning in product(dict.fromkeys(row["dataset"] for row in fits), ("", PUBLISHED)):
+        lines = {
+            normalized: {
+                (part, line.method): line
+                for part, section in enumerate(tables[tuning, normalized])
+                for line in section.lines
+                if line.dataset == task and not math.isnan(line.published_mean)
             }
-            common = [key for key in lines[False] if key in lines[True]]
-            if common:
-                theirs = [lines[True][key] for key in common]
-                ours = {normalized: [each[key].mean for key in common] for normalized, each in lines.items()}
-                tolerances = [2.0 * line.published_std * math.sqrt(2.0 / _N_PUBLISHED) for line in theirs]
-                published = [line.published_mean for line in theirs]
-                remarks.append(f"  {verdict_on(f'{task}, {title}', published, ours, tolerances)}")
+            for normalized in LAPLACIANS
+        }
+        common = [key for key in lines[False] if key in lines[True]]
+        if common:
+            theirs = [lines[True][key] for key in common]
+            ours = {normalized: [each[key].mean for key in common] for normalized, each in lines.items()}
+            tolerances = [2.0 * line.published_std * math.sqrt(2.0 / _N_PUBLISHED) for line in theirs]
+            name = f"{task}, {tuning or 'gammas chosen on V'}"
+            remarks.append(f"  {verdict_on(name, [line.published_mean for line in theirs], ours, tolerances)}")
     head = "Which Laplacian the published numbers belong to (table 4, errors on U and T of LapRLS and both LapSVMs):"
-    return [head, *remarks] if remarks else []
-
-
-def _held(rows: Sequence[Row], tuning: str) -> dict[tuple[str, str], Line]:
-    """Return the lines of table 4 that have a published number, by section and method."""
-    parts = error_sections("", "4", METHODS_WITH_GRAPH, rows, tuning, "UT")
-    return {
-        (part.title, line.method): line for part in parts for line in part.lines if not math.isnan(line.published_mean)
-    }
+    return [part for parts in tables.values() for part in parts if part.lines], [head, *remarks] if remarks else []

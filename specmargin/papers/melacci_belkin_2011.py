@@ -22,30 +22,40 @@ FACEMIT, the faces of CBCL, has the table `LAPSVM_PRIMAL_FACES`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
 from specmargin.experiments.engine.protocol import select
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import Task, checksums, splits
 from specmargin.papers._melacci_belkin_faces import FACES, FacesPlan, task_of_faces
-from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, curves
-from specmargin.papers._melacci_belkin_fits import RULES, STOPPING, Setting, fits_of, published_setting, work
+from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
+from specmargin.papers._melacci_belkin_fits import (
+    BUNDLED,
+    LARGE,
+    RULES,
+    SMALL,
+    STOPPING,
+    TASKS,
+    Setting,
+    fits_of,
+    problem,
+    published_setting,
+    tasks_available,
+    work,
+)
 from specmargin.papers._melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
-    PARTS,
-    laplacian_sections,
-    laplacian_verdicts,
+    laplacian_findings,
     sections,
     verdicts,
 )
-from specmargin.papers._melacci_belkin_tasks import BUNDLED, LARGE, SMALL, TASKS, problem, tasks_available
 
 __all__ = [
     "FACES",
@@ -53,12 +63,10 @@ __all__ = [
     "LAPSVM_PRIMAL_FACES",
     "LAPSVM_PRIMAL_LAPLACIAN",
     "LAPSVM_PRIMAL_MNIST",
-    "PARTS",
     "SMALL",
     "FacesPlan",
     "Plan",
-    "curves",
-    "fits_of",
+    "figure_12",
     "problem",
     "published_setting",
     "task_of_faces",
@@ -67,6 +75,10 @@ __all__ = [
 
 GRID = (1e-6, 1e-4, 1e-2, 1e-1, 1.0, 10.0, 100.0)
 """Of gamma_A and of gamma_I, section 6.3."""
+
+Wanted: TypeAlias = list[tuple[str, dict[str, Any]]]
+Chosen: TypeAlias = Mapping[tuple[str, str], Setting]
+"""By task and method."""
 
 
 @dataclass(frozen=True)
@@ -99,44 +111,41 @@ class Plan:
 
     def cells(self, data: Path | None) -> list[Cell]:
         """Return the cells of the exact methods: one per task, split, Laplacian and ratio gamma_I / gamma_A."""
-        cells = []
-        for task in self.tasks:
+
+        def wanted(task: Task) -> Wanted:
             added = sorted({setting for name in self.published if (setting := published_setting(task.name, name))})
             by_ratio: dict[str, list[Setting]] = {}
             for gamma_A, gamma_I in dict.fromkeys([*product(self.gamma_A, self.gamma_I), *added]):
                 by_ratio.setdefault(f"{gamma_I / gamma_A:.6g}", []).append((gamma_A, gamma_I))
-            cells += self._cells(task, [("exact", {"settings": settings}) for settings in by_ratio.values()], data)
-        return cells
+            return [("exact", {"settings": settings}) for settings in by_ratio.values()]
+
+        return self._cells(wanted, data)
 
     def tuned_cells(self, data: Path | None) -> list[Cell]:
         """Return a cell per task, split, stopping rule and gamma_A, each with every gamma_I."""
         wanted = [
             (name, {"fits": [(name, (gamma_A, gamma_I)) for gamma_I in self.gamma_I if gamma_I]})
-            for name in RULES
-            for gamma_A in self.gamma_A
+            for name, gamma_A in product(RULES, self.gamma_A)
         ]
-        return [cell for task in self.tasks for cell in self._cells(task, wanted, data)]
+        return self._cells(lambda task: wanted, data)
 
-    def timed_cells(self, chosen: Mapping[tuple[str, str], Setting], data: Path | None) -> list[Cell]:
+    def timed_cells(self, chosen: Chosen, data: Path | None) -> list[Cell]:
         """Return a cell per split of the tasks of which something is chosen, with all of its methods and settings."""
-        fits = {task: to_time(task.name, chosen) for task in self.tasks}
-        return [
-            cell
-            for task in self.tasks
-            if fits[task]
-            for cell in self._cells(task, [("timed", {"fits": fits[task]})], data)
-        ]
+        return self._cells(
+            lambda task: [("timed", {"fits": fits})] if (fits := to_time(task.name, chosen)) else [], data
+        )
 
-    def _cells(self, task: Task, wanted: Iterable[tuple[str, dict[str, Any]]], data: Path | None) -> list[Cell]:
+    def _cells(self, wanted: Callable[[Task], Wanted], data: Path | None) -> list[Cell]:
         # Cells of one split follow one another: a process makes its kernel and its graph once.
         return [
             Cell(self.experiment, method, task.name, split, {"normalized": normalized, **parameters})
+            for task in self.tasks
             for split, normalized in product(list(splits(task, data))[: self.n_splits], self.laplacians)
-            for method, parameters in wanted
+            for method, parameters in wanted(task)
         ]
 
 
-def to_time(task: str, chosen: Mapping[tuple[str, str], Setting]) -> list[tuple[str, Setting]]:
+def to_time(task: str, chosen: Chosen) -> list[tuple[str, Setting]]:
     """Return what is fitted once more, alone: exact methods and all rules with several settings."""
     newton = chosen.get((task, "lapsvm_newton"))
     if newton is None:
@@ -148,19 +157,11 @@ def to_time(task: str, chosen: Mapping[tuple[str, str], Setting]) -> list[tuple[
     return list(dict.fromkeys(fits))
 
 
-class Measurements(NamedTuple):
-    """Fits of the grid and of the timed cells; the chosen setting by task and method."""
-
-    grid: list[Row]
-    timed: list[Row]
-    chosen: dict[tuple[str, str], Setting]
-
-
-def _measure(plan: Plan, run: Run, data: Path | None) -> Measurements:
-    """Walk the grid, choose on V, and time."""
+def _measure(plan: Plan, run: Run, data: Path | None) -> tuple[list[Row], list[Row], Chosen]:
+    """Return the fits of the grid, those that are timed alone, and what V chose between the two."""
     grid = fits_of([*run(plan.cells(data)), *run(plan.tuned_cells(data))])
     chosen = {(row["dataset"], row["method"]): row["setting"] for row in select(grid, CHOICE)}
-    return Measurements(grid, fits_of(run(plan.timed_cells(chosen, data))), chosen)
+    return grid, fits_of(run(plan.timed_cells(chosen, data))), chosen
 
 
 def _setup(names: Sequence[str], full: Plan, quick: Plan, options: Options) -> Setup:
@@ -172,8 +173,8 @@ def _setup(names: Sequence[str], full: Plan, quick: Plan, options: Options) -> S
     return Setup(plan, checksums((task.source for task in plan.tasks), options.data), header)
 
 
-def _report(results: Measurements, plan: Plan, options: Options) -> Findings:
-    parts, chosen = sections(*results), results.chosen
+def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: Options) -> Findings:
+    parts, chosen = sections(*results), results[-1]
     published = {where: published_setting(*where) for where in chosen}
     moved = {where for where, setting in chosen.items() if setting != published[where]}
     remarks = [*verdicts(parts, moved), "", "Tables 8 and 9: gamma_A, gamma_I, and the published ones."]
@@ -199,12 +200,12 @@ def _report(results: Measurements, plan: Plan, options: Options) -> Findings:
 
 
 def _report_laplacian(rows: list[Row], plan: Plan, options: Options) -> Findings:
-    fits = [row for row in fits_of(rows) if row["method"] in METHODS_WITH_GRAPH]
+    parts, remarks = laplacian_findings(fits_of(rows))
     header = [
         "The paper used the normalised Laplacian; heat weights of mean width, no intercept, as in lapsvm_primal.",
         f"Grid {_listed(_EITHER.gamma_A)} for either gamma, and the published settings.",
     ]
-    return Findings(laplacian_sections(fits), header, laplacian_verdicts(fits))
+    return Findings(parts, header, remarks)
 
 
 def _listed(values: Iterable[float]) -> str:

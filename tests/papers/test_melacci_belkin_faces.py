@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.experiments.engine.published import published_parameters, published_sizes
 from specmargin.experiments.engine.records import Cell, make_row
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.tasks import samples, splits
@@ -33,14 +32,10 @@ def fits_of_draw(data, normalized=True):
     return row, {fit["method"]: fit for fit in fits_of([row])}
 
 
-def test_task_and_settings_are_the_published_ones():
-    task = faces.FACES["facemit"]
-    published = published_parameters(PAPER, "8", "facemit", "lapsvm_pcg").set_index("parameter")["value"]
-    assert task.kernel["gamma"] == pytest.approx(1 / (2 * float(published["gaussian_sigma"]) ** 2))
-    assert [task.graph["n_neighbors"], task.power] == [int(published["nn"]), int(published["laplacian_degree_p"])]
-    assert faces.GRID[0] == (float(published["gamma_A"]), float(published["gamma_I"]))
-    sizes = published_sizes(PAPER, "2", "facemit").set_index("quantity")["value"]
-    assert [task.draw.n_labeled, task.draw.n_validation] == [int(sizes["n_labeled"]), int(sizes["n_validation"])]
+@pytest.fixture
+def draw(nowhere):
+    """Return samples, classes and one split."""
+    return *samples(TASK, nowhere)[:2], splits(TASK, nowhere)["round1-fold0"]
 
 
 def test_macro_error_weighs_the_classes_alike():
@@ -52,17 +47,16 @@ def test_macro_error_weighs_the_classes_alike():
 
 def test_stored_kernel_is_its_rounded_matrix(nowhere, rng):
     K = faces.stored_kernel(TASK, nowhere)
-    X = sm.datasets.load("digits").X[:1200]
-    exact = gram(X, gamma=1 / 800)
+    exact = gram(sm.datasets.load("digits").X[:N], gamma=1 / 800)
     dense = K.matrix.astype(np.float64)
     assert K.matrix.dtype == np.float32
     assert np.array_equal(dense, dense.T)
     np.testing.assert_allclose(dense, exact, rtol=1e-7)
-    for v in (rng.normal(size=1200), rng.normal(size=(1200, 3))):
+    for v in (rng.normal(size=N), rng.normal(size=(N, 3))):
         np.testing.assert_allclose(K @ v, dense @ v, rtol=0, atol=1e-12 * np.abs(dense).sum(axis=1).max())
     index = np.array([7, 3])
     assert np.array_equal(K.rows(index), dense[index])
-    assert K.trace() == 1200
+    assert K.trace() == N
 
 
 def test_test_and_training_set_are_exchanged(monkeypatch):
@@ -89,38 +83,27 @@ def test_draws(nowhere):
 
 
 @pytest.mark.parametrize("normalized", [True, False])
-def test_optimum_is_that_of_the_estimator(nowhere, normalized):
+def test_optimum_is_that_of_the_estimator(nowhere, draw, normalized):
     """Fitted through the public estimator in double precision, without the validation samples."""
     row, fits = fits_of_draw(nowhere, normalized)
     assert abs(row["relative_gap"]) < 1e-7
-    X, y, *_ = samples(TASK, nowhere)
-    split = splits(TASK, nowhere)["round1-fold0"]
-    train = split.train
-    estimator = sm.LapSVM(
-        gamma=1 / 800,
-        n_neighbors=6,
-        weight="heat",
-        normalized=normalized,
-        gamma_A=SETTING[0],
-        gamma_I=SETTING[1],
-        loss="squared_hinge",
-        fit_intercept=False,
-    )
+    (X, y, split), train = draw, draw[2].train
+    options = {"gamma": 1 / 800, "n_neighbors": 6, "weight": "heat", "normalized": normalized, "fit_intercept": False}
+    estimator = sm.LapSVM(gamma_A=SETTING[0], gamma_I=SETTING[1], loss="squared_hinge", **options)
     with pytest.warns(UserWarning, match="components"):
         estimator.fit(X[train], np.where(np.isin(train, split.labeled), y[train], -1))
-    for part in ("unlabeled", "validation", "test"):
-        index = getattr(split, part)
+    for key in ERRORS:
+        index = getattr(split, key.removeprefix("error_"))
         error = faces.macro_error(y[index], estimator.decision_function(X[index]))
-        assert fits["lapsvm_exact"][f"error_{part}"] == pytest.approx(error)
+        assert fits["lapsvm_exact"][key] == pytest.approx(error)
     assert fits["lapsvm_pcg_3"]["iterations"] == [3]
     assert fits["lapsvm_pcg_3"]["relative_gap"] > 1e-5 > abs(fits["lapsvm_exact"]["relative_gap"])
 
 
-def test_rules_end_where_the_packages_solver_ends(nowhere):
-    """The one loop that serves all rules against `pcg`, rule by rule."""
-    setting = (1e-6, 1e-4)  # slow enough for the checks
-    obj = faces.objective(TASK, "round1-fold0", setting, True, nowhere)
-    split, y = splits(TASK, nowhere)["round1-fold0"], samples(TASK, nowhere).y
+def test_rules_end_where_the_packages_solver_ends(nowhere, draw):
+    """The one loop that serves all rules against `pcg`, rule by rule; the gammas are slow enough for the checks."""
+    obj = faces.objective(TASK, "round1-fold0", (1e-6, 1e-4), True, nowhere)
+    _, y, split = draw
     stops, first = faces.conjugate_gradients(obj, split, y)
     V, truth = split.validation, np.zeros(N)
     truth[V] = np.where(y[V] == 1, 1, -1)
@@ -138,17 +121,17 @@ def test_rules_end_where_the_packages_solver_ends(nowhere):
     assert [point.iterations for point in first] == list(range(1, faces.N_ITERATIONS + 1))
 
 
-def test_svm_is_the_nearer_of_two(nowhere):
+def test_svm_is_the_nearer_of_two(nowhere, draw):
     _, fits = fits_of_draw(nowhere)
     assert [fits["svm"][key] for key in ERRORS[::2]] == [fits["rls"][key] for key in ERRORS[::2]]
-    X, y, *_ = samples(TASK, nowhere)
+    X, y, split = draw
 
     def errors(positive, negative):
         nearer = ((X - negative) ** 2).sum(axis=1) - ((X - positive) ** 2).sum(axis=1)
         return [faces.macro_error(y[:N], nearer[:N]), faces.macro_error(y[N:], nearer[N:])]
 
-    labeled = splits(TASK, nowhere)["round1-fold0"].labeled
-    pair = (X[labeled[y[labeled] == c][0]] for c in (1, 0))
+    first, second = X[split.labeled]
+    pair = (first, second) if y[split.labeled[0]] == 1 else (second, first)
     assert fits["svm"]["error_test"] == pytest.approx(errors(*pair)[1])
     many = faces.nearest_of_two(TASK, 70, nowhere)
     assert len(many) == 70
@@ -188,7 +171,7 @@ def rows_by_hand(exact, three, n_draws=4):
     ],
 )
 def test_verdicts_by_hand(exact, three, verdicts):
-    remarks = report.verdicts(fits_of(rows_by_hand(exact, three)), faces.FacesPlan(n_draws=4, n_grid=0))
+    remarks = report.verdicts(fits_of(rows_by_hand(exact, three)), faces.FacesPlan(n_draws=4))
     assert remarks[1].startswith("reproduced: SVM and RLS err alike. On U in 4 of 4")
     gains = [line for line in remarks if "gain over the SVM on U" in line]
     assert [line.split(":")[0] for line in gains] == verdicts
@@ -200,14 +183,15 @@ def test_verdicts_by_hand(exact, three, verdicts):
 
 
 def test_curves_keep_the_last_numbers():
-    curves = report.curves(rows_by_hand(1.0, 1.0), faces.FacesPlan(n_draws=4))
+    curves, optimum = report.figure_12(rows_by_hand(1.0, 1.0), faces.FacesPlan(n_draws=4))
+    assert optimum == pytest.approx([41.5 - 1.15] * 3)
     assert [t for t, _ in curves] == [1, 2, 3, 4, 5]
     assert all(values == pytest.approx([41.5, 41.5, 41.5, 1.1]) for _, values in curves)
 
 
 def test_sections_stand_next_to_the_published():
     fits = fits_of(rows_by_hand(1.0, 9.0))
-    parts = {part.title: part for part in report.sections(fits, faces.FacesPlan(n_draws=4, n_grid=0))}
+    parts = {part.title: part for part in report.sections(fits, faces.FacesPlan(n_draws=4))}
     lines = parts["Tables 4, 7 and 11, published gammas, error on U in percent"].lines
     by_source = {(line.method, line.source): line for line in lines}
     assert by_source["svm", f"{PAPER} table 4 svm"].published_mean == 39.8
@@ -232,7 +216,7 @@ def test_quick_table_and_figure(nowhere, tmp_path):
     assert not result.warnings
     sidecar = json.loads(result.sidecar.read_text())
     assert sidecar["certificates"]["worst relative gap of an optimum"] < 1e-7
-    cells = faces.FacesPlan(TASK, 3, 0).cells()[1:]
+    cells = faces.FacesPlan(TASK, 3).cells()[1:4]
     rows = fits_of(make_row(cell, {"status": "ok", **faces.work(cell, data=nowhere)}) for cell in cells)
     exact = [row["error_test"] for row in rows if row["method"] == "lapsvm_exact"]
     assert sidecar["results"]["errors of the optimum, percent"]["T"] == pytest.approx(np.mean(exact))
