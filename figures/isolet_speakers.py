@@ -85,17 +85,9 @@ def draw(data: dict[str, Any]) -> Any:
                             ax.plot(x, plain, color=look.color, linewidth=0.5, alpha=0.7, label=f"{method}, D - W")
                     drawn = errors["published"].get(method)
                     if drawn is not None:
-                        ax.plot(
-                            np.arange(1, len(drawn) + 1),
-                            drawn,
-                            linestyle="none",
-                            marker=look.marker,
-                            markersize=2.6,
-                            markeredgewidth=0.6,
-                            color=look.color,
-                            markerfacecolor="none",
-                            label=f"{method}, published",
-                        )
+                        hollow = {"markersize": 2.6, "markeredgewidth": 0.6, "markerfacecolor": "none"}
+                        x = np.arange(1, len(drawn) + 1)
+                        ax.plot(x, drawn, look.marker, color=look.color, label=f"{method}, published", **hollow)
                 ax.set(ylabel=f"error ({letter}), %")
         for ax in axes[1]:
             ax.set(xlabel=data["axis"])

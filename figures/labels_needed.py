@@ -71,14 +71,9 @@ def draw(data: dict[str, Any]) -> Any:
                 ax.plot(per_class, values["T"], linestyle=":", linewidth=0.8, label=f"{method} (T)", **line)
                 known = np.isfinite(values["published U"])
                 if known.any():
-                    ax.plot(
-                        per_class[known],
-                        values["published U"][known],
-                        linestyle="none",
-                        markerfacecolor="none",
-                        label=f"{method}, published (U)",
-                        **{**line, "markersize": 6.0},
-                    )
+                    hollow = {**line, "linestyle": "none", "markerfacecolor": "none", "markersize": 6.0}
+                    drawn = values["published U"][known]
+                    ax.plot(per_class[known], drawn, label=f"{method}, published (U)", **hollow)
             ax.set(xscale="log", yscale="log", xlabel="labelled images of each digit")
             ax.xaxis.set_major_locator(FixedLocator(per_class.tolist()))
             ax.yaxis.set_major_locator(FixedLocator([0.2, 0.5, 1, 2, 5, 10, 20, 50]))

@@ -100,19 +100,10 @@ def draw(data: dict[str, Any]) -> Any:
             ax.set_visible(False)
         for ax, (task, each) in zip(axes.flat, curves.items(), strict=False):
             for method, values in each.items():
-                look = looks[method]
                 front = method in ("STORM", "STOAM")
-                ax.plot(
-                    n_labeled,
-                    np.maximum(values, 0.8 * lowest),  # an error of zero is drawn on the lower edge
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle=look.linestyle,
-                    label=method,
-                    linewidth=1.4 if front else 0.9,
-                    markersize=3.2,
-                    zorder=3 if front else 2,
-                )
+                line = {"linewidth": 1.4, "zorder": 3} if front else {"linewidth": 0.9, "zorder": 2}
+                drawn = np.maximum(values, 0.8 * lowest)  # an error of zero is drawn on the lower edge
+                ax.plot(n_labeled, drawn, label=method, markersize=3.2, **looks[method]._asdict(), **line)
             ax.set_title(task.replace(" ", "\n", 1))
             ax.set_yscale("log")
             ax.grid(axis="y")

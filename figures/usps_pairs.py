@@ -72,18 +72,8 @@ def draw(data: dict[str, Any]) -> Any:
         for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:
-                look = looks[method]
-                ax.plot(
-                    np.arange(1, len(order) + 1),
-                    means["U"][method][order],
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle=look.linestyle,
-                    label=method,
-                    markersize=3,
-                    linewidth=0.9,
-                    clip_on=False,
-                )
+                marks = {**looks[method]._asdict(), "markersize": 3, "linewidth": 0.9, "clip_on": False}
+                ax.plot(np.arange(1, len(order) + 1), means["U"][method][order], label=method, **marks)
             ax.set(xlabel="pairs of digits, by the supervised error", ylabel="mean error (U), %", ylim=(0, None))
             ax.legend()
         scatter(
