@@ -163,7 +163,7 @@ def draw(data: dict[str, Any]) -> Any:
     look = method_styles(["ContinuationS3VM"])["ContinuationS3VM"]
     triangle = {"marker": look.marker, "color": look.color, "markeredgecolor": "white", "markeredgewidth": 0.5}
     hills = LinearSegmentedColormap.from_list("hills", ["#FFFFFF", "#D9E9F4", "#A3C8E3", "#6BA3D0", "#3B7DB6"])
-    heights = PowerNorm(0.5, 0.0, 4.0)  # the dents are shallow beside the walls
+    heights = PowerNorm(0.5, 0.0, 4.0)  # the dents are shallow next to the walls
     figure, axes = subplots(2, 2, width="page", aspect=0.64, sharex=True, gridspec_kw={"height_ratios": (1.3, 1.0)})
     figure.get_layout_engine().set(wspace=0.06)
     with style():
