@@ -224,13 +224,13 @@ def of_data_set(drawn: Samples, whole: Dataset | None) -> list[Split]:
 
 def restricted(whole: Iterable[Split], drawn: Samples) -> list[Split]:
     """Return splits of a data set as splits of some of its samples."""
-    found = []
+    kept = []
     for split in whole:
         labeled, unlabeled = (
             np.flatnonzero(np.isin(drawn.rows, part)).astype(np.intp) for part in (split.labeled, split.unlabeled)
         )
-        found.append(replace(split, labeled=labeled, unlabeled=unlabeled))
-    return found
+        kept.append(replace(split, labeled=labeled, unlabeled=unlabeled))
+    return kept
 
 
 def random_draws(n_labeled: int, n_splits: int, seed: int = 0) -> Draw:

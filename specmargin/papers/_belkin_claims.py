@@ -1,7 +1,7 @@
 """What the manifold-regularization paper claims of its experiments, put to our rows, next to its published errors.
 
-`claims` has a sentence with a verdict for each claim of the pairs of digits, `isolet_claims` for those of Isolet, and
-`laplacian_verdicts` says which Laplacian explains the published errors; the other functions are what figures draw. The
+`of_pairs` has a sentence with a verdict for each claim of the pairs of digits, `of_isolet` for those of Isolet, and
+`of_laplacians` says which Laplacian explains the published errors; the other functions are what figures draw. The
 speakers of Isolet are those of figure 6, in the same order, so that errors are compared speaker by speaker.
 """
 
@@ -90,7 +90,7 @@ def drawn_errors(part: str) -> dict[str, dict[str, float]]:
     return errors
 
 
-def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
+def of_pairs(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", normalized: bool = False) -> list[str]:
     """Return one sentence per claim of the paper's section 5.2, verdict first, from the pairs' rows in one setting."""
     parts = {part: by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized) for part in PARTS}
     inside, outside = parts["unlabeled"], parts["test"]
@@ -151,7 +151,7 @@ def claims(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", no
     return sentences
 
 
-def isolet_claims(rows: Sequence[Row], *, normalized: bool) -> list[str]:
+def of_isolet(rows: Sequence[Row], *, normalized: bool) -> list[str]:
     """Return one sentence per claim of the paper's section 5.3, verdict first, from the rows of Isolet.
 
     Where the transductive SVM was not run it is compared as it is drawn.
@@ -227,7 +227,7 @@ def _next_to_the_drawing(errors: Mapping[str, Errors]) -> str:
     )
 
 
-def laplacian_verdicts(rows: Sequence[Row]) -> list[str]:
+def of_laplacians(rows: Sequence[Row]) -> list[str]:
     """Say setting by setting which Laplacian explains the published errors of LapRLS and LapSVM.
 
     Settings without both Laplacians, or without published errors, are left out.

@@ -59,58 +59,10 @@ from specmargin.experiments.engine.records import Cell, Row, worst_gap
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import checksums, sources_of
-from specmargin.papers._belkin_claims import (
-    PAPER,
-    by_task,
-    claims,
-    deviations,
-    drawn_errors,
-    figure_4_mean,
-    isolet_claims,
-    laplacian_verdicts,
-    mean_errors,
-    published_mean,
-)
-from specmargin.papers._belkin_fits import (
-    CONVEX,
-    GRAPH,
-    KERNELS,
-    METHODS,
-    PAIRS,
-    PARTS,
-    SPEAKER_LABELS,
-    TSVM,
-    TSVM_LABELS,
-    gammas,
-    pairs_available,
-    split_names,
-    tasks_available,
-    work,
-)
+from specmargin.papers import _belkin_claims as claims
+from specmargin.papers import _belkin_fits as fits
 
-# What the figures draw.
-__all__ = [
-    "CONVEX",
-    "MANIFOLD_REGULARIZATION",
-    "METHODS",
-    "PAIRS",
-    "PARTS",
-    "SPEAKER_LABELS",
-    "Plan",
-    "by_task",
-    "claims",
-    "deviations",
-    "drawn_errors",
-    "isolet_claims",
-    "laplacian_verdicts",
-    "mean_errors",
-    "means_and_published",
-    "pairs_available",
-    "plan_for",
-    "sidecar",
-    "tasks_available",
-    "work",
-]
+__all__ = ["MANIFOLD_REGULARIZATION", "Plan", "claims", "fits", "means_and_published", "plan_for", "sidecar"]
 
 SCALED_LABELS = (2, 8, 128)
 """Labels per class at which the kernel "scaled" is tried."""
@@ -165,17 +117,19 @@ class Plan:
         share a deformed kernel follow one another.
         """
         cells: list[Cell] = []
+        drawn = (fits.SPEAKER_LABELS, fits.TSVM_LABELS)  # what the figures show the transductive SVM with
         for task in self.tasks:
-            kernels, numbers = (("rbf",), (SPEAKER_LABELS,)) if task == "isolet" else (self.kernels, self.per_class)
-            for kernel, method in product(kernels, METHODS):
-                laplacians = self.normalized if METHODS[method].graph else (None,)
+            isolet = task == "isolet"
+            kernels, numbers = (("rbf",), (fits.SPEAKER_LABELS,)) if isolet else (self.kernels, self.per_class)
+            for kernel, method in product(kernels, fits.METHODS):
+                laplacians = self.normalized if fits.METHODS[method].graph else (None,)
                 for normalized, per_class in product(laplacians, numbers):
-                    if method == TSVM and not (self.transductive and per_class in (SPEAKER_LABELS, TSVM_LABELS)):
+                    if method == fits.TSVM and not (self.transductive and per_class in drawn):
                         continue
                     parameters = {"per_class": per_class, "n": self.n, "kernel": kernel, "normalized": normalized}
                     cells += [
                         Cell("manifold_regularization", method, task, split, {**parameters, "seed": self.seed})
-                        for split in split_names(task, per_class, self.seed, self.n_draws)
+                        for split in fits.split_names(task, per_class, self.seed, self.n_draws)
                     ]
         return cells
 
@@ -189,7 +143,7 @@ def plan_for(tasks: Sequence[str], **options: Any) -> Plan:
 
 
 def _setup(options: Options) -> Setup:
-    names, header = tasks_available(options.data)
+    names, header = fits.tasks_available(options.data)
     plan = plan_for(names, normalized=(False, True), transductive=True)
     if options.quick:
         plan = plan.quick()
@@ -198,7 +152,7 @@ def _setup(options: Options) -> Setup:
     scaled = [per_class for per_class in SCALED_LABELS if per_class in plan.per_class]
     plans = [
         pairs,
-        replace(pairs, per_class=(TSVM_LABELS,), kernels=("unit",), transductive=False),
+        replace(pairs, per_class=(fits.TSVM_LABELS,), kernels=("unit",), transductive=False),
         replace(pairs, per_class=scaled, kernels=("scaled",)),
         replace(plan, tasks=isolet),
     ]
@@ -210,19 +164,19 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
     for row in rows:
         setting = settings.setdefault((row["param_kernel"], row["param_per_class"]), {})
         setting.setdefault((row["method"], row["param_normalized"]), []).append(row)
-    lines = [_line(part, of) for setting in settings.values() for part in PARTS for of in setting.values()]
+    lines = [_line(part, of) for setting in settings.values() for part in fits.PARTS for of in setting.values()]
     header, remarks = list(_PROTOCOL), []
     if any(row["dataset"].startswith("usps") for row in rows):
-        drawn = ", ".join(f"{method} {figure_4_mean(method):.2f}" for method in METHODS)
+        drawn = ", ".join(f"{method} {claims.figure_4_mean(method):.2f}" for method in fits.METHODS)
         header.append(f"With two labels figure 4 draws other means over the pairs than figure 5: {drawn}.")
     on_pairs = [row for row in rows if row["dataset"] != "isolet"]
     if on_pairs:
         for kernel, normalized in product(("plain", "scaled"), LAPLACIANS):
-            remarks += claims(on_pairs, kernel=kernel, normalized=normalized)
+            remarks += claims.of_pairs(on_pairs, kernel=kernel, normalized=normalized)
     if len(on_pairs) < len(rows):
         for normalized in LAPLACIANS:
-            remarks += isolet_claims(rows, normalized=normalized)
-    return Findings([Section("", lines)], header, [*remarks, *laplacian_verdicts(rows)])
+            remarks += claims.of_isolet(rows, normalized=normalized)
+    return Findings([Section("", lines)], header, [*remarks, *claims.of_laplacians(rows)])
 
 
 def _line(part: str, rows: Sequence[Row]) -> Line:
@@ -230,17 +184,17 @@ def _line(part: str, rows: Sequence[Row]) -> Line:
     method, kernel, per_class, normalized = (
         rows[0][name] for name in ("method", "param_kernel", "param_per_class", "param_normalized")
     )
-    source, *pair = rows[0]["dataset"].split()
-    value = np.nan if source == "digits" else published_mean(method, part, per_class)
-    figure = 4 if method == TSVM and pair else 5 if pair else 6
+    letter, (source, *pair) = fits.PARTS[part], rows[0]["dataset"].split()
+    value = np.nan if source == "digits" else claims.published_mean(method, part, per_class)
+    figure = 4 if method == fits.TSVM and pair else 5 if pair else 6
     note = "nothing published" if np.isnan(value) else "read from a drawing"
     return Line(
-        f"{source} pairs, {per_class} per class, {kernel} kernel, {PARTS[part]}" if pair else f"isolet, {PARTS[part]}",
+        f"{source} pairs, {per_class} per class, {kernel} kernel, {letter}" if pair else f"isolet, {letter}",
         method,
         "fixed" if normalized is None else f"fixed, {LAPLACIANS[normalized]}",
         *mean_and_deviation([row[f"error_{part}"] for row in rows if row["status"] == "ok"]),
         value,
-        source="" if np.isnan(value) else f"{PAPER} figure {figure}",
+        source="" if np.isnan(value) else f"{claims.PAPER} figure {figure}",
         note=f"{note}; {_LEAD}" if kernel == "scaled" else note,
     )
 
@@ -258,7 +212,7 @@ MANIFOLD_REGULARIZATION = Experiment(
     "RLS, LapRLS, SVM and LapSVM on 45 pairs of USPS digits and on Isolet, the protocol of the manifold paper",
     "Manifold regularization: error at the precision-recall break-even point in percent, mean (deviation)",
     _setup,
-    work,
+    fits.work,
     _report,
     solver="factorized",
     quick="five pairs, three draws, small graphs; for a look, not for the record.",
@@ -267,12 +221,12 @@ MANIFOLD_REGULARIZATION = Experiment(
 
 def means_and_published(rows: Sequence[Row], per_class: int, kernel: str = "plain") -> dict[str, dict[str, float]]:
     """Return mean errors over the pairs by method: ours and the published ones, on U and on T."""
-    means: dict[str, dict[str, float]] = {method: {} for method in CONVEX}
-    for (part, letter), method in product(PARTS.items(), CONVEX):
-        tasks = by_task(rows, part, per_class=per_class, kernel=kernel)
+    means: dict[str, dict[str, float]] = {method: {} for method in fits.CONVEX}
+    for (part, letter), method in product(fits.PARTS.items(), fits.CONVEX):
+        tasks = claims.by_task(rows, part, per_class=per_class, kernel=kernel)
         real = next(iter(tasks)).startswith("usps")
-        means[method][letter] = float(mean_errors(tasks, method).mean())
-        means[method][f"published {letter}"] = published_mean(method, part, per_class) if real else np.nan
+        means[method][letter] = float(claims.mean_errors(tasks, method).mean())
+        means[method][f"published {letter}"] = claims.published_mean(method, part, per_class) if real else np.nan
     return means
 
 
@@ -285,15 +239,15 @@ def sidecar(plan: Plan, rows: Sequence[Row], results: dict[str, Any]) -> dict[st
             "per_class": list(plan.per_class),
             "draws": plan.n_draws,
             "training images per digit, at most": plan.n,
-            "kernels": {**{name: text for name, (text, _) in KERNELS.items()}, "used": list(plan.kernels)},
-            "graph": {**GRAPH, "normalized": list(plan.normalized)},
+            "kernels": {**{name: text for name, (text, _) in fits.KERNELS.items()}, "used": list(plan.kernels)},
+            "graph": {**fits.GRAPH, "normalized": list(plan.normalized)},
             "classifiers": {
                 name: {
-                    "loss": METHODS[name].options["loss"],
-                    **dict(zip(("gamma_A", "gamma_I"), gammas(name, "usps"), strict=True)),
-                    "intercept": METHODS[name].options["fit_intercept"],
+                    "loss": fits.METHODS[name].options["loss"],
+                    **dict(zip(("gamma_A", "gamma_I"), fits.gammas(name, "usps"), strict=True)),
+                    "intercept": fits.METHODS[name].options["fit_intercept"],
                 }
-                for name in CONVEX
+                for name in fits.CONVEX
             },
         },
         "results": results,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from specmargin.experiments import SweepInterruptedError
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.run import measured
-from specmargin.papers import _belkin_fits as fits
 from specmargin.papers import belkin_2006 as paper
-from specmargin.papers import run_table, tables
+from specmargin.papers import run_table
+from specmargin.papers.belkin_2006 import claims, fits
 
 TINY = paper.Plan(("digits 3-8", "digits 4-7", "digits 1-8"), (1, 2), 3, 40, ("plain", "unit"))
 
@@ -28,50 +26,29 @@ def test_full_plan_is_the_papers():
 
 
 def test_full_plan_of_the_bundled_digits_leaves_some_to_test(nowhere):
-    plan = paper.plan_for(paper.pairs_available(nowhere)[0], seed=3)
+    plan = paper.plan_for(fits.pairs_available(nowhere)[0], seed=3)
     assert (len(plan.tasks), plan.per_class, plan.n, plan.seed) == (45, (1, 2, 4, 8, 16, 32), 100, 3)
     assert paper.plan_for(["usps 3-8"], seed=3) == paper.Plan(["usps 3-8"], seed=3)
-    rows = [paper.work(cell, data=nowhere) for cell in plan.cells()[50:60]]  # 32 labels per class
+    rows = [fits.work(cell, data=nowhere) for cell in plan.cells()[50:60]]  # 32 labels per class
     assert all(0 <= row["error_test"] < 10 for row in rows)
 
 
 def test_methods_without_a_graph_have_one_cell_for_both_laplacians():
     cells = paper.Plan(("usps 3-8",), (2,), 5, normalized=(False, True)).cells()
-    assert {cell.method for cell in cells} == set(paper.CONVEX)
-    for method in paper.CONVEX:
+    assert {cell.method for cell in cells} == set(fits.CONVEX)
+    for method in fits.CONVEX:
         axis = [cell.parameters["normalized"] for cell in cells if cell.method == method]
         assert axis == ([None] * 5 if method in ("RLS", "SVM") else [False] * 5 + [True] * 5)
 
 
-def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, monkeypatch):
-    tasks = (*TINY.tasks, "isolet")
-    plan = paper.Plan(tasks, (1, 2), 3, 40, normalized=(False, True), transductive=True)
+def test_table_has_a_line_for_each_setting_part_and_method(nowhere, isolet, tmp_path, monkeypatch):
+    plan = paper.Plan((*TINY.tasks, "isolet"), (1, 2), 3, 40, normalized=(False, True), transductive=True)
     monkeypatch.setattr(paper.Plan, "quick", lambda self: plan)
     monkeypatch.setattr(fits, "N_SPEAKERS", 4)
-    whole, parts = tmp_path / "whole", tmp_path / "parts"
-    options = {"quick": True, "data": nowhere, "progress": False}
-    report = run_table("manifold_regularization", out=whole, **options)
+    report = run_table("manifold_regularization", quick=True, data=nowhere, out=tmp_path, progress=False)
     # Pairs, both numbers of labels and two more kernels at two, methods with either Laplacian, draws; the speakers.
     # The TSVM on pairs at two labels with two kernels.
     n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4
-    done, work = [], paper.work
-
-    def interrupted(cell, *, data):
-        if len(done) == 50:
-            done.append(None)
-            raise KeyboardInterrupt
-        done.append(cell.key)
-        return work(cell, data=data)
-
-    monkeypatch.setitem(
-        tables(), "manifold_regularization", replace(tables()["manifold_regularization"], work=interrupted)
-    )
-    with pytest.raises(SweepInterruptedError):
-        run_table("manifold_regularization", out=parts, **options)
-    again = run_table("manifold_regularization", out=parts, **options)
-    assert len(done) == n_cells + 1
-    assert len(set(done)) == n_cells + 1
-    assert again.csv() == report.csv()
     text = report.text()
     assert "NOT AT HAND: usps. In its place: pairs of scikit-learn's digits" in text
     assert "QUICK" in text
@@ -83,24 +60,15 @@ def test_interrupted_table_goes_on_where_it_stopped(nowhere, isolet, tmp_path, m
     isolet_lines = [line for line in report.lines if line.dataset.startswith("isolet")]
     assert all(line.published_mean > 0 and line.n_splits == 4 for line in isolet_lines)
     assert all(np.isnan(line.published_mean) for line in report.lines if line.dataset.startswith("digits"))
-    rows = measured(work, nowhere)(TINY.cells())
-    wanted = np.mean(
-        [
-            row["error_test"]
-            for row in rows
-            if (row["method"], row["param_per_class"], row["param_kernel"]) == ("LapRLS", 2, "unit")
-        ]
-    )
-    (line,) = [
-        line
-        for line in report.lines
-        if (line.dataset, line.method, line.tuning)
-        == ("digits pairs, 2 per class, unit kernel, T", "LapRLS", "fixed, D - W")
-    ]
-    assert (line.mean, line.n_splits) == (pytest.approx(wanted), 9)
+    rows = measured(fits.work, nowhere)(TINY.cells())
+    setting = ("digits pairs, 2 per class, unit kernel, T", "LapRLS", "fixed, D - W")
+    (line,) = [line for line in report.lines if (line.dataset, line.method, line.tuning) == setting]
+    tasks = claims.by_task(rows, "test", per_class=2, kernel="unit")
+    wanted = [error for errors in tasks.values() for error in errors["LapRLS"].values()]
+    assert (line.mean, line.n_splits) == (pytest.approx(np.mean(wanted)), 9)
     leads = {line.dataset for line in report.lines if "a lead, not proved" in line.note}
     assert leads == {f"digits pairs, 2 per class, scaled kernel, {part}" for part in "UT"}
-    for sentence in paper.claims(rows):
+    for sentence in claims.of_pairs(rows):
         assert sentence in text
     assert "compares well with the TSVM or outperforms it (U)" in text
     assert text.count("The paper's claims of Isolet by these numbers") == 2
@@ -116,8 +84,8 @@ def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch
     assert told["certificates"]["with a relative gap above 1e-06"] == 0
     assert told["certificates"]["fits"] == len(TINY.cells())
     assert "NOT AT HAND" in told["results"]["data"][0]
-    rows = measured(paper.work)(TINY.cells())
-    tasks = paper.by_task(rows, "test", per_class=2)
+    rows = measured(fits.work)(TINY.cells())
+    tasks = claims.by_task(rows, "test", per_class=2)
     wanted = np.mean([list(errors["LapSVM"].values()) for errors in tasks.values()])
     key, inner = {
         "usps_pairs": ("mean error over the pairs, percent", "plain"),
@@ -133,10 +101,10 @@ def test_figure_shows_the_same_cells(tmp_path):
     assert not result.warnings
     told = json.loads(result.sidecar.read_text())
     plan = paper.Plan(["digits 3-8"], (2,), 5, 100, normalized=(True,), transductive=True)
-    rows = measured(paper.work)(plan.cells())
-    for part, letter in paper.PARTS.items():
-        errors = paper.by_task(rows, part, per_class=2, normalized=True)["digits 3-8"]
-        for method in paper.METHODS:
+    rows = measured(fits.work)(plan.cells())
+    for part, letter in fits.PARTS.items():
+        errors = claims.by_task(rows, part, per_class=2, normalized=True)["digits 3-8"]
+        for method in fits.METHODS:
             shown = told["results"]["mean error, percent"][letter]["normalised"][method]
             assert shown == pytest.approx(np.mean(list(errors[method].values())))
     assert told["results"]["laplacians"] == []
@@ -161,11 +129,11 @@ def test_unlabeled_digits_help(data_folder, nowhere):
     """The paper's main finding: lower mean errors with the graph, in and out of sample; every fit certified."""
     source, data = ("usps", data_folder) if data_folder else ("digits", nowhere)
     plan = paper.Plan([f"{source} {pair}" for pair in ("1-8", "3-5", "4-9", "2-7")], (2,), 5, 90)
-    rows = measured(paper.work, data)(plan.cells())
-    for part in paper.PARTS:
-        tasks = paper.by_task(rows, part, per_class=2)
-        for supervised, regularised in paper.PAIRS:
-            difference = paper.mean_errors(tasks, regularised) - paper.mean_errors(tasks, supervised)
+    rows = measured(fits.work, data)(plan.cells())
+    for part in fits.PARTS:
+        tasks = claims.by_task(rows, part, per_class=2)
+        for supervised, regularised in fits.PAIRS:
+            difference = claims.mean_errors(tasks, regularised) - claims.mean_errors(tasks, supervised)
             assert difference.mean() < -2
     assert all(abs(row["relative_gap"]) < 1e-7 for row in rows)
 
@@ -178,13 +146,13 @@ def test_a_speaker_errs_as_it_is_drawn(data_folder):
     Without the data: the numbers that are drawn for the speaker are no others than those of the table.
     """
     speaker, differences = "speaker-17", {}
-    drawn = {part: paper.drawn_errors(part) for part in paper.PARTS}
+    drawn = {part: claims.drawn_errors(part) for part in fits.PARTS}
     plan = paper.Plan(("isolet",), normalized=(False, True), transductive=True)
     cells = [cell for cell in plan.cells() if cell.split == speaker] if data_folder else []
-    for row in measured(paper.work, data_folder)(cells):
+    for row in measured(fits.work, data_folder)(cells):
         assert abs(row.get("relative_gap", 0.0)) < 1e-9
         axis = "TSVM" if row["method"] == "TSVM" else row["param_normalized"]
-        for part in paper.PARTS:
+        for part in fits.PARTS:
             difference = abs(row[f"error_{part}"] - drawn[part][row["method"]][speaker])
             differences.setdefault(axis, []).append(difference)
     if data_folder:
