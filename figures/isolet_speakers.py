@@ -18,10 +18,8 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
 from specmargin.papers import belkin_2006 as paper
 
-METHODS = (*paper.METHODS, paper.TSVM)
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
 
@@ -31,7 +29,7 @@ SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the five methods on every speaker, those with a graph with either Laplacian."""
     quick = size == "quick"
-    names, said = paper.tasks_available()
+    names, missing = paper.tasks_available()
     real = "isolet" in names and not quick
     plan = paper.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
     if not real:
@@ -41,35 +39,28 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
     for part, letter in paper.PARTS.items():
         drawn = paper.drawn_errors(part) if real else {}
-        found = {
-            name: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
+        by_laplacian = {
+            name: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)[plan.tasks[0]]
             for name, normalized in (("normalised", True), ("D - W", False))
         }
         errors[letter] = {
-            name: {
-                method: np.array(list(tasks[plan.tasks[0]][method].values()))
-                for method in METHODS
-                if method in tasks[plan.tasks[0]]
-            }
-            for name, tasks in found.items()
-        } | {"published": {method: np.array(list(each.values())) for method, each in drawn.items()}}
+            name: {method: np.array(list(each.values())) for method, each in by_method.items()}
+            for name, by_method in {**by_laplacian, "published": drawn}.items()
+        }
     claims = [paper.isolet_claims(rows, normalized=normalized) for normalized in plan.normalized] if real else []
+    results = {
+        "mean error, percent": {
+            letter: {name: {m: float(np.mean(v)) for m, v in each.items()} for name, each in by_laplacian.items()}
+            for letter, by_laplacian in errors.items()
+        },
+        "claims": claims,
+        "laplacians": paper.laplacian_verdicts(rows),
+        "data": missing,
+    }
     return {
         "errors": errors,
         "axis": "labelled speaker" if real else "draw of the labelled images",
-        "parameters": paper.parameters(plan),
-        "results": {
-            "mean error, percent": {
-                letter: {name: {m: float(np.mean(v)) for m, v in each.items()} for name, each in by_laplacian.items()}
-                for letter, by_laplacian in errors.items()
-            },
-            "claims": claims,
-            "laplacians": paper.laplacian_verdicts(rows),
-            "data": said,
-        },
-        "certificates": paper.certificates(rows),
-        "data": sources_of(plan.tasks),
-        "solvers": sorted({row["solver"] for row in rows}),
+        **paper.sidecar(plan, rows, results),
     }
 
 
@@ -78,7 +69,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import method_styles
 
-    looks = method_styles(METHODS)
+    looks = method_styles(list(paper.METHODS))
     figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True)
     with style():
         for ax_row, (letter, errors) in zip(axes, data["errors"].items(), strict=True):

@@ -4,7 +4,7 @@ After figure 5 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the m
 break-even point over pairs of digits, every third of 45 or in the full size all, and three draws (the table
 `manifold_regularization` has ten), RLS and LapRLS on the left, SVM and LapSVM on the right; (U) is on the unlabelled
 images, thin dotted lines (T) are on images that no fit saw. Both scales are logarithmic. Hollow markers are the
-published errors on U, read from the drawing, where USPS is at hand; else the pairs are of scikit-learn's digits, and
+published errors on U, read from the drawing, where USPS is available; else the pairs are of scikit-learn's digits, and
 nothing is published for them. Labels are counted per digit: so we read the paper's l.
 """
 
@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
 from specmargin.papers import belkin_2006 as paper
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -28,30 +27,27 @@ SECONDS = {"quick": (3, 3), "standard": (7, 22), "full": (16, 60)}  # of one cor
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
-    """Fit the four machines on every pair, number of labels and draw."""
-    names, said = paper.pairs_available()
+    """Fit the four classifiers on every pair, number of labels and draw."""
+    names, missing = paper.pairs_available()
     plan = paper.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
     plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
     rows = measured(paper.work)(plan.cells())
-    curves = paper.next_to_published(rows, plan, "plain")
+    means = {str(k): paper.means_and_published(rows, k) for k in plan.per_class}
+    results = {
+        "mean error over the pairs by labels per class, percent": means,
+        "claims by labels per class": {str(k): paper.claims(rows, per_class=k) for k in plan.per_class},
+        "data": missing,
+    }
     return {
         "per_class": np.array(plan.per_class),
         "curves": {
             method: {
-                name: np.array([curves[str(k)][method][name] for k in plan.per_class])
+                name: np.array([each[method][name] for each in means.values()])
                 for name in ("U", "T", "published U", "published T")
             }
-            for method in paper.METHODS
+            for method in paper.CONVEX
         },
-        "parameters": paper.parameters(plan),
-        "results": {
-            "mean error over the pairs by labels per class, percent": curves,
-            "claims by labels per class": {str(k): paper.claims(rows, per_class=k) for k in plan.per_class},
-            "data": said,
-        },
-        "certificates": paper.certificates(rows),
-        "data": sources_of(plan.tasks),
-        "solvers": sorted({row["solver"] for row in rows}),
+        **paper.sidecar(plan, rows, results),
     }
 
 
@@ -63,7 +59,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     per_class, curves = data["per_class"], data["curves"]
-    looks = method_styles(list(paper.METHODS))
+    looks = method_styles(list(paper.CONVEX))
     figure, axes = subplots(1, 2, width="page", aspect=0.72, sharey=True)
     with style():
         for ax, pair in zip(axes[0], paper.PAIRS, strict=True):

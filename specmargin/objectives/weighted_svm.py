@@ -16,7 +16,7 @@ bounds the optimum from below (V* is `dual_value`); a free intercept needs sum(a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -112,7 +112,8 @@ class WeightedSVM:
         sign[obj.labels.labeled] = obj.labels.sign
         cost[obj.labels.labeled] = obj.C
         sign[obj.unlabeled] = labels
-        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj.loss, **changes)  # type: ignore[arg-type]
+        loss = cast(MarginLoss, obj.loss)  # others are refused by `__init__`
+        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, loss, **changes)
 
     @property
     def name(self) -> str:

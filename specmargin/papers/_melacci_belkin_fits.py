@@ -1,11 +1,10 @@
-"""The methods of the primal-LapSVM paper's experiment on one split: what they are, and what fitting them shares.
+"""The methods of the primal-LapSVM paper on one split: what they are, and what fitting them shares.
 
-`exact` fits every method that has an exact solution under all gammas of one ratio: one factorisation serves them,
-their losses and all classes. `early_stopped` runs conjugate gradients with one stopping rule. `timed` fits a
-method from scratch, as it would be fitted alone.
+`exact` fits every method that has an exact solution under all gammas of one ratio: one factorisation serves them, their
+losses and all classes. `alone` fits one method from scratch, conjugate gradients with their stopping rule among them.
 
 None has an intercept, as in the authors' released code with the normalised Laplacian, against eq. 7: constants are
-penalised by that Laplacian, an intercept is not, and with the printed gammas it costs LapSVM four points and more on
+penalised by that Laplacian, an intercept is not, and with the published gammas it costs LapSVM four points and more on
 g50c. ``lapsvm_newton_intercept`` is there to show it.
 """
 
@@ -17,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,33 +24,22 @@ from specmargin.experiments.engine.published import published_parameters
 from specmargin.experiments.engine.records import Cell, Row, canonical_json
 from specmargin.experiments.methods import Method
 from specmargin.objectives import LapSVM
-from specmargin.papers._melacci_belkin_tasks import Problem, problem
+from specmargin.papers._melacci_belkin_tasks import TASKS, Problem, Training, problem
 from specmargin.results import SolveResult
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.newton import newton
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
-__all__ = [
-    "EXACT",
-    "METHODS",
-    "RULES",
-    "STOPPING",
-    "Fit",
-    "Setting",
-    "early_stopped",
-    "exact",
-    "fits_of",
-    "printed_setting",
-    "timed",
-    "work",
-]
+PAPER = "lapsvm_primal_2009"
 
 Setting: TypeAlias = tuple[float, float]
 """gamma_A and gamma_I."""
 
-MAX_ITER = {"safe": 5000}
-"""Of conjugate gradients; 200 for the paper's rules, the default of the authors' code."""
+Fit: TypeAlias = dict[str, Any]
+"""Columns: ``error_<part>`` in percent, ``relative_gap`` of the worst class, ``seconds``, ``iterations`` by class."""
 
+MAX_ITER = 200
+"""Of conjugate gradients with the paper's rules: the default of the authors' code."""
 
 STOPPING = {f"lapsvm_pcg_{rule}": rule for rule in ("stability", "validation", "mixed", "safe")}
 """The stopping rules of conjugate gradients, by method."""
@@ -78,19 +66,8 @@ RULES = tuple(name for name, rule in STOPPING.items() if rule != "safe")
 """Conjugate gradients with the paper's rules."""
 
 
-class Fit(NamedTuple):
-    """Errors in percent on U, V and T; worst relative gap, seconds of all classes, iterations of each."""
-
-    unlabeled: float
-    validation: float
-    test: float
-    relative_gap: float
-    seconds: float
-    iterations: list[int]
-
-
-def exact(problem: Problem, settings: Iterable[Setting], names: Sequence[str] = EXACT) -> Iterator[tuple[str, Fit]]:
-    """Yield the fits of all exact methods among `names`, setting by setting.
+def exact(problem: Problem, settings: Iterable[Setting]) -> Iterator[tuple[str, Setting, Fit]]:
+    """Yield the fits of all exact methods, setting by setting.
 
     Parameters
     ----------
@@ -98,38 +75,18 @@ def exact(problem: Problem, settings: Iterable[Setting], names: Sequence[str] = 
         Of one split.
     settings : iterable of (gamma_A, gamma_I)
         Of one ratio. With gamma_I = 0 the methods without a graph are fitted, else those with one.
-    names : sequence of str
-        Of `METHODS`.
     """
     shared: LapSVM | None = None
-    for gamma_A, gamma_I in settings:
-        shared = (
-            _objective(problem, gamma_A, gamma_I) if shared is None else shared.with_(gamma_A=gamma_A, gamma_I=gamma_I)
-        )
-        for name in names:
-            method = METHODS[name]
-            if name in EXACT and method.graph == (gamma_I > 0):
-                yield name, _exact(problem, shared, method)
+    for setting in settings:
+        if shared is None:
+            shared = _objective(problem.training, setting, loss="squared")
+        shared = shared.with_(gamma_A=setting[0], gamma_I=setting[1])
+        for name in EXACT:
+            if METHODS[name].graph == (setting[1] > 0):
+                yield name, setting, _exact(problem, shared, METHODS[name])
 
 
-def early_stopped(problem: Problem, name: str, setting: Setting) -> Fit:
-    """Fit by conjugate gradients, checked every round(sqrt(n) / 2) iterations; V is looked at from outside."""
-    rule, options = STOPPING[name], METHODS[name].options
-    every, limit = max(1, round(np.sqrt(len(problem.K)) / 2)), MAX_ITER.get(rule, 200)
-    if rule in ("validation", "mixed"):
-        K, L, labels, validation, known = problem.with_validation
-        obj = LapSVM(K, L, next(labels.one_vs_rest()), gamma_A=setting[0], gamma_I=setting[1], **options)
-        results = pcg_one_vs_rest(
-            obj, labels, stopping=rule, max_iter=limit, check_every=every, validation=validation, truth=known
-        )
-    else:
-        obj = _objective(problem, *setting, **options)
-        results = pcg_one_vs_rest(obj, problem.labels, stopping=rule, max_iter=limit, check_every=every)
-    # The loop of all classes; what comes after it is certificates.
-    return _fit(problem, results, results[0].seconds)
-
-
-def timed(problem: Problem, name: str, setting: Setting) -> Fit:
+def alone(problem: Problem, name: str, setting: Setting) -> Fit:
     """Fit a method from scratch, with the seconds that training takes.
 
     ``lapsvm_newton`` is the full-space Newton's method here, one class after the other; the classes of all others share
@@ -137,8 +94,8 @@ def timed(problem: Problem, name: str, setting: Setting) -> Fit:
     """
     method = METHODS[name]
     if name in STOPPING:
-        return early_stopped(problem, name, setting)
-    obj = _objective(problem, *setting, **method.options)
+        return _early_stopped(problem, name, setting)
+    obj = _objective(problem.training, setting, **method.options)
     if name == "lapsvm_newton":
         results = [newton(replace(obj, labels=labels)) for labels in problem.labels.one_vs_rest()]
         return _fit(problem, results, sum(result.seconds for result in results))
@@ -147,11 +104,9 @@ def timed(problem: Problem, name: str, setting: Setting) -> Fit:
     return _exact(problem, obj, method, time.perf_counter() - start)
 
 
-def _objective(
-    problem: Problem, gamma_A: float, gamma_I: float, *, loss: str = "squared", fit_intercept: bool = False
-) -> LapSVM:
-    first = next(problem.labels.one_vs_rest())
-    return LapSVM(problem.K, problem.L, first, loss, gamma_A, gamma_I, fit_intercept=fit_intercept)
+def _objective(training: Training, setting: Setting, loss: str, fit_intercept: bool = False) -> LapSVM:
+    K, L, labels = training
+    return LapSVM(K, L, next(labels.one_vs_rest()), loss, *setting, fit_intercept=fit_intercept)
 
 
 def _exact(problem: Problem, shared: LapSVM, method: Method, seconds: float = 0.0) -> Fit:
@@ -161,71 +116,72 @@ def _exact(problem: Problem, shared: LapSVM, method: Method, seconds: float = 0.
     return _fit(problem, results, seconds + sum(result.seconds for result in results))
 
 
+def _early_stopped(problem: Problem, name: str, setting: Setting) -> Fit:
+    """Fit by conjugate gradients, checked every round(sqrt(n) / 2) iterations; V is looked at from outside."""
+    rule, n, known = STOPPING[name], len(problem.K), problem.y["validation"]
+    training, seen = problem.training, dict[str, Any]()
+    if rule in ("validation", "mixed"):
+        training = problem.with_validation
+        seen = {"validation": np.arange(n, n + len(known)), "truth": np.append(np.full(n, -1), known)}
+    obj = _objective(training, setting, **METHODS[name].options)
+    every, limit = max(1, round(np.sqrt(n) / 2)), 5000 if rule == "safe" else MAX_ITER
+    results = pcg_one_vs_rest(obj, training[2], stopping=rule, max_iter=limit, check_every=every, **seen)
+    # The loop of all classes; what comes after it is certificates.
+    return _fit(problem, results, results[0].seconds)
+
+
 def _fit(problem: Problem, results: Sequence[SolveResult], seconds: float) -> Fit:
-    n = len(problem.K)
-    alpha, F = (np.column_stack([result.variables[name][:n] for result in results]) for name in ("alpha", "f"))
-    errors = problem.errors(alpha, np.array([float(result.variables["b"]) for result in results]), F)
     gap = max((result.certificate.relative_gap for result in results), key=abs)
-    return Fit(**errors, relative_gap=gap, seconds=seconds, iterations=[result.n_iter for result in results])
+    iterations = [result.n_iter for result in results]
+    return {**problem.errors(results), "relative_gap": gap, "seconds": seconds, "iterations": iterations}
 
 
 def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
-    """Fit what a cell names.
+    """Fit what a cell names: all exact methods with its ``settings``, or each of its ``fits`` alone.
 
     Returns
     -------
     dict
-        ``fits``, as JSON: a list of method, gamma_A, gamma_I, and the fields of `Fit`. ``relative_gap`` of the worst
-        certificate of exact methods; that of early-stopped ones proves nothing and stays in the list.
+        ``fits``, as JSON: a list of method, setting and `Fit`. ``relative_gap`` of the worst certificate of exact
+        methods; that of early-stopped ones proves nothing and stays in the list.
     """
-    normalized = cell.parameters.get("normalized", True)
-    shared = problem(cell.dataset, cell.split, data, cell.parameters["weight"], normalized)
-    phase = cell.parameters["phase"]
-    found: list[tuple[str, Setting, Fit]]
-    if phase == "timed":
-        found = [(name, (a, i), timed(shared, name, (a, i))) for name, (a, i) in cell.parameters["fits"]]
+    wanted = cell.parameters
+    shared = problem(TASKS[cell.dataset], cell.split, data, wanted["normalized"])
+    if "settings" in wanted:
+        fits = list(exact(shared, [(a, i) for a, i in wanted["settings"]]))
     else:
-        settings = [(a, i) for a, i in cell.parameters["settings"]]
-        if phase == "tuned":
-            found = [(cell.method, setting, early_stopped(shared, cell.method, setting)) for setting in settings]
-        else:
-            # Each setting has as many fits as there are methods for it, in the order of the settings.
-            fits = list(exact(shared, settings))
-            each = len(fits) // len(settings)
-            found = [(name, settings[k // each], fit) for k, (name, fit) in enumerate(fits)]
-    gaps = [fit.relative_gap for name, _, fit in found if name in EXACT]
-    return {
-        "fits": canonical_json([[name, *setting, fit._asdict()] for name, setting, fit in found]),
-        **({"relative_gap": max(gaps, key=abs)} if gaps else {}),
-    }
+        fits = [(name, (a, i), alone(shared, name, (a, i))) for name, (a, i) in wanted["fits"]]
+    gaps = [fit["relative_gap"] for name, _, fit in fits if name in EXACT]
+    return {"fits": canonical_json(fits), **({"relative_gap": max(gaps, key=abs)} if gaps else {})}
 
 
 def fits_of(rows: Iterable[Row]) -> list[Row]:
     """Return a row per fit, as `select` and `compare` read them; no failed cells."""
-    found = []
-    for row in rows:
-        if row["status"] != "ok":
-            continue
-        for name, gamma_A, gamma_I, fit in json.loads(row["fits"]):
-            found.append(
-                {
-                    **{key: row[key] for key in ("experiment", "dataset", "split", "status")},
-                    "method": name,
-                    "parameters": canonical_json({"gamma_A": gamma_A, "gamma_I": gamma_I}),
-                    "setting": (gamma_A, gamma_I),
-                    "normalized": row.get("param_normalized", True),
-                    **{f"error_{part}": fit[part] for part in ("unlabeled", "validation", "test")},
-                    **{key: fit[key] for key in ("relative_gap", "seconds", "iterations")},
-                }
-            )
-    return found
+    return [
+        {
+            **{key: row[key] for key in ("experiment", "dataset", "split", "status")},
+            "method": name,
+            "parameters": canonical_json(setting),
+            "setting": tuple(setting),
+            "normalized": row["param_normalized"],
+            **fit,
+        }
+        for row in rows
+        if row["status"] == "ok"
+        for name, setting, fit in json.loads(row["fits"])
+    ]
 
 
 @cache  # asked once per fit, of which there are thousands
-def printed_setting(task: str, method: str) -> Setting | None:
+def published_setting(task: str, method: str) -> Setting | None:
     """Return the gamma_A and gamma_I of table 8, or of table 9 for the stopping rules; None where there are none."""
-    table = published_parameters("lapsvm_primal_2009", "9" if method in STOPPING else "8")
+    table = published_parameters(PAPER, "9" if method in STOPPING else "8")
     rows = table[(table["dataset"] == task) & (table["method"] == method)].set_index("parameter")["value"]
     if "gamma_A" not in rows:
         return None
     return float(rows["gamma_A"]), float(rows.get("gamma_I", 0.0))
+
+
+def with_published_gammas(rows: Iterable[Row]) -> list[Row]:
+    """Return the rows of `fits_of` with the published setting of their task and method."""
+    return [row for row in rows if row["setting"] == published_setting(row["dataset"], row["method"])]

@@ -26,7 +26,7 @@ __all__ = ["cccp_subproblem"]
 
 @dataclass(frozen=True, eq=False)
 class _Round(BuiltProblem):
-    """A problem whose parameter is a vector: one number per unlabelled sample."""
+    """The convex problem of a round, whose parameter beta is a vector: one number per unlabelled sample."""
 
     def current_objective(self) -> Any:
         beta = self.parameters["beta"].value

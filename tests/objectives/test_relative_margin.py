@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import specmargin as sm
 from specmargin.objectives import RMM, RelativeMargin
-from specmargin.objectives.relative_margin import balanced, hinge_intercepts
+from specmargin.objectives.intercept import balanced, hinge_intercepts
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=.* is below 1")
 BOUNDS = (0.0, 0.5, 1.0, 1.2, 3.0)

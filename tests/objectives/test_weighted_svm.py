@@ -263,7 +263,7 @@ CASES = ["linear term against multipliers", "long rows that cancel", "gains that
 @pytest.mark.parametrize("refined", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monkeypatch):
-    monkeypatch.setattr(_weighted_rounding, "_worth", lambda *args: refined)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: refined)
     for _ in range(20):
         svm, theta = dual_case(name, rng)
         bound, rounding = dual_with_rounding(svm, *theta)

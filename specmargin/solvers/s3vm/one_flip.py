@@ -17,7 +17,7 @@ from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, alternate, cold_descent, signs_of
 from specmargin.solvers.s3vm.range import trusted
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
@@ -145,7 +145,7 @@ def flip_once(
                 break
             guess = labels.copy()
             guess[j] = -guess[j]
-            trial = search.alternate(guess, w)
+            trial = alternate(search, guess, w)
         else:
             row = search.Z_unlabeled[j]
             length = float(row @ row)

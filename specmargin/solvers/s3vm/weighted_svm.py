@@ -49,12 +49,8 @@ def weighted_svm(
     ----------
     svm : WeightedSVM
         The SVM.
-    w : ndarray of shape (size,), optional
-        Where to start; default zero.
-    tol : float, default 1e-10
-        Relative duality gap that the certificate has to prove for the status OPTIMAL.
-    max_iter : int, default 500
-        Most Newton steps.
+    w, tol, max_iter
+        As in `specmargin.solvers.finite_newton`.
 
     Returns
     -------

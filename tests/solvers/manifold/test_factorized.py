@@ -7,9 +7,8 @@ from typing import ClassVar
 import cvxpy as cp
 import numpy as np
 import pytest
+from manifold_problems import data, objective
 from scipy.optimize import minimize
-from scipy.sparse.csgraph import laplacian
-from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -26,26 +25,6 @@ intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 def without_libsvm(monkeypatch):
     """Leave the hinge to the interior point: the function of that name hides its module."""
     monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda G, y: None)
-
-
-def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):
-    """A radial kernel, the Laplacian of the six nearest neighbours, labels; l = 2 is one of each class."""
-    rng = np.random.default_rng(seed)
-    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
-    truth = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), np.linspace(-1, 1, n_classes + 1)[1:-1])
-    distances = cdist(X, X)
-    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
-    W = np.maximum(W, W.T) - np.eye(n)
-    labeled = rng.permutation(n)[:l]
-    truth[labeled[:n_classes]] = np.arange(n_classes)
-    y = np.full(n, -1)
-    y[labeled] = truth[labeled]
-    return np.exp(-width * distances**2), laplacian(W, normed=True), sm.encode_labels(y)
-
-
-def objective(case, loss, gamma_A=1e-2, gamma_I=1.0, **options):
-    K, L, labels = case
-    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
 
 
 def by_cvxpy(obj):
@@ -215,10 +194,10 @@ def test_classes_share_one_factorisation(loss):
 
 
 def test_losses_share_one_factorisation():
-    first = objective(data(), "squared")
+    first = objective(data(l=6), "squared")
     second = replace(first, loss="hinge")
     second.__dict__["reduction"] = first.reduction
-    assert factorized(second).certificate == factorized(objective(data(), "hinge")).certificate
+    assert factorized(second).certificate == factorized(objective(data(l=6), "hinge")).certificate
 
 
 @intercepts
@@ -271,7 +250,7 @@ def test_tolerance_decides_the_status():
 
 @losses
 def test_names(loss):
-    result = factorized(objective(data(), loss))
+    result = factorized(objective(data(l=6), loss))
     assert result.problem == ("LapRLS" if loss == "squared" else "LapSVM")
     assert result.solver == "factorized"
     assert "relative gap" in repr(result)
@@ -284,9 +263,9 @@ class Other(Hinge):
 
 
 def test_a_loss_is_taken_for_what_it_declares_not_for_its_name():
-    assert factorized(objective(data(), Other())).certificate.is_optimal(1e-9)
+    assert factorized(objective(data(l=6), Other())).certificate.is_optimal(1e-9)
     with pytest.raises(ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not"):
-        factorized(objective(data(), "smooth_hinge"))
+        factorized(objective(data(l=6), "smooth_hinge"))
 
 
 def test_a_gap_that_grows_at_first_does_not_end_the_interior_point(monkeypatch):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from manifold_problems import data, objective, permuted, three_components
 from scipy.optimize import minimize
-from scipy.sparse.csgraph import connected_components, laplacian
-from scipy.spatial.distance import cdist
+from scipy.sparse.csgraph import connected_components
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
@@ -17,26 +17,6 @@ from specmargin.solvers.manifold.newton import newton
 
 losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
-
-
-def data(n=60, l=20, *, seed=0, copies=1, width=4.0, normed=True):
-    """A radial kernel, the Laplacian of the six nearest neighbours, noisy labels."""
-    rng = np.random.default_rng(seed)
-    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
-    truth = (X[:, 0] + 0.5 * rng.normal(size=n) > 0).astype(int)
-    distances = cdist(X, X)
-    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
-    W = np.maximum(W, W.T) - np.eye(n)
-    labeled = rng.permutation(n)[:l]
-    truth[labeled[:2]] = (0, 1)
-    y = np.full(n, -1)
-    y[labeled] = truth[labeled]
-    return np.exp(-width * distances**2), laplacian(W, normed=normed), sm.encode_labels(y)
-
-
-def objective(case, loss="squared_hinge", gamma_A=1e-2, gamma_I=1.0, **options):
-    K, L, labels = case
-    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
 
 
 def point(result):
@@ -102,14 +82,9 @@ def test_duplicates_share_their_decision():
 
 @losses
 def test_components_without_a_label_fall_to_the_intercept(loss):
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]], 20, axis=0)
-    K = sm.kernels.gram(X, gamma=1.0)
-    W = sm.graphs.knn_graph(X, n_neighbors=5)
-    assert connected_components(W)[0] == 3
-    y = np.full(60, -1)
-    y[:4], y[20:24] = (0, 1, 1, 1), (1, 1, 1, 0)
-    obj = LapSVM(K, sm.graphs.laplacian(W), sm.encode_labels(y), loss=loss, gamma_A=1e-6, gamma_I=1.0)
+    case = three_components()
+    assert connected_components(case[1].matrix)[0] == 3
+    obj = objective(case, loss, 1e-6)
     ours = newton(obj)
     assert ours.certificate.is_optimal(1e-9)
     assert ours.certificate.primal_objective == pytest.approx(factorized(obj).certificate.primal_objective, rel=1e-9)
@@ -118,24 +93,19 @@ def test_components_without_a_label_fall_to_the_intercept(loss):
 
 def test_the_printed_first_row_is_another_point():
     """Eq. 11 as printed, 1'alpha = 0, on a graph whose normalised Laplacian does not annihilate constants."""
-    obj = objective(data(), "squared")
-    n, labeled, y = 60, obj.labels.labeled, obj.labels.sign
-    S = obj.gamma_A * np.eye(n) + obj.gamma_I * obj.L @ obj.K
-    E = np.zeros(n)
-    E[labeled] = 1.0
-    right = np.zeros(n + 1)
-    right[1 + labeled] = y
-    printed = np.linalg.solve(
-        np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * obj.K + S]]), right
-    )
-    optimum = newton(obj).certificate.primal_objective
-    assert obj.value_at(printed[1:], printed[0]) > optimum * (1 + 1e-4)
-    flat = objective(data(normed=False), "squared")
-    S = flat.gamma_A * np.eye(n) + flat.gamma_I * flat.L @ flat.K
-    printed = np.linalg.solve(
-        np.block([[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * flat.K + S]]), right
-    )
-    assert flat.value_at(printed[1:], printed[0]) == pytest.approx(newton(flat).certificate.primal_objective, rel=1e-9)
+
+    def printed(obj):
+        n, labeled = 60, obj.labels.labeled
+        E, right = np.zeros(n), np.zeros(n + 1)
+        E[labeled], right[1 + labeled] = 1.0, obj.labels.sign
+        S = obj.gamma_A * np.eye(n) + obj.gamma_I * obj.L @ obj.K
+        rows = [[np.zeros((1, 1)), np.ones((1, n))], [E[:, None], E[:, None] * obj.K + S]]
+        b, *alpha = np.linalg.solve(np.block(rows), right)
+        return obj.value_at(np.array(alpha), b)
+
+    normalized, flat = (objective(data(normed=normed), "squared") for normed in (True, False))
+    assert printed(normalized) > newton(normalized).certificate.primal_objective * (1 + 1e-4)
+    assert printed(flat) == pytest.approx(newton(flat).certificate.primal_objective, rel=1e-9)
 
 
 def test_squared_loss_takes_one_step_and_is_ridge_regression():
@@ -210,15 +180,9 @@ def test_papers_settings_take_a_handful_of_steps():
 
 
 def test_order_of_the_samples_does_not_matter():
-    K, L, labels = data()
-    p = np.random.default_rng(5).permutation(60)
-    y = np.zeros(60)
-    y[labels.labeled] = labels.sign
-    moved = LapSVM(
-        K[np.ix_(p, p)], L[np.ix_(p, p)], sm.encode_labels(y[p], unlabeled=0), loss="squared_hinge", gamma_A=0.01
-    )
-    moved = LapSVM(moved.K, moved.L, moved.labels, loss="squared_hinge", gamma_A=0.01, gamma_I=1.0)
-    np.testing.assert_allclose(newton(moved).variables["f"], newton(objective(data())).variables["f"][p], atol=1e-9)
+    order = np.random.default_rng(5).permutation(60)
+    moved, plain = newton(objective(permuted(data(), order))), newton(objective(data()))
+    np.testing.assert_allclose(moved.variables["f"], plain.variables["f"][order], atol=1e-9)
 
 
 def test_sparse_and_powered_laplacians():

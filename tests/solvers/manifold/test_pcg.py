@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.sparse.csgraph import laplacian
-from scipy.spatial.distance import cdist
+from manifold_problems import data, objective, permuted, three_components
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
 
@@ -23,26 +22,6 @@ from specmargin.solvers.manifold.stopping import DecisionRule, NormRule, Stagnat
 losses = pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 NORMS = ["gradient", "preconditioned_gradient", "mixed_product"]
-
-
-def data(n=60, l=20, *, seed=0, copies=1, width=4.0, n_classes=2):
-    """A radial kernel, the Laplacian of the six nearest neighbours, noisy labels."""
-    rng = np.random.default_rng(seed)
-    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
-    truth = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), np.linspace(-1, 1, n_classes + 1)[1:-1])
-    distances = cdist(X, X)
-    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
-    W = np.maximum(W, W.T) - np.eye(n)
-    labeled = rng.permutation(n)[:l]
-    truth[labeled[:n_classes]] = np.arange(n_classes)
-    y = np.full(n, -1)
-    y[labeled] = truth[labeled]
-    return np.exp(-width * distances**2), laplacian(W, normed=True), sm.encode_labels(y)
-
-
-def objective(case, loss="squared_hinge", gamma_A=1e-2, gamma_I=1.0, **options):
-    K, L, labels = case
-    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
 
 
 def moons(n=200, per_class=1, noise=0.05, seed=0, gamma_A=1e-2, **options):
@@ -117,13 +96,7 @@ def test_condition_of_S_up_to_1e8(l, width):
 
 
 def test_disconnected_graph_with_an_unlabelled_component():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 2)) + np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 50.0]], 20, axis=0)
-    W = sm.graphs.knn_graph(X, n_neighbors=5)
-    y = np.full(60, -1)
-    y[:4], y[20:24] = (0, 1, 1, 1), (1, 1, 1, 0)
-    K = sm.kernels.gram(X, gamma=1.0)
-    obj = LapSVM(K, sm.graphs.laplacian(W), sm.encode_labels(y), loss="squared_hinge", gamma_A=1e-3, gamma_I=1.0)
+    obj = objective(three_components(), gamma_A=1e-3)
     result = pcg(obj, tol=1e-10)
     assert result.certificate.primal_objective == pytest.approx(factorized(obj).certificate.primal_objective, rel=1e-9)
     np.testing.assert_allclose(result.variables["f"][40:], float(result.variables["b"]), atol=1e-9)
@@ -162,14 +135,10 @@ def test_variables_belong_together(loss):
 
 
 def test_order_of_the_samples_does_not_matter():
-    K, L, labels = data()
-    p = np.random.default_rng(5).permutation(60)
-    y = np.zeros(60)
-    y[labels.labeled] = labels.sign
-    moved = objective((K[np.ix_(p, p)], L[np.ix_(p, p)], sm.encode_labels(y[p], unlabeled=0)))
-    a, b = pcg(moved), pcg(objective(data()))
+    order = np.random.default_rng(5).permutation(60)
+    a, b = pcg(objective(permuted(data(), order))), pcg(objective(data()))
     assert abs(a.n_iter - b.n_iter) <= 2
-    np.testing.assert_allclose(a.variables["f"], b.variables["f"][p], atol=1e-7)
+    np.testing.assert_allclose(a.variables["f"], b.variables["f"][order], atol=1e-7)
 
 
 # The course of the iteration

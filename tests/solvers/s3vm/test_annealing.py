@@ -167,7 +167,7 @@ def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
     )
     assert value == pytest.approx(reference.fun, rel=1e-7)
     p = np.full(len(obj.unlabeled), obj.positive_share)
-    path = module._Path(obj)
+    path = module._Progress(obj)
     w, _, settled = module._Alternation(obj, 1e-12, 500)(None, p, 50.0, path)
     assert settled
     assert module.free_energy(obj, 50.0, w)[0] == pytest.approx(reference.fun, rel=1e-7)
@@ -181,7 +181,7 @@ def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
         for C in (1.0, 100.0):
             obj = problem(n=60, seed=seed, C=C)
             u, temperature, w = len(obj.unlabeled), 10.0 * C, None
-            p, path, settle = np.full(u, obj.positive_share), module._Path(obj), module._Alternation(obj, 1e-6, 100)
+            p, path, settle = np.full(u, obj.positive_share), module._Progress(obj), module._Alternation(obj, 1e-6, 100)
             for _ in range(30):
                 w, p, _ = settle(w, p, temperature, path)
                 temperature /= 1.5
