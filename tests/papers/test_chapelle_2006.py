@@ -12,9 +12,10 @@ import pytest
 from specmargin.experiments import blocks as common
 from specmargin.experiments import published_parameters
 from specmargin.experiments.gallery import run_figures
+from specmargin.experiments.tasks import missing_data
 from specmargin.papers import chapelle_2006 as experiment
 from specmargin.papers import run_table
-from specmargin.papers._chapelle_blocks import BUNDLED, work
+from specmargin.papers._chapelle_blocks import INSTEAD, work
 
 
 def test_settings_are_the_papers():
@@ -63,7 +64,7 @@ def test_quick_table(nowhere, tmp_path, monkeypatch):
     tiny = [replace(b, tasks=b.tasks[:2]) for b in experiment.bundled_blocks()[:2]]
     monkeypatch.setattr(experiment, "bundled_blocks", lambda: tiny)
     report = run_table("continuation_s3vm", out=tmp_path, quick=True, data=nowhere, progress=False)
-    assert any("NOT A" in line and BUNDLED in line for line in report.header)
+    assert report.header[:1] == missing_data(["coil20", "mac_windows", "mnist", "uspst"], INSTEAD)
     assert [line.n_splits for line in report.lines] == [4] * 7
     text = report.text()
     assert "cells: 28, failed: 0" in text
@@ -76,7 +77,7 @@ def test_missing_sets_are_named_and_the_others_kept(monkeypatch):
     monkeypatch.setattr(common, "is_available", lambda source, data: source not in ("coil20", "mnist"))
     there, header = common.available_blocks(experiment.blocks(), None)
     assert {b.dataset for b in there} == {"uspst_pairs", "mac_windows", "uspst", "uspstb"}
-    assert header == ["NOT AT HAND: coil20, mnist; name their folder by --data or SPECMARGIN_DATA."]
+    assert header == missing_data(["coil20", "mnist"])
 
 
 @pytest.mark.data
@@ -110,7 +111,7 @@ def test_figure_shows_the_runs_of_the_tables(nowhere, tmp_path):
     (result,) = run_figures(["continuation_s3vm"], quick=True, out=tmp_path, progress=False, formats=("svg",))
     assert not result.warnings
     told = json.loads(result.sidecar.read_text())
-    assert "NOT AT HAND" in told["results"]["data"][0]
+    assert told["results"]["data"] == missing_data(["uspst", "mnist"])
     assert told["certificates"]["cut off"] == 0
     assert told["certificates"]["worst relative gap of an SVM"] < 1e-6
     errors = told["results"]["mean error of these runs, percent"]
