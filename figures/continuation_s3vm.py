@@ -250,16 +250,15 @@ def widths(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     for method, values in curve["errors"].items():
         look, label = looks[method]
         ax.plot(curve["at"], values, label=label, **line_of(look))
-    ax.set(xscale="log", ylim=(0, None), title="(c) width of the kernel")
-    ticks(ax.xaxis, curve["at"])
-    ax.set(xlabel=r"width $\sigma$", ylabel="mean error, %")
-    ax.grid(axis="y")
+    ax.set(title="(c) width of the kernel", xlabel=r"width $\sigma$")
+    error_axes(ax, curve["at"])
 
 
 def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 6; the plain kernel stands a decade to the left of the smallest weight."""
     at = curve["at"].copy()
     at[0] = at[1] / 10
+    dashed = {"linewidth": 0.8, "linestyle": (0, (5, 2))}
     for method, values in curve["errors"].items():
         look, label = looks["lapsvm" if method == "svm" else method]
         ax.plot(at[1:], values[1:], label=label, **line_of(look))
@@ -267,11 +266,15 @@ def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
         ax.plot(at[:1], values[:1], before.marker, color=before.color, markerfacecolor="none", markersize=5)
         level = curve["published"][method]
         if np.isfinite(level):
-            ax.axhline(level, color=look.color, linewidth=0.8, linestyle=(0, (5, 2)), zorder=1)
-            ax.plot([], [], color="0.25", linewidth=0.8, linestyle=(0, (5, 2)), label="published best")
-    ax.set(xscale="log", ylim=(0, None), title="(d) kernel deformed by a graph")
-    ticks(ax.xaxis, at, {at[0]: "0"})
-    ax.set(xlabel=r"weight of the graph, $\gamma_I$", ylabel="mean error, %")
+            ax.axhline(level, color=look.color, zorder=1, **dashed)
+            ax.plot([], [], color="0.25", label="published best", **dashed)
+    ax.set(title="(d) kernel deformed by a graph", xlabel=r"weight of the graph, $\gamma_I$")
+    error_axes(ax, at, {at[0]: "0"})
+
+
+def error_axes(ax: Any, at: np.ndarray, named: dict[float, str] | None = None) -> None:
+    ax.set(xscale="log", ylim=(0, None), ylabel="mean error, %")
+    ticks(ax.xaxis, at, named)
     ax.grid(axis="y")
 
 

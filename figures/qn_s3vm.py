@@ -278,13 +278,10 @@ def draw(data: dict[str, Any]) -> Any:
     figure, axes = subplots(3, 2, width="page", aspect=0.68)
     draw_moons(axes[0], data["moons"])
     with style():
-        for ax, letter, figure_5, what in (
-            (axes[1, 0], "c", "5a", "labelled samples, % of the training samples"),
-            (axes[1, 1], "d", "5b", "unlabelled samples, % of the training samples"),
-        ):
-            draw_errors(ax, data["amounts"][figure_5])
-            ax.set(xlabel=what, ylabel="error on unseen samples, %")
-            ax.set_title(f"({letter}) G4C, more and more {what.split()[0]} samples")
+        for ax, letter, panel, kind in zip(axes[1], "cd", ("5a", "5b"), ("labelled", "unlabelled"), strict=True):
+            draw_errors(ax, data["amounts"][panel])
+            ax.set(xlabel=f"{kind} samples, % of the training samples", ylabel="error on unseen samples, %")
+            ax.set_title(f"({letter}) G4C, more and more {kind} samples")
         draw_runtimes(axes[2, 0], data["seconds"]["e"])
         draw_landmarks(axes[2, 1], data["seconds"]["f"])
     return figure
@@ -328,16 +325,9 @@ def ticks(axis: Any, places: list[float]) -> None:
 def draw_errors(ax: Any, panel: dict[str, Any]) -> None:
     """Draw mean errors, with bars of one deviation, moved apart a little."""
     for method, shift in zip(TWO, (0.975, 1.025), strict=True):
-        values = panel[method]
-        ax.errorbar(
-            panel["share"] * shift,
-            values["mean"],
-            yerr=values["std"],
-            capsize=2,
-            elinewidth=0.8,
-            label=NAMES[method][1],
-            **line(method),
-        )
+        mean, std = panel[method]["mean"], panel[method]["std"]
+        bars = {"yerr": std, "capsize": 2, "elinewidth": 0.8}
+        ax.errorbar(panel["share"] * shift, mean, label=NAMES[method][1], **bars, **line(method))
     ax.set(xscale="log", ylim=(0, None))
     ticks(ax.xaxis, np.round(panel["share"]).tolist())
     ax.grid(axis="y")

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-import specmargin as sm
+from specmargin.experiments.tasks import sources_of
 from specmargin.papers import global_optima as s3vm_optima
 
 SOLVERS = {
@@ -53,9 +53,9 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     rows = s3vm_optima.rows(problems, time_limit=TIME_LIMIT)
     failed = [row for row in rows if "failed" in row]
     names = list(dict.fromkeys(task.name for task in problems))
+    images = "uspst" if any(name.startswith("USPST") for name in names) else "digits"
     panels: dict[str, Any] = {}
-    results: dict[str, Any] = {}
-    certificates: dict[str, Any] = {}
+    results, certificates = {}, {}
     for C in s3vm_optima.WEIGHTS:
         for name in names:
             block = [row for row in rows if row["task"] == name and row["C"] == C]
@@ -87,7 +87,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "failed": [f"{row['solver']} on {row['task']}: {row['failed']}" for row in failed],
         },
         "certificates": certificates,
-        "data": source_of(names),
+        "data": {**sources_of([images]), "others": {"kind": "generated", "sha256": None}},
         "solvers": ["branch_and_bound", "one_flip", *(name for name in SOLVERS if name != "supervised")],
     }
 
@@ -97,9 +97,7 @@ def panel_of(block: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     seeds = sorted({row["seed"] for row in block if row["proved"]})
     gaps, errors = np.full((2, len(seeds), len(SOLVERS)), np.nan)
     optimum = np.full(len(seeds), np.nan)
-    for row in block:
-        if not row["proved"]:
-            continue
+    for row in (row for row in block if row["proved"]):
         i, k = seeds.index(row["seed"]), list(SOLVERS).index(row["solver"])
         optimum[i] = row["error_optimum"]
         if "failed" not in row:
@@ -121,14 +119,6 @@ def correlation(panel: dict[str, np.ndarray]) -> float | None:
     if not known.any() or np.ptp(gaps[known]) == 0 or np.ptp(errors[known]) == 0:
         return None
     return float(spearmanr(gaps[known], errors[known]).statistic)
-
-
-def source_of(names: list[str]) -> dict[str, Any]:
-    """Say where the points come from."""
-    images = "uspst" if any(name.startswith("USPST") for name in names) else "digits"
-    kind = "bundled with scikit-learn" if images == "digits" else "real"
-    loaded = sm.datasets.load(images, download=False)
-    return {images: {"kind": kind, "sha256": loaded.sha256}, "others": {"kind": "generated", "sha256": None}}
 
 
 def draw(data: dict[str, Any]) -> Any:
@@ -156,27 +146,13 @@ def draw(data: dict[str, Any]) -> Any:
                 ax.axhline(level, color="0.25", linewidth=0.9, linestyle=(0, (5, 2)), label="global optimum", zorder=1)
                 for k, (key, label) in enumerate(SOLVERS.values()):
                     look, gaps, errors = looks[key], panel["gaps"][:, k], panel["errors"][:, k]
-                    marks = {"linestyle": "none", "marker": look.marker, "zorder": 3}
-                    ax.plot(
-                        place(gaps, columns[k]),
-                        errors,
-                        **marks,
-                        color=look.color,
-                        markerfacecolor="none",
-                        markersize=3.2,
-                        markeredgewidth=0.6,
-                        alpha=0.6,
-                    )
-                    ax.plot(
-                        place(np.nanmedian(gaps, keepdims=True), columns[k]),
-                        [np.nanmean(errors)],
-                        **{**marks, "zorder": 4},
-                        color=look.color,
-                        markersize=7.5 if k == 0 else 5.6,  # others may come to lie on it
-                        markeredgecolor="white",
-                        markeredgewidth=0.7,
-                        label=label,
-                    )
+                    marks = {"linestyle": "none", "marker": look.marker, "color": look.color}
+                    hollow = {"markerfacecolor": "none", "markersize": 3.2, "markeredgewidth": 0.6, "alpha": 0.6}
+                    ax.plot(place(gaps, columns[k]), errors, zorder=3, **marks, **hollow)
+                    full = {"markeredgecolor": "white", "markeredgewidth": 0.7, "label": label}
+                    middle_gap = place(np.nanmedian(gaps, keepdims=True), columns[k])
+                    largest = 7.5 if k == 0 else 5.6  # others may come to lie on it
+                    ax.plot(middle_gap, [np.nanmean(errors)], zorder=4, markersize=largest, **marks, **full)
                 ax.set(xscale="log", xlim=(STRIP[0], 4e3), ylim=(-2.5, highest + 3.5))
                 ax.xaxis.set_major_locator(FixedLocator([middle, 0.1, 1, 10, 100, 1000]))
                 ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: "0" if np.isclose(x, middle) else f"{x:g}"))

@@ -9,13 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from specmargin.experiments import SweepInterruptedError, published_parameters
 from specmargin.experiments import blocks as common
+from specmargin.experiments import published_parameters
 from specmargin.experiments.gallery import run_figures
-from specmargin.experiments.report import Report
-from specmargin.papers import _chapelle_blocks as blocks
+from specmargin.experiments.tasks import missing_data
 from specmargin.papers import chapelle_2006 as experiment
-from specmargin.papers import run_table, tables
+from specmargin.papers import run_table
+from specmargin.papers._chapelle_blocks import INSTEAD, work
 
 
 def test_settings_are_the_papers():
@@ -60,39 +60,24 @@ def test_every_table_finds_its_published_number():
     assert math.isnan(fifth.published("svm").mean)
 
 
-def test_interrupted_table_goes_on_where_it_stopped(nowhere, tmp_path, monkeypatch):
+def test_quick_table(nowhere, tmp_path, monkeypatch):
     tiny = [replace(b, tasks=b.tasks[:2]) for b in experiment.bundled_blocks()[:2]]
     monkeypatch.setattr(experiment, "bundled_blocks", lambda: tiny)
-    options = {"quick": True, "data": nowhere, "progress": False}
-    whole = run_table("continuation_s3vm", out=tmp_path / "whole", **options)
-    assert isinstance(whole, Report)
-    assert any("NOT AT HAND" in line for line in whole.header)
-    assert [line.n_splits for line in whole.lines] == [4] * 7
-    work, done = blocks.work, []
-
-    def interrupted(cell, *, data):
-        done.append(cell.key)
-        if len(done) == 9:
-            raise KeyboardInterrupt
-        return work(cell, data=data)
-
-    monkeypatch.setitem(tables(), "continuation_s3vm", replace(tables()["continuation_s3vm"], work=interrupted))
-    with pytest.raises(SweepInterruptedError, match="the same call goes on from there"):
-        run_table("continuation_s3vm", out=tmp_path / "parts", **options)
-    again = run_table("continuation_s3vm", out=tmp_path / "parts", **options)
-    assert len(done) == 28 + 1
-    assert list(map(repr, again.lines)) == list(map(repr, whole.lines))  # nan is nan
-    text = whole.text()
+    report = run_table("continuation_s3vm", out=tmp_path, quick=True, data=nowhere, progress=False)
+    assert report.header[:1] == missing_data(["coil20", "mac_windows", "mnist", "uspst"], INSTEAD)
+    assert [line.n_splits for line in report.lines] == [4] * 7
+    text = report.text()
+    assert "cells: 28, failed: 0" in text
     assert "Table 3, in its place" in text
     assert "figure 3: cs3vm and grad_hinge" in text
-    assert (tmp_path / "whole" / "tables" / "continuation_s3vm-quick.csv").read_text().count("digits_pairs") == 7
+    assert (tmp_path / "tables" / "continuation_s3vm-quick.csv").read_text().count("digits_pairs") == 7
 
 
 def test_missing_sets_are_named_and_the_others_kept(monkeypatch):
     monkeypatch.setattr(common, "is_available", lambda source, data: source not in ("coil20", "mnist"))
     there, header = common.available_blocks(experiment.blocks(), None)
     assert {b.dataset for b in there} == {"uspst_pairs", "mac_windows", "uspst", "uspstb"}
-    assert header == ["NOT AT HAND: coil20, mnist; name their folder by --data or SPECMARGIN_DATA."]
+    assert header == missing_data(["coil20", "mnist"])
 
 
 @pytest.mark.data
@@ -102,7 +87,7 @@ def test_order_of_the_methods_on_a_hard_pair(data_folder, tol):
     block = experiment.ContinuationBlock("t", "t", tasks, experiment.FOUR, sigma=sigma, n_splits=2)
     errors = {name: [] for name in experiment.FOUR}
     for one in block.cells(data_folder):
-        row = blocks.work(one, data=data_folder)
+        row = work(one, data=data_folder)
         errors[one.method].append(row["error_unlabeled"])
         if one.method == "svm":
             assert abs(row["relative_gap"]) < tol["objective"]
@@ -126,7 +111,7 @@ def test_figure_shows_the_runs_of_the_tables(nowhere, tmp_path):
     (result,) = run_figures(["continuation_s3vm"], quick=True, out=tmp_path, progress=False, formats=("svg",))
     assert not result.warnings
     told = json.loads(result.sidecar.read_text())
-    assert "NOT AT HAND" in told["results"]["data"][0]
+    assert told["results"]["data"] == missing_data(["uspst", "mnist"])
     assert told["certificates"]["cut off"] == 0
     assert told["certificates"]["worst relative gap of an SVM"] < 1e-6
     errors = told["results"]["mean error of these runs, percent"]

@@ -182,24 +182,6 @@ def test_cells_of_equal_settings_are_one():
     assert replace(DIGITS, C_star=2.0).cells()[0] != first
 
 
-def test_measure_computes_shared_cells_once(monkeypatch):
-    block = replace(DIGITS, methods=("svm", "cs3vm"), n_splits=1)
-    work, done = blocks.work, []
-
-    def counted(cell, *, data):
-        done.append(cell.key)
-        return work(cell, data=data)
-
-    monkeypatch.setattr(blocks, "work", counted)
-    rows = blocks.measure([block, replace(block, title="again", methods=("cs3vm",))])
-    cells = block.cells()
-    assert done == list(rows) == [cell.key for cell in cells]
-    for cell in cells:
-        row, again = rows[cell.key], work(cell)
-        assert (row["status"], row["method"]) == ("ok", cell.method)
-        assert (row["error_unlabeled"], row["objective"]) == (again["error_unlabeled"], again["objective"])
-
-
 def test_v_star_is_the_leading_eigenvector_of_m(rng):
     A = rng.normal(size=(40, 6)) * np.array([3.0, 2.0, 1.0, 1.0, 0.5, 0.1])
     A -= A.mean(axis=0)

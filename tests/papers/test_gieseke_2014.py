@@ -246,16 +246,6 @@ def test_landmarks_need_a_kernel():
         problem("g2c", Partition(10, 0, landmarks=3, n=60))
 
 
-@pytest.mark.data
-def test_more_samples_than_there_are(data_folder):
-    if data_folder is None:
-        with pytest.raises(ValueError, match="n=1000, but"):
-            samples("digits_3_8", 1000)
-        return
-    with pytest.raises(ValueError, match="n=99999, but usps_2_5 has 1645 samples"):
-        samples("usps_2_5", 99999, data_folder)
-
-
 def test_sets_of_files_are_missing_or_available(nowhere):
     names = ["g2c", "digits_3_8", "usps_2_5", "real_sim", "mac_windows"]
     wanted = [experiment._block("t", "t", name, SMALL) for name in names]
