@@ -24,7 +24,7 @@ from specmargin.exceptions import InvalidInputError, SpecmarginError
 __all__ = ["app", "main"]
 
 
-# No fault of the program: what the machine or the folder lacks.
+# No fault of the program: what the computer or the folder lacks.
 _ENVIRONMENT = frozenset(
     getattr(errno, name)
     for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENOTDIR", "EISDIR", "EIO", "EMFILE")
@@ -59,10 +59,10 @@ class _Group(TyperGroup):
             raise typer.Exit(1) from None
         except KeyboardInterrupt as interrupt:
             # A sweep says what it kept; anything else keeps what was written before.
-            said = str(interrupt)
-            if said in ("", "SIGTERM", "SIGHUP"):
-                said = f"ended by {said}." if said else "interrupted."
-            typer.echo(said, err=True)
+            note = str(interrupt)
+            if note in ("", "SIGTERM", "SIGHUP"):
+                note = f"ended by {note}." if note else "interrupted."
+            typer.echo(note, err=True)
             raise typer.Exit(128 + getattr(interrupt, "number", 2)) from None
 
 
@@ -160,7 +160,7 @@ def tables(
     wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
-    """Compute tables of errors beside the published ones. Interrupted runs go on where they stopped."""
+    """Compute tables of errors next to the published ones. Interrupted runs go on where they stopped."""
     from specmargin import papers
 
     known_tables = papers.tables()
@@ -195,14 +195,14 @@ def _assignment(text: str) -> tuple[str, str]:
 
 @datasets_app.command("list")
 def list_datasets(data: Data = None) -> None:
-    """List the data sets and say which are at hand."""
+    """List the data sets and say which are available."""
     from specmargin.datasets import available
     from specmargin.datasets.registry import REGISTRY
 
     _use_data(data)
     for name, where in available(data).items():
         source = REGISTRY[name].source
-        missing = "can be downloaded" if source == "download" else "not at hand"
+        missing = "can be downloaded" if source == "download" else "not available"
         typer.echo(f"{name:<18} {where or missing}")
         typer.echo(f"{'':<18} {REGISTRY[name].summary}")
 

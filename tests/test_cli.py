@@ -182,7 +182,7 @@ def test_datasets(run, tmp_path):
     assert result.exit_code == 0
     assert "scikit-learn" in result.stdout
     assert "can be downloaded" in result.stdout
-    assert "not at hand" in result.stdout
+    assert "not available" in result.stdout
     result = run("datasets", "fetch", "digits")
     assert result.stdout.startswith("digits: 1797 samples, 64 features")
     result = run("datasets", "fetch", "g50c")
