@@ -59,10 +59,10 @@ class _Group(TyperGroup):
             raise typer.Exit(1) from None
         except KeyboardInterrupt as interrupt:
             # A sweep says what it kept; anything else keeps what was written before.
-            text = str(interrupt)
-            if text in ("", "SIGTERM", "SIGHUP"):
-                text = f"ended by {text}." if text else "interrupted."
-            typer.echo(text, err=True)
+            note = str(interrupt)
+            if note in ("", "SIGTERM", "SIGHUP"):
+                note = f"ended by {note}." if note else "interrupted."
+            typer.echo(note, err=True)
             raise typer.Exit(128 + getattr(interrupt, "number", 2)) from None
 
 

@@ -1,9 +1,8 @@
-"""Making the scores of several one-vs-rest problems comparable: `balanced`, for every classifier with `class_balance`.
+"""Making the scores of several one-vs-rest problems comparable: `Balance`, for every classifier with `class_balance`.
 
 With few labels the decisions of one class may all be lower than those of another, whichever sample of it was
-labelled, and the largest decision then depends more on that than on the sample. Each rule is an affine map per class
-whose numbers come from the training samples, labelled and unlabelled; `Balance` keeps them for new samples. With two
-classes there is one score, and balancing moves its threshold.
+labelled. Each rule is an affine map per class whose numbers come from all training samples; `Balance` keeps them for
+new samples. With two classes there is one score, and balancing moves its threshold.
 """
 
 from __future__ import annotations
@@ -13,13 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chisquare
 
-from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["RULES", "Balance", "ClassBalanceParameter", "balanced", "in_force"]
-
-RULES = ("zscore", "mass", None)
 _LEVEL = 0.05  # at which label counts reject equal classes
 
 
@@ -45,13 +40,7 @@ class ClassBalanceParameter:
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The map ``scores * slope + offset``.
-
-    Parameters
-    ----------
-    slope, offset : ndarray of shape () or (K,)
-        Per class.
-    """
+    """The map ``scores * slope + offset``, with numbers per class, of shape () or (K,)."""
 
     slope: FloatArray
     offset: FloatArray
@@ -67,29 +56,20 @@ class Balance:
 
     @classmethod
     def of(cls, scores: FloatArray, labels: Labels, rule: str | None) -> Balance:
-        r"""Return the map that a rule finds on the scores of the training samples.
+        r"""Return the map that a rule finds on the scores of all training samples, (n,) or (n, K).
 
-        Parameters
-        ----------
-        scores : ndarray of shape (n,) or (n, K)
-            Decisions of the training samples, labelled and unlabelled; one column with two classes.
-        labels : Labels
-            Their labels.
-        rule : {"zscore", "mass"} or None
-            "zscore": each class less its mean, over its standard deviation, which supposes classes of similar size;
-            scores stay as they are where the label counts reject equal classes (chi-square test, 5 % level).
-            "mass": class mass normalisation. With :math:`h = (1 + f) / 2` the share of a class in a sample, compared
-            are :math:`q_k h_{ik} / \frac1n \sum_i \max(0, h_{ik})`, q the label proportions. None: as they are.
+        "zscore": each class less its mean, over its standard deviation, which supposes classes of similar size;
+        scores stay as they are where the label counts reject equal classes (chi-square test, 5 % level).
+        "mass": class mass normalisation (Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields
+        and harmonic functions, ICML 2003). With :math:`h = (1 + f) / 2` the share of a class in a sample, compared
+        are :math:`q_k h_{ik} / \frac1n \sum_i \max(0, h_{ik})`, q the label proportions. None: as they are.
 
-        Raises
-        ------
-        ValueError
-            For an unknown rule.
-
-        References
-        ----------
-        Zhu, Ghahramani & Lafferty, Semi-supervised learning using Gaussian fields and harmonic functions, ICML 2003
-        (class mass normalisation).
+        Examples
+        --------
+        >>> from specmargin.labels import encode_labels
+        >>> scores, labels = np.array([-1.0, 1.0, 0.5, 0.5]), encode_labels([0, 1, -1, -1])
+        >>> Balance.of(scores, labels, "mass")(scores).round(3).tolist()
+        [-1.333, 0.8, 0.267, 0.267]
         """
         rule = in_force(rule, labels)
         if rule is None:
@@ -109,25 +89,8 @@ class Balance:
         return cls(np.asarray(weights.sum() / 2.0), np.asarray((weights[1] - weights[0]) / 2.0))
 
 
-def balanced(scores: FloatArray, labels: Labels, rule: str | None) -> FloatArray:
-    """Return the scores of the training samples as a rule compares them; see `Balance.of`, which keeps the numbers.
-
-    Examples
-    --------
-    >>> from specmargin.labels import encode_labels
-    >>> labels = encode_labels([0, 1, -1, -1])
-    >>> balanced(np.array([-1.0, 3.0, 1.0, 1.0]), labels, "zscore").round(3).tolist()
-    [-1.414, 1.414, 0.0, 0.0]
-    >>> balanced(np.array([-1.0, 1.0, 0.5, 0.5]), labels, "mass").round(3).tolist()
-    [-1.333, 0.8, 0.267, 0.267]
-    """
-    return Balance.of(scores, labels, rule)(scores)
-
-
 def in_force(rule: str | None, labels: Labels) -> str | None:
     """Return the rule, or None where the label counts speak against it."""
-    if rule not in RULES:
-        raise InvalidInputError(f"class_balance={rule!r} is unknown; take 'zscore', 'mass' or None.")
     rejected = rule == "zscore" and chisquare(_label_counts(labels)).pvalue < _LEVEL
     return None if rejected else rule
 

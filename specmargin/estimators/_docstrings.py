@@ -10,8 +10,6 @@ import inspect
 import re
 from typing import Any, TypeVar
 
-__all__ = ["documented"]
-
 _HEADER = re.compile(r"^([A-Z][a-z]+)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"\n(?=\S)")
 
@@ -22,12 +20,7 @@ def documented(cls: _Class) -> _Class:
     """Complete the sections Parameters, Attributes and Notes of a class by those of its bases.
 
     Parameters come with their defaults: the class's own first, then those of its bases, the nearest first. A
-    description serves until a class nearer to `cls` has another one.
-
-    Raises
-    ------
-    ValueError
-        For a parameter that no class describes.
+    description serves until a class nearer to `cls` has another one. A parameter that no class describes is an error.
     """
     if cls.__doc__ is None:  # python -OO
         return cls

@@ -6,14 +6,14 @@
 
 A solver over kernels takes `FeatureMap.kernel` and hands alpha to `from_dual`; one that works in w takes the features
 that `deformed` returns, and hands its weights to `from_weights`. Both give the coefficients of the functions, which are
-all that predictions need: `values`.
+all that predictions need: `values`. `ChosenFunctions` are the parameters by which an estimator chooses.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -24,15 +24,16 @@ from specmargin.estimators._memory import require_memory
 from specmargin.estimators._shared_parameters import precomputed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, NeighborSearch, neighbor_weights
-from specmargin.kernels import LowRankKernel, landmark_features
+from specmargin.kernels import LowRankKernel, landmark_features, require_semidefinite
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray, Matrix
 
-__all__ = ["Eigenvectors", "FeatureMap", "KernelFunctions", "Landmarks", "RawFeatures", "chosen_map", "require_scale"]
-
 _LANDMARKS, _EIGENVECTORS = 2000, 200
+_FULL_SAMPLES = 10_000  # up to here one factorisation of LapSVM takes seconds
+_HELD = {"kernel": 2, "landmarks": 3}
+"""Matrices of the size of the kernel, or of the landmarks' features, that LapSVM holds at once."""
 
 _LARGEST = 1e75
 """Fourth powers of features, times their number, stay below the largest double."""
@@ -50,13 +51,7 @@ def require_scale(X: Matrix) -> None:
 
 
 class FeatureMap(ABC):
-    """Functions h_1, ..., h_m, whose sum with coefficients is f - b.
-
-    Parameters
-    ----------
-    features : ndarray or sparse matrix of shape (n, m), or None
-        Their values at the training samples.
-    """
+    """Functions h_1, ..., h_m, whose sum with coefficients is f - b; `features` holds their values at the samples."""
 
     def __init__(self, features: Matrix) -> None:
         self.features: Any = features
@@ -103,14 +98,8 @@ class RawFeatures(FeatureMap):
 class KernelFunctions(FeatureMap):
     """The kernel functions of all samples.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Training samples.
-    matrix : callable
-        ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples.
-    held : int
-        Number of n x n matrices that are held at once.
+    ``matrix(X)`` is their Gram matrix, ``matrix(X_new, X)`` the block of new samples, and `held` the number of n x n
+    matrices that are held at once.
     """
 
     def __init__(self, X: Matrix, matrix: Callable[..., FloatArray], held: int) -> None:
@@ -155,22 +144,10 @@ class KernelFunctions(FeatureMap):
 
 
 class Landmarks(FeatureMap):
-    """The kernel functions at m samples, the labelled ones among them.
+    """The kernel functions at m samples: the labelled rows, and others that `random_state` draws.
 
-    Parameters
-    ----------
-    X : ndarray or sparse matrix of shape (n, d)
-        Training samples.
-    m : int
-        Number of landmarks.
-    labeled : ndarray of int
-        Labelled rows.
-    random_state
-        Draws the others.
-    held : int
-        Number of n x m matrices that are held at once.
-    **kernel
-        Of `specmargin.kernels.landmark_features`.
+    `held` is the number of n x m matrices that are held at once, `kernel` that of
+    `specmargin.kernels.landmark_features`.
     """
 
     def __init__(self, X: Matrix, m: int, labeled: IntArray, random_state: Any, held: int, **kernel: Any) -> None:
@@ -186,14 +163,7 @@ class Landmarks(FeatureMap):
 class Eigenvectors(FeatureMap):
     """The lowest eigenvectors of the graph; new samples get the weighted mean of their neighbours' values.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of the graph of the training samples.
-    search : NeighborSearch
-        Over them.
-    **weights
-        Keyword arguments of `specmargin.graphs.neighbor_weights`.
+    `search` is over the training samples, `weights` are keyword arguments of `specmargin.graphs.neighbor_weights`.
     """
 
     def __init__(self, spectrum: Spectrum, search: NeighborSearch, **weights: Any) -> None:
@@ -212,41 +182,74 @@ class Eigenvectors(FeatureMap):
         return extend(coefficients.T, neighbor_weights(X, self._search, **self._weights))
 
 
-def chosen_map(
-    estimator: Any, span: str, X: Matrix, labels: Labels, L: Laplacian | None, held: dict[str, int]
-) -> FeatureMap:
-    """Return the functions of a span, with the parameters of an estimator.
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChosenFunctions:
+    """The functions to choose from: all samples' kernel functions, or fewer.
 
     Parameters
     ----------
-    estimator : ChosenFunctions, KernelParameters and SearchedNeighbors
-        Gives the kernel, and the number of functions.
-    span : {"kernel", "landmarks", "eigenvectors"}
-        Which functions.
-    X : ndarray or sparse matrix of shape (n, d)
-        Training samples.
-    labels : Labels
-        Labelled samples are landmarks.
-    L : Laplacian or None
-        Of the graph.
-    held : dict
-        Number of matrices that are held at once, by span.
+    span : {"auto", "kernel", "landmarks", "eigenvectors"}
+        The functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice;
+        "landmarks": that over `n_landmarks` of them (Nyström), the labelled ones included; "eigenvectors": the `q`
+        lowest eigenvectors of the graph Laplacian, with no kernel. In each the optimum is exact. "auto" takes "kernel"
+        up to 10,000 samples, then "eigenvectors", or "landmarks" where gamma_I is 0.
+    n_landmarks : int
+        Number of landmarks; by default 2000.
+    q : int
+        Number of eigenvectors, at most n; by default min(200, n).
+    random_state : int, Generator or None
+        Draws landmarks; starts the search for eigenvectors and, where there are many features, for neighbours.
     """
-    if span == "kernel":
-        return KernelFunctions(X, estimator._gram, held[span])
-    if span == "landmarks":
-        if estimator._is_precomputed:
+
+    span: str = "auto"
+    n_landmarks: int | None = None
+    q: int | None = None
+    random_state: Any = 0
+
+    def _map(
+        self: Any,
+        span: str,
+        X: Matrix,
+        labels: Labels,
+        L: Laplacian | None,
+        held: dict[str, int],
+        gamma: float,
+        n_neighbors: int,
+    ) -> FeatureMap:
+        """Return the functions of a span, at a kernel width and for new samples with a number of neighbours.
+
+        The kernel is that of a `KernelFamily`, the neighbours those of `SearchedNeighbors`; `held` is the number of
+        matrices that are held at once, by span.
+        """
+        if span == "kernel":
+            return KernelFunctions(X, self._gram_at(gamma), held[span])
+        if span == "landmarks":
+            if self._is_precomputed:
+                raise InvalidInputError(
+                    "span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'."
+                )
+            m = _LANDMARKS if self.n_landmarks is None else self.n_landmarks
+            kernel = self._kernel_arguments(gamma)
+            return Landmarks(X, m, labels.labeled, self.random_state, held[span], **kernel)
+        if L is None:
             raise InvalidInputError(
-                "span='landmarks' draws samples, and kernel='precomputed' holds none; take 'kernel'."
+                "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."
             )
-        m = _LANDMARKS if estimator.n_landmarks is None else estimator.n_landmarks
-        seed = estimator.random_state
-        return Landmarks(X, m, labels.labeled, seed, held[span], **estimator._kernel_arguments())
-    if L is None:
-        raise InvalidInputError(
-            "span='eigenvectors' are those of the graph, which gamma_I=0 leaves out; take 'landmarks'."
-        )
-    q = min(X.shape[0], _EIGENVECTORS if estimator.q is None else estimator.q)
-    spectrum = laplacian_eigenpairs(replace(L, power=1), q=q, random_state=estimator.random_state)
-    search = estimator._opened(X) if estimator._search is None else estimator._search
-    return Eigenvectors(spectrum, search, n_neighbors=estimator.n_neighbors, weight=estimator.weight)
+        q = min(X.shape[0], _EIGENVECTORS if self.q is None else self.q)
+        spectrum = laplacian_eigenpairs(replace(L, power=1), q=q, random_state=self.random_state)
+        search = self._opened(X) if self._search is None else self._search
+        return Eigenvectors(spectrum, search, n_neighbors=n_neighbors, weight=self.weight)
+
+    def _manifold_map(
+        self: Any, X: Matrix, labels: Labels, L: Laplacian | None, gamma: float, n_neighbors: int
+    ) -> FeatureMap:
+        """Return the functions of LapSVM: those that were asked for, or that suit the number of samples."""
+        span = self.span
+        if span == "auto":
+            large = X.shape[0] > _FULL_SAMPLES and not self._is_precomputed
+            span = ("eigenvectors" if L is not None else "landmarks") if large else "kernel"
+        functions: FeatureMap = self._map(span, X, labels, L, _HELD, gamma, n_neighbors)
+        if span == "kernel":
+            kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
+            require_semidefinite(functions.kernel, **kernel, name="the kernel matrix")
+        return functions

@@ -10,6 +10,7 @@ import logging
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,11 +20,11 @@ from sklearn.model_selection import check_cv
 from specmargin import objectives
 from specmargin.checks import Rule, count
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
-from specmargin.estimators._feature_maps import Eigenvectors, FeatureMap, KernelFunctions
+from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, FeatureMap, KernelFunctions
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, numerical_failures, outside
-from specmargin.estimators._shared_parameters import ChosenFunctions, GraphParameters, KernelFamily, SolverParameters
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, outside
+from specmargin.estimators._shared_parameters import GraphParameters, KernelFamily, SearchedNeighbors, SolverParameters
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
@@ -34,8 +35,6 @@ from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
 
-__all__ = ["Deformed", "ManifoldCV"]
-
 _LOGGER = logging.getLogger(__name__)
 
 CRITERIA = ("nll", "sq", "01", "gcv")
@@ -45,11 +44,15 @@ _OF_THE_REFIT = (
     *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
     "n_iter_",
 )
-_PASSED_ON = (
-    *("kernel", "degree", "coef0", "kind", "weight", "metric", "normalized", "class_balance", "fit_intercept", "span"),
-    *("n_landmarks", "q", "solver", "solver_params", "tol", "max_iter", "random_state", "unlabeled"),
-)
 _WITH_WIDTH = ("rbf", "poly", "polynomial")
+
+
+class LeftOut(NamedTuple):
+    """The labelled samples, those that each fold leaves out, and how the scores of the classes are compared."""
+
+    labels: Labels
+    folds: list[loo.Fold]
+    rule: str | None
 
 
 class Deformed(NamedTuple):
@@ -71,7 +74,7 @@ class Deformed(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ManifoldCV(
-    KernelFamily, GraphParameters, ChosenFunctions, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier
+    KernelFamily, SearchedNeighbors, ChosenFunctions, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier
 ):
     """Grid, folds, criteria and the refit; a subclass knows the decisions of left-out samples.
 
@@ -90,8 +93,8 @@ class ManifoldCV(
     ratios : sequence of float
         gamma_I / gamma_A to try, >= 0; 0 is supervised learning.
     n_neighbors : sequence of int
-        Neighbours of the graphs to try; more than n - 1 are n - 1. It decides, with `powers`: images want 4 to 10,
-        views of one object 2, Gaussian clusters and text 15 to 50.
+        Neighbours of the graphs to try, unless `fit` is given a graph; more than n - 1 are n - 1. It decides, with
+        `powers`: images want 4 to 10, views of one object 2, Gaussian clusters and text 15 to 50.
     powers : sequence of int
         Powers of the Laplacian to try.
     criterion : {"nll", "sq", "01"}
@@ -100,10 +103,6 @@ class ManifoldCV(
     cv : "loo", int or splitter
         "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
         splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
-    class_balance : {"zscore", "mass"} or None
-        How the scores of the classes are made comparable, while choosing and after it. "zscore": by their means and
-        deviations over all samples, unless the label counts reject classes of equal size (chi-square, 5 %); "mass": by
-        the label proportions over the masses of the classes. With two classes the threshold moves.
     fit_intercept : bool
         Whether f has an unpenalised intercept.
     span : {"auto", "kernel", "landmarks", "eigenvectors"}
@@ -135,7 +134,7 @@ class ManifoldCV(
 
     A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
     no setting could name its class. If none counts, as with one label per class, the first candidates are taken, with
-    a warning.
+    a warning. Classes are balanced while choosing and after it.
     """
 
     gammas: Sequence[float | str] = ("median",)
@@ -151,47 +150,17 @@ class ManifoldCV(
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or ratios=[0] for supervised learning"
     _criteria: ClassVar[tuple[str, ...]] = CRITERIA
+    _refitted: ClassVar[type[LapSVM]] = LapSVM
     _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": candidates(count(1))}
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
-        """Choose the parameters by the labelled samples, then learn from all.
+    def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
+        return None if graph is None else check_adjacency(graph, X.shape[0])  # `_deformed_kernels` makes them
 
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,)
-            Labels; unlabelled samples hold the marker `unlabeled`.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours;
-            `n_neighbors` is then not searched.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
-            graph, an empty list of candidates, or parameters out of range.
-
-        Warns
-        -----
-        UserWarning
-            If the labels are too few to choose by: see the notes of the class.
-        """
-        features, labels, _ = self._validated(X, y, None)
-        with numerical_failures(self):
-            return self._chosen(features, labels, y, graph)
-
-    def _chosen(self, features: Matrix, labels: Labels, y: Any, graph: Any) -> Any:
-        """Choose and refit, on checked data."""
-        if graph is not None:
-            graph = check_adjacency(graph, labels.n_samples)
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray | None) -> None:
+        """Choose the parameters by the labelled samples, then learn from all."""
         self._check_grid()
-        folds = self._folds(features, labels)
-        rule = in_force(self.class_balance, labels)
+        folds = self._folds(X, labels)
+        left_out = LeftOut(labels, folds, in_force(self.class_balance, labels))
         kept = loo.counted(labels.sign, folds)
         tested = np.concatenate([fold.test for fold in folds])[kept]
         if self.criterion != "gcv" and not kept.any():
@@ -202,14 +171,14 @@ class ManifoldCV(
             )
         settings: list[dict[str, Any]] = []
         n_factorized = 0
-        for deformed, pairs in self._deformed_kernels(features, labels, graph):
+        for deformed, pairs in self._deformed_kernels(X, labels, graph):
             n_factorized += 1
             path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
             if not pairs:
                 unit = path.unit if path.unit > 0 else 1.0
                 pairs = [(unit * size, unit * size * deformed.ratio) for size in _UNITS]
             gamma_As = np.array([gamma_A for gamma_A, _ in pairs])
-            raw, maps = self._held_out(path, gamma_As, folds, deformed, labels, rule)
+            raw, maps = self._held_out(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
             values = self._values(raw, compared, labels.sign[tested], path, gamma_As)
@@ -222,68 +191,37 @@ class ManifoldCV(
         self._record(settings)
         _LOGGER.info(
             "%s: %d settings from %d factorisations, best %s %.4g at %s",
-            type(self).__name__,
-            len(settings),
-            n_factorized,
-            self.criterion,
-            -self.best_score_,
-            self.best_params_,
+            *(type(self).__name__, len(settings), n_factorized),
+            *(self.criterion, -self.best_score_, self.best_params_),
         )
+        taken = signature(self._refitted).parameters.keys() - {"n_neighbors"}  # which are candidates here
+        shared = {name: value for name, value in self.get_params(deep=False).items() if name in taken}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            self.estimator_ = self._estimator(self.best_params_).fit(features, y, graph=graph)
+            self.estimator_ = self._refitted(**shared, **self.best_params_).fit(X, y, graph=graph)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
-        return self
 
     def _held_out(
-        self,
-        path: loo.RidgePath,
-        gamma_As: FloatArray,
-        folds: list[loo.Fold],
-        deformed: Deformed,
-        labels: Labels,
-        rule: str | None,
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
     ) -> tuple[FloatArray, list[Balance]]:
         """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
         raise NotImplementedError
 
-    def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
-        raise NotImplementedError
-
-    def _needs_graph(self) -> bool:
-        return False  # `_deformed_kernels` makes them
-
     def _decision(self, X: Matrix) -> FloatArray:
-        return self.estimator_._decision(X)
-
-    def _shared_parameters(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _PASSED_ON}
+        return self.estimator_.decision_function(X)
 
     def _check_grid(self) -> None:
         if self.criterion not in self._criteria:
             raise InvalidInputError(
                 f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
             )
-        for name in ("gammas", "gamma_As", "gamma_Is", "ratios", "n_neighbors", "powers"):
-            value = getattr(self, name)
-            if value is None and name in ("gamma_As", "gamma_Is"):
-                continue
-            if isinstance(value, str) or np.ndim(value) != 1 or len(value) == 0:
-                raise InvalidInputError(f"{name}={value!r} must be a list of at least one candidate.")
         if self.gamma_Is is not None and self.gamma_As is None:
             raise InvalidInputError("gamma_Is needs gamma_As, too; or give ratios gamma_I / gamma_A instead.")
-        for name, least in (("gamma_As", "> 0"), ("gamma_Is", ">= 0"), ("ratios", ">= 0")):
-            given = getattr(self, name)
-            for value in () if given is None else given:
-                if not (np.isfinite(value) and (value > 0 or (value == 0 and least == ">= 0"))):
-                    raise InvalidInputError(f"{name} holds {value!r}; its entries must be numbers {least}.")
 
     def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
         l = labels.n_labeled
         if isinstance(self.cv, str):
-            if self.cv != "loo":
-                raise InvalidInputError(f"cv={self.cv!r} must be 'loo', a number of folds, or a splitter.")
             return loo.one_left_out(l)
         codes = (labels.sign > 0).astype(int) if labels.is_binary else labels.sign.argmax(axis=1)
         whole = isinstance(self.cv, int | np.integer)
@@ -317,15 +255,15 @@ class ManifoldCV(
         if graph is not None:
             return [({}, graph)]
         self._require_features()
-        search = self._estimator({})._opened(X)
+        search = self._opened(X)
         counts = dict.fromkeys(min(int(k), X.shape[0] - 1) for k in self.n_neighbors)
         return [({"n_neighbors": k}, knn_graph(search, k, kind=self.kind, weight=self.weight)) for k in counts]
 
     def _functions(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> FeatureMap:
         """Return the functions that the estimator of these parameters chooses from."""
-        template = self._estimator(params)
-        template.gamma_, template._search = params.get("gamma", 1.0), None  # a kernel without a width takes any
-        return template._map(X, labels, L)
+        default = GraphParameters.n_neighbors  # of the refit where the graph is given
+        gamma = params.get("gamma", 1.0)  # a kernel without a width takes any
+        return self._manifold_map(X, labels, L, gamma, params.get("n_neighbors", default))
 
     def _deformed_kernels(
         self, X: Matrix, labels: Labels, graph: SparseArray | None

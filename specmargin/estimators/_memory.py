@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["available_memory", "require_memory"]
-
 _GROUP = Path("/sys/fs/cgroup")
 _SHARE = 0.9  # of what is free that one fit may take
 
@@ -30,14 +28,9 @@ def available_memory() -> float | None:
 
 
 def require_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise a MemoryError that names needs, means and a remedy, before hours are lost in swapping.
+    """Raise a MemoryError where `needed` bytes are too many, before hours are lost in swapping.
 
-    Parameters
-    ----------
-    needed : float
-        Bytes.
-    what, remedy : str
-        What needs the memory, and what to do instead.
+    It says what needs the memory, how much there is, and what to do instead.
     """
     there = available_memory()
     if there is not None and needed > _SHARE * there:

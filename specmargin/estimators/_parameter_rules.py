@@ -32,8 +32,6 @@ from specmargin.graphs.rules import KIND, WEIGHT
 from specmargin.graphs.search_rules import METRIC, REDUCE
 from specmargin.kernels.rules import GAMMA, KERNEL
 
-__all__ = ["RULES", "candidates", "check_parameters", "per_graph"]
-
 
 def per_graph(rule: Rule) -> Rule:
     """Return the rule of one value, or of a list with one per graph."""
@@ -68,12 +66,12 @@ def candidates(rule: Rule) -> Rule:
 
 
 def _bound(name: str, value: Any) -> Any:
-    if isinstance(value, str):
-        if value != "auto":
-            raise InvalidInputError(f"{name}={value!r} must be a number >= 0, inf, or 'auto'.")
+    text = isinstance(value, str)
+    if text and value == "auto":
         return value
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise InvalidTypeError(f"{name}={shown(value)} must be a number >= 0, inf, or 'auto'.")
+        kind = InvalidInputError if text else InvalidTypeError
+        raise kind(f"{name}={shown(value)} must be a number >= 0, inf, or 'auto'.")
     if not float(value) >= 0:
         raise InvalidInputError(f"{name}={value!r} must be >= 0, inf, or 'auto'.")
     return value
@@ -94,6 +92,11 @@ def _solver_params(name: str, value: Any) -> Any:
 def _balance(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str)):
         return value  # checked against the classes
+    return mean_label(name, value)
+
+
+def mean_label(name: str, value: Any) -> Any:
+    """Check the mean label of unlabelled samples."""
     if isinstance(value, bool) or not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
         raise InvalidInputError(
             f"{name}={shown(value)} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
@@ -125,16 +128,12 @@ def _name_or_object(known: str) -> Rule:
 
 
 def _cv(name: str, value: Any) -> Any:
-    if isinstance(value, str):
-        if value != "loo":
-            raise InvalidInputError(f"{name}={value!r} must be 'loo', a number of folds, or a splitter.")
-        return value
-    if isinstance(value, bool | float) or value is None:
-        raise InvalidTypeError(f"{name}={shown(value)} must be 'loo', a number of folds, or a splitter.")
-    if isinstance(value, int | np.integer):
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return count(2)(name, value)
-    if not hasattr(value, "split") and not hasattr(value, "__iter__"):
-        raise InvalidTypeError(f"{name}={shown(value)} must be 'loo', a number of folds, or a splitter.")
+    text = isinstance(value, str)
+    if value != "loo" if text else not hasattr(value, "split") and not hasattr(value, "__iter__"):
+        kind = InvalidInputError if text else InvalidTypeError
+        raise kind(f"{name}={shown(value)} must be 'loo', a number of folds, or a splitter.")
     return value
 
 
@@ -195,15 +194,7 @@ RULES: dict[str, Rule] = {
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check every parameter of an estimator.
-
-    A class may have ``_parameter_rules``, rules that go before those of its bases and of all.
-
-    Raises
-    ------
-    InvalidInputError
-        With the name and the value of the first bad one, and what to take.
-    """
+    """Check every parameter of an estimator by `RULES`, or by the ``_parameter_rules`` of its class and its bases."""
     rules = dict(RULES)
     for cls in reversed(type(estimator).__mro__):
         rules |= vars(cls).get("_parameter_rules", {})

@@ -5,7 +5,6 @@ One objective, `specmargin.objectives.s3vm.S3VM`; a subclass of `S3VMClassifier`
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from specmargin.checks import Rule, accuracy, maybe
-from specmargin.estimators._feature_maps import FeatureMap, KernelFunctions, RawFeatures, chosen_map, require_scale
-from specmargin.estimators._parameter_rules import check_parameters
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
-from specmargin.estimators._shared_parameters import ChosenFunctions, KernelParameters, SearchedNeighbors
+from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
+from specmargin.estimators._parameter_rules import check_parameters, mean_label
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, outside, unpacked
+from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, laplacian
 from specmargin.labels import Labels
@@ -29,8 +28,6 @@ from specmargin.results import SolveResult, Status
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = ["S3VMClassifier"]
-
 _HELD = {"kernel": 6, "landmarks": 4}
 _HELD_WITH_GRAPH = {"kernel": 8, "landmarks": 4}
 """Number of matrices held at once, measured: by the maps (four, six of n x n), and by a solver on their features."""
@@ -39,7 +36,9 @@ _GUESSES = 2
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiSupervisedClassifier):
+class S3VMClassifier(
+    KernelParameters, LaplacianParameters, SearchedNeighbors, ChosenFunctions, SemiSupervisedClassifier
+):
     """Base of the S3VM estimators.
 
     Parameters
@@ -136,14 +135,11 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
         """Return the loss of labelled and that of unlabelled samples."""
         return self._loss, self._unlabeled_loss
 
-    # Validation
-
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
         check_parameters(self)
-        self._search = None
         if self._chosen_span() != "kernel" and self.rank is not None:
             raise InvalidInputError(
                 "rank= truncates the map of the whole kernel; with n_landmarks= take fewer of those."
@@ -174,15 +170,7 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
                 f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
-        for value in values:
-            if value is not None and not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
-                raise InvalidInputError(
-                    f"balance={value!r} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
-                    "where a share p of them is positive."
-                )
-        return [None if value is None else float(value) for value in values]
-
-    # Fitting
+        return [None if value is None else float(mean_label("balance", value)) for value in values]
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         for name in ("coef_", "dual_coef_"):
@@ -226,24 +214,15 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
         if self.kernel == "linear" and span == "kernel" and self.rank is None and few:
             functions = RawFeatures(X)
         else:
-            functions = chosen_map(self, span, X, labels, L, _HELD if L is None else _HELD_WITH_GRAPH)
+            held = _HELD if L is None else _HELD_WITH_GRAPH
+            functions = self._map(span, X, labels, L, held, self.gamma_, self.n_neighbors)
         if isinstance(functions, KernelFunctions):
             return functions, functions.deformed(L, ratio, self.rank)
         return functions, functions.deformed(L, ratio)
 
     def _solved(self, Z: Matrix, labels: Labels, balance: float | None) -> SolveResult:
         """Return the answer to one binary problem."""
-        loss, unlabeled_loss = self._losses()
-        obj = S3VM(
-            Z,
-            labels,
-            loss,
-            unlabeled_loss,
-            C=self.C,
-            C_star=self.C_star,
-            balance=balance,
-            intercept=self.intercept,
-        )
+        obj = S3VM(Z, labels, *self._losses(), C=self.C, C_star=self.C_star, balance=balance, intercept=self.intercept)
         limits = {"tol": self.tol, "max_iter": self.max_iter}
         given = {name: value for name, value in limits.items() if value is not None}
         result = self._solver(obj, **{**given, **(self.solver_params or {})})
@@ -278,8 +257,6 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
             results = [solved(i, j, hidden[(guess == i) | (guess == j)]) for i, j in pairs]
         return results
 
-    # Prediction and reporting
-
     def _scores(self, f: FloatArray) -> FloatArray:
         if self._pairs is not None:
             return _votes(f, self._pairs, len(self.classes_))
@@ -288,29 +265,25 @@ class S3VMClassifier(KernelParameters, SearchedNeighbors, ChosenFunctions, SemiS
     def _decision(self, X: Matrix) -> FloatArray:
         return self._scores(self._functions.values(X, self._coefficients) + self.intercept_)
 
-    def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
+    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of searches cut off or failed; of a convex problem, without unlabelled losses, the gap counts."""
         convex = [result for result in results if np.isfinite(result.certificate.dual_objective)]
-        super()._warn_of_gaps(convex, stacklevel + 1)
+        super()._warn_of_gaps(convex)
         searches = [result for result in results if not np.isfinite(result.certificate.dual_objective)]
-        cut = [result for result in searches if result.status is Status.MAX_ITER]
-        if cut:
+        texts = []
+        if cut := [result for result in searches if result.status is Status.MAX_ITER]:
             worst = max(result.certificate.dual_residual for result in cut)
-            warnings.warn(
-                f"{type(self).__name__}: {len(cut)} of {len(results)} binary classifiers were stopped at their limit "
-                f"of iterations, at a relative gradient of up to {worst:.1e}. Raise max_iter, or tol.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+            texts.append(
+                f"{len(cut)} of {len(results)} binary classifiers were stopped at their limit of iterations, at a "
+                f"relative gradient of up to {worst:.1e}. Raise max_iter, or tol."
             )
-        failed = [result for result in searches if result.status in (Status.NUMERICAL, Status.UNPROVED)]
-        if failed:
-            warnings.warn(
-                f"{type(self).__name__}: {len(failed)} of {len(results)} searches failed for want of digits "
-                f"({failed[0].message}); do not rely on this answer. Scale the features to entries of about one, and C "
-                "to between 1e-6 and 1e6.",
-                ConvergenceWarning,
-                stacklevel=stacklevel,
+        if failed := [result for result in searches if result.status in (Status.NUMERICAL, Status.UNPROVED)]:
+            texts.append(
+                f"{len(failed)} of {len(results)} searches failed for want of digits ({failed[0].message}); do not "
+                "rely on this answer. Scale the features to entries of about one, and C to between 1e-6 and 1e6."
             )
+        for text in texts:
+            warnings.warn(f"{type(self).__name__}: {text}", ConvergenceWarning, stacklevel=outside())
 
 
 def _votes(f: FloatArray, pairs: list[tuple[int, int]], n_classes: int) -> FloatArray:

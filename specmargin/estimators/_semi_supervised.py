@@ -6,9 +6,9 @@ solvers.
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,17 +30,6 @@ from specmargin.labels import Labels, encode_labels, label_array, label_vector, 
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
-
-__all__ = [
-    "BATCH_ELEMENTS",
-    "BuildsProblem",
-    "SemiSupervisedClassifier",
-    "check_features",
-    "columns",
-    "numerical_failures",
-    "outside",
-    "unpacked",
-]
 
 _PACKAGE = str(Path(__file__).parents[1])
 
@@ -108,19 +97,18 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             If no solver gives a usable answer; its ``result`` says what is known.
         """
         X, labels, graph = self._validated(X, y, graph)
-        for W in graph if isinstance(graph, list) else [graph]:
-            if W is not None:
-                warn_components(W, labels.labeled, stacklevel=3)
-        self.classes_ = labels.classes
         with numerical_failures(self):
-            scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max(1, *(result.n_iter for result in results))
-        self._transduce(scores)
-        self._warn_of_gaps(results)
+            self._learn(X, y, labels, graph)
         return self
 
-    def _transduce(self, scores: FloatArray) -> None:
-        """Set the scores and classes of the training samples; warn where the scores are no answer."""
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
+        """Learn from checked data; warn where the graph or the answer is less than one may expect."""
+        for W in graph if isinstance(graph, list) else [graph]:
+            if W is not None:
+                warn_components(W, labels.labeled, stacklevel=outside() + 1)
+        self.classes_ = labels.classes
+        scores, results = self._fit(X, labels, graph)
+        self.n_iter_ = max(1, *(result.n_iter for result in results))
         self.scores_ = self._finite(scores)
         self.transduction_ = self._classes_of(scores)
         if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():
@@ -131,6 +119,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 SingleClassWarning,
                 stacklevel=outside(),
             )
+        self._warn_of_gaps(results)
 
     def _finite(self, scores: FloatArray) -> FloatArray:
         if not np.isfinite(scores).all():
@@ -151,13 +140,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
             )
         X = check_features(self, X, ensure_min_samples=2)
         labels = self._labels(X, y)
-        if not self._needs_graph():
-            graph = None
-        elif graph is None:
-            graph = self._neighbor_graph(X)
-        else:
-            graph = check_adjacency(graph, X.shape[0])
-        return X, labels, graph
+        return X, labels, self._graph(X, graph) if self._needs_graph() else None
 
     def _labels(self, X: Matrix, y: Any) -> Labels:
         y = label_array(y)
@@ -181,10 +164,14 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     def _needs_graph(self) -> bool:
         return True
 
+    def _graph(self, X: Matrix, graph: Any) -> Any:
+        """Return the graph that was passed, checked, or that of the neighbours."""
+        return self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
+
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         raise NotImplementedError
 
-    def _warn_of_gaps(self, results: list[SolveResult], stacklevel: int = 3) -> None:
+    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
         """Warn of answers that are proved less well than was asked for."""
         for result in results:
             if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
@@ -198,7 +185,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                     f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
                     "ratio between the weights of loss and penalty.",
                     ConvergenceWarning,
-                    stacklevel=stacklevel,
+                    stacklevel=outside(),
                 )
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:
@@ -221,10 +208,8 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        rows = max(1, BATCH_ELEMENTS // max(1, len(self.transduction_)))
         with numerical_failures(self):
-            blocks = [self._decision(X[batch]) for batch in gen_batches(X.shape[0], rows)]
-        return self._finite(np.concatenate(blocks))
+            return self._finite(in_batches(self._decision, X, len(self.transduction_)))
 
     def predict(self, X: Matrix) -> AnyArray:
         """Return the classes of new samples.
@@ -297,7 +282,7 @@ class BuildsProblem:
         ValueError
             As `fit`, and for more than two classes that are as many problems.
         """
-        apart: Any = clone(self)
+        apart: Any = clone(self)  # of this very class, whose private methods serve both
         X, labels, graph = apart._validated(X, y, graph)
         if not (labels.is_binary or self._joint):
             raise InvalidInputError(
@@ -323,6 +308,12 @@ def check_features(estimator: Any, X: Any, *, reset: bool = True, **options: Any
     return feature_rows(X, "X", lambda X: validate_data(estimator, X, **options), small=reset)
 
 
+def in_batches(values: Callable[[Matrix], FloatArray], X: Matrix, n: int) -> FloatArray:
+    """Return values at new samples, by so few of them at a time that a kernel block with n columns stays small."""
+    rows = max(1, BATCH_ELEMENTS // max(1, n))
+    return np.concatenate([values(X[batch]) for batch in gen_batches(X.shape[0], rows)])
+
+
 @contextmanager
 def numerical_failures(estimator: Any) -> Iterator[None]:
     """Let a factorisation that fails be the package's error, with what can be done about it."""
@@ -338,7 +329,7 @@ def numerical_failures(estimator: Any) -> Iterator[None]:
 
 def outside() -> int:
     """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         level, frame = level + 1, frame.f_back
     return level

@@ -1,4 +1,4 @@
-"""Parameters that several estimators share, each group with what it does: a kernel, a graph, fewer functions.
+"""Parameters that several estimators share, each group with what it does: a kernel, a graph, a solver, a bound.
 
 The classes are dataclasses with keywords only: that writes the explicit ``__init__`` which scikit-learn asks for. An
 estimator names a parameter again only to give it another default.
@@ -17,19 +17,12 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, knn_graph
 from specmargin.graphs.docs import with_graph_sections
 from specmargin.kernels import gram, resolve_gamma
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.labels import Labels
+from specmargin.results import SolveResult
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
-__all__ = [
-    "ChosenFunctions",
-    "GraphParameters",
-    "KernelFamily",
-    "KernelParameters",
-    "LaplacianParameters",
-    "SearchedNeighbors",
-    "SolverParameters",
-    "integer_seed",
-    "precomputed",
-]
+_LEAST_EXCESS = 1e-4
+"""A free range that exceeds 1 by less is all margin, up to the accuracy of f: there is nothing to bound."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -67,6 +60,17 @@ class KernelFamily:
                 f"kernel='precomputed' leaves no features to build a graph from; pass {self._without_graph}."
             )
 
+    def _kernel_arguments(self, gamma: float) -> dict[str, Any]:
+        return {"kernel": self.kernel, "gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _gram_at(self, gamma: float) -> Callable[..., FloatArray]:
+        """Return what makes the Gram matrix of the training samples of X, and of (X_new, X) the block of new ones.
+
+        No method of the estimator: kept by a feature map, that would be a cycle, which copies and pickles of some
+        libraries do not take.
+        """
+        return precomputed if self._is_precomputed else partial(gram, **self._kernel_arguments(gamma))
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class KernelParameters(KernelFamily):
@@ -88,17 +92,9 @@ class KernelParameters(KernelFamily):
     def _resolve_gamma(self, X: Matrix) -> None:
         self.gamma_ = np.nan if self._is_precomputed else resolve_gamma(X, self.gamma)
 
-    def _kernel_arguments(self) -> dict[str, Any]:
-        return {"kernel": self.kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-
     @property
     def _gram(self) -> Callable[..., FloatArray]:
-        """``_gram(X)`` is the Gram matrix of the training samples, ``_gram(X_new, X)`` the block of new ones.
-
-        No method of the estimator: kept by a feature map, that would be a cycle, which copies and pickles of some
-        libraries do not take.
-        """
-        return precomputed if self._is_precomputed else partial(gram, **self._kernel_arguments())
+        return self._gram_at(self.gamma_)
 
 
 def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:
@@ -152,13 +148,17 @@ class LaplacianParameters(GraphParameters):
     power: int = 1
 
 
-class SearchedNeighbors(LaplacianParameters):
+class SearchedNeighbors(GraphParameters):
     """The search for neighbours is kept for new samples: no distance and no projection is computed twice."""
 
     random_state: Any
     _search: NeighborSearch | None = None
     _reduce: int | str | None = "auto"
     """Principal components in which neighbours are searched, as `specmargin.graphs.NeighborSearch` takes them."""
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
+        self._search = None
+        return super()._validated(X, y, graph)  # type: ignore[misc]
 
     def _opened(self, X: Matrix) -> NeighborSearch:
         angles = self.weight == "cosine" or self.metric == "cosine"
@@ -174,31 +174,6 @@ class SearchedNeighbors(LaplacianParameters):
             self._require_features()
         self._search = self._opened(X)
         return knn_graph(self._search, self._count(X.shape[0]), kind=self.kind, weight=self.weight)
-
-
-@dataclass(kw_only=True, eq=False, repr=False)
-class ChosenFunctions:
-    """The functions to choose from: all samples' kernel functions, or fewer.
-
-    Parameters
-    ----------
-    span : {"auto", "kernel", "landmarks", "eigenvectors"}
-        The functions to choose from. "kernel": the expansion over all samples, which stores n x n numbers twice;
-        "landmarks": that over `n_landmarks` of them (Nyström), the labelled ones included; "eigenvectors": the `q`
-        lowest eigenvectors of the graph Laplacian, with no kernel. In each the optimum is exact. "auto" takes "kernel"
-        up to 10,000 samples, then "eigenvectors", or "landmarks" where gamma_I is 0.
-    n_landmarks : int
-        Number of landmarks; by default 2000.
-    q : int
-        Number of eigenvectors, at most n; by default min(200, n).
-    random_state : int, Generator or None
-        Draws landmarks; starts the search for eigenvectors and, where there are many features, for neighbours.
-    """
-
-    span: str = "auto"
-    n_landmarks: int | None = None
-    q: int | None = None
-    random_state: Any = 0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -239,6 +214,52 @@ class SolverParameters:
             )
         order = self.solver if solver is None else solver
         return problems.solve(built, order, tol=self.tol, check=True, **(self.solver_params or {}))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BoundParameter:
+    """The bound on the labelled decisions.
+
+    Parameters
+    ----------
+    B : float or "auto"
+        Bound on the labelled decisions: a relative margin; inf is the absolute margin of the SVM. Only values between 1
+        and the largest |f| of the absolute margin change anything; "auto" is the middle of that range: the absolute
+        margin is solved first, r is its largest labelled |f|, and B = (1 + r) / 2, or inf (nothing to bound) where
+        r <= 1.
+
+    Attributes
+    ----------
+    B_ : float or ndarray of shape (n_classes,)
+        The bound in use, inf where there is none.
+    """
+
+    B: float | str = np.inf
+
+
+def within_bound(
+    B: float | str, solve: Callable[[float], SolveResult], rows: IntArray | slice
+) -> tuple[SolveResult, float]:
+    """Return the answer under the bound, and the bound: "auto" is the middle of the range that no bound leaves.
+
+    `solve` makes a result of a bound; its variable ``f`` holds decisions, `rows` are those of the labelled samples.
+    """
+    if not isinstance(B, str):
+        return solve(B), float(B)
+    free = solve(np.inf)
+    bound = _middle(free, rows)
+    return (free if np.isinf(bound) else solve(bound)), bound
+
+
+def bound_in_use(B: float | str, solve: Callable[[float], SolveResult], rows: IntArray | slice) -> float:
+    """Return the bound as a number, for which "auto" solves without one; the arguments are those of `within_bound`."""
+    return _middle(solve(np.inf), rows) if isinstance(B, str) else float(B)
+
+
+def _middle(free: SolveResult, rows: IntArray | slice) -> float:
+    """Return the middle between 1 and the largest |f|, or inf where no labelled decision exceeds 1."""
+    largest = float(np.abs(free.variables["f"][rows]).max())
+    return np.inf if largest <= 1 + _LEAST_EXCESS else (1 + largest) / 2
 
 
 def integer_seed(random_state: Any) -> Any:

@@ -11,10 +11,9 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
-from specmargin.estimators._decision_bound import bound_in_use, within_bound
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
-from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters
+from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
 from specmargin.graphs.docs import with_graph_sections
@@ -23,8 +22,6 @@ from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.typing import FloatArray, Matrix, SparseArray
-
-__all__ = ["Answer", "FixedSpectrumClassifier", "GraphSpectrumClassifier", "Spectra", "SpectrumClassifier"]
 
 _DEFAULT_Q = 200
 _NEIGHBORS = ("n_neighbors", "weight", "metric")
@@ -36,21 +33,14 @@ PerGraph: TypeAlias = Any
 
 
 class Answer(NamedTuple):
-    """What one binary problem gives.
-
-    Parameters
-    ----------
-    result : SolveResult
-        Of the problem that chose the spectrum.
-    classifier : SolveResult
-        Of the classifier, with ``delta``, ``b`` and ``f``; the same result where both are learned in one.
-    B : float
-        The bound in use.
-    """
+    """What one binary problem gives."""
 
     result: SolveResult
+    """Of the problem that chose the spectrum."""
     classifier: SolveResult
+    """Of the classifier, with ``delta``, ``b`` and ``f``; the same result where both are learned in one."""
     B: float = np.inf
+    """The bound in use."""
 
 
 @with_graph_sections
@@ -106,13 +96,6 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
     _several_graphs: ClassVar[bool] = False
     _parameter_rules: ClassVar[dict[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, list[SparseArray]]:
-        X, labels, _ = super()._validated(X, y, None)
-        return X, labels, self._graphs(X, graph)
-
-    def _needs_graph(self) -> bool:
-        return False  # `_graphs` makes one or several
-
     def _fit(self, X: Matrix, labels: Labels, graph: list[SparseArray]) -> tuple[FloatArray, list[SolveResult]]:
         spectra = self._spectra(graph)
         over = spectra if len(spectra) > 1 else spectra[0]
@@ -165,10 +148,7 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         count = max(lists.values(), default=1)
         if count > 1 and not self._several_graphs:
             name = max(lists, key=lambda name: lists[name])
-            raise InvalidInputError(
-                f"{type(self).__name__} works on one graph, got {count}; pass one, or take STORM, STOAM or MKL, "
-                f"which weigh the eigenvectors of several ({name}={values[name]!r} describes as many)."
-            )
+            self._refuse_several(count, f" ({name}={values[name]!r} describes as many)")
         if 0 in lists.values() or len(set(lists.values())) > 1:
             raise InvalidInputError(
                 f"lists of graph parameters must have one length, got {lists}; single values are repeated."
@@ -178,7 +158,7 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
             for g in range(n_graphs or count)
         ]
 
-    def _graphs(self, X: Matrix, graph: Any) -> list[SparseArray]:
+    def _graph(self, X: Matrix, graph: Any) -> list[SparseArray]:
         """Return the neighbour graphs, or the checked ones that were passed."""
         described = self._per_graph()
         if graph is None:
@@ -193,11 +173,14 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
                     f"{len(graphs)} each."
                 )
         if len(graphs) > 1 and not self._several_graphs:
-            raise InvalidInputError(
-                f"{type(self).__name__} works on one graph, got {len(graphs)}; pass one, or take STORM, STOAM or MKL, "
-                "which weigh the eigenvectors of several."
-            )
+            self._refuse_several(len(graphs))
         return graphs
+
+    def _refuse_several(self, n_graphs: int, why: str = "") -> None:
+        raise InvalidInputError(
+            f"{type(self).__name__} works on one graph, got {n_graphs}; pass one, or take STORM, STOAM or MKL, "
+            f"which weigh the eigenvectors of several{why}."
+        )
 
     def _decision(self, X: Matrix) -> FloatArray:
         described = self._per_graph()

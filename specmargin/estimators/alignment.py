@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from specmargin import objectives, solvers
-from specmargin.estimators._decision_bound import BoundParameter, within_bound
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._semi_supervised import unpacked
+from specmargin.estimators._shared_parameters import BoundParameter, within_bound
 from specmargin.estimators._spectrum_classifier import Answer, FixedSpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum

@@ -16,18 +16,17 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._parameter_rules import check_parameters
-from specmargin.estimators._semi_supervised import BATCH_ELEMENTS, check_features, numerical_failures
+from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures, outside
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, integer_seed
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import check_adjacency, components, laplacian
 from specmargin.objectives.clustering import RegularizedClustering
-from specmargin.results import Status
+from specmargin.results import SolveResult, Status
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -81,9 +80,34 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         tags.input_tags.sparse = True
         return tags
 
-    def _fit_functions(self, X: Matrix, graph: Any, n_functions: int) -> None:
-        """Set `result_` and what it implies; called by `fit`, so warnings point at its caller."""
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
+        """Find the eigenfunctions, and the clusters or coordinates that they make.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : ignored
+            For scikit-learn.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, parameters out of range, or too few samples for as many eigenfunctions.
+
+        Warns
+        -----
+        DisconnectedGraphWarning
+            If the graph is not connected.
+        """
         check_parameters(self)
+        n_functions = self._n_functions()
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
@@ -95,7 +119,7 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
                 "tell them apart before anything else. Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to "
                 "connect it.",
                 DisconnectedGraphWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         L = laplacian(W, normalized=self.normalized, power=self.power)
         objective = RegularizedClustering(self._gram(X), L, gamma=self.gamma_A)
@@ -107,26 +131,31 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
                 "the eigenfunctions are proved less well than was asked for. Take a larger gamma_A or a narrower "
                 "kernel (larger gamma).",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         self._X_fit = None if self._is_precomputed else X  # whose predictions are given their block
+        self._keep(result)
+        return self
+
+    def _n_functions(self) -> int:
+        raise NotImplementedError
+
+    def _check_size(self, n: int) -> None:
+        """Raise where there are too few samples."""
+
+    def _keep(self, result: SolveResult) -> None:
+        """Set `result_` and what follows from it."""
         self.result_ = result
         self.dual_coef_ = np.ascontiguousarray(result.variables["alpha"].T)
         self.embedding_ = np.asarray(result.variables["f"])
         self.eigenvalues_ = np.asarray(result.variables["eigenvalues"])
 
-    def _check_size(self, n: int) -> None:
-        """Raise where there are too few samples."""
-
     def _values(self, X: Matrix) -> FloatArray:
         """Return the eigenfunctions (m, n_functions) at new samples."""
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        rows = max(1, BATCH_ELEMENTS // max(1, len(self.embedding_)))
         reference = X if self._X_fit is None else self._X_fit
-        return np.concatenate(
-            [self._gram(X[batch], reference) @ self.dual_coef_.T for batch in gen_batches(X.shape[0], rows)]
-        )
+        return in_batches(lambda part: self._gram(part, reference) @ self.dual_coef_.T, X, len(self.embedding_))
 
 
 @documented
@@ -180,61 +209,29 @@ class RegularizedSpectralClustering(ClusterMixin, _RegularizedEigenfunctions):
 
     _parameter_rules: ClassVar[dict[str, Rule]] = {"n_components": maybe(count(1))}
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
-        """Find the clusters.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : ignored
-            For scikit-learn.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For NaN or infinite features, parameters out of range, or too few samples for as many eigenfunctions.
-
-        Warns
-        -----
-        DisconnectedGraphWarning
-            If the graph is not connected.
-        """
-        check_parameters(self)
-        by_sign = self._by_sign()
-        n_functions = self.n_components
-        if n_functions is None:
-            n_functions = 1 if by_sign else max(1, self.n_clusters - 1)
-        self._fit_functions(X, graph, n_functions)
-        if by_sign:
-            self._kmeans = None
-        else:
-            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=integer_seed(self.random_state)).fit(
-                self.embedding_
-            )
-            self.cluster_centers_ = self._kmeans.cluster_centers_
-        self.labels_ = self._clusters(self.embedding_)
-        return self
-
+    @property
     def _by_sign(self) -> bool:
-        k = self.n_clusters
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-            raise InvalidInputError(f"n_clusters={k!r}; take an integer >= 1, usually 2 or more.")
-        if self.assign not in ("auto", "sign", "kmeans"):
-            raise InvalidInputError(f"assign={self.assign!r} is unknown; take 'auto', 'sign' or 'kmeans'.")
-        if self.assign == "sign" and k != 2:
-            raise InvalidInputError(f"assign='sign' makes two clusters, not n_clusters={k}; take 'kmeans'.")
-        return self.assign == "sign" or (self.assign == "auto" and k == 2)
+        return self.assign == "sign" or (self.assign == "auto" and self.n_clusters == 2)
+
+    def _n_functions(self) -> int:
+        if self.assign == "sign" and self.n_clusters != 2:
+            raise InvalidInputError(
+                f"assign='sign' makes two clusters, not n_clusters={self.n_clusters}; take 'kmeans'."
+            )
+        return max(1, self.n_clusters - 1) if self.n_components is None else self.n_components
 
     def _check_size(self, n: int) -> None:
         if n < self.n_clusters:
             raise InvalidInputError(f"n_clusters={self.n_clusters}, but there are {n} samples; ask for fewer.")
+
+    def _keep(self, result: SolveResult) -> None:
+        super()._keep(result)
+        self._kmeans = None
+        if not self._by_sign:
+            seed = integer_seed(self.random_state)
+            self._kmeans = KMeans(self.n_clusters, n_init=10, random_state=seed).fit(self.embedding_)
+            self.cluster_centers_ = self._kmeans.cluster_centers_
+        self.labels_ = self._clusters(self.embedding_)
 
     def _clusters(self, values: FloatArray) -> IntArray:
         if self._kmeans is None:
@@ -309,26 +306,12 @@ class RegularizedEigenmaps(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _R
 
     n_components: int = field(default=2, kw_only=False)
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Self:
-        """Find the coordinates.
+    def _n_functions(self) -> int:
+        return self.n_components
 
-        Parameters
-        ----------
-        X, y, graph
-            As for `RegularizedSpectralClustering.fit`.
-
-        Returns
-        -------
-        self
-
-        Warns
-        -----
-        DisconnectedGraphWarning
-            If the graph is not connected.
-        """
-        self._fit_functions(X, graph, self.n_components)
-        self._n_features_out = self.embedding_.shape[1]
-        return self
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
 
     def fit_transform(self, X: Matrix, y: Any = None, graph: Any = None) -> FloatArray:
         """Find the coordinates and return those of the training samples, `embedding_`.

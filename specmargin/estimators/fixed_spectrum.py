@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from specmargin.checks import Rule, shown
-from specmargin.estimators._decision_bound import BoundParameter
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._shared_parameters import BoundParameter
 from specmargin.estimators._spectrum_classifier import FixedSpectrumClassifier
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import Spectrum

@@ -15,16 +15,15 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._feature_maps import FeatureMap, chosen_map
+from specmargin.estimators._feature_maps import ChosenFunctions
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import (
-    ChosenFunctions,
     KernelParameters,
+    LaplacianParameters,
     SearchedNeighbors,
     SolverParameters,
 )
-from specmargin.graphs import Laplacian, laplacian
-from specmargin.kernels import require_semidefinite
+from specmargin.graphs import laplacian
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
 from specmargin.solvers.requirements import takers
@@ -32,16 +31,13 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapSVM"]
 
-_FULL_SAMPLES = 10_000  # up to here one factorisation takes seconds
-_HELD = {"kernel": 2, "landmarks": 3}
-"""Matrices of the size of the kernel, or of the landmarks' features, that are held at once."""
-
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(
     BuildsProblem,
     KernelParameters,
+    LaplacianParameters,
     SearchedNeighbors,
     ChosenFunctions,
     ClassBalanceParameter,
@@ -114,10 +110,6 @@ class LapSVM(
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
-        self._search = None
-        return super()._validated(X, y, graph)
-
     def _needs_graph(self) -> bool:
         return self.gamma_I != 0
 
@@ -141,28 +133,12 @@ class LapSVM(
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
         self._resolve_gamma(X)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
-        self._functions = self._map(X, labels, L)
+        self._functions = self._manifold_map(X, labels, L, self.gamma_, self.n_neighbors)
+        first = next(iter(labels.one_vs_rest()))
+        K = self._functions.kernel
         return objectives.LapSVM(
-            self._functions.kernel,
-            L,
-            next(iter(labels.one_vs_rest())),
-            loss=self.loss,
-            gamma_A=self.gamma_A,
-            gamma_I=self.gamma_I,
-            fit_intercept=self.fit_intercept,
+            K, L, first, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
         )
-
-    def _map(self, X: Matrix, labels: Labels, L: Laplacian | None) -> FeatureMap:
-        """Return the functions that were asked for, or that suit the number of samples."""
-        span = self.span
-        if span == "auto":
-            large = X.shape[0] > _FULL_SAMPLES and not self._is_precomputed
-            span = ("eigenvectors" if L is not None else "landmarks") if large else "kernel"
-        functions = chosen_map(self, span, X, labels, L, _HELD)
-        if span == "kernel":
-            kernel = {"kernel": self.kernel, "degree": self.degree, "coef0": self.coef0}
-            require_semidefinite(functions.kernel, **kernel, name="the kernel matrix")
-        return functions
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
         """Return the answers of all classes."""

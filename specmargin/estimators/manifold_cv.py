@@ -8,7 +8,6 @@ few problems with l unknowns each (LapSVM).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -18,12 +17,13 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._manifold_grid import Deformed, ManifoldCV
+from specmargin.estimators._manifold_grid import Deformed, LeftOut, ManifoldCV
 from specmargin.estimators._semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
+from specmargin.losses import LOSSES
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
@@ -60,15 +60,12 @@ class LapRLSCV(ManifoldCV):
     (['gamma', 'gamma_A', 'gamma_I', 'n_neighbors', 'power'], True)
     """
 
+    _refitted: ClassVar[type[LapSVM]] = LapRLS
+
     def _held_out(
-        self,
-        path: loo.RidgePath,
-        gamma_As: FloatArray,
-        folds: list[loo.Fold],
-        deformed: Deformed,
-        labels: Labels,
-        rule: str | None,
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
     ) -> tuple[FloatArray, list[Balance]]:
+        labels, folds, rule = left_out
         decisions = path.held_out(gamma_As, folds)
         if rule is None:
             return decisions, []
@@ -76,9 +73,6 @@ class LapRLSCV(ManifoldCV):
         v, b = _stacked(solutions)
         f = deformed.decisions(v.reshape(len(v), -1), b.ravel()).reshape(-1, *v.shape[1:])
         return decisions, [Balance.of(f[:, i], labels, rule) for i in range(len(gamma_As))]
-
-    def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
-        return LapRLS(**self._shared_parameters(), **params)
 
 
 def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
@@ -120,21 +114,19 @@ class LapSVMCV(ManifoldCV):
 
     def _check_grid(self) -> None:
         super()._check_grid()
-        if self.loss not in ("hinge", "squared_hinge"):
-            raise InvalidInputError(
-                f"loss={self.loss!r} must be 'hinge' or 'squared_hinge'; LapRLSCV takes the squared loss."
-            )
+        known = [name for name, loss in LOSSES.items() if loss.slack_power]
+        if self.loss not in known:
+            names = " or ".join(map(repr, known))
+            raise InvalidInputError(f"loss={self.loss!r} must be {names}; LapRLSCV takes the squared loss.")
 
     def _held_out(
-        self,
-        path: loo.RidgePath,
-        gamma_As: FloatArray,
-        folds: list[loo.Fold],
-        deformed: Deformed,
-        labels: Labels,
-        rule: str | None,
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
     ) -> tuple[FloatArray, list[Balance]]:
-        formula = self.loss == "squared_hinge" and isinstance(self.cv, str)
+        labels, folds, rule = left_out
+        loss = LOSSES[self.loss]
+        formula = loss.smooth and isinstance(self.cv, str)
+        # A loss without curvature leaves an interval of intercepts.
+        rule_of_b = None if loss.curved or not self.fit_intercept else hinge_intercept
         nearby = partial(solution_near, loss=self.loss, fit_intercept=self.fit_intercept)
         decisions, maps = [], []
         for gamma_A in gamma_As:
@@ -147,7 +139,6 @@ class LapSVMCV(ManifoldCV):
                         G, binary.sign, self._solve, fit_intercept=self.fit_intercept, **known
                     )
                 else:
-                    rule_of_b = hinge_intercept if self.loss == "hinge" and self.fit_intercept else None
                     part = refitted(G, binary.sign, folds, self._solve, intercept=rule_of_b, **known)
                 parts.append(part)
                 solutions.append((full[0] / gamma_A, np.asarray(full[1])))
@@ -164,6 +155,3 @@ class LapSVMCV(ManifoldCV):
             objectives.LapSVM(G, None, labels, loss=self.loss, gamma_A=1.0, fit_intercept=self.fit_intercept)
         )
         return np.asarray(result.variables["v"]), float(result.variables["b"])
-
-    def _estimator(self, params: Mapping[str, Any]) -> LapSVM:
-        return LapSVM(**self._shared_parameters(), loss=self.loss, **params)

@@ -13,10 +13,16 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._decision_bound import BoundParameter, bound_in_use, within_bound
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, unpacked
-from specmargin.estimators._shared_parameters import KernelParameters, SolverParameters, precomputed
+from specmargin.estimators._shared_parameters import (
+    BoundParameter,
+    KernelParameters,
+    SolverParameters,
+    bound_in_use,
+    precomputed,
+    within_bound,
+)
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels import gram
 from specmargin.labels import Labels
@@ -69,15 +75,11 @@ class RMM(BuildsProblem, BoundParameter, KernelParameters, SolverParameters, Sem
     C: float = 1.0
     B: float | str = 1.5
 
-    def _needs_graph(self) -> bool:
-        return False
-
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
+    def _graph(self, X: Matrix, graph: Any) -> None:
         if graph is not None:
             raise InvalidInputError(
                 "RMM learns from the labelled samples alone and has no use for a graph; take LapSVM or STORM."
             )
-        return super()._validated(X, y, None)
 
     def _fit(self, X: Matrix, labels: Labels, graph: None) -> tuple[FloatArray, list[SolveResult]]:
         block, K = self._kernels(X, labels)

@@ -16,7 +16,7 @@ from specmargin.checks import Rule, choice, count, maybe, number
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier
-from specmargin.estimators._shared_parameters import SearchedNeighbors
+from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
 from specmargin.graphs import neighbor_weights
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
@@ -34,7 +34,9 @@ _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for;
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(BuildsProblem, SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClassifier):
+class SpectralRidge(
+    BuildsProblem, LaplacianParameters, SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClassifier
+):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -135,10 +137,6 @@ class SpectralRidge(BuildsProblem, SearchedNeighbors, ClassBalanceParameter, Sem
         "n_neighbors": maybe(count(1)),
         "power": number(least=0),
     }
-
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
-        self._search = None
-        return super()._validated(X, y, graph)
 
     _joint: ClassVar[bool] = True
 

@@ -152,15 +152,18 @@ class LowRankKernel(KernelOperator):
 
     def penalty(self, L: MatrixLike) -> FloatArray:
         """Return F'L F, (m, m), symmetric; that of the last L is kept, so that a grid of weights computes it once."""
-        known = self.__dict__.get("_penalty")
-        if known is None or known[0] is not L:
+        known = self._last_penalty
+        if not known or known[0] is not L:
             F, product = self.factor, np.empty((self.factor.shape[1],) * 2)
             for start in range(0, F.shape[1], _PANEL):
                 panel = slice(start, start + _PANEL)
                 product[:, panel] = F.T @ (L @ np.ascontiguousarray(F[:, panel]))
-            known = self.__dict__["_penalty"] = (L, (product + product.T) / 2)
-        kept: FloatArray = known[1]
-        return kept
+            known[:] = [L, (product + product.T) / 2]
+        return np.asarray(known[1])
+
+    @cached_property
+    def _last_penalty(self) -> list[Any]:
+        return []  # filled by `penalty`: the L, and F'L F
 
 
 def as_kernel(K: Any) -> Any:

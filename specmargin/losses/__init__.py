@@ -1,24 +1,22 @@
 """Losses: value, gradient and curvature of one number per sample, numerically safe at any scale.
 
-`margin` holds losses of the margin t = y f of a labelled sample and what any loss declares of itself, `pieces` the
-tables of those that are piecewise quadratic, `unlabeled` losses of the decision f of an unlabelled sample, `smoothing`
-their convolutions with Gaussians, which the continuation of S3VMs walks along.
+`protocols` says what any loss offers and declares of itself. `margin` holds losses of the margin t = y f of a labelled
+sample, `pieces` the tables of those that are piecewise quadratic, `unlabeled` losses of the decision f of an unlabelled
+sample, `smoothing` their convolutions with Gaussians, which the continuation of S3VMs walks along.
 """
 
 from specmargin.losses.margin import (
     LOSSES,
     Hinge,
     HuberHinge,
-    Loss,
-    MarginLoss,
     Ramp,
     SmoothHinge,
-    SmoothLoss,
     Squared,
     SquaredHinge,
     get_loss,
 )
 from specmargin.losses.pieces import Pieces
+from specmargin.losses.protocols import Loss, MarginLoss, SmoothLoss
 from specmargin.losses.smoothing import smoothed
 from specmargin.losses.unlabeled import (
     UNLABELED_LOSSES,

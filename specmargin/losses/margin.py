@@ -1,19 +1,15 @@
 """Losses of the margin t = y f(x): value, gradient, curvature and concave conjugate, in numpy.
 
-A loss V is written once, here. `specmargin.problems.as_cvxpy` is the only bridge of the convex ones to CVXPY and a
-property test holds the two together. The conjugate that duality needs is
-
-    dual_value(beta) = inf_t V(t) + beta t,
-
-finite for `lower <= beta <= upper`: it is what one labelled sample adds to the dual objective when its
-multiplier is beta. Values are per sample, without 1/2 and without weights; the objectives scale them.
+A loss V is written once, here, with the facts that `specmargin.losses.protocols` lists. `specmargin.problems.as_cvxpy`
+is the only bridge of the convex ones to CVXPY and a property test holds the two together. Values are per sample,
+without 1/2 and without weights; the objectives scale them.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import entr, expit, xlog1py
@@ -21,139 +17,10 @@ from scipy.special import entr, expit, xlog1py
 from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.losses.pieces import Pieces
+from specmargin.losses.protocols import Loss, MarginLoss
 from specmargin.typing import FloatArray
 
-__all__ = [
-    "LOSSES",
-    "Hinge",
-    "HuberHinge",
-    "Loss",
-    "MarginLoss",
-    "Ramp",
-    "SmoothHinge",
-    "SmoothLoss",
-    "Squared",
-    "SquaredHinge",
-    "get_loss",
-]
-
-
-class SmoothLoss(Protocol):
-    """What a descent method asks of a loss, convex or not."""
-
-    def value(self, t: FloatArray) -> FloatArray:
-        """V(t), elementwise."""
-        ...
-
-    def gradient(self, t: FloatArray) -> FloatArray:
-        """V'(t), elementwise; a subgradient where V has a kink."""
-        ...
-
-    def curvature(self, t: FloatArray) -> FloatArray:
-        """V''(t), elementwise; the second derivative from the left where it jumps."""
-        ...
-
-
-class Loss(SmoothLoss, Protocol):
-    """What a loss declares of itself, and solvers ask for (`specmargin.solvers.requirements`).
-
-    A loss states each fact that holds, as an attribute of its class; a fact that it does not state is taken to be
-    false. Tests hold every declaration against the numbers.
-    """
-
-    @property
-    def convex(self) -> bool:
-        """Whether it is convex."""
-        return False
-
-    @property
-    def smooth(self) -> bool:
-        """Whether its slope is continuous."""
-        return False
-
-    @property
-    def curved(self) -> bool:
-        """Whether it is curved somewhere, other than at kinks: it is not piecewise linear."""
-        return False
-
-    @property
-    def piecewise_quadratic(self) -> bool:
-        """Whether it consists of finitely many parabolas; lines are such."""
-        return False
-
-    @property
-    def nonincreasing(self) -> bool:
-        """Whether it never rises: with t for losses of the margin, with |f| for those of the decision."""
-        return False
-
-    @property
-    def curvature_bound(self) -> float:
-        """The largest change of the slope per change of the argument; inf where there is a kink."""
-        return np.inf
-
-    @property
-    def gaussian(self) -> bool:
-        """Whether `specmargin.losses.smoothed` knows its convolution with a Gaussian."""
-        return False
-
-    @property
-    def slack_power(self) -> int:
-        """P where it is max(0, 1 - t)^p, for losses of the decision max(0, 1 - |f|)^p; 0 for any other loss."""
-        return 0
-
-    def rounding_scale(self, t: FloatArray, value: FloatArray) -> FloatArray:
-        """Return of which numbers the computed value may be off by 16 roundings; `value` is |V(t)|."""
-        return np.maximum(value, 1.0)
-
-
-class MarginLoss(Loss, Protocol):
-    """What a convex objective asks of a loss.
-
-    To write a loss of your own, derive from this class: give it `name`, `lower`, `upper`, the value with its
-    derivatives, `dual_value`, and the facts of `Loss` that hold. `specmargin.problems.as_cvxpy` needs its CVXPY atom,
-    and `specmargin.problems.conjugate_as_cvxpy` that of its dual value.
-
-    Attributes
-    ----------
-    name : str
-        In messages, and in `LOSSES`.
-    lower, upper : float
-        Where `dual_value` is finite.
-    """
-
-    name: ClassVar[str]
-    lower: ClassVar[float]
-    upper: ClassVar[float]
-
-    @property
-    def box_dual(self) -> bool:
-        """Whether `dual_value` is beta itself, on [0, 1]: the dual is a quadratic program in a box."""
-        return False
-
-    @property
-    def lapsvm_scale(self) -> float:
-        """Factor in front of the whole objective of LapSVM where it has this loss."""
-        return 1.0
-
-    @property
-    def pieces(self) -> Pieces | None:
-        """Kinks and parabolas of a loss that is piecewise quadratic."""
-        return None
-
-    def dual_value(self, beta: FloatArray) -> FloatArray:
-        """inf_t V(t) + beta t, elementwise; -inf outside [lower, upper]."""
-        ...
-
-    def dual_derivatives(self, beta: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the first two derivatives of `dual_value` inside its bounds."""
-        raise InvalidTypeError(f"{type(self).__name__} has no derivatives of its dual value here.")
-
-    def value_of_slack(self, u: FloatArray) -> FloatArray:
-        """Return V(1 - u) of slacks u, which may be far smaller than the rounding of 1 - u.
-
-        A loss that is piecewise quadratic computes it to a few roundings of itself.
-        """
-        return self.value(1.0 - u)
+__all__ = ["LOSSES", "Hinge", "HuberHinge", "Ramp", "SmoothHinge", "Squared", "SquaredHinge", "get_loss"]
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ from scipy.special import erfcx, ndtr
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
-from specmargin.losses.margin import Hinge, Ramp, SmoothHinge, SmoothLoss, SquaredHinge
+from specmargin.losses.margin import Hinge, Ramp, SmoothHinge, SquaredHinge
+from specmargin.losses.protocols import SmoothLoss
 from specmargin.losses.unlabeled import ExpSquared, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
 from specmargin.typing import FloatArray
 
@@ -158,7 +159,8 @@ class _Pieces(_Smoothed):
     sigma: FloatArray
     pieces: tuple[tuple[float, float, int], ...]
 
-    def _sum(self, t: FloatArray, order: int) -> FloatArray:
+    def derivative(self, t: FloatArray, order: int) -> FloatArray:
+        """Return the value (order 0), the gradient (1) or the curvature (2)."""
         sigma = np.broadcast_to(self.sigma, np.shape(t))
         total = np.zeros(np.shape(t))
         for weight, kink, power in self.pieces:
@@ -166,13 +168,13 @@ class _Pieces(_Smoothed):
         return total
 
     def value(self, t: FloatArray) -> FloatArray:
-        return self._sum(t, 0)
+        return self.derivative(t, 0)
 
     def gradient(self, t: FloatArray) -> FloatArray:
-        return self._sum(t, 1)
+        return self.derivative(t, 1)
 
     def curvature(self, t: FloatArray) -> FloatArray:
-        return self._sum(t, 2)
+        return self.derivative(t, 2)
 
 
 def _quadrature(ends: tuple[float, ...]) -> tuple[FloatArray, FloatArray]:
@@ -213,7 +215,7 @@ class _Even(_Smoothed):
         sigma = np.broadcast_to(self.sigma, f.shape)
         wide = sigma >= _WIDE
         out = np.empty(f.shape)
-        out[~wide] = _Pieces(sigma[~wide], self.pieces)._sum(f[~wide], order)
+        out[~wide] = _Pieces(sigma[~wide], self.pieces).derivative(f[~wide], order)
         u, mass = self._nodes
         spread = sigma[wide]
         e = np.clip((f[wide][:, None] - u) / spread[:, None], -40.0, 40.0)
@@ -236,7 +238,7 @@ class _SmoothedRamp(_Smoothed):
         half = (1.0 - self.s) / 2.0
         wide = sigma >= _WIDE * (1.0 - self.s)
         low = np.empty(np.shape(t))
-        low[~wide] = _Pieces(sigma[~wide], ((1.0, half, 1), (-1.0, -half, 1)))._sum(far[~wide], 0)
+        low[~wide] = _Pieces(sigma[~wide], ((1.0, half, 1), (-1.0, -half, 1))).derivative(far[~wide], 0)
         u, weight = _quadrature((-half, half))
         low[wide] = ndtr((u - far[wide][:, None]) / sigma[wide][:, None]) @ weight
         return np.where(t > (1.0 + self.s) / 2.0, low, 2.0 * half - low)
@@ -248,7 +250,7 @@ class _SmoothedRamp(_Smoothed):
         return -(_positive_part(half - far, sigma, 1)[1] - _positive_part(-half - far, sigma, 1)[1])
 
     def curvature(self, t: FloatArray) -> FloatArray:
-        return _Pieces(self.sigma, ((1.0, 1.0, 1), (-1.0, self.s, 1)))._sum(t, 2)
+        return _Pieces(self.sigma, ((1.0, 1.0, 1), (-1.0, self.s, 1))).derivative(t, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +294,7 @@ class _SmoothedLogistic(_Smoothed):
         points = t[~wide][:, None] + sigma[~wide][:, None] * _HERMITE_NODES
         out[~wide] = whole(points) @ _HERMITE_WEIGHTS / np.sqrt(2.0 * np.pi)
         # Wide: V less the hinge is even about t = 1, of width 1/s, and smooth on either side.
-        out[wide] = _Pieces(sigma[wide], ((1.0, 1.0, 1),))._sum(t[wide], order) + self._excess_over_hinge(
+        out[wide] = _Pieces(sigma[wide], ((1.0, 1.0, 1),)).derivative(t[wide], order) + self._excess_over_hinge(
             t[wide], sigma[wide], order
         )
         return out

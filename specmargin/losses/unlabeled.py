@@ -15,7 +15,7 @@ import numpy as np
 
 from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.losses.margin import Loss, SmoothLoss
+from specmargin.losses.protocols import Loss, SmoothLoss
 from specmargin.typing import FloatArray
 
 __all__ = [

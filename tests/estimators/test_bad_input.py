@@ -1,4 +1,4 @@
-"""Bad input gets an error that names the value and the remedy, or a warning with a number; never NaN."""
+"""Bad input gets an error that names the remedy, or a warning with a number; what all refuse: tests/contract."""
 
 import numpy as np
 import pytest
@@ -7,60 +7,15 @@ from sklearn.base import clone
 import specmargin as sm
 from specmargin.exceptions import DisconnectedGraphWarning, SolverError, SolverNotInstalledError
 
-SPECTRAL = [
-    sm.STORM,
-    sm.STOAM,
-    sm.MKL,
-    sm.KTA,
-    sm.SpectralKernelSVM,
-    sm.XuSpectralSVM,
-    sm.SpectralGraphTransducer,
-]
-GRAPH = [sm.LapSVM, *SPECTRAL]
-ALL = [*GRAPH, sm.RMM]
-WITH_SOLVERS = [cls for cls in ALL if cls is not sm.SpectralGraphTransducer]
-
-
-@pytest.mark.parametrize("cls", ALL)
-@pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_features_that_are_not_finite(cls, moons, bad):
-    X, _, y = moons
-    X = X.copy()
-    X[3, 1] = bad
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        cls().fit(X, y)
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_one_class_and_no_class(cls, moons):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=r"one class only \(0\)"):
-        cls().fit(X, np.where(y == 1, -1, y))
-    with pytest.raises(ValueError, match="no labelled sample"):
-        cls().fit(X, np.full(len(X), -1))
-
-
-@pytest.mark.parametrize("cls", ALL)
-def test_labels_of_minus_one_and_one(cls, moons):
-    X, y_true, _ = moons
-    with pytest.raises(ValueError, match=r"pass it: unlabeled=0 or unlabeled=np.nan"):
-        cls().fit(X, 2 * y_true - 1)
-    cls(unlabeled=0).fit(X, np.where(np.arange(len(X)) % 4 == 0, 2 * y_true - 1, 0))
-
-
-@pytest.mark.parametrize("cls", SPECTRAL)
-def test_more_eigenvectors_than_samples(cls, moons):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=r"q=121.*120"):
-        cls(q=121).fit(X, y)
+WITH_GRAPH_AND_SOLVER = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM]
+GRAPH = [*WITH_GRAPH_AND_SOLVER, sm.SpectralGraphTransducer]
+WITH_SOLVERS = [*WITH_GRAPH_AND_SOLVER, sm.RMM]
 
 
 def test_eps_too_large(moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"eps=0\.1 is too large for q=20.*Take eps below"):
         sm.STORM(eps=0.1, q=20).fit(X, y)
-    with pytest.raises(ValueError, match=r"eps=-1.0 must be"):
-        sm.STORM(eps=-1.0, q=20).fit(X, y)
 
 
 @pytest.mark.parametrize("method", [sm.STORM(), sm.MKL(), sm.KTA(B=1.5), sm.SpectralKernelSVM(B=1.5), sm.RMM()])
@@ -74,41 +29,6 @@ def test_the_bound_on_the_decisions(method, moons):
         fitted = clone(method).set_params(B=0.5).fit(X, y)
     assert np.isfinite(fitted.decision_function(X)).all()
     assert fitted.result_.certificate.is_optimal(1e-6)
-
-
-@pytest.mark.parametrize("cls", [*SPECTRAL, sm.RMM])
-@pytest.mark.parametrize("C", [0.0, -1.0, np.nan, np.inf])
-def test_the_weight_of_the_loss(cls, moons, C):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
-        cls(C=C).fit(X, y)
-
-
-@pytest.mark.parametrize("gamma_A", [0.0, -1.0, np.nan])
-def test_the_ambient_weight(moons, gamma_A):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=f"gamma_A={gamma_A!r} must be a positive number"):
-        sm.LapSVM(gamma_A=gamma_A).fit(X, y)
-    with pytest.raises(ValueError, match=r"gamma_I=-1.0 must be a number >= 0"):
-        sm.LapSVM(gamma_I=-1.0).fit(X, y)
-
-
-@pytest.mark.parametrize("cls", GRAPH)
-def test_graphs_that_are_none(cls, moons):
-    X, _, y = moons
-    W = sm.graphs.knn_graph(X, n_neighbors=6).toarray()
-    lopsided, negative = W.copy(), W.copy()
-    lopsided[0, 1], lopsided[1, 0] = 2.0, 0.5
-    negative[0, 1] = negative[1, 0] = -1.0
-    for graph, text in (
-        (lopsided, "symmetric"),
-        (negative, "negative"),
-        (W[:100, :100], "graph has 100 nodes but the data has 120 rows"),
-        (W[:100], "square|shape"),
-        (np.where(W > 0, np.nan, 0.0), "NaN|finite"),
-    ):
-        with pytest.raises(ValueError, match=text):
-            cls().fit(X, y, graph=graph)
 
 
 @pytest.mark.parametrize("cls", WITH_SOLVERS)
@@ -148,19 +68,6 @@ def test_isolated_nodes_and_components_without_a_label_are_counted(cls, moons):
     assert np.isfinite(fitted.decision_function(X)).all()
 
 
-@pytest.mark.parametrize("cls", ALL)
-def test_unfitted_wrong_width_and_wrong_length(cls, moons):
-    from sklearn.exceptions import NotFittedError
-
-    X, _, y = moons
-    with pytest.raises(NotFittedError):
-        cls().predict(X)
-    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
-        cls().fit(X, y).predict(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="inconsistent"):
-        cls().fit(X, y[:-1])
-
-
 def test_unknown_words_list_the_known_ones(moons):
     X, _, y = moons
     for clf, text in (
@@ -173,13 +80,16 @@ def test_unknown_words_list_the_known_ones(moons):
         (sm.SpectralKernelSVM(B="thick"), "B='thick' must be a number >= 0, inf, or 'auto'"),
         (sm.SpectralKernelSVM(transformation="wavelet"), "gaussian_field"),
         (sm.RMM(kernel="sigmoidal"), "rbf"),
-        (sm.RMM(gamma=-1.0), "gamma=-1.0"),
+        (sm.SpectralKernelSVM(transformation="step", k=31, q=30), "k=31, but there are 30 eigenpairs"),
+        (sm.SpectralKernelSVM(transformation=lambda spectrum: -spectrum.eigenvalues), "finite weights >= 0"),
+        (sm.SpectralKernelSVM(transformation=lambda spectrum: np.ones(3)), r"shape \(3,\)"),
+        (sm.SpectralGraphTransducer(q=1), "take q >= 2"),
     ):
         with pytest.raises(ValueError, match=text):
             clf.fit(X, y)
 
 
-@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("cls", [*GRAPH, sm.RMM])
 def test_two_labels_are_enough(cls, moons):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=1, random_state=0)
@@ -211,23 +121,6 @@ def test_labels_that_no_eigenvector_tells_apart():
     with pytest.raises(ValueError, match="none of the q=3 eigenvectors correlates with the 2 labels"):
         sm.KTA(q=3).fit(X, y, graph=W)
     assert sm.STORM(q=3).fit(X, y, graph=W).result_.certificate.is_optimal(1e-6)
-
-
-def test_parameters_of_the_fixed_spectra(moons):
-    X, _, y = moons
-    for clf, text in (
-        (sm.SpectralKernelSVM(sigma=0.0), "sigma=0.0 must be a positive number"),
-        (sm.SpectralKernelSVM(transformation="power", exponent=-1.0), "exponent=-1.0 must be"),
-        (sm.SpectralKernelSVM(transformation="step", k=31, q=30), "k=31, but there are 30 eigenpairs"),
-        (sm.SpectralKernelSVM(transformation=lambda spectrum: -spectrum.eigenvalues), "finite weights >= 0"),
-        (sm.SpectralKernelSVM(transformation=lambda spectrum: np.ones(3)), r"shape \(3,\)"),
-        (sm.SpectralKernelSVM(transformation=None), "transformation=None is unknown"),
-        (sm.XuSpectralSVM(w=0.5), "w=0.5 must be a number >= 1"),
-        (sm.SpectralGraphTransducer(exponent=-1.0), "exponent=-1.0 must be"),
-        (sm.SpectralGraphTransducer(q=1), "take q >= 2"),
-    ):
-        with pytest.raises(ValueError, match=text):
-            clf.fit(X, y)
 
 
 def test_warnings_point_at_the_line_that_calls_fit():

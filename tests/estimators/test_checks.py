@@ -4,66 +4,49 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from specmargin import (
-    CCCPS3VM,
-    KTA,
-    MKL,
-    RMM,
-    STOAM,
-    STORM,
-    AnnealedS3VM,
-    ContinuationS3VM,
-    GradientS3VM,
-    LabelSwitchingS3VM,
-    LapSVM,
-    MultiSwitchTSVM,
-    QuasiNewtonS3VM,
-    SpectralGraphTransducer,
-    SpectralKernelSVM,
-    XuSpectralSVM,
-)
+import specmargin as sm
 
-CLASSES = [LapSVM, STORM, STOAM, MKL, KTA, SpectralKernelSVM, XuSpectralSVM, SpectralGraphTransducer, RMM]
-S3VMS = [
-    ContinuationS3VM,
-    GradientS3VM,
-    QuasiNewtonS3VM,
-    MultiSwitchTSVM,
-    AnnealedS3VM,
-    CCCPS3VM,
-    LabelSwitchingS3VM,
-]
-CLASSES += S3VMS
+S3VMS = [getattr(sm, name) for name in sm.estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
+CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
+SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
 CLASSIFIERS = [
-    (LapSVM, {}),
-    (LapSVM, {"loss": "squared_hinge"}),
-    (LapSVM, {"solver": "dual"}),
-    (STORM, {}),
-    (STOAM, {}),
-    (MKL, {}),
-    (KTA, {}),
-    (KTA, {"B": 1.5}),
-    (STORM, {"B": "auto"}),
-    (STORM, {"n_neighbors": [3, 5]}),
-    (STORM, {"solver": "CLARABEL"}),
-    (SpectralKernelSVM, {}),
-    (SpectralKernelSVM, {"transformation": "inverse", "B": 1.5}),
-    (XuSpectralSVM, {}),
-    (SpectralGraphTransducer, {}),
-    (RMM, {}),
-    (RMM, {"B": "auto"}),
+    (sm.LapSVM, {}),
+    (sm.LapSVM, {"loss": "squared_hinge"}),
+    (sm.LapSVM, {"solver": "dual"}),
+    (sm.STORM, {}),
+    (sm.STOAM, {}),
+    (sm.MKL, {}),
+    (sm.KTA, {}),
+    (sm.KTA, {"B": 1.5}),
+    (sm.STORM, {"B": "auto"}),
+    (sm.STORM, {"n_neighbors": [3, 5]}),
+    (sm.STORM, {"solver": "CLARABEL"}),
+    (sm.SpectralKernelSVM, {}),
+    (sm.SpectralKernelSVM, {"transformation": "inverse", "B": 1.5}),
+    (sm.XuSpectralSVM, {}),
+    (sm.SpectralGraphTransducer, {}),
+    (sm.RMM, {}),
+    (sm.RMM, {"B": "auto"}),
+    (sm.LapRLS, {"class_balance": "zscore"}),
+    (sm.LapRLSCV, SMALL),
+    (sm.LapSVMCV, {**SMALL, "gamma_As": [0.1]}),
+    (sm.SpectralRidge, {}),
+    (sm.SpectralRidge, {"refine": "kmeans"}),
+    (sm.SpectralRidge, {"penalty": 0.1, "class_balance": None}),
     *((cls, {}) for cls in S3VMS),
-    (ContinuationS3VM, {"multi_class": "ovo", "kernel": "linear"}),
-    (CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
-    (GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
-    (GradientS3VM, {"n_landmarks": 5}),
-    (GradientS3VM, {"span": "eigenvectors", "q": 10, "gamma_I": 1.0, "n_neighbors": 3}),
+    (sm.ContinuationS3VM, {"multi_class": "ovo", "kernel": "linear"}),
+    (sm.CCCPS3VM, {"multi_class": "ovo", "kernel": "linear"}),
+    (sm.GradientS3VM, {"gamma_I": 1.0, "n_neighbors": 3}),
+    (sm.GradientS3VM, {"n_landmarks": 5}),
+    (sm.GradientS3VM, {"span": "eigenvectors", "q": 10, "gamma_I": 1.0, "n_neighbors": 3}),
 ]
 
 pytestmark = [
     pytest.mark.slow,
     # Their toy data sets are small and their graphs often fall apart; that the package says so is tested elsewhere.
     pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning"),
+    pytest.mark.filterwarnings("ignore:.*cannot choose:UserWarning"),
 ]
 
 
@@ -87,3 +70,11 @@ def test_the_declared_failure_is_the_refusal_to_guess():
     for cls in CLASSES:
         with pytest.raises(ValueError, match=r"-1 is read as 'unlabelled'.*unlabeled=0 or unlabeled=np.nan"):
             cls().fit(X, y)
+
+
+CLUSTERING = [sm.RegularizedSpectralClustering(), sm.RegularizedSpectralClustering(assign="kmeans")]
+
+
+@parametrize_with_checks([*CLUSTERING, sm.RegularizedEigenmaps()])
+def test_clusters_and_coordinates(estimator, check):
+    check(estimator)

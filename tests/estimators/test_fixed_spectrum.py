@@ -117,16 +117,3 @@ def test_the_transducer_is_the_global_minimum_of_the_literal_problem(moons, C, e
     np.testing.assert_array_equal(fitted.transduction_, (h > threshold).astype(int))
     i = np.arange(1.0, 9.0)
     np.testing.assert_allclose(fitted.delta_, np.append(0.0, i**-exponent) / (i**-exponent).sum(), rtol=1e-12)
-
-
-def test_the_transducer_does_not_depend_on_the_basis_of_tied_eigenvalues():
-    """A cycle has pairs of equal eigenvalues; rotating the samples around it rotates the basis inside each pair."""
-    n = 24
-    W = np.roll(np.eye(n), 1, axis=1)
-    W = W + W.T
-    y = np.full(n, -1)
-    y[[0, 1, 2]], y[[12, 13]] = 0, 1
-    X, shift = np.arange(n, dtype=float)[:, None], np.roll(np.arange(n), 5)
-    a = sm.SpectralGraphTransducer(q=9).fit(X, y, graph=W)
-    b = sm.SpectralGraphTransducer(q=9).fit(X, y[shift], graph=W[np.ix_(shift, shift)])
-    np.testing.assert_allclose(a.scores_[shift], b.scores_, atol=1e-8)

@@ -10,7 +10,6 @@ import pytest
 import scipy.linalg
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
 from specmargin.estimators._class_balance import Balance
@@ -23,11 +22,10 @@ SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
 GRID = {"gammas": [0.5, 4.0], "n_neighbors": [4, 8], "powers": [1, 2], "gamma_As": [1e-3, 0.1], "ratios": [1.0, 1e3]}
 
 
-def grid_of(words):
-    """All settings as words of the underlying estimator."""
-    for gamma, k, p, r, a in itertools.product(
-        words["gammas"], words["n_neighbors"], words["powers"], words["ratios"], words["gamma_As"]
-    ):
+def grid_of(kwargs):
+    """All settings as parameters of the underlying estimator."""
+    names = ("gammas", "n_neighbors", "powers", "ratios", "gamma_As")
+    for gamma, k, p, r, a in itertools.product(*(kwargs[name] for name in names)):
         yield {"gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
 
 
@@ -36,12 +34,12 @@ def left_out_scores(make, X, y, marker, splits, balance):
     full = make().fit(X, y)
     labels = sm.encode_labels(y, marker)
     change = Balance.of(full.decision_function(X), labels, balance)
-    found = []
+    decisions = []
     for test in splits:
         hidden = y.copy()
         hidden[labels.labeled[test]] = marker
-        found.append(make().fit(X, hidden).decision_function(X[labels.labeled[test]]))
-    raw = np.concatenate(found)
+        decisions.append(make().fit(X, hidden).decision_function(X[labels.labeled[test]]))
+    raw = np.concatenate(decisions)
     return raw, change(raw)
 
 
@@ -57,12 +55,12 @@ def literal_nll(scores, own, n_classes):
 def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     X, _, y = blobs if several else moons
     marker = "?" if several else -1
-    words = {**GRID, "gammas": [2.0], "n_neighbors": [5], "powers": [3, 1]}
-    cv = LapRLSCV(**words, class_balance=balance, unlabeled=marker).fit(X, y)
+    kwargs = {**GRID, "gammas": [2.0], "n_neighbors": [5], "powers": [3, 1]}
+    cv = LapRLSCV(**kwargs, class_balance=balance, unlabeled=marker).fit(X, y)
     labels = sm.encode_labels(y, marker)
     own = labels.sign.argmax(axis=1) if several else (labels.sign > 0).astype(int)
     splits = [np.array([i]) for i in range(labels.n_labeled)]
-    for params in grid_of(words):
+    for params in grid_of(kwargs):
         raw, scores = left_out_scores(lambda: LapRLS(**params, unlabeled=marker), X, y, marker, splits, balance)  # noqa: B023
         at = cv.cv_results_["params"].index(params)
         expected = literal_nll(scores, own, len(labels.classes))
@@ -138,10 +136,10 @@ def counted_factorisations(monkeypatch, n):
     sizes = []
     genuine = scipy.linalg.lu_factor
 
-    def spy(A, *args, **options):
+    def spy(A, *args, **kwargs):
         if len(A) == n:
             sizes.append(len(A))
-        return genuine(A, *args, **options)
+        return genuine(A, *args, **kwargs)
 
     monkeypatch.setattr(scipy.linalg, "lu_factor", spy)
     return sizes
@@ -158,9 +156,9 @@ def test_a_factorisation_per_width_graph_power_and_ratio_and_one_to_refit(moons,
     sizes.clear()
     gammas = [1e-2, 1e-1, 1.0, 10.0]
     clf = clf.set_params(**{**SMALL, "gamma_As": gammas, "gamma_Is": [0.0, *gammas]}).fit(X, y)
-    found = clf.cv_results_
+    results = clf.cv_results_
     assert len(sizes) == 7 + (clf.best_params_["gamma_I"] > 0)
-    pairs = set(zip(found["param_gamma_A"], found["param_gamma_I"], strict=True))
+    pairs = set(zip(results["param_gamma_A"], results["param_gamma_I"], strict=True))
     assert pairs == set(itertools.product(gammas, [0.0, *gammas]))
 
 
@@ -230,11 +228,11 @@ def test_a_graph_of_ones_own_and_a_precomputed_kernel(moons):
 def test_widths_in_every_dress(moons):
     X, _, y = moons
     median = sm.kernels.resolve_gamma(X, "median")
-    words = {**SMALL, "gammas": ["median", "0.5 median", "scale", 3.0, "1 median"]}
-    found = LapRLSCV(**words).fit(X, y).cv_results_["param_gamma"]
+    kwargs = {**SMALL, "gammas": ["median", "0.5 median", "scale", 3.0, "1 median"]}
+    widths = LapRLSCV(**kwargs).fit(X, y).cv_results_["param_gamma"]
     expected = [median, 4 * median, sm.kernels.resolve_gamma(X, "scale"), 3.0]
-    np.testing.assert_allclose(list(dict.fromkeys(found)), expected)
-    assert "param_gamma" not in LapRLSCV(**words, kernel="linear").fit(X, y).cv_results_
+    np.testing.assert_allclose(list(dict.fromkeys(widths)), expected)
+    assert "param_gamma" not in LapRLSCV(**kwargs, kernel="linear").fit(X, y).cv_results_
 
 
 def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
@@ -254,12 +252,12 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     """The criteria are those of the span: each left-out sample refitted in it."""
     monkeypatch.setattr(FeatureMap, "forget", lambda self: None)  # the kernel of the functions is asked for below
     X, _, y = moons
-    words = {"span": span, "n_landmarks": 20, "q": 20}
+    kwargs = {"span": span, "n_landmarks": 20, "q": 20}
     grid = {**GRID, "gammas": [2.0], "n_neighbors": [6], "ratios": [10.0]}
-    cv = LapRLSCV(**grid, **words, class_balance=None).fit(X, y)
+    cv = LapRLSCV(**grid, **kwargs, class_balance=None).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
-        estimator = LapRLS(**params, **words).fit(X, y)
+        estimator = LapRLS(**params, **kwargs).fit(X, y)
         K, W = estimator._functions.kernel, sm.graphs.knn_graph(X, 6)
         L = sm.graphs.laplacian(W, power=params["power"])
         errors = []
@@ -276,9 +274,9 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
             f = sm.solvers.factorized(rest).variables["f"]
             errors.append((f[labels.labeled[i]] - labels.sign[i]) ** 2)
         assert cv.cv_results_["sq"][at] == pytest.approx(np.mean(errors), rel=1e-6)
-    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_, **words).fit(X, y).transduction_)
+    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_, **kwargs).fit(X, y).transduction_)
     # Two widths and two graphs: landmarks have a kernel, eigenvectors do not.
-    several = LapRLSCV(**{**GRID, "gammas": [0.5, 2.0, 4.0]}, **words).fit(X, y).cv_results_
+    several = LapRLSCV(**{**GRID, "gammas": [0.5, 2.0, 4.0]}, **kwargs).fit(X, y).cv_results_
     assert len(several["params"]) == (48 if span == "landmarks" else 16)
 
 
@@ -352,36 +350,18 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
 
 def test_bad_input_is_named(moons):
     X, _, y = moons
-    for words, text in (
-        ({"criterion": "auc"}, "criterion='auc' is unknown here; take one of nll, sq, 01, gcv"),
-        ({"cv": "five"}, "cv='five' must be 'loo', a number of folds, or a splitter"),
-        ({"cv": 9}, "8 labelled samples for n_splits=9"),
-        ({"gammas": []}, r"gammas=\[\] must be a list of at least one"),
-        ({"n_neighbors": 5}, "n_neighbors=5 must be a list"),
-        ({"gammas": "median"}, "gammas='median' must be a list"),
-        ({"gammas": ["-1 median"]}, "'-1 median'; write a multiple of the median distance as '0.5 median'"),
-        ({"gammas": ["wide"]}, "gammas='wide' is unknown"),
-        ({"gamma_As": [0.1, 0.0]}, "gamma_As=0.0 must be a positive number"),
-        ({"gamma_As": [0.1], "gamma_Is": [-1.0]}, "gamma_Is=-1.0 must be a number >= 0"),
-        ({"ratios": [np.inf]}, "ratios=inf must be a number"),
-        ({"gamma_Is": [1.0]}, "gamma_Is needs gamma_As"),
-        ({"powers": [0]}, "powers=0 must be a whole number"),
-        ({"powers": [1.5]}, "powers=1.5 must be a whole number"),
-        ({"class_balance": "equal"}, "class_balance='equal' is unknown"),
-        ({"weight": "golden"}, "self_tuning"),
+    for estimator, text in (
+        (LapRLSCV(criterion="auc"), "criterion='auc' is unknown here; take one of nll, sq, 01, gcv"),
+        (LapSVMCV(criterion="gcv"), "criterion='gcv' is unknown here; take one of nll, sq, 01"),
+        (LapSVMCV(loss="squared"), "loss='squared' must be 'hinge' or 'squared_hinge'; LapRLSCV"),
+        (LapRLSCV(cv=9), "8 labelled samples for n_splits=9"),
+        (LapRLSCV(**SMALL, cv=[(np.arange(8), np.arange(2))]), "tests labelled samples that it trains on"),
+        (LapRLSCV(gammas=["-1 median"]), "'-1 median'; write a multiple of the median distance as '0.5 median'"),
+        (LapRLSCV(gamma_Is=[1.0]), "gamma_Is needs gamma_As"),
+        (LapRLSCV(weight="golden"), "self_tuning"),
     ):
         with pytest.raises(ValueError, match=text):
-            LapRLSCV(**words).fit(X, y)
-    with pytest.raises(ValueError, match="criterion='gcv' is unknown here; take one of nll, sq, 01"):
-        LapSVMCV(criterion="gcv").fit(X, y)
-    with pytest.raises(ValueError, match="loss='squared' must be 'hinge' or 'squared_hinge'; LapRLSCV"):
-        LapSVMCV(loss="squared").fit(X, y)
-    with pytest.raises(ValueError, match="tests labelled samples that it trains on"):
-        LapRLSCV(**SMALL, cv=[(np.arange(8), np.arange(2))]).fit(X, y)
-    with pytest.raises(ValueError, match=r"NaN|infinity"):
-        LapRLSCV().fit(np.where(np.arange(len(X))[:, None] == 3, np.nan, X), y)
-    with pytest.raises(ValueError, match=r"one class only \(0\)"):
-        LapRLSCV().fit(X, np.where(y == 1, -1, y))
+            estimator.fit(X, y)
 
 
 @pytest.mark.data
@@ -398,14 +378,6 @@ def test_digits_by_fifty_labels(data_folder):
     assert errors[0] < 0.8 * errors[1]
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::specmargin.exceptions.DisconnectedGraphWarning")
-@pytest.mark.filterwarnings("ignore:.*cannot choose:UserWarning")
-@parametrize_with_checks([LapRLSCV(**SMALL, unlabeled=np.nan), LapSVMCV(**SMALL, gamma_As=[0.1], unlabeled=np.nan)])
-def test_with_nan_as_the_marker(estimator, check):
-    check(estimator)
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("cv", ["loo", 3])
 def test_a_class_of_one_label_may_be_left_out(loss, cv):
@@ -414,8 +386,8 @@ def test_a_class_of_one_label_may_be_left_out(loss, cv):
     y[:6] = 0, 0, 0, 0, 0, 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        found = LapSVMCV(loss=loss, gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
-    assert np.isfinite(found.best_score_)
+        model = LapSVMCV(loss=loss, gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
+    assert np.isfinite(model.best_score_)
 
 
 @pytest.mark.parametrize("X", [np.ones((20, 3)), np.zeros((20, 3)), 1e-70 * np.arange(60.0).reshape(20, 3)])
@@ -424,18 +396,11 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
     y = np.full(20, -1)
     y[:6] = 0, 0, 0, 1, 1, 1
     graph = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
-    words = {"kernel": kernel, "powers": [1], "ratios": [1.0, 1e6]}
+    kwargs = {"kernel": kernel, "powers": [1], "ratios": [1.0, 1e6]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for estimator in (LapRLSCV(**words), LapSVMCV(**words), LapSVMCV(loss="hinge", **words)):
+        for estimator in (LapRLSCV(**kwargs), LapSVMCV(**kwargs), LapSVMCV(loss="hinge", **kwargs)):
             assert np.isfinite(estimator.fit(X, y, graph=graph).decision_function(X)).all()
-
-
-def test_features_whose_squares_underflow_are_refused():
-    X, y = 1e-300 * np.arange(60.0).reshape(20, 3), np.array([0, 0, 0, 1, 1, 1] + [-1] * 14)
-    for estimator in (LapRLSCV(), LapSVMCV()):
-        with pytest.raises(ValueError, match=r"up to 5.9e-299, whose squares underflow; scale the features"):
-            estimator.fit(X, y)
 
 
 def test_the_fit_and_what_is_left_out_choose_the_same_intercept():

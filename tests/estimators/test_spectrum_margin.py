@@ -1,7 +1,5 @@
 """The classifiers over a graph spectrum as estimators: what they share, and STORM, STOAM, MKL and KTA."""
 
-import pickle
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -83,8 +81,10 @@ def test_the_solvers_agree(moons, classifier):
 @pytest.mark.parametrize("method", [sm.STORM(C=100.0, B=1.05), sm.MKL(C=100.0, B=1.05), sm.KTA(C=100.0, B=1.05)])
 def test_the_bound_holds_on_the_labelled_samples(moons, method):
     X, _, y = moons
-    scores = method.set_params(q=30).fit(X, y).scores_[y != -1]
-    assert np.abs(scores).max() <= 1.05 * (1 + 1e-9)
+    bounded = clone(method).set_params(q=30).fit(X, y)
+    assert np.abs(bounded.scores_[y != -1]).max() <= 1.05 * (1 + 1e-9)
+    free = clone(bounded).set_params(B=np.inf).fit(X, y)
+    assert np.abs(free.scores_[y != -1]).max() > (1.2 if isinstance(method, sm.KTA) else 1.06)
 
 
 def test_storm_without_a_bound_is_stoam_and_without_order_is_mkl(moons):
@@ -103,13 +103,6 @@ def test_the_eigenpairs_are_those_of_the_laplacian_that_was_asked_for(moons, nor
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, 5), normalized=normalized).toarray()
     np.testing.assert_allclose(fitted.eigenvalues_, np.linalg.eigvalsh(L)[:15], atol=1e-12)
     np.testing.assert_allclose(L @ fitted.eigenvectors_, fitted.eigenvectors_ * fitted.eigenvalues_, atol=1e-12)
-
-
-def test_an_absolute_margin_knows_no_bound(moons):
-    X, _, y = moons
-    free, bounded = (sm.KTA(C=100.0, B=B, q=30).fit(X, y) for B in (np.inf, 1.05))
-    assert np.abs(free.scores_[y != -1]).max() > 1.2
-    assert np.abs(bounded.scores_[y != -1]).max() <= 1.05 * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("solver", ["spectrum_margin", "alignment"])
@@ -201,7 +194,8 @@ def test_sparse_text_like_features_with_the_cosine(rng):
     np.testing.assert_array_equal(fitted.predict(lengths @ X), fitted.predict(X))
 
 
-def test_the_answer_does_not_depend_on_the_basis_of_tied_eigenvalues():
+@pytest.mark.parametrize("method", [sm.STORM(C=3.0, q=9), sm.SpectralGraphTransducer(q=9)])
+def test_the_answer_does_not_depend_on_the_basis_of_tied_eigenvalues(method):
     """A cycle has pairs of equal eigenvalues; rotating the samples around it rotates the basis inside each pair."""
     n = 24
     W = np.roll(np.eye(n), 1, axis=1)
@@ -210,19 +204,13 @@ def test_the_answer_does_not_depend_on_the_basis_of_tied_eigenvalues():
     y[[0, 1, 2]], y[[12, 13]] = 0, 1
     X = np.arange(n, dtype=float)[:, None]
     shift = np.roll(np.arange(n), 5)
-    a = sm.STORM(C=3.0, q=9).fit(X, y, graph=W)
-    b = sm.STORM(C=3.0, q=9).fit(X, y[shift], graph=W[np.ix_(shift, shift)])
+    a = clone(method).fit(X, y, graph=W)
+    b = clone(method).fit(X, y[shift], graph=W[np.ix_(shift, shift)])
+    learned = isinstance(method, sm.STORM)
     np.testing.assert_allclose(a.delta_, b.delta_, atol=1e-5)
-    np.testing.assert_allclose(a.scores_[shift], b.scores_, atol=1e-4)
-    np.testing.assert_allclose(a.delta_[1::2], a.delta_[2::2], atol=1e-15)
-
-
-def test_pickling_keeps_everything(moons, method):
-    X, _, y = moons
-    fitted = method.fit(X, y)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
-    assert repr(again.result_) == repr(fitted.result_)
+    np.testing.assert_allclose(a.scores_[shift], b.scores_, atol=1e-4 if learned else 1e-8)
+    if learned:
+        np.testing.assert_allclose(a.delta_[1::2], a.delta_[2::2], atol=1e-15)
 
 
 def test_duplicates_and_full_labels_simply_work(moons, method):

@@ -228,7 +228,7 @@ def test_copies_stay_copies_under_a_projection(metric, dtype, rng):
 def test_rows_without_a_part_in_the_components_have_no_direction(rng):
     rows = rng.normal(size=(40, 12)) * np.r_[np.full(6, 100.0), np.full(6, 1e-3)]
     rows[:-1, 11] = 0.0
-    rows[-1] = np.eye(12)[11] * 1e-3  # beside everything else
+    rows[-1] = np.eye(12)[11] * 1e-3  # next to everything else
     with pytest.warns(UserWarning, match=r"1 rows of X are zero \(the first is row 39\)"):
         W = knn_graph(rows, 3, metric="cosine", reduce=4)
     assert components(W).n_isolated == 1

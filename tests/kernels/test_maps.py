@@ -19,15 +19,15 @@ def X(rng):
 
 
 @pytest.mark.parametrize(
-    ("words", "rank"),
+    ("options", "rank"),
     [
         ({"kernel": "rbf", "gamma": 2.0}, 30),
         ({"kernel": "linear"}, 3),
         ({"kernel": "poly", "gamma": 1.0, "degree": 2}, 10),
     ],
 )
-def test_inner_products_of_the_features_are_the_kernel(X, words, rank, tol):
-    K = gram(X, **words)
+def test_inner_products_of_the_features_are_the_kernel(X, options, rank, tol):
+    K = gram(X, **options)
     features = kernel_map(K)
     assert features.rank == rank
     np.testing.assert_allclose(features.Z @ features.Z.T, K, atol=tol["linalg"] * np.abs(K).max())
@@ -38,8 +38,8 @@ def test_inner_products_of_the_features_are_the_kernel(X, words, rank, tol):
 
 def test_new_samples_have_the_kernel_with_the_old_ones(X, rng, tol):
     new = rng.normal(size=(7, 3))
-    words = {"kernel": "rbf", "gamma": 2.0}
-    features, block = kernel_map(gram(X, **words)), gram(new, X, **words)
+    options = {"kernel": "rbf", "gamma": 2.0}
+    features, block = kernel_map(gram(X, **options)), gram(new, X, **options)
     np.testing.assert_allclose(features(block) @ features.Z.T, block, atol=tol["linalg"])
 
 
@@ -165,10 +165,10 @@ def test_a_supervised_machine_on_it_is_lapsvm(loss, power, rng):
     labels = sm.encode_labels(sm.hide_labels(truth, per_class=4, random_state=0))
     K, block = gram(X, gamma=4.0), gram(rng.normal(size=(8, 2)), X, gamma=4.0)
     L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=5), power=power)
-    words = {"loss": loss, "gamma_A": 0.1}
-    manifold = sm.solvers.factorized(sm.objectives.LapSVM(K, L, labels, gamma_I=20.0, **words)).variables
+    options = {"loss": loss, "gamma_A": 0.1}
+    manifold = sm.solvers.factorized(sm.objectives.LapSVM(K, L, labels, gamma_I=20.0, **options)).variables
     deformed = deformed_kernel(K, L, 200.0)
-    plain = sm.solvers.factorized(sm.objectives.LapSVM(deformed.matrix, None, labels, gamma_I=0.0, **words)).variables
+    plain = sm.solvers.factorized(sm.objectives.LapSVM(deformed.matrix, None, labels, gamma_I=0.0, **options)).variables
     np.testing.assert_allclose(plain["f"], manifold["f"], atol=1e-8)
     np.testing.assert_allclose(deformed.rows(block) @ plain["alpha"], block @ manifold["alpha"], atol=1e-8)
     np.testing.assert_allclose(deformed.coefficients(plain["alpha"]), manifold["alpha"], atol=1e-6)

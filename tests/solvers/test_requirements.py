@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.losses import LOSSES, UNLABELED_LOSSES, HuberHinge, Loss, Ramp, SmoothHinge
-from specmargin.losses.margin import MarginLoss
+from specmargin.losses import LOSSES, UNLABELED_LOSSES, HuberHinge, Loss, MarginLoss, Ramp, SmoothHinge
 from specmargin.losses.unlabeled import UnlabeledLoss
 from specmargin.objectives import S3VM, Features, LapSVM, WeightedSVM
 from specmargin.solvers.requirements import SOLVERS, missing, require, requirements, takers
