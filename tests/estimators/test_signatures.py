@@ -84,7 +84,8 @@ SOLVER_CONCEPTS = {
     "labels of all classes": "labels",
     "result to certify": "result",
     "weights to begin at (S3VM)": "w",
-    "coefficients to begin at, or share of C_star": "start",
+    "coefficients to begin at": "start",
+    "share of C_star to begin with": "first_share",
     "result to begin at": "warm_start",
     "multipliers to begin at": "theta",
     "multipliers of the balance to begin at": "beta",
@@ -175,7 +176,6 @@ SOLVER_REASONS: dict[str, dict[str, str]] = {
         "None": "Doublings, n_steps of them.",
         "(0.0, 1e-06, 0.0001, 0.01, 0.1, 0.5, 1.0)": "The paper's annealing.",
     },
-    "start": {"None": "Coefficients to begin at; with the others a share of C_star."},
     "tol": {
         "0.0001": "A relative gradient, by L-BFGS.",
         "0.001": "The bound is asked for, not the optimum of its relaxation.",

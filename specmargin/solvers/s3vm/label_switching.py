@@ -53,7 +53,7 @@ def label_switching(
     w: FloatArray | None = None,
     *,
     rate: float = 1.5,
-    start: float = 1e-5,
+    first_share: float = 1e-5,
     skewed: bool = True,
     tol: float = 1e-9,
     max_iter: int = 100_000,
@@ -68,7 +68,7 @@ def label_switching(
         Its decisions give the first labels; by default those of the supervised SVM.
     rate : float, default 1.5
         Factor by which the weight of the unlabelled losses grows, > 1; SVM-light has 2.
-    start : float, default 1e-5
+    first_share : float, default 1e-5
         First weight, as a share of C*, in (0, 1].
     skewed : bool, default True
         Whether the weight of the positive labels starts at n+ / n- times that of the negative ones, so that both
@@ -88,7 +88,7 @@ def label_switching(
     Raises
     ------
     ValueError
-        For a loss that does not meet `REQUIRES`, or rate and start out of range.
+        For a loss that does not meet `REQUIRES`, or rate and first_share out of range.
 
     References
     ----------
@@ -108,7 +108,7 @@ def label_switching(
         solver="label_switching",
         pairs=1,
         rate=rate,
-        start=start,
+        first_share=first_share,
         skewed=skewed,
         tol=tol,
         max_iter=max_iter,
@@ -122,7 +122,7 @@ def switch_labels(
     solver: str,
     pairs: int,
     rate: float,
-    start: float,
+    first_share: float,
     skewed: bool,
     tol: float,
     max_iter: int,
@@ -131,8 +131,8 @@ def switch_labels(
     began = time.perf_counter()
     if not rate > 1:
         raise InvalidInputError(f"rate={rate!r} must be above 1: the weight of the unlabelled losses has to grow.")
-    if not 0 < start <= 1:
-        raise InvalidInputError(f"start={start!r} must be in (0, 1]: it is a share of C_star.")
+    if not 0 < first_share <= 1:
+        raise InvalidInputError(f"first_share={first_share!r} must be in (0, 1]: it is a share of C_star.")
     require(solver, "S3VM", obj.loss)
     require_range(obj)
     training = _Training(obj, tol)
@@ -142,7 +142,7 @@ def switch_labels(
     if obj.is_supervised:
         return supervised_svm(obj, w, solver=solver, start=began, held_labels=labels)
     status = Status.STATIONARY
-    schedule = _schedule(labels, start, rate, skewed, float(obj.C_star))
+    schedule = _schedule(labels, first_share, rate, skewed, float(obj.C_star))
     for step, weights in enumerate(schedule):
         final, seen = False, {labels.tobytes()}
         while n_iter < max_iter:
@@ -213,11 +213,13 @@ def _first_labels(f: FloatArray, share: float) -> FloatArray:
     return labels
 
 
-def _schedule(labels: FloatArray, start: float, rate: float, skewed: bool, C_star: float) -> list[tuple[float, float]]:
+def _schedule(
+    labels: FloatArray, first_share: float, rate: float, skewed: bool, C_star: float
+) -> list[tuple[float, float]]:
     """Return the weights of negative and of positive labels, step by step."""
     count = float((labels > 0).sum())
     ratio = count / (len(labels) - count) if skewed and 0 < count < len(labels) else 1.0
-    share, steps = start, []
+    share, steps = first_share, []
     while True:
         steps.append((C_star * min(share, 1.0), C_star * min(ratio * share, 1.0)))
         if min(steps[-1]) >= C_star:

@@ -34,7 +34,7 @@ def multi_switch(
     *,
     max_switches: int = 10_000,
     rate: float = 1.5,
-    start: float = 1e-5,
+    first_share: float = 1e-5,
     tol: float = 1e-6,
     max_iter: int = 10_000,
 ) -> SolveResult:
@@ -50,7 +50,7 @@ def multi_switch(
         Most pairs between two trainings; 1 is the one-pair version.
     rate : float, default 1.5
         Factor by which the weight of the unlabelled losses grows, > 1.
-    start : float, default 1e-5
+    first_share : float, default 1e-5
         First weight, as a share of C*, in (0, 1].
     tol : float, default 1e-6
         Relative duality gap of every training.
@@ -89,7 +89,7 @@ def multi_switch(
         solver="multi_switch",
         pairs=max_switches,
         rate=rate,
-        start=start,
+        first_share=first_share,
         skewed=False,
         tol=tol,
         max_iter=max_iter,

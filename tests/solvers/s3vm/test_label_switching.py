@@ -85,7 +85,7 @@ def test_a_wrong_start_is_mended():
     """Far clouds and a start that labels them the wrong way round within each: switching sorts them out."""
     X = np.array([[-1.0], [1.0], [-1.1], [-0.9], [0.9], [1.1]])
     obj = S3VM(X, sm.encode_labels([0, 1, -1, -1, -1, -1]), "hinge", C=1.0, intercept="free")
-    result = label_switching(obj, np.array([-1.0, 0.0]), start=0.01)
+    result = label_switching(obj, np.array([-1.0, 0.0]), first_share=0.01)
     np.testing.assert_array_equal(result.variables["held_labels"], [-1, -1, 1, 1])
     assert sum(result.history["switches"]) == 2
     assert result.variables["v"][0] > 0
@@ -156,7 +156,7 @@ def test_weights_of_both_sides_start_alike_and_end_at_C_star():
 @losses
 def test_first_training_has_the_weights_of_both_sides(loss, rng):
     obj = clouds(rng, loss, C_star=2.0, balance=-0.5)
-    result = label_switching(obj, start=0.1, max_iter=1)
+    result = label_switching(obj, first_share=0.1, max_iter=1)
     supervised = weighted_svm(obj.guessed(np.zeros(40), weight=0.0))
     labels = _first_labels(supervised.variables["f"][obj.unlabeled], 0.25)
     svm = obj.guessed(labels, weight=0.2)
@@ -220,8 +220,8 @@ def test_cut_off_it_says_so(rng):
     [
         ({"rate": 1.0}, "rate=1.0 must be above 1"),
         ({"rate": np.nan}, "rate=nan must be above 1"),
-        ({"start": 0.0}, r"start=0.0 must be in \(0, 1\]"),
-        ({"start": 2.0}, r"start=2.0 must be in \(0, 1\]"),
+        ({"first_share": 0.0}, r"first_share=0.0 must be in \(0, 1\]"),
+        ({"first_share": 2.0}, r"first_share=2.0 must be in \(0, 1\]"),
         ({"w": np.zeros(9)}, r"start w must be finite and of the shape \(5,\), got \(9,\)"),
         ({"w": np.full(5, np.nan)}, "start w must be finite"),
     ],

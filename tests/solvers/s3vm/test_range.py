@@ -72,7 +72,7 @@ def test_searches_with_hessians_name_long_features(search):
 def test_what_does_not_overflow_is_answered_or_called_numerical(search, words):
     obj = problem(search, intercept="regularized", **words)
     # One weight of the unlabelled losses: at 1e90 each of many trainings with the hinge would run into its limit.
-    result = search(obj, **({"start": 1.0, "max_iter": 3} if search is label_switching else {}))
+    result = search(obj, **({"first_share": 1.0, "max_iter": 3} if search is label_switching else {}))
     assert result.status in (Status.STATIONARY, Status.NUMERICAL, Status.MAX_ITER)
     value = result.certificate.primal_objective
     assert np.isfinite(value)
@@ -95,7 +95,7 @@ def test_roundings_and_ways_down_are_told_apart():
     assert [status for status, _ in found] == 3 * [Status.NUMERICAL] + 2 * [stationary]
     assert all("rounding decides: the weights times" in message for _, message in found[:3])
     # No labels separate these samples: J is C times what it is at a weight of 1, and that is found at any weight.
-    end, easier = (label_switching(problem(label_switching, C=C), scaled, start=1.0) for C in (1e17, 1e9))
+    end, easier = (label_switching(problem(label_switching, C=C), scaled, first_share=1.0) for C in (1e17, 1e9))
     assert end.status is easier.status is stationary
     assert end.certificate.primal_objective / 1e17 == pytest.approx(easier.certificate.primal_objective / 1e9, rel=1e-8)
 
