@@ -151,12 +151,12 @@ def missing_data(names: Sequence[str], instead: str = "", *, word: str = "their"
     Examples
     --------
     >>> missing_data(["g50c", "uspst"])
-    ['NOT AT HAND: g50c, uspst; name their folder by --data or SPECMARGIN_DATA.']
+    ['NOT AVAILABLE: g50c, uspst; name their folder by --data or SPECMARGIN_DATA.']
     """
     if not names:
         return []
     place = f". In {word} place: {instead}" if instead else ""
-    return [f"NOT AT HAND: {joint.join(names)}{place}; name {word} folder by --data or SPECMARGIN_DATA."]
+    return [f"NOT AVAILABLE: {joint.join(names)}{place}; name {word} folder by --data or SPECMARGIN_DATA."]
 
 
 def available_tasks(

@@ -82,12 +82,12 @@ def test_missing_data_are_named_with_a_remedy(tmp_path, monkeypatch):
     assert missing_data([]) == []
     assert available_tasks([real, bundled], [], "", tmp_path) == (
         [bundled],
-        [f"NOT AT HAND: g; name their folder {WHERE}"],
+        [f"NOT AVAILABLE: g; name their folder {WHERE}"],
     )
     left, missing = available_tasks([real], [bundled], "digits", tmp_path)
-    assert (left, missing) == ([bundled], [f"NOT AT HAND: g. In their place: digits; name their folder {WHERE}"])
+    assert (left, missing) == ([bundled], [f"NOT AVAILABLE: g. In their place: digits; name their folder {WHERE}"])
     (text,) = missing_data(["a", "b"], "c", word="its", joint=" and ")
-    assert text == f"NOT AT HAND: a and b. In its place: c; name its folder {WHERE}"
+    assert text == f"NOT AVAILABLE: a and b. In its place: c; name its folder {WHERE}"
 
 
 def test_the_default_folder_may_change(tmp_path, monkeypatch):

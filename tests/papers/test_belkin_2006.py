@@ -50,7 +50,7 @@ def test_table_has_a_line_for_each_setting_part_and_method(nowhere, isolet, tmp_
     # The TSVM on pairs at two labels with two kernels.
     n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4
     text = report.text()
-    assert "NOT AT HAND: usps. In its place: pairs of scikit-learn's digits" in text
+    assert "NOT AVAILABLE: usps. In its place: pairs of scikit-learn's digits" in text
     assert "QUICK" in text
     assert f"cells: {n_cells}, failed: 0" in text
     assert str(tmp_path) not in text
@@ -83,7 +83,7 @@ def test_figures_show_the_means_of_the_same_cells(nowhere, tmp_path, monkeypatch
     told = json.loads(result.sidecar.read_text())
     assert told["certificates"]["with a relative gap above 1e-06"] == 0
     assert told["certificates"]["fits"] == len(TINY.cells())
-    assert "NOT AT HAND" in told["results"]["data"][0]
+    assert "NOT AVAILABLE" in told["results"]["data"][0]
     rows = measured(fits.work)(TINY.cells())
     tasks = claims.by_task(rows, "test", per_class=2)
     wanted = np.mean([list(errors["LapSVM"].values()) for errors in tasks.values()])

@@ -62,7 +62,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
     ]
     assert repr(reports[0].lines) == repr(reports[1].lines)  # repr: NaN equals NaN
     text = (tmp_path / "1" / "tables" / "lapsvm_svm-quick.txt").read_text()
-    assert "NOT AT HAND: g50c and uspst. In their place: 600 of scikit-learn's digits" in text
+    assert "NOT AVAILABLE: g50c and uspst. In their place: 600 of scikit-learn's digits" in text
     assert "QUICK" in text
     assert "failed: 0" in text
     assert "command: specmargin tables lapsvm_svm --quick --jobs 1" in text

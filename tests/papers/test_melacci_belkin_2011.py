@@ -406,7 +406,7 @@ def test_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
     assert repr(without_times(again)) == repr(without_times(whole))  # repr: NaN equals NaN
     text = (tmp_path / "whole" / "tables" / "lapsvm_primal-quick.txt").read_text()
     for words in (
-        "NOT AT HAND: g50c, coil20b, mac_windows, uspstb, coil20, uspst. In their place: 600",
+        "NOT AVAILABLE: g50c, coil20b, mac_windows, uspstb, coil20, uspst. In their place: 600",
         "FACEMIT",
         "QUICK",
         f"cells: {n_cells}, failed: 0",
@@ -420,7 +420,7 @@ def test_interrupted_run_goes_on_where_it_stopped(small, tmp_path, monkeypatch):
 
 def test_quick_table_with_either_laplacian(small, tmp_path):
     quick = run_table("lapsvm_primal_laplacian", quick=True, data=small, out=tmp_path, progress=False)
-    assert "NOT AT HAND" in quick.text()
+    assert "NOT AVAILABLE" in quick.text()
     assert "failed: 0" in quick.text()
     assert [part.title for part in quick.sections] == [
         f"Table 4, {name}, error on {part} in percent"

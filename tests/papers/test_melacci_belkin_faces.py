@@ -208,7 +208,7 @@ def test_sections_stand_next_to_the_published():
 def test_quick_table_and_figure(nowhere, tmp_path):
     table = run_table("lapsvm_primal_faces", quick=True, data=nowhere, out=tmp_path, progress=False)
     text = table.text()
-    assert "NOT AT HAND: cbcl_faces" in text
+    assert "NOT AVAILABLE: cbcl_faces" in text
     assert "cells: 5, failed: 0" in text
     assert "What the paper says of FACEMIT" not in text
     assert all(np.isnan(line.published_mean) for line in table.lines)

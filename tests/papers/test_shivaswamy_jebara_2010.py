@@ -200,7 +200,7 @@ def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, t
     texts = [path.read_text() for path in sorted((tmp_path / "1" / "tables").glob("spectrum_learning-quick.*"))]
     assert len(texts) == 4
     for text in texts[1:]:
-        for part in ("NOT AT HAND: 20news and mnist. In their place", "QUICK", "OPTIMISTIC", "nothing published"):
+        for part in ("NOT AVAILABLE: 20news and mnist. In their place", "QUICK", "OPTIMISTIC", "nothing published"):
             assert part in text
     assert all("optimistic" in line for line in texts[0].splitlines()[1:])  # csv
     assert not any(str(tmp_path) in text for text in texts)
