@@ -27,8 +27,8 @@ SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients; there is nothing random but the draws, the experiment's."""
-    task, note = paper.task_of_faces()
-    plan = paper.FacesPlan(paper.FACES["digits8"] if size == "quick" else task, SIZES[size]["draws"])
+    task, note = paper.facemit_task()
+    plan = paper.FacemitPlan(paper.FACEMIT["digits8"] if size == "quick" else task, SIZES[size]["draws"])
     wanted = {"setting": list(plan.grid[0]), "normalized": True}
     rows = measured(paper.LAPSVM_PRIMAL_FACES.work)([cell for cell in plan.cells() if cell.parameters == wanted])
     curves, exact = paper.figure_12(rows, plan)

@@ -84,33 +84,33 @@ def _task(name: str, source: str, sigma: float, n_train: int) -> Task:
     return Task(name, source, kernel=rbf(sigma), graph=graph, draw=draw, read=_read)
 
 
-FACES = {"facemit": _task("facemit", "cbcl_faces", 4.3, 24_044), "digits8": _task("digits8", "digits", 20.0, 1200)}
+FACEMIT = {"facemit": _task("facemit", "cbcl_faces", 4.3, 24_044), "digits8": _task("digits8", "digits", 20.0, 1200)}
 """The task; in its place, where no such data are available, the digit 8 against the others."""
 
 
-def task_of_faces(data: Path | None = None) -> tuple[Task, list[str]]:
+def facemit_task(data: Path | None = None) -> tuple[Task, list[str]]:
     """Return the task that can be loaded, and the note where it is not the paper's."""
     if is_available("cbcl_faces", data):
-        return FACES["facemit"], []
+        return FACEMIT["facemit"], []
     instead = "scikit-learn's digits, 8 against the others, for which nothing is published"
-    return FACES["digits8"], missing_data(["cbcl_faces"], instead)
+    return FACEMIT["digits8"], missing_data(["cbcl_faces"], instead)
 
 
 @dataclass(frozen=True)
-class FacesPlan:
+class FacemitPlan:
     """What is computed.
 
     Parameters
     ----------
     task : Task
-        Of `FACES`.
+        Of `FACEMIT`.
     n_draws : int
         Draws of L and V, up to `N_DRAWS`. The first one also sees the other settings and the other Laplacian.
     grid : sequence of (gamma_A, gamma_I)
         The published setting first.
     """
 
-    task: Task = FACES["facemit"]
+    task: Task = FACEMIT["facemit"]
     n_draws: int = N_DRAWS
     grid: Sequence[Setting] = GRID
 
@@ -237,7 +237,7 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     others are measured against; ``curve``, as JSON: the errors on U, V and T and the objective over that bound after
     each of the first iterations. Of the method "svm" it gets ``errors``, as JSON: `nearest_of_two`.
     """
-    task, wanted = FACES[cell.dataset], cell.parameters
+    task, wanted = FACEMIT[cell.dataset], cell.parameters
     if cell.method == "svm":
         return {"errors": canonical_json(nearest_of_two(task, wanted["n_draws"], data))}
     obj = objective(task, cell.split, wanted["setting"], wanted["normalized"], data)

@@ -23,7 +23,7 @@ from specmargin.experiments.engine.significance import paired_p_value
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
 from specmargin.experiments.tasks import checksums, splits
-from specmargin.papers._melacci_belkin_faces import FACES, GRID, FacesPlan, task_of_faces, work
+from specmargin.papers._melacci_belkin_faces import FACEMIT, GRID, FacemitPlan, facemit_task, work
 from specmargin.papers._melacci_belkin_fits import PAPER, RULES, Setting, fits_of
 from specmargin.papers._melacci_belkin_sections import PARTS, fixed_lines, per_class
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _THREE = "where the paper's table 6 stops"
 
 
-def sections(fits: Sequence[Row], plan: FacesPlan) -> list[Section]:
+def sections(fits: Sequence[Row], plan: FacemitPlan) -> list[Section]:
     """Return the rows of tables 3, 4, 6, 7, 10 and 11, all with the published gammas, then what the paper has not."""
     published = _at(fits, plan.grid[0])
     counted = [row for row in per_class(published) if row["method"].startswith("lapsvm")]
@@ -68,7 +68,7 @@ def _at(fits: Iterable[Row], setting: Setting, normalized: bool = True) -> list[
     return [row for row in fits if row["setting"] == setting and row["normalized"] == normalized]
 
 
-def verdicts(fits: Sequence[Row], plan: FacesPlan) -> list[str]:
+def verdicts(fits: Sequence[Row], plan: FacemitPlan) -> list[str]:
     """Put what the paper says of FACEMIT to the numbers, verdict first."""
     import pandas as pd
 
@@ -149,7 +149,7 @@ def _many(rows: Iterable[Row]) -> list[str]:
 Curves: TypeAlias = list[tuple[int, list[float]]]
 
 
-def figure_12(rows: Sequence[Row], plan: FacesPlan) -> tuple[Curves, list[float]]:
+def figure_12(rows: Sequence[Row], plan: FacemitPlan) -> tuple[Curves, list[float]]:
     """Return means over the draws with the published gammas, those of a draw that has converged being its last ones.
 
     After each iteration: the errors on U, V and T, and the objective over the dual bound. At the optimum: the errors.
@@ -166,12 +166,12 @@ def figure_12(rows: Sequence[Row], plan: FacesPlan) -> tuple[Curves, list[float]
 
 
 def _setup(options: Options) -> Setup:
-    task, header = task_of_faces(options.data)
-    plan = FacesPlan(FACES["digits8"], 2, GRID[:2]) if options.quick else FacesPlan(task)
+    task, header = facemit_task(options.data)
+    plan = FacemitPlan(FACEMIT["digits8"], 2, GRID[:2]) if options.quick else FacemitPlan(task)
     return Setup(plan, checksums([plan.task.source], options.data), header)
 
 
-def _report(rows: list[Row], plan: FacesPlan, options: Options) -> Findings:
+def _report(rows: list[Row], plan: FacemitPlan, options: Options) -> Findings:
     split = next(iter(splits(plan.task, options.data).values()))
     parts = ("labeled", "unlabeled", "validation", "test")
     sizes = (f"{len(getattr(split, part))} {part.replace('labeled', 'labelled')}" for part in parts)

@@ -33,7 +33,7 @@ from specmargin.experiments.engine.protocol import select
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import Task, checksums, splits
-from specmargin.papers._melacci_belkin_faces import FACES, FacesPlan, task_of_faces
+from specmargin.papers._melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
 from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
 from specmargin.papers._melacci_belkin_fits import (
     BUNDLED,
@@ -58,18 +58,18 @@ from specmargin.papers._melacci_belkin_sections import (
 )
 
 __all__ = [
-    "FACES",
+    "FACEMIT",
     "LAPSVM_PRIMAL",
     "LAPSVM_PRIMAL_FACES",
     "LAPSVM_PRIMAL_LAPLACIAN",
     "LAPSVM_PRIMAL_MNIST",
     "SMALL",
-    "FacesPlan",
+    "FacemitPlan",
     "Plan",
     "figure_12",
     "problem",
     "published_setting",
-    "task_of_faces",
+    "facemit_task",
     "tasks_available",
 ]
 

@@ -104,7 +104,7 @@ def test_impossible_draws_and_unknown_splits(nowhere):
 
 def test_tasks_are_the_published_ones():
     by_name = {name: methods.TASKS[name] for name in (*methods.SMALL, *methods.LARGE)}
-    for name, task in (by_name | {"facemit": table.FACES["facemit"]}).items():
+    for name, task in (by_name | {"facemit": table.FACEMIT["facemit"]}).items():
         method = "lapsvm_pcg" if name == "facemit" else "lapsvm_newton"
         published = published_parameters(methods.PAPER, "8", name, method).set_index("parameter")["value"]
         assert task.graph["n_neighbors"] == int(published["nn"])
@@ -115,7 +115,7 @@ def test_tasks_are_the_published_ones():
             assert task.kernel["degree"] == int(published["poly_degree"])
         sizes = published_sizes(methods.PAPER, "2", name).set_index("quantity")["value"]
         assert [task.draw.n_labeled, task.draw.n_validation] == [int(sizes["n_labeled"]), int(sizes["n_validation"])]
-    assert table.FacesPlan().grid[0] == (float(published["gamma_A"]), float(published["gamma_I"]))
+    assert table.FacemitPlan().grid[0] == (float(published["gamma_A"]), float(published["gamma_I"]))
 
 
 def test_halves_are_the_first_and_the_last_classes(small):

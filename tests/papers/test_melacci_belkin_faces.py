@@ -20,7 +20,7 @@ from specmargin.papers._melacci_belkin_fits import MAX_ITER, PAPER, fits_of
 
 SETTING = [1e-3, 1e-2]
 ERRORS = ("error_unlabeled", "error_validation", "error_test")
-TASK = faces.FACES["digits8"]
+TASK = faces.FACEMIT["digits8"]
 N = 1200
 
 
@@ -62,7 +62,7 @@ def test_stored_kernel_is_its_rounded_matrix(nowhere, rng):
 def test_test_and_training_set_are_exchanged(monkeypatch):
     made = sm.datasets.load("digits")
     monkeypatch.setattr(faces, "dataset", lambda *args: replace(made, y=made.y % 2, extras={"n_train": 1000}))
-    X, y = faces.FACES["facemit"].read(faces.FACES["facemit"], None)
+    X, y = faces.FACEMIT["facemit"].read(faces.FACEMIT["facemit"], None)
     np.testing.assert_array_equal(X[:797], made.X[1000:])
     np.testing.assert_array_equal(y[797:], made.y[:1000] % 2)
 
@@ -171,7 +171,7 @@ def rows_by_hand(exact, three, n_draws=4):
     ],
 )
 def test_verdicts_by_hand(exact, three, verdicts):
-    remarks = report.verdicts(fits_of(rows_by_hand(exact, three)), faces.FacesPlan(n_draws=4))
+    remarks = report.verdicts(fits_of(rows_by_hand(exact, three)), faces.FacemitPlan(n_draws=4))
     assert remarks[1].startswith("reproduced: SVM and RLS err alike. On U in 4 of 4")
     gains = [line for line in remarks if "gain over the SVM on U" in line]
     assert [line.split(":")[0] for line in gains] == verdicts
@@ -183,7 +183,7 @@ def test_verdicts_by_hand(exact, three, verdicts):
 
 
 def test_curves_keep_the_last_numbers():
-    curves, optimum = report.figure_12(rows_by_hand(1.0, 1.0), faces.FacesPlan(n_draws=4))
+    curves, optimum = report.figure_12(rows_by_hand(1.0, 1.0), faces.FacemitPlan(n_draws=4))
     assert optimum == pytest.approx([41.5 - 1.15] * 3)
     assert [t for t, _ in curves] == [1, 2, 3, 4, 5]
     assert all(values == pytest.approx([41.5, 41.5, 41.5, 1.1]) for _, values in curves)
@@ -191,7 +191,7 @@ def test_curves_keep_the_last_numbers():
 
 def test_sections_stand_next_to_the_published():
     fits = fits_of(rows_by_hand(1.0, 9.0))
-    parts = {part.title: part for part in report.sections(fits, faces.FacesPlan(n_draws=4))}
+    parts = {part.title: part for part in report.sections(fits, faces.FacemitPlan(n_draws=4))}
     lines = parts["Tables 4, 7 and 11, published gammas, error on U in percent"].lines
     by_source = {(line.method, line.source): line for line in lines}
     assert by_source["svm", f"{PAPER} table 4 svm"].published_mean == 39.8
@@ -216,7 +216,7 @@ def test_quick_table_and_figure(nowhere, tmp_path):
     assert not result.warnings
     sidecar = json.loads(result.sidecar.read_text())
     assert sidecar["certificates"]["worst relative gap of an optimum"] < 1e-7
-    cells = faces.FacesPlan(TASK, 3).cells()[1:4]
+    cells = faces.FacemitPlan(TASK, 3).cells()[1:4]
     rows = fits_of(make_row(cell, {"status": "ok", **faces.work(cell, data=nowhere)}) for cell in cells)
     exact = [row["error_test"] for row in rows if row["method"] == "lapsvm_exact"]
     assert sidecar["results"]["errors of the optimum, percent"]["T"] == pytest.approx(np.mean(exact))
