@@ -39,7 +39,7 @@ SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: 
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
-    """Fit both machines and evaluate them on a grid; nothing here is random."""
+    """Fit both classifiers and evaluate them on a grid; nothing here is random."""
     data = sm.datasets.load("clock", download=False)
     X, y_true = data.X, data.y
     y = np.full_like(y_true, -1)
@@ -50,15 +50,15 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     responses, errors, certificates, solvers = {}, {}, {}, set()
     shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I", "labeled")}
     for name, gamma_I in PARAMETERS["gamma_I"].items():
-        machine = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
+        svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
         with warnings.catch_warnings():
             # Dial and hands are two components, each with its label: that is the point of the figure.
             warnings.simplefilter("ignore", DisconnectedGraphWarning)
-            machine.fit(X, y)
-        responses[name] = machine.decision_function(grid).reshape(len(side), len(side))
-        errors[name] = float(100 * np.mean(machine.transduction_[hidden] != y_true[hidden]))
-        certificates[name] = machine.result_.certificate.relative_gap
-        solvers.add(machine.result_.solver)
+            svm.fit(X, y)
+        responses[name] = svm.decision_function(grid).reshape(len(side), len(side))
+        errors[name] = float(100 * np.mean(svm.transduction_[hidden] != y_true[hidden]))
+        certificates[name] = svm.result_.certificate.relative_gap
+        solvers.add(svm.result_.solver)
     return {
         "X": X,
         "y": y,
@@ -73,7 +73,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 
 def draw(data: dict[str, Any]) -> Any:
-    """Draw the data and a panel per machine."""
+    """Draw the data and a panel per classifier."""
     from specmargin.plots import DecisionDisplay, LabelDisplay, subplots
 
     figure, axes = subplots(1, 3, width="page", aspect=1.02, sharey=True)

@@ -5,7 +5,7 @@ gamma |f|_K^2 + f'L f under |f| = 1 and 1'f = 0, without any label, for three va
 `RegularizedSpectralClustering`). Its zero line (black) is the boundary of the clusters, defined everywhere. With a
 small gamma it follows the graph through the gap between the moons, each a component of the graph; a large one wants a
 function that is smooth in the plane, and cuts across them. Colours have a scale of their own in each panel. Crosses are
-samples that took no part: the sidecar has the error on them, up to the names of the clusters, beside that on the
+samples that took no part: the sidecar has the error on them, up to the names of the clusters, next to that on the
 clustered ones. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
 """
 

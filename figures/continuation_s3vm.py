@@ -8,7 +8,7 @@ every run, linear below 1 % and logarithmic beyond; above the diagonal continuat
 against the width of the kernel, C = C* = 100. (d) Figure 6: mean errors on the kernel that a graph deforms, an SVM
 (which is LapSVM) and continuation, against the graph's weight; hollow at 0 the kernel is the plain one. The dashed
 lines are the published best errors of both: OPTIMISTIC, the weight was chosen by the errors on the test points, and the
-weights that were tried are not printed. (e) Figure 7: error of continuation confined to p = q random kernel functions
+weights that were tried are not published. (e) Figure 7: error of continuation confined to p = q random kernel functions
 on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard error over the draws of the labels, three or
 in full five, the sample being one; a line for the SVM of the labelled points. (f) What a fit takes, and with it the map
 to the features, which the draws share here.
@@ -23,7 +23,6 @@ and what the paper leaves open. The sidecar has the counts behind (a) and (b) in
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -31,11 +30,10 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.claims import Pairing, objective_and_error, paired, wins
-from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row, worst_gap
-from specmargin.experiments.tasks import is_available, samples, sources_of
+from specmargin.experiments.tasks import is_available, missing_data, sources_of
 from specmargin.papers import chapelle_2006 as experiment
-from specmargin.papers.chapelle_2006 import BUNDLED, Block, features, measure, seconds, task_named
+from specmargin.papers.chapelle_2006 import FOUR, ContinuationBlock, measure, seconds, timed_features
 
 FIRST = "cs3vm"
 LOOKS = {
@@ -54,27 +52,27 @@ SIZES: dict[str, dict[str, Any]] = {
     "full": {"every": 1, "n_splits": None, "most_landmarks": None},
 }
 SECONDS = {"quick": (9, 16), "standard": (20, 35), "full": (140, 600)}  # of one core: bundled data, real data
-PUBLISHED = {"svm": "lapsvm_dual", "cs3vm": "cs3vm_graph"}
+ON_GRAPH = ("svm", FIRST)
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit every method of every setting; the splits are those of the tables, whatever `seed`."""
-    parts, said = settings(**SIZES[size])
+    parts, notes = settings(**SIZES[size])
     plain = parts["Table 1"][0]
     rows = measure([block for name, blocks in parts.items() if name != "cost" for block in blocks])
     costs, cost_rows = cost(parts["cost"])
     rows |= cost_rows
-    mine = rows_of(plain, rows)
+    mine = plain.rows(rows)
     gammas = [plain, *parts["Figure 6"]]
     curves = {
         "sigma": {
-            "at": np.array([block.representation.sigma for block in parts["Figure 5"]]),
-            "errors": {m: means(parts["Figure 5"], rows, m) for m in experiment.FOUR},
+            "at": np.array([block.sigma for block in parts["Figure 5"]]),
+            "errors": {m: means(parts["Figure 5"], rows, m) for m in FOUR},
         },
         "gamma_I": {
-            "at": np.array([block.representation.graph / block.C for block in gammas]),
-            "errors": {m: means(gammas, rows, m) for m in PUBLISHED},
-            "published": {m: printed(parts["Figure 6"][-1].dataset, m) for m in PUBLISHED},
+            "at": np.array([block.graph / block.C for block in gammas]),
+            "errors": {m: means(gammas, rows, m) for m in ON_GRAPH},
+            "published": {m: gammas[-1].published(m).mean for m in ON_GRAPH},
         },
     }
     used = [block for blocks in parts.values() for block in blocks]
@@ -89,7 +87,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 "splits": blocks[0].n_splits,
                 "C": blocks[0].C,
                 "C_star": blocks[0].C_star,
-                "sigma": sorted({block.representation.sigma for block in blocks}),
+                "sigma": sorted({block.sigma for block in blocks}),
             }
             for name, blocks in parts.items()
         },
@@ -98,16 +96,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 objective_and_error(mine, FIRST, "grad_hinge"),
                 *(wins(mine, FIRST, m) for m in ("grad_hinge", "svmlight_s3vm")),
             ],
-            "mean error of these runs, percent": {m: float(means([plain], rows, m)[0]) for m in experiment.FOUR},
+            "mean error of these runs, percent": {m: float(means([plain], rows, m)[0]) for m in FOUR},
             "figure 5, mean error by sigma, percent": table(curves["sigma"]),
             "figure 6, mean error by gamma_I, percent": table(curves["gamma_I"]),
             "figure 6, published best over gamma_I (optimistic), percent": curves["gamma_I"]["published"],
-            f"{'figure 7' if costs['landmarks'] else 'section 5.2'}, by {size_name(costs)}": {
+            "figure 7, by p = q" if costs["landmarks"] else "section 5.2, by rank": {
                 f"{size:g}": {name: float(costs[name][i]) for name in ("error", "standard error", "fit", "features")}
                 for i, size in enumerate(costs["at"])
             },
             "seconds": seconds(rows.values()),
-            "data": said,
+            "data": notes,
         },
         "certificates": {
             "fits": len(rows),
@@ -122,61 +120,51 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     }
 
 
-def settings(every: int, n_splits: int | None, most_landmarks: int | None) -> tuple[dict[str, list[Block]], list[str]]:
-    """Return the blocks of the panels, and what to say of the data."""
-    found = experiment.blocks(every=every)
+def settings(
+    every: int, n_splits: int | None, most_landmarks: int | None
+) -> tuple[dict[str, list[ContinuationBlock]], list[str]]:
+    """Return the blocks of the panels, and a note on missing data."""
     lost = [name for name in ("uspst", "mnist") if not is_available(name)]
-    names = {name: name for name in ("Table 1", "Figure 5", "Figure 6")}
-    names["cost"] = "Section 5.2" if "mnist" in lost else "Figure 7"
-    parts = {
-        part: [b for b in found if b.title.startswith(title) and b.dataset in ("uspst_pairs", "mnist_5_8")]
-        for part, title in names.items()
-    }
-    parts["Table 1"] = [replace(block, methods=experiment.FOUR) for block in parts["Table 1"]]
-    if most_landmarks is not None:
-        parts["cost"] = [b for b in parts["cost"] if (b.representation.landmarks or 0) <= most_landmarks]
-    if n_splits is not None:
-        parts = {part: [replace(b, n_splits=n_splits) for b in blocks] for part, blocks in parts.items()}
-    parts["cost"][-1] = replace(parts["cost"][-1], methods=("svm", FIRST))
-    if "uspst" in lost:
-        parts = {part: [bundled(block) for block in blocks] for part, blocks in parts.items()}
-    return parts, [f"NOT AT HAND: {', '.join(lost)}; name their folder by --data or SPECMARGIN_DATA."] if lost else []
+    titles = {name: name for name in ("Table 1", "Figure 5", "Figure 6")}
+    titles["cost"] = "Section 5.2" if "mnist" in lost else "Figure 7"
+    parts = {}
+    for part, title in titles.items():
+        blocks = [b for b in experiment.blocks(every=every) if b.title.startswith(title)]
+        blocks = [b for b in blocks if b.source in ("uspst", "mnist")]
+        if part == "Table 1":
+            blocks = [replace(b, methods=FOUR) for b in blocks]
+        if part == "cost":
+            blocks = [b for b in blocks if (b.landmarks or 0) <= (most_landmarks or np.inf)]
+            blocks[-1] = replace(blocks[-1], methods=("svm", FIRST))
+        if n_splits is not None:
+            blocks = [replace(b, n_splits=n_splits) for b in blocks]
+        parts[part] = [bundled(b) if "uspst" in lost else b for b in blocks]
+    return parts, missing_data(lost)
 
 
-def bundled(block: Block) -> Block:
+def bundled(block: ContinuationBlock) -> ContinuationBlock:
     """Return the setting on the same pairs of scikit-learn's digits; that of MNIST stays as it is."""
-    if block.dataset != "uspst_pairs":
+    if block.source == "mnist":
         return block
-    sigma = block.representation.sigma
-    return replace(
-        block,
-        dataset=f"{BUNDLED}_pairs",
-        tasks=tuple(task.replace("uspst", BUNDLED) for task in block.tasks),
-        representation=replace(block.representation, sigma=None if sigma is None else WIDER * sigma),
-    )
+    tasks = tuple(task.replace("uspst", "digits") for task in block.tasks)
+    sigma = None if block.sigma is None else WIDER * block.sigma
+    return replace(block, dataset="digits_pairs", tasks=tasks, sigma=sigma)
 
 
-def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
+def cost(blocks: list[ContinuationBlock]) -> tuple[dict[str, Any], dict[str, Row]]:
     """Return errors of continuation with their standard errors and seconds by the number of features, and the rows."""
     rows: dict[str, Row] = {}
-    mapped, taken = [], []
+    mapped, taken, errors = [], [], []
     for block in blocks:
-        start = 0.0
-        for task in block.tasks:
-            samples(task_named(task))  # reading the file does not count
-            features.cache_clear()
-            begun = time.perf_counter()
-            features(task, block.representation)
-            start += time.perf_counter() - begun
-        mapped.append(start / len(block.tasks))
-        mine = measure([block])
-        taken.append(np.mean([row["fit_seconds"] for row in mine.values() if row["method"] == FIRST]))
-        rows |= mine
-    errors = [[row["error_unlabeled"] for row in rows_of(b, rows) if row["method"] == FIRST] for b in blocks]
-    sizes = [block.representation.landmarks or block.representation.rank for block in blocks]
+        mapped.append(timed_features(block))
+        measured = measure([block])
+        mine = [row for row in measured.values() if row["method"] == FIRST]
+        taken.append(np.mean([row["fit_seconds"] for row in mine]))
+        errors.append([row["error_unlabeled"] for row in mine])
+        rows |= measured
     return {
-        "landmarks": blocks[0].representation.landmarks is not None,
-        "at": np.array(sizes, dtype=float),
+        "landmarks": blocks[0].landmarks is not None,
+        "at": np.array([block.landmarks or block.rank for block in blocks], dtype=float),
         "error": np.array([np.mean(each) for each in errors]),
         "standard error": np.array([np.std(each, ddof=1) / np.sqrt(len(each)) for each in errors]),
         "svm": float(means(blocks[-1:], rows, "svm")[0]),
@@ -185,22 +173,11 @@ def cost(blocks: list[Block]) -> tuple[dict[str, Any], dict[str, Row]]:
     }, rows
 
 
-def rows_of(block: Block, rows: dict[str, Row]) -> list[Row]:
-    return [rows[cell.key] for cell in block.cells()]
-
-
-def means(blocks: Iterable[Block], rows: dict[str, Row], method: str) -> np.ndarray:
+def means(blocks: Iterable[ContinuationBlock], rows: dict[str, Row], method: str) -> np.ndarray:
     """Return the mean error of a method on each block."""
     return np.array(
-        [np.mean([r["error_unlabeled"] for r in rows_of(b, rows) if r["method"] == method]) for b in blocks]
+        [np.mean([row["error_unlabeled"] for row in b.rows(rows) if row["method"] == method]) for b in blocks]
     )
-
-
-def printed(dataset: str, method: str) -> float:
-    """Return the published best error on the deformed kernel, NaN where there is none."""
-    found = published(experiment.PAPER, "text 5.1", method=PUBLISHED[method])
-    found = found[found["dataset"] == dataset]
-    return float(found["mean"].iloc[0]) if len(found) == 1 else float("nan")
 
 
 def table(curve: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -210,17 +187,13 @@ def table(curve: dict[str, Any]) -> dict[str, dict[str, float]]:
     }
 
 
-def size_name(costs: dict[str, Any]) -> str:
-    return "p = q" if costs["landmarks"] else "rank"
-
-
 def draw(data: dict[str, Any]) -> Any:
     """Draw the six panels."""
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import method_styles
 
-    found = method_styles([key for key, _ in LOOKS.values()])
-    looks = {method: (found[key], label) for method, (key, label) in LOOKS.items()}
+    styles = method_styles([key for key, _ in LOOKS.values()])
+    looks = {method: (styles[key], label) for method, (key, label) in LOOKS.items()}
     figure, axes = subplots(2, 3, width="page", aspect=0.95)
     with style():
         runs = {method: Pairing(**each) for method, each in data["runs"].items()}
@@ -277,16 +250,15 @@ def widths(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     for method, values in curve["errors"].items():
         look, label = looks[method]
         ax.plot(curve["at"], values, label=label, **line_of(look))
-    ax.set(xscale="log", ylim=(0, None), title="(c) width of the kernel")
-    ticks(ax.xaxis, curve["at"])
-    ax.set(xlabel=r"width $\sigma$", ylabel="mean error, %")
-    ax.grid(axis="y")
+    ax.set(title="(c) width of the kernel", xlabel=r"width $\sigma$")
+    error_axes(ax, curve["at"])
 
 
 def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 6; the plain kernel stands a decade to the left of the smallest weight."""
     at = curve["at"].copy()
     at[0] = at[1] / 10
+    dashed = {"linewidth": 0.8, "linestyle": (0, (5, 2))}
     for method, values in curve["errors"].items():
         look, label = looks["lapsvm" if method == "svm" else method]
         ax.plot(at[1:], values[1:], label=label, **line_of(look))
@@ -294,11 +266,15 @@ def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
         ax.plot(at[:1], values[:1], before.marker, color=before.color, markerfacecolor="none", markersize=5)
         level = curve["published"][method]
         if np.isfinite(level):
-            ax.axhline(level, color=look.color, linewidth=0.8, linestyle=(0, (5, 2)), zorder=1)
-            ax.plot([], [], color="0.25", linewidth=0.8, linestyle=(0, (5, 2)), label="published best")
-    ax.set(xscale="log", ylim=(0, None), title="(d) kernel deformed by a graph")
-    ticks(ax.xaxis, at, {at[0]: "0"})
-    ax.set(xlabel=r"weight of the graph, $\gamma_I$", ylabel="mean error, %")
+            ax.axhline(level, color=look.color, zorder=1, **dashed)
+            ax.plot([], [], color="0.25", label="published best", **dashed)
+    ax.set(title="(d) kernel deformed by a graph", xlabel=r"weight of the graph, $\gamma_I$")
+    error_axes(ax, at, {at[0]: "0"})
+
+
+def error_axes(ax: Any, at: np.ndarray, named: dict[float, str] | None = None) -> None:
+    ax.set(xscale="log", ylim=(0, None), ylabel="mean error, %")
+    ticks(ax.xaxis, at, named)
     ax.grid(axis="y")
 
 

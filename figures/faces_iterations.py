@@ -1,4 +1,4 @@
-"""Conjugate gradients on FACEMIT: the gain that is printed for three iterations is gone at the optimum.
+"""Conjugate gradients on FACEMIT: the gain that is published for three iterations is gone at the optimum.
 
 After figure 12 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Macro error rates of
 LapSVM on unlabelled (U), validation (V) and test samples (T) after each iteration of conjugate gradients, means over
@@ -12,7 +12,6 @@ their place, 8 against the others; nothing is published for them. The table `lap
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -25,41 +24,34 @@ from specmargin.papers import melacci_belkin_2011 as paper
 SIZES: dict[str, dict[str, int]] = {"quick": {"draws": 3}, "standard": {"draws": 1}, "full": {"draws": 3}}
 SECONDS = {"quick": (3, 3), "standard": (3, 55), "full": (4, 200)}  # of one core: bundled data, real data
 
-PARTS = {"U": "unlabeled", "V": "validation", "T": "test"}
-
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients; there is nothing random but the draws, the experiment's."""
-    task, said = paper.task_of_faces()
-    plan = paper.FacesPlan("digits8" if size == "quick" else task, n_draws=SIZES[size]["draws"], n_grid=0)
-    rows = measured(paper.faces_work)([cell for cell in plan.cells() if cell.method == "all"])
-    exact = [
-        [fit[part] for part in PARTS.values()]
-        for row in rows
-        for name, *_, fit in json.loads(row["fits"])
-        if name == "lapsvm_exact"
-    ]
-    printed: dict[str, float] = {}
-    if plan.task == "facemit":
+    task, note = paper.task_of_faces()
+    plan = paper.FacesPlan(paper.FACES["digits8"] if size == "quick" else task, SIZES[size]["draws"])
+    wanted = {"setting": list(plan.grid[0]), "normalized": True}
+    rows = measured(paper.LAPSVM_PRIMAL_FACES.work)([cell for cell in plan.cells() if cell.parameters == wanted])
+    curves, exact = paper.figure_12(rows, plan)
+    three: dict[str, float] = {}
+    if plan.task.name == "facemit":
         table = published("lapsvm_primal_2009", "7", "facemit", "lapsvm_pcg_stability").set_index("split")["mean"]
-        printed = {part: float(table[part]) for part in PARTS}
-    found = paper.curves(rows, plan)
+        three = {part: float(table[part]) for part in "UVT"}
     return {
-        "iterations": np.array([t for t, _ in found]),
-        "curves": np.array([values for _, values in found]),
-        "exact": np.mean(exact, axis=0),
-        "printed": printed,
-        "parameters": {"task": plan.task, "draws": plan.n_draws, "gamma_A, gamma_I": plan.grid[0]},
+        "iterations": np.array([t for t, _ in curves]),
+        "curves": np.array([values for _, values in curves]),
+        "exact": np.array(exact),
+        "published": three,
+        "parameters": {"task": plan.task.name, "draws": plan.n_draws, "gamma_A, gamma_I": plan.grid[0]},
         "results": {
             "macro errors on U, V and T by iteration, percent, and the objective over the dual bound": {
-                str(t): values for t, values in found
+                str(t): values for t, values in curves
             },
-            "errors of the optimum, percent": dict(zip(PARTS, np.mean(exact, axis=0).tolist(), strict=True)),
-            "printed for three iterations": printed,
-            "data": said,
+            "errors of the optimum, percent": dict(zip("UVT", exact, strict=True)),
+            "published for three iterations": three,
+            "data": note,
         },
         "certificates": {"worst relative gap of an optimum": max(abs(row["relative_gap"]) for row in rows)},
-        "data": sources_of([paper.FACES[plan.task].source]),
+        "data": sources_of([plan.task.source]),
     }
 
 
@@ -72,17 +64,15 @@ def draw(data: dict[str, Any]) -> Any:
     figure, axes = subplots(2, 1, width="column", aspect=0.6, sharex=True)
     above, below = axes[:, 0]
     with style():
-        for k, (part, name, mark) in enumerate(
-            zip(PARTS, ("vermillion", "blue", "green"), ("s", "^", "D"), strict=True)
-        ):
+        for k, (part, name, mark) in enumerate(zip("UVT", ("vermillion", "blue", "green"), "s^D", strict=True)):
             color = PALETTE[name]
             above.axhline(data["exact"][k], color=color, linewidth=0.6, linestyle=(0, (4, 2)))
             above.plot(t, curve[:, k], color=color, marker=mark, markersize=2.6, linewidth=0.9, label=part)
-            if part in data["printed"]:
-                above.plot(3, data["printed"][part], ">", color=color, markersize=5.0, markerfacecolor="none")
+            if part in data["published"]:
+                above.plot(3, data["published"][part], ">", color=color, markersize=5.0, markerfacecolor="none")
         below.plot(t, np.maximum(curve[:, 3] - 1.0, 1e-9), color=PALETTE["black"], marker="o", markersize=2.4)
         above.set(ylabel="macro error, %")
-        title = "dashed: optimum" + ("; triangles: published" if data["printed"] else "")
+        title = "dashed: optimum" + ("; triangles: published" if data["published"] else "")
         above.legend(title=title, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.02))
         below.set(yscale="log", xlabel="iterations", ylabel="objective over bound - 1")
     return figure

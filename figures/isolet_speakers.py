@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
 from specmargin.papers import belkin_2006 as paper
+from specmargin.papers.belkin_2006 import claims, fits
 
-METHODS = (*paper.METHODS, paper.TSVM)
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
 
@@ -31,45 +30,38 @@ SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Fit the five methods on every speaker, those with a graph with either Laplacian."""
     quick = size == "quick"
-    names, said = paper.tasks_available()
+    names, missing = fits.tasks_available()
     real = "isolet" in names and not quick
     plan = paper.Plan(["isolet"], normalized=(False, True), transductive=size == "full" or not real, seed=seed)
     if not real:
         plan = replace(plan, tasks=[BUNDLED], per_class=(PER_CLASS,), n=100, n_draws=5 if quick else 30)
-    rows = measured(paper.work)(plan.cells())
-    kernel, per_class = ("rbf", paper.SPEAKER_LABELS) if real else ("plain", PER_CLASS)
+    rows = measured(fits.work)(plan.cells())
+    kernel, per_class = ("rbf", fits.SPEAKER_LABELS) if real else ("plain", PER_CLASS)
     errors: dict[str, dict[str, dict[str, np.ndarray]]] = {}
-    for part, letter in paper.PARTS.items():
-        drawn = paper.drawn_errors(part) if real else {}
-        found = {
-            name: paper.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)
+    for part, letter in fits.PARTS.items():
+        drawn = claims.drawn_errors(part) if real else {}
+        by_laplacian = {
+            name: claims.by_task(rows, part, per_class=per_class, kernel=kernel, normalized=normalized)[plan.tasks[0]]
             for name, normalized in (("normalised", True), ("D - W", False))
         }
         errors[letter] = {
-            name: {
-                method: np.array(list(tasks[plan.tasks[0]][method].values()))
-                for method in METHODS
-                if method in tasks[plan.tasks[0]]
-            }
-            for name, tasks in found.items()
-        } | {"published": {method: np.array(list(each.values())) for method, each in drawn.items()}}
-    claims = [paper.isolet_claims(rows, normalized=normalized) for normalized in plan.normalized] if real else []
+            name: {method: np.array(list(each.values())) for method, each in by_method.items()}
+            for name, by_method in {**by_laplacian, "published": drawn}.items()
+        }
+    sentences = [claims.of_isolet(rows, normalized=normalized) for normalized in plan.normalized] if real else []
+    results = {
+        "mean error, percent": {
+            letter: {name: {m: float(np.mean(v)) for m, v in each.items()} for name, each in by_laplacian.items()}
+            for letter, by_laplacian in errors.items()
+        },
+        "claims": sentences,
+        "laplacians": claims.of_laplacians(rows),
+        "data": missing,
+    }
     return {
         "errors": errors,
         "axis": "labelled speaker" if real else "draw of the labelled images",
-        "parameters": paper.parameters(plan),
-        "results": {
-            "mean error, percent": {
-                letter: {name: {m: float(np.mean(v)) for m, v in each.items()} for name, each in by_laplacian.items()}
-                for letter, by_laplacian in errors.items()
-            },
-            "claims": claims,
-            "laplacians": paper.laplacian_verdicts(rows),
-            "data": said,
-        },
-        "certificates": paper.certificates(rows),
-        "data": sources_of(plan.tasks),
-        "solvers": sorted({row["solver"] for row in rows}),
+        **paper.sidecar(plan, rows, results),
     }
 
 
@@ -78,7 +70,7 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import method_styles
 
-    looks = method_styles(METHODS)
+    looks = method_styles(list(fits.METHODS))
     figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True)
     with style():
         for ax_row, (letter, errors) in zip(axes, data["errors"].items(), strict=True):
@@ -93,17 +85,9 @@ def draw(data: dict[str, Any]) -> Any:
                             ax.plot(x, plain, color=look.color, linewidth=0.5, alpha=0.7, label=f"{method}, D - W")
                     drawn = errors["published"].get(method)
                     if drawn is not None:
-                        ax.plot(
-                            np.arange(1, len(drawn) + 1),
-                            drawn,
-                            linestyle="none",
-                            marker=look.marker,
-                            markersize=2.6,
-                            markeredgewidth=0.6,
-                            color=look.color,
-                            markerfacecolor="none",
-                            label=f"{method}, published",
-                        )
+                        hollow = {"markersize": 2.6, "markeredgewidth": 0.6, "markerfacecolor": "none"}
+                        x = np.arange(1, len(drawn) + 1)
+                        ax.plot(x, drawn, look.marker, color=look.color, label=f"{method}, published", **hollow)
                 ax.set(ylabel=f"error ({letter}), %")
         for ax in axes[1]:
             ax.set(xlabel=data["axis"])

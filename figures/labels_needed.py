@@ -4,7 +4,7 @@ After figure 5 of Belkin, Niyogi and Sindhwani, "Manifold regularization": the m
 break-even point over pairs of digits, every third of 45 or in the full size all, and three draws (the table
 `manifold_regularization` has ten), RLS and LapRLS on the left, SVM and LapSVM on the right; (U) is on the unlabelled
 images, thin dotted lines (T) are on images that no fit saw. Both scales are logarithmic. Hollow markers are the
-published errors on U, read from the drawing, where USPS is at hand; else the pairs are of scikit-learn's digits, and
+published errors on U, read from the drawing, where USPS is available; else the pairs are of scikit-learn's digits, and
 nothing is published for them. Labels are counted per digit: so we read the paper's l.
 """
 
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
 from specmargin.papers import belkin_2006 as paper
+from specmargin.papers.belkin_2006 import claims, fits
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_draws": 3},
@@ -28,30 +28,27 @@ SECONDS = {"quick": (3, 3), "standard": (7, 22), "full": (16, 60)}  # of one cor
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
-    """Fit the four machines on every pair, number of labels and draw."""
-    names, said = paper.pairs_available()
+    """Fit the four classifiers on every pair, number of labels and draw."""
+    names, missing = fits.pairs_available()
     plan = paper.plan_for(names, seed=seed, n_draws=SIZES[size]["n_draws"])
     plan = plan.quick() if size == "quick" else replace(plan, tasks=plan.tasks[:: SIZES[size]["every"]])
-    rows = measured(paper.work)(plan.cells())
-    curves = paper.next_to_published(rows, plan, "plain")
+    rows = measured(fits.work)(plan.cells())
+    means = {str(k): paper.means_and_published(rows, k) for k in plan.per_class}
+    results = {
+        "mean error over the pairs by labels per class, percent": means,
+        "claims by labels per class": {str(k): claims.of_pairs(rows, per_class=k) for k in plan.per_class},
+        "data": missing,
+    }
     return {
         "per_class": np.array(plan.per_class),
         "curves": {
             method: {
-                name: np.array([curves[str(k)][method][name] for k in plan.per_class])
+                name: np.array([each[method][name] for each in means.values()])
                 for name in ("U", "T", "published U", "published T")
             }
-            for method in paper.METHODS
+            for method in fits.CONVEX
         },
-        "parameters": paper.parameters(plan),
-        "results": {
-            "mean error over the pairs by labels per class, percent": curves,
-            "claims by labels per class": {str(k): paper.claims(rows, per_class=k) for k in plan.per_class},
-            "data": said,
-        },
-        "certificates": paper.certificates(rows),
-        "data": sources_of(plan.tasks),
-        "solvers": sorted({row["solver"] for row in rows}),
+        **paper.sidecar(plan, rows, results),
     }
 
 
@@ -63,10 +60,10 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     per_class, curves = data["per_class"], data["curves"]
-    looks = method_styles(list(paper.METHODS))
+    looks = method_styles(list(fits.CONVEX))
     figure, axes = subplots(1, 2, width="page", aspect=0.72, sharey=True)
     with style():
-        for ax, pair in zip(axes[0], paper.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             for method in pair:
                 look, values = looks[method], curves[method]
                 line = {"color": look.color, "marker": look.marker, "markersize": 3.2}
@@ -74,14 +71,9 @@ def draw(data: dict[str, Any]) -> Any:
                 ax.plot(per_class, values["T"], linestyle=":", linewidth=0.8, label=f"{method} (T)", **line)
                 known = np.isfinite(values["published U"])
                 if known.any():
-                    ax.plot(
-                        per_class[known],
-                        values["published U"][known],
-                        linestyle="none",
-                        markerfacecolor="none",
-                        label=f"{method}, published (U)",
-                        **{**line, "markersize": 6.0},
-                    )
+                    hollow = {**line, "linestyle": "none", "markerfacecolor": "none", "markersize": 6.0}
+                    drawn = values["published U"][known]
+                    ax.plot(per_class[known], drawn, label=f"{method}, published (U)", **hollow)
             ax.set(xscale="log", yscale="log", xlabel="labelled images of each digit")
             ax.xaxis.set_major_locator(FixedLocator(per_class.tolist()))
             ax.yaxis.set_major_locator(FixedLocator([0.2, 0.5, 1, 2, 5, 10, 20, 50]))

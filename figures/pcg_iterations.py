@@ -1,4 +1,4 @@
-"""Conjugate gradients from iteration to iteration: the errors settle long before the gradient has vanished.
+"""Conjugate gradients from iteration to iteration: the errors converge long before the gradient has vanished.
 
 After figures 5 to 11, 13 and 14 of Melacci and Belkin, "Laplacian support vector machines trained in the primal". Two
 panels for each data set, against the number of iterations. Above: the error on labelled (L), unlabelled (U), validation
@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.tasks import samples, sources_of, splits
+from specmargin.experiments.tasks import Task, sources_of, splits
 from specmargin.objectives import LapSVM
-from specmargin.papers.melacci_belkin_2011 import SMALL, Problem, printed_setting, problem, task_named, tasks_available
+from specmargin.papers.melacci_belkin_2011 import SMALL, problem, published_setting, tasks_available
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
 
@@ -38,7 +38,7 @@ PARTS = ("L", "U", "V", "T")
 QUANTITIES = ("objective", "gradient", "preconditioned_gradient", "mixed_product")
 CHECKPOINTS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128, 181, 256)
 DEFAULT = (1e-2, 1.0)
-SETTLED = 0.5
+NEAR = 0.5
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_tasks": 2, "n_splits": 1},
@@ -50,77 +50,67 @@ SECONDS = {"quick": (4, 4), "standard": (5, 20), "full": (11, 50)}  # of one cor
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Follow conjugate gradients on every task; there is nothing random but the splits, which are the experiment's."""
-    tasks, said = tasks_available(SMALL)
+    tasks, note = tasks_available(SMALL)
+    tasks = tasks[: SIZES[size]["n_tasks"]]
     curves, gaps = {}, []
-    for task in tasks[: SIZES[size]["n_tasks"]]:
-        names = list(splits(task_named(task)))[::4][: SIZES[size]["n_splits"]]
-        found = [follow(task, name) for name in names]
-        errors, exact = (np.mean([one[key] for one in found], axis=0) for key in ("errors", "exact"))
-        gaps += [one["gap"] for one in found]
-        curves[task] = {
+    for task in tasks:
+        runs = [follow(task, name) for name in list(splits(task))[::4][: SIZES[size]["n_splits"]]]
+        errors, exact = (np.mean([run[key] for run in runs], axis=0) for key in ("errors", "exact"))
+        gaps += [run["gap"] for run in runs]
+        curves[task.name] = {
             "errors": errors,
             "exact": exact,
-            "quantities": geometric_mean([column for one in found for column in one["quantities"]]),
-            "settled": settled(errors, exact),
+            "quantities": geometric_mean([column for run in runs for column in run["quantities"]]),
+            "converged": converged(errors, exact),
         }
     return {
         "curves": curves,
         "parameters": {
             "checkpoints": CHECKPOINTS,
-            "gammas": {task: printed_setting(task, "lapsvm_newton") or DEFAULT for task in curves},
+            "gammas": {task: published_setting(task, "lapsvm_newton") or DEFAULT for task in curves},
             "splits": SIZES[size]["n_splits"],
         },
         "results": {
             "iterations after which all errors stay within half a point of the exact ones": {
-                task: curve["settled"] for task, curve in curves.items()
+                task: curve["converged"] for task, curve in curves.items()
             },
             "exact errors on L, U, V and T, percent": {task: curve["exact"] for task, curve in curves.items()},
-            "data": said,
+            "data": note,
         },
         "certificates": {"worst relative gap of an exact solution": max(gaps)},
-        "data": sources_of([{"coil20b": "coil20", "uspstb": "uspst", "digitsb": "digits"}.get(t, t) for t in curves]),
+        "data": sources_of(task.source for task in tasks),
     }
 
 
-def follow(task: str, split: str) -> dict[str, Any]:
+def follow(task: Task, split: str) -> dict[str, Any]:
     """Return errors (checkpoints, 4), those of the exact solution (4,), its worst gap, and quantities by class."""
-    shared, parts = problem(task, split), splits(task_named(task))[split]
-    known = samples(task_named(task)).y[parts.train][shared.labels.labeled]
-    gamma_A, gamma_I = printed_setting(task, "lapsvm_newton") or DEFAULT
+    shared = problem(task, split)
+    setting = published_setting(task.name, "lapsvm_newton") or DEFAULT
     first = next(shared.labels.one_vs_rest())
-    obj = LapSVM(shared.K, shared.L, first, "squared_hinge", gamma_A, gamma_I, fit_intercept=False)
+    obj = LapSVM(shared.K, shared.L, first, "squared_hinge", *setting, fit_intercept=False)
     exact = [factorized(one) for one in obj.one_vs_rest(shared.labels)]
     errors = []
     for t in CHECKPOINTS:
         results = pcg_one_vs_rest(obj, shared.labels, tol=0.0, max_iter=t)
-        errors.append(errors_of(shared, known, results))
+        errors.append(list(shared.errors(results).values()))
     quantities = [
         np.array([np.asarray(result.history[name]) / result.history[name][0] for name in QUANTITIES])
         for result in results
     ]
     gap = max(result.certificate.relative_gap for result in exact)
-    return {"errors": errors, "exact": errors_of(shared, known, exact), "quantities": quantities, "gap": gap}
+    return {"errors": errors, "exact": list(shared.errors(exact).values()), "quantities": quantities, "gap": gap}
 
 
-def errors_of(shared: Problem, known: np.ndarray, results: list[Any]) -> list[float]:
-    """Return the errors on L, U, V and T in percent."""
-    alpha, F = (np.column_stack([result.variables[name] for result in results]) for name in ("alpha", "f"))
-    labeled = F[shared.labels.labeled]
-    decided = (labeled[:, 0] > 0).astype(int) if F.shape[1] == 1 else labeled.argmax(axis=1)
-    others = shared.errors(alpha, np.zeros(F.shape[1]), F)
-    return [100.0 * float(np.mean(decided != known)), *(others[part] for part in ("unlabeled", "validation", "test"))]
-
-
-def geometric_mean(found: list[np.ndarray]) -> np.ndarray:
+def geometric_mean(curves: list[np.ndarray]) -> np.ndarray:
     """Return the mean of curves (4, t_i) that may end early, as far as all of them go."""
-    shortest = min(one.shape[1] for one in found)
-    logarithms = [np.log(np.maximum(one[:, :shortest], 1e-300)) for one in found]
+    shortest = min(curve.shape[1] for curve in curves)
+    logarithms = [np.log(np.maximum(curve[:, :shortest], 1e-300)) for curve in curves]
     return np.exp(np.mean(logarithms, axis=0))
 
 
-def settled(errors: np.ndarray, exact: np.ndarray) -> int | None:
+def converged(errors: np.ndarray, exact: np.ndarray) -> int | None:
     """Return the first checkpoint from which on all errors stay near the exact ones."""
-    near = (np.abs(errors - exact) <= SETTLED).all(axis=1)
+    near = (np.abs(errors - exact) <= NEAR).all(axis=1)
     last = np.flatnonzero(~near)
     first = 0 if not len(last) else int(last[-1]) + 1
     return CHECKPOINTS[first] if first < len(CHECKPOINTS) else None
@@ -151,8 +141,8 @@ def draw(data: dict[str, Any]) -> Any:
             for name, values, color in zip(names, curve["quantities"], colors, strict=True):
                 below.plot(np.arange(1, len(values)), values[1:], color=color, linewidth=0.9, label=name)
             for ax in (above, below):
-                if curve["settled"] is not None:
-                    ax.axvline(curve["settled"], color="0.75", linewidth=2.0, zorder=0)
+                if curve["converged"] is not None:
+                    ax.axvline(curve["converged"], color="0.75", linewidth=2.0, zorder=0)
                 ax.set(xscale="log", xlim=(0.9, 1.15 * CHECKPOINTS[-1]))
                 ax.xaxis.set_major_locator(FixedLocator([1, 4, 16, 64, 256]))
                 ax.xaxis.set_major_formatter(FormatStrFormatter("%d"))
@@ -167,6 +157,6 @@ def draw(data: dict[str, Any]) -> Any:
         pairs = zip(zip(*errors, strict=True), zip(*quantities, strict=True), strict=True)
         handles = [(handle, f"error, {name}" if name in PARTS else name) for pair in pairs for handle, name in pair]
         handles.append((Line2D([], [], color="0.25", linewidth=0.6, linestyle=(0, (4, 2))), "exact solution"))
-        handles.append((Line2D([], [], color="0.75", linewidth=2.0), "errors settled"))
+        handles.append((Line2D([], [], color="0.75", linewidth=2.0), "errors converged"))
         figure.legend(*zip(*handles, strict=True), loc="outside upper center", ncols=5)  # columns of two
     return figure

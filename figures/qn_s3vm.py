@@ -21,7 +21,6 @@ without the published moons (a) and (b) those of `make_two_moons`.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -29,11 +28,9 @@ import numpy as np
 
 import specmargin as sm
 from specmargin.experiments.engine.splits import Split, random_splits
-from specmargin.experiments.tasks import labels_of
-from specmargin.kernels import gram
-from specmargin.kernels.maps import kernel_map
+from specmargin.experiments.tasks import checksums, is_available, labels_of
 from specmargin.papers import gieseke_2014 as experiment
-from specmargin.papers.gieseke_2014 import Partition, Problem, Setting, fit
+from specmargin.papers.gieseke_2014 import PartitionBlock, Setting, divided, fit
 
 NAMES = {
     "svm": ("SVM", "SVM"),
@@ -57,7 +54,7 @@ SIZES: dict[str, dict[str, Any]] = {
         "seconds": {"repeats": 3, "most": 3},
     },
     "full": {
-        "moons": {"n_partitions": experiment.N_PARTITIONS, "resolution": 200},
+        "moons": {"n_partitions": 10, "resolution": 200},
         "amounts": {"powers": experiment.POWERS[::3]},
         "seconds": {"repeats": 7, "most": None},
     },
@@ -71,8 +68,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     moons, source = two_moons(seed, **chosen["moons"])
     amounts = errors_by_amount(chosen["amounts"])
     seconds = seconds_by_size(**chosen["seconds"])
-    fits = [*moons["fits"], *amounts["fits"], *(row for _, _, _, row in seconds["fits"])]
-    sets = {"two_moons": source, **{name: source_of(name) for name in ("g4c", *seconds["sets"])}}
+    fits = [*moons["fits"], *amounts["fits"], *seconds["fits"]]
     return {
         "moons": moons["drawn"],
         "amounts": amounts["panels"],
@@ -86,7 +82,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "figure 4, TUNED ON THE TEST SET, error on unseen points, percent": moons["errors"],
             "figure 5, error on unseen samples, percent": amounts["errors"],
             "figures 6 and 7, seconds on this machine": seconds["seconds"],
-            "data": [f"NOT AT HAND: {name}" for name in seconds["lost"]],
+            "data": [f"NOT AVAILABLE: {name}" for name in seconds["missing"]],
         },
         "certificates": {
             "fits of a chosen setting": len(fits),
@@ -94,75 +90,70 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
             "worst stationarity of QN-S3VM": max(row["stationarity"] for row in fits if row["method"] == "qn_s3vm"),
             "ended": {name: sum(row["ended"] == name for row in fits) for name in sorted({r["ended"] for r in fits})},
         },
-        "data": sets,
+        "data": {"two_moons": source, **{name: source_of(name) for name in ("g4c", *seconds["sets"])}},
         "solvers": list(NAMES),
     }
 
 
-def settings(figure: str) -> list[experiment.Block]:
+def blocks_of(figure: str) -> list[PartitionBlock]:
     """Return the settings of one of the paper's figures."""
-    return [one for one in experiment.blocks() if one.title.startswith(f"Figure {figure}")]
+    return [block for block in experiment.blocks() if block.title.startswith(f"Figure {figure}")]
 
 
 def source_of(name: str) -> dict[str, Any]:
-    """Say where a set comes from."""
-    found = experiment.checksum(name)
-    kind = "bundled with scikit-learn" if name.startswith("digits") else "generated" if found is None else "real"
-    return {"kind": kind, "sha256": found}
+    """Return where a set comes from."""
+    source = experiment.task_named(name).source
+    kind = "bundled with scikit-learn" if source == "digits" else "real" if source else "generated"
+    return {"kind": kind, "sha256": checksums([source])[source]}
 
 
 def two_moons(seed: int, n_partitions: int, resolution: int) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Search the grid on the test set of every partition; return what is drawn of one and what is said of all."""
+    """Search the grid on the test set of every partition; return what is drawn of one with the errors of all."""
     X, y, source = points(seed)
-    widths = settings("4")
+    widths = blocks_of("4")
     how = widths[0].how
-    splits = random_splits(y, how.n_labeled, experiment.N_PARTITIONS, 0, stratify=True, n_test=how.n_test)
-    splits = splits[:n_partitions]
-    found = {method: [best(X, y, split, widths, method) for split in splits] for method in TWO}
-    errors = {method: np.array([row["error_test"] for row in rows]) for method, rows in found.items()}
+    splits = random_splits(y, how.n_labeled, n_partitions, 0, stratify=True, n_test=how.n_test)
+    rows = {method: [best(X, y, split, widths, method) for split in splits] for method in TWO}
+    errors = {method: np.array([row["error_test"] for row in rows[method]]) for method in TWO}
     # The lower median: an error that occurs.
-    shown = int(np.flatnonzero(errors["svm"] == np.sort(errors["svm"])[(len(splits) - 1) // 2])[0])
-    low, high = X.min(axis=0) - 0.3, X.max(axis=0) + 0.3
-    xx0, xx1 = (np.linspace(low[k], high[k], resolution) for k in range(2))
+    k = int(np.flatnonzero(errors["svm"] == np.sort(errors["svm"])[(len(splits) - 1) // 2])[0])
+    shown = {method: rows[method][k] for method in TWO}
+    xx0, xx1 = (np.linspace(X[:, j].min() - 0.3, X[:, j].max() + 0.3, resolution) for j in range(2))
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses = {}
-    for method in TWO:
-        row = found[method][shown]
-        shared, features = machine(X, y, splits[shown], row["width"])
-        labels = labels_of(shared.y, shared.labeled)
-        fitted = fit(method, shared.X, labels, Setting(row["C"], row["C_star"]))
+    for method, row in shown.items():
+        problem, features = divided(X, y, splits[k], replace(how, sigma=row["width"]))
+        fitted = fit(method, problem.X, labels_of(problem.y, problem.labeled), Setting(row["C"], row["C_star"]))
         responses[method] = (features(grid) @ fitted.v + fitted.b).reshape(resolution, resolution)
-    known = np.full(len(y), -1)
-    known[splits[shown].labeled] = y[splits[shown].labeled]
-    train = splits[shown].train
-    said = {
+    train = splits[k].train
+    results = {
         NAMES[method][1]: {
-            "shown": errors[method][shown],
+            "shown": errors[method][k],
             **spread(errors[method]),
             "by partition": errors[method].tolist(),
-            "box diameters, by partition": [row["width"] for row in found[method]],
+            "box diameters, by partition": [row["width"] for row in rows[method]],
         }
         for method in TWO
     }
     drawn = {
         "X": X[train],
-        "y": known[train],
+        "y": np.where(np.isin(train, splits[k].labeled), y[train], -1),
         "xx0": xx0,
         "xx1": xx1,
         "responses": responses,
-        "shown": {method: float(errors[method][shown]) for method in TWO},
+        "shown": {method: float(errors[method][k]) for method in TWO},
         "spread": {method: spread(errors[method]) for method in TWO},
     }
     parameters = {
         "partitions": len(splits),
-        "shown": splits[shown].name,
-        "box diameters tried": [one.how.sigma for one in widths],
-        "chosen": {method: {key: found[method][shown][key] for key in ("width", "C", "C_star")} for method in TWO},
+        "shown": splits[k].name,
+        "box diameters tried": [block.how.sigma for block in widths],
+        "chosen": {method: {key: row[key] for key in ("width", "C", "C_star")} for method, row in shown.items()},
         "log2 lam": list(widths[0].powers),
         "lam'": list(widths[0].primes),
     }
-    fits = [row for rows in found.values() for row in rows]
-    return {"drawn": drawn, "errors": said, "parameters": parameters, "fits": fits}, source
+    fits = [row for each in rows.values() for row in each]
+    return {"drawn": drawn, "errors": results, "parameters": parameters, "fits": fits}, source
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
@@ -175,27 +166,13 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     return data.X, data.y, {"kind": "published points", "sha256": data.sha256}
 
 
-def machine(X: np.ndarray, y: np.ndarray, split: Split, width: float) -> tuple[Problem, Callable[..., np.ndarray]]:
-    """Return the problem in the span of a Gaussian kernel, its width in box diameters, and the features of points."""
-    A = X[split.train]
-    gamma = 1.0 / (2.0 * (width * experiment.box_diameter(A)) ** 2)
-    span = kernel_map(gram(A, kernel="rbf", gamma=gamma))
-
-    def features(P: np.ndarray) -> np.ndarray:
-        return span(gram(P, A, kernel="rbf", gamma=gamma))
-
-    labeled = np.flatnonzero(np.isin(split.train, split.labeled))
-    return Problem(span.Z, features(X[split.test]), y[split.train], y[split.test], labeled), features
-
-
-def best(X: np.ndarray, y: np.ndarray, split: Split, widths: list[experiment.Block], method: str) -> dict[str, Any]:
+def best(X: np.ndarray, y: np.ndarray, split: Split, widths: list[PartitionBlock], method: str) -> dict[str, Any]:
     """Return the fit of least error on the unseen points, over widths and weights: optimistic."""
     rows = []
-    for one in widths:
-        shared, _ = machine(X, y, split, one.how.sigma)
-        tried = experiment.grid(method, one.powers_of(method), one.primes, len(split.labeled), len(split.unlabeled))
-        row = experiment.optimistic(shared, method, tried)
-        rows.append({**row, "method": method, "width": one.how.sigma})
+    for block in widths:
+        problem, _ = divided(X, y, split, block.how)
+        row = experiment.optimistic(problem, method, block.powers_of(method), block.primes)
+        rows.append({**row, "method": method, "width": block.how.sigma})
     return min(rows, key=lambda row: row["error_test"])
 
 
@@ -207,52 +184,53 @@ def spread(values: np.ndarray) -> dict[str, float]:
 def errors_by_amount(economy: dict[str, Any]) -> dict[str, Any]:
     """Return the errors on G4C by share of labelled and of unlabelled samples."""
     rows: dict[str, dict[str, Any]] = {}  # the figures share a setting
-    panels, said = {}, {}
+    panels, results = {}, {}
     for figure in ("5a", "5b"):
-        plans = [replace(one, **economy) for one in settings(figure)]
-        each: dict[str, list[dict[str, float]]] = {method: [] for method in TWO}
-        for one in plans:
-            cells = one.cells(None)
-            for cell in cells:
-                if cell.key not in rows:
-                    rows[cell.key] = {**experiment.work(cell), "method": cell.method}
-            for method in TWO:
-                errors = [rows[cell.key]["error_test"] for cell in cells if cell.method == method]
-                each[method].append(spread(np.array(errors)))
-        sizes = [one.how.n_labeled if figure == "5a" else one.how.n_unlabeled for one in plans]
-        panels[figure] = {
-            # Half of the samples train, half are unseen.
-            "share": np.array([100 * size / one.how.n_test for size, one in zip(sizes, plans, strict=True)]),
-            **{method: {key: np.array([p[key] for p in each[method]]) for key in ("mean", "std")} for method in TWO},
-        }
-        said[figure] = {
-            NAMES[method][1]: {one.said: value for one, value in zip(plans, each[method], strict=True)}
+        blocks = [replace(block, **economy) for block in blocks_of(figure)]
+        for cell in (cell for block in blocks for cell in block.cells()):
+            if cell.key not in rows:
+                rows[cell.key] = {**experiment.work(cell), "method": cell.method}
+        errors = {
+            method: [
+                spread(np.array([row["error_test"] for row in block.rows(rows) if row["method"] == method]))
+                for block in blocks
+            ]
             for method in TWO
         }
-    parameters = {"partitions": plans[0].n_splits, "log2 lam": list(plans[0].powers), "lam'": list(plans[0].primes)}
-    return {"panels": panels, "errors": said, "parameters": parameters, "fits": list(rows.values())}
+        sizes = [block.how.n_labeled if figure == "5a" else block.how.n_unlabeled for block in blocks]
+        panels[figure] = {
+            # Half of the samples train, half are unseen.
+            "share": np.array([100 * size / block.how.n_test for size, block in zip(sizes, blocks, strict=True)]),
+            **{method: {key: np.array([e[key] for e in errors[method]]) for key in ("mean", "std")} for method in TWO},
+        }
+        results[figure] = {
+            NAMES[method][1]: {block.tuning: value for block, value in zip(blocks, errors[method], strict=True)}
+            for method in TWO
+        }
+    parameters = {"partitions": blocks[0].n_splits, "log2 lam": list(blocks[0].powers), "lam'": list(blocks[0].primes)}
+    return {"panels": panels, "errors": results, "parameters": parameters, "fits": list(rows.values())}
 
 
 def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
     """Time figures 6 and 7 on sets that are available, at most a number of sizes of each."""
-    wanted = {"e": [one for one in settings("6") if one.dataset in ("g2c", "mac_windows")], "f": settings("7")}
-    _, lost = experiment.available_sets(list({one.dataset: 0 for each in wanted.values() for one in each}))
-    fits, panels = [], {}
-    for panel, listed in wanted.items():
-        here = [one for one in listed if one.dataset not in lost]
-        if len(here) < len(listed) and (panel == "e" or not here):
-            here += instead(listed[-1])
+    wanted = {"e": [b for b in blocks_of("6") if b.dataset in ("g2c", "mac_windows")], "f": blocks_of("7")}
+    missing = list(dict.fromkeys(b.dataset for each in wanted.values() for b in each if not is_available(b.source)))
+    fits: list[dict[str, Any]] = []
+    panels: dict[str, Any] = {}
+    for panel, blocks in wanted.items():
+        there = [block for block in blocks if block.dataset not in missing]
+        if len(there) < len(blocks) and (panel == "e" or not there):
+            there += stand_ins(blocks[-1])
         panels[panel] = {}
-        for name in dict.fromkeys(one.dataset for one in here):
-            plans = [one for one in here if one.dataset == name]
-            timed = [clock(one, repeats) for one in plans[:most]]
+        for name in dict.fromkeys(block.dataset for block in there):
+            timed = [clock(block, repeats) for block in [b for b in there if b.dataset == name][:most]]
             panels[panel][name] = {
                 "n": np.array([n for n, _, _ in timed]),
                 "features": np.array([made for _, made, _ in timed]),
                 "fit": {method: np.array([rows[method]["seconds"] for *_, rows in timed]) for method in timed[0][2]},
             }
-            fits += [(panel, name, n, row) for n, _, rows in timed for row in rows.values()]
-    said = {
+            fits += [row for *_, rows in timed for row in rows.values()]
+    results = {
         f"figure {6 if panel == 'e' else 7}, {name}": {
             "n": values["n"].tolist(),
             "making the features": values["features"].tolist(),
@@ -261,37 +239,36 @@ def seconds_by_size(repeats: int, most: int | None) -> dict[str, Any]:
         for panel, sets in panels.items()
         for name, values in sets.items()
     }
-    sets = list({name: 0 for each in panels.values() for name in each})
-    parameters = {"repeated fits": repeats, "lam, lam', C, C*": 1.0}
-    return {"panels": panels, "seconds": said, "parameters": parameters, "fits": fits, "sets": sets, "lost": lost}
+    return {
+        "panels": panels,
+        "seconds": results,
+        "parameters": {"repeated fits": repeats, "lam, lam', C, C*": 1.0},
+        "fits": fits,
+        "sets": list(dict.fromkeys(name for sets in panels.values() for name in sets)),
+        "missing": missing,
+    }
 
 
-def instead(one: experiment.Block) -> list[experiment.Block]:
+def stand_ins(block: PartitionBlock) -> list[PartitionBlock]:
     """Return settings of scikit-learn's digits in place of one that is not available."""
-    landmarks = None if one.how.landmarks is None else 80
-    return [
-        replace(one, dataset="digits_3_8", said=f"n={n}", how=replace(one.how, landmarks=landmarks, n=n))
-        for n in (80, 160, 320)
-    ]
+    how = replace(block.how, landmarks=None if block.how.landmarks is None else 80)
+    digits = replace(block, dataset="digits_3_8", tasks=("digits_3_8",))
+    return [replace(digits, tuning=f"n={n}", how=replace(how, n=n)) for n in (80, 160, 320)]
 
 
-def clock(one: experiment.Block, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
+def clock(block: PartitionBlock, repeats: int) -> tuple[int, float, dict[str, dict[str, Any]]]:
     """Return training samples, seconds of making the features, and by method a fit with its median seconds."""
-    n = one.how.n
-    assert n is not None
-    cells = one.cells(None)
+    assert block.how.n is not None
+    cells = block.cells()
     start = time.perf_counter()
-    experiment.problem(one.dataset, cells[0].split, Partition(**cells[0].parameters["how"]), None)  # kept for the fits
+    experiment.problem(block.dataset, cells[0].split, block.how)  # kept for the fits
     made = time.perf_counter() - start
     rows = {}
     for cell in cells:
         runs = [experiment.work(cell) for _ in range(repeats)]
-        rows[cell.method] = {
-            **runs[0],
-            "method": cell.method,
-            "seconds": float(np.median([run["fit_seconds"] for run in runs])),
-        }
-    return n, made, rows
+        seconds = float(np.median([run["fit_seconds"] for run in runs]))
+        rows[cell.method] = {**runs[0], "method": cell.method, "seconds": seconds}
+    return block.how.n, made, rows
 
 
 def draw(data: dict[str, Any]) -> Any:
@@ -301,13 +278,10 @@ def draw(data: dict[str, Any]) -> Any:
     figure, axes = subplots(3, 2, width="page", aspect=0.68)
     draw_moons(axes[0], data["moons"])
     with style():
-        for ax, letter, figure_5, what in (
-            (axes[1, 0], "c", "5a", "labelled samples, % of the training samples"),
-            (axes[1, 1], "d", "5b", "unlabelled samples, % of the training samples"),
-        ):
-            draw_errors(ax, data["amounts"][figure_5])
-            ax.set(xlabel=what, ylabel="error on unseen samples, %")
-            ax.set_title(f"({letter}) G4C, more and more {what.split()[0]} samples")
+        for ax, letter, panel, kind in zip(axes[1], "cd", ("5a", "5b"), ("labelled", "unlabelled"), strict=True):
+            draw_errors(ax, data["amounts"][panel])
+            ax.set(xlabel=f"{kind} samples, % of the training samples", ylabel="error on unseen samples, %")
+            ax.set_title(f"({letter}) G4C, more and more {kind} samples")
         draw_runtimes(axes[2, 0], data["seconds"]["e"])
         draw_landmarks(axes[2, 1], data["seconds"]["f"])
     return figure
@@ -319,13 +293,13 @@ def draw_moons(axes: Any, moons: dict[str, Any]) -> None:
 
     labels = LabelDisplay(moons["X"], moons["y"])
     for ax, letter, method in zip(axes, "ab", TWO, strict=True):
-        said = moons["spread"][method]
+        errors = moons["spread"][method]
         display = DecisionDisplay(moons["xx0"], moons["xx1"], moons["responses"][method], points=labels).plot(
             ax,
             limit=1.0,
             colorbar=False,
             title=f"({letter}) {NAMES[method][1]}, tuned on test points: OPTIMISTIC\n"
-            f"error {moons['shown'][method]:.0f} %; over partitions {said['mean']:.1f} ± {said['std']:.1f} %",
+            f"error {moons['shown'][method]:.0f} %; over partitions {errors['mean']:.1f} ± {errors['std']:.1f} %",
         )
     clipped = any(np.abs(response).max() > 1 for response in moons["responses"].values())
     DecisionDisplay.add_colorbar(display.surface_, axes[-1], clipped=bool(clipped))
@@ -351,16 +325,9 @@ def ticks(axis: Any, places: list[float]) -> None:
 def draw_errors(ax: Any, panel: dict[str, Any]) -> None:
     """Draw mean errors, with bars of one deviation, moved apart a little."""
     for method, shift in zip(TWO, (0.975, 1.025), strict=True):
-        values = panel[method]
-        ax.errorbar(
-            panel["share"] * shift,
-            values["mean"],
-            yerr=values["std"],
-            capsize=2,
-            elinewidth=0.8,
-            label=NAMES[method][1],
-            **line(method),
-        )
+        mean, std = panel[method]["mean"], panel[method]["std"]
+        bars = {"yerr": std, "capsize": 2, "elinewidth": 0.8}
+        ax.errorbar(panel["share"] * shift, mean, label=NAMES[method][1], **bars, **line(method))
     ax.set(xscale="log", ylim=(0, None))
     ticks(ax.xaxis, np.round(panel["share"]).tolist())
     ax.grid(axis="y")
@@ -377,8 +344,8 @@ def draw_runtimes(ax: Any, sets: dict[str, Any]) -> None:
         for method, seconds in values["fit"].items():
             label = None if k else NAMES[method][1]
             ax.plot(values["n"], seconds, linewidth=0.9 if k else 1.2, label=label, **face, **line(method))
-        said = "G2C" if name == "g2c" else name.replace("_", "-")
-        kinds.append(Line2D([], [], color="0.3", marker="o", linestyle="none", label=said, **face))
+        label = "G2C" if name == "g2c" else name.replace("_", "-")
+        kinds.append(Line2D([], [], color="0.3", marker="o", linestyle="none", label=label, **face))
     handles, _ = ax.get_legend_handles_labels()
     lengths = sorted({int(n) for values in sets.values() for n in values["n"]})
     seconds_axes(ax, lengths)

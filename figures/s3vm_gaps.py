@@ -1,15 +1,15 @@
-"""Objective against error: what seven S3VM solvers reach, beside the proved global optimum.
+"""Objective against error: what seven S3VM solvers reach, compared with the proved global optimum.
 
 The question behind figure 3 of Chapelle, Chi and Zien, "A continuation method for semi-supervised SVMs", asked with
 bounds. A hollow marker is one solver on one draw of 40 points, four of them labelled: along, how far its objective is
 above the global optimum, which branch and bound has proved; up, its error on the unlabelled points. A full marker is
 the solver's median gap and mean error. Those in the grey strip, which has a column for each solver, are at the optimum;
-other gaps below 0.07 % are drawn beside it. The dashed line is the mean error of the global optima. Above C = C* = 1,
+other gaps below 0.07 % are drawn next to it. The dashed line is the mean error of the global optima. Above C = C* = 1,
 below 100; a column per data set.
 
 Every solver minimises an objective of its own. To be compared, its labels are the start of a descent on one objective
 for all: squared hinges, J = 1/2 |w|^2 + C sum max(0, 1 - y f)^2 + C* sum max(0, 1 - |f|)^2, trained with these labels,
-then with those of the answer, until they stay. "Supervised" is that descent from the labels which the machine of the
+then with those of the answer, until they stay. "Supervised" is that descent from the labels which the SVM of the
 labelled points predicts. Gaussian kernels; USPST where the data folder holds it, else scikit-learn's
 digits. Draws whose optimum was not proved in time are left out. The sidecar has, per solver, how often it found the
 optimum, alone and followed by one-flip descent, its median gap and mean error, and the rank correlation of both.
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-import specmargin as sm
+from specmargin.experiments.tasks import sources_of
 from specmargin.papers import global_optima as s3vm_optima
 
 SOLVERS = {
@@ -35,7 +35,6 @@ SOLVERS = {
     "continuation": ("ContinuationS3VM", "continuation"),
 }
 """The solvers of `s3vm_optima`, with the style and the name of each."""
-WEIGHTS = (1.0, 100.0)
 STRIP = (1e-3, 5e-2)  # per cent: where gaps of zero are drawn on the logarithmic scale
 
 SIZES: dict[str, dict[str, Any]] = {
@@ -51,13 +50,13 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Run every solver and branch and bound on every draw; the draws are those of seeds 0, 1, ..., whatever `seed`."""
     n_unlabeled, n_draws = SIZES[size]["n_unlabeled"], SIZES[size]["seeds"]
     problems = list(s3vm_optima.tasks(**SIZES[size]))
-    rows = s3vm_optima.rows(problems, WEIGHTS, time_limit=TIME_LIMIT)
+    rows = s3vm_optima.rows(problems, time_limit=TIME_LIMIT)
     failed = [row for row in rows if "failed" in row]
     names = list(dict.fromkeys(task.name for task in problems))
+    images = "uspst" if any(name.startswith("USPST") for name in names) else "digits"
     panels: dict[str, Any] = {}
-    results: dict[str, Any] = {}
-    certificates: dict[str, Any] = {}
-    for C in WEIGHTS:
+    results, certificates = {}, {}
+    for C in s3vm_optima.WEIGHTS:
         for name in names:
             block = [row for row in rows if row["task"] == name and row["C"] == C]
             panel = panel_of(block)
@@ -75,7 +74,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     return {
         "panels": panels,
         "parameters": {
-            "C": list(WEIGHTS),
+            "C": list(s3vm_optima.WEIGHTS),
             "C_star": "C",
             "unlabelled": n_unlabeled,
             "draws": n_draws,
@@ -84,11 +83,11 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         },
         "results": {
             **results,
-            **{f"all, C = {C:g}": by_solver([row for row in rows if row["C"] == C]) for C in WEIGHTS},
+            **{f"all, C = {C:g}": by_solver([row for row in rows if row["C"] == C]) for C in s3vm_optima.WEIGHTS},
             "failed": [f"{row['solver']} on {row['task']}: {row['failed']}" for row in failed],
         },
         "certificates": certificates,
-        "data": source_of(names),
+        "data": {**sources_of([images]), "others": {"kind": "generated", "sha256": None}},
         "solvers": ["branch_and_bound", "one_flip", *(name for name in SOLVERS if name != "supervised")],
     }
 
@@ -98,13 +97,11 @@ def panel_of(block: list[dict[str, Any]]) -> dict[str, np.ndarray]:
     seeds = sorted({row["seed"] for row in block if row["proved"]})
     gaps, errors = np.full((2, len(seeds), len(SOLVERS)), np.nan)
     optimum = np.full(len(seeds), np.nan)
-    for row in block:
-        if not row["proved"]:
-            continue
+    for row in (row for row in block if row["proved"]):
         i, k = seeds.index(row["seed"]), list(SOLVERS).index(row["solver"])
-        optimum[i] = row["optimum_error"]
+        optimum[i] = row["error_optimum"]
         if "failed" not in row:
-            gaps[i, k], errors[i, k] = row["settled"] / row["optimum"] - 1, row["error"]
+            gaps[i, k], errors[i, k] = row["converged"] / row["optimum"] - 1, row["error"]
     return {"gaps": gaps, "errors": errors, "optimum": optimum}
 
 
@@ -122,14 +119,6 @@ def correlation(panel: dict[str, np.ndarray]) -> float | None:
     if not known.any() or np.ptp(gaps[known]) == 0 or np.ptp(errors[known]) == 0:
         return None
     return float(spearmanr(gaps[known], errors[known]).statistic)
-
-
-def source_of(names: list[str]) -> dict[str, Any]:
-    """Say where the points come from."""
-    images = "uspst" if any(name.startswith("USPST") for name in names) else "digits"
-    kind = "bundled with scikit-learn" if images == "digits" else "real"
-    loaded = sm.datasets.load(images, download=False)
-    return {images: {"kind": kind, "sha256": loaded.sha256}, "others": {"kind": "generated", "sha256": None}}
 
 
 def draw(data: dict[str, Any]) -> Any:
@@ -157,27 +146,13 @@ def draw(data: dict[str, Any]) -> Any:
                 ax.axhline(level, color="0.25", linewidth=0.9, linestyle=(0, (5, 2)), label="global optimum", zorder=1)
                 for k, (key, label) in enumerate(SOLVERS.values()):
                     look, gaps, errors = looks[key], panel["gaps"][:, k], panel["errors"][:, k]
-                    marks = {"linestyle": "none", "marker": look.marker, "zorder": 3}
-                    ax.plot(
-                        place(gaps, columns[k]),
-                        errors,
-                        **marks,
-                        color=look.color,
-                        markerfacecolor="none",
-                        markersize=3.2,
-                        markeredgewidth=0.6,
-                        alpha=0.6,
-                    )
-                    ax.plot(
-                        place(np.nanmedian(gaps, keepdims=True), columns[k]),
-                        [np.nanmean(errors)],
-                        **{**marks, "zorder": 4},
-                        color=look.color,
-                        markersize=7.5 if k == 0 else 5.6,  # others may come to lie on it
-                        markeredgecolor="white",
-                        markeredgewidth=0.7,
-                        label=label,
-                    )
+                    marks = {"linestyle": "none", "marker": look.marker, "color": look.color}
+                    hollow = {"markerfacecolor": "none", "markersize": 3.2, "markeredgewidth": 0.6, "alpha": 0.6}
+                    ax.plot(place(gaps, columns[k]), errors, zorder=3, **marks, **hollow)
+                    full = {"markeredgecolor": "white", "markeredgewidth": 0.7, "label": label}
+                    middle_gap = place(np.nanmedian(gaps, keepdims=True), columns[k])
+                    largest = 7.5 if k == 0 else 5.6  # others may come to lie on it
+                    ax.plot(middle_gap, [np.nanmean(errors)], zorder=4, markersize=largest, **marks, **full)
                 ax.set(xscale="log", xlim=(STRIP[0], 4e3), ylim=(-2.5, highest + 3.5))
                 ax.xaxis.set_major_locator(FixedLocator([middle, 0.1, 1, 10, 100, 1000]))
                 ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: "0" if np.isclose(x, middle) else f"{x:g}"))

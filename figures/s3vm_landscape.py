@@ -101,8 +101,8 @@ def along(obj: S3VM, w: np.ndarray, derivative: bool = False) -> np.ndarray:
     y, x = obj.labels.sign, obj.features.dense()[:, 0]
     f = np.outer(w, x) + obj.features.offset
     if derivative:
-        pulls = obj.C * obj.loss.gradient(y * f[:, known]) @ (y * x[known])
-        return w + pulls + obj.C_star * obj.unlabeled_loss.gradient(f[:, hidden]) @ x[hidden]
+        losses = obj.C * obj.loss.gradient(y * f[:, known]) @ (y * x[known])
+        return w + losses + obj.C_star * obj.unlabeled_loss.gradient(f[:, hidden]) @ x[hidden]
     losses = obj.C * obj.loss.value(y * f[:, known]).sum(axis=1)
     return 0.5 * w**2 + losses + obj.C_star * obj.unlabeled_loss.value(f[:, hidden]).sum(axis=1)
 
@@ -113,15 +113,11 @@ def local_minima(obj: S3VM, w: np.ndarray) -> np.ndarray:
 
     J = along(obj, w)
     lows = np.flatnonzero((J[1:-1] < J[:-2]) & (J[1:-1] <= J[2:])) + 1
-    found = np.array(
-        [
-            minimize_scalar(
-                lambda x: obj.value_at(np.array([x])), bounds=(w[k - 1], w[k + 1]), options={"xatol": 1e-10}
-            ).x
-            for k in lows
-        ]
-    )
-    return found[np.argsort(along(obj, found))]
+    minima = []
+    for k in lows:
+        bounds = (w[k - 1], w[k + 1])
+        minima.append(minimize_scalar(lambda x: obj.value_at(np.array([x])), bounds=bounds, options={"xatol": 1e-10}).x)
+    return np.array(minima)[np.argsort(along(obj, np.array(minima)))]
 
 
 def proved(obj: S3VM, n_points: int) -> float:
@@ -136,20 +132,15 @@ def proved(obj: S3VM, n_points: int) -> float:
 
 
 def followed(obj: S3VM, path: np.ndarray) -> list[float]:
-    """Return the minimum that each step of the continuation ends in."""
-    ends, w = [], np.zeros(1)
-    for gamma in path:
-        # A path of one step: what the next one starts from.
-        w = descend(obj.smoothed(float(gamma)), w)
-        ends.append(float(w[0]))
-    return ends
-
-
-def descend(obj: S3VM, w: np.ndarray) -> np.ndarray:
-    """Return the minimum downhill from w."""
+    """Return the minimum that each step of the continuation ends in: downhill from that of the step before."""
     from scipy.optimize import minimize
 
-    return minimize(obj.value_and_gradient, w, jac=True, method="L-BFGS-B", options={"gtol": 1e-9, "ftol": 1e-15}).x
+    ends, w, options = [], np.zeros(1), {"gtol": 1e-9, "ftol": 1e-15}
+    for gamma in path:
+        smooth = obj.smoothed(float(gamma))
+        w = minimize(smooth.value_and_gradient, w, jac=True, method="L-BFGS-B", options=options).x
+        ends.append(float(w[0]))
+    return ends
 
 
 def draw(data: dict[str, Any]) -> Any:
@@ -163,7 +154,7 @@ def draw(data: dict[str, Any]) -> Any:
     look = method_styles(["ContinuationS3VM"])["ContinuationS3VM"]
     triangle = {"marker": look.marker, "color": look.color, "markeredgecolor": "white", "markeredgewidth": 0.5}
     hills = LinearSegmentedColormap.from_list("hills", ["#FFFFFF", "#D9E9F4", "#A3C8E3", "#6BA3D0", "#3B7DB6"])
-    heights = PowerNorm(0.5, 0.0, 4.0)  # the dents are shallow beside the walls
+    heights = PowerNorm(0.5, 0.0, 4.0)  # the dents are shallow next to the walls
     figure, axes = subplots(2, 2, width="page", aspect=0.64, sharex=True, gridspec_kw={"height_ratios": (1.3, 1.0)})
     figure.get_layout_engine().set(wspace=0.06)
     with style():

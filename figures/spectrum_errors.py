@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.engine.records import Cell, Row, make_row, worst_gap
+from specmargin.experiments.engine.records import worst_gap
+from specmargin.experiments.run import measured
 from specmargin.experiments.tasks import sources_of
-from specmargin.papers.shivaswamy_jebara_2010 import PAPER, Plan, claims, errors_of, measure, tasks_available, work
+from specmargin.papers.shivaswamy_jebara_2010 import Plan, claims, errors_of, fits, measure
 
 GRID = {
     "C": (1.0, 10.0, 100.0),
@@ -29,7 +30,7 @@ GRID = {
     "width": (0.1, 0.3),
     "w": (1.0, 1.1, 1.5),
 }
-METHODS = (*PAPER, "diffusion")
+METHODS = (*fits.PAPER, "diffusion")
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_labeled": (20, 40, 60), "n_tuning": 1, "n_fresh": 4},
     "standard": {"n_labeled": (20, 60, 100), "n_tuning": 2, "n_fresh": 4, "grid": GRID},
@@ -40,19 +41,18 @@ SECONDS = {"quick": (4, 4), "standard": (14, 32), "full": (38, 90)}  # of one co
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
     """Tune on a few splits and measure on others."""
-    names, _ = tasks_available()
+    names, _ = fits.tasks_available()
     plan = Plan(names, seed=seed, methods=METHODS)
     plan = replace(plan.quick() if size == "quick" else plan, **SIZES[size])
-    found = measure(plan, run)
-    errors = errors_of(found.fresh)
+    tuning, fresh, _ = measure(plan, measured(fits.work))
+    errors, rows = errors_of(fresh), [*tuning, *fresh]
     curves = {
         task: {
-            method: np.array([mean(errors[task, n_labeled][method]) for n_labeled in plan.n_labeled])
+            method: np.array([np.mean(list(errors[task, k][method].values())) for k in plan.n_labeled])
             for method in plan.methods
         }
         for task in plan.tasks
     }
-    rows = [*found.tuning, *found.fresh]
     return {
         "n_labeled": np.array(plan.n_labeled),
         "curves": curves,
@@ -70,7 +70,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
                 }
                 for task, each in curves.items()
             },
-            "claims": claims([(task, each) for (task, _), each in errors.items()], plan.methods),
+            "claims": claims.sentences([(task, each) for (task, _), each in errors.items()], plan.methods),
         },
         "certificates": {
             "worst relative gap": worst_gap(rows),
@@ -80,16 +80,6 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "data": sources_of(plan.tasks),
         "solvers": sorted({name for row in rows for name in row["solver"].split("+")}),
     }
-
-
-def run(cells: list[Cell]) -> list[Row]:
-    """Compute cells one after the other, without a folder."""
-    return [make_row(cell, {"status": "ok", **work(cell)}) for cell in cells]
-
-
-def mean(errors: Any) -> float:
-    """Return the mean over the splits."""
-    return float(np.mean(list(errors.values())))
 
 
 def draw(data: dict[str, Any]) -> Any:
@@ -110,19 +100,10 @@ def draw(data: dict[str, Any]) -> Any:
             ax.set_visible(False)
         for ax, (task, each) in zip(axes.flat, curves.items(), strict=False):
             for method, values in each.items():
-                look = looks[method]
                 front = method in ("STORM", "STOAM")
-                ax.plot(
-                    n_labeled,
-                    np.maximum(values, 0.8 * lowest),  # an error of zero is drawn on the lower edge
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle=look.linestyle,
-                    label=method,
-                    linewidth=1.4 if front else 0.9,
-                    markersize=3.2,
-                    zorder=3 if front else 2,
-                )
+                line = {"linewidth": 1.4, "zorder": 3} if front else {"linewidth": 0.9, "zorder": 2}
+                drawn = np.maximum(values, 0.8 * lowest)  # an error of zero is drawn on the lower edge
+                ax.plot(n_labeled, drawn, label=method, markersize=3.2, **looks[method]._asdict(), **line)
             ax.set_title(task.replace(" ", "\n", 1))
             ax.set_yscale("log")
             ax.grid(axis="y")

@@ -1,6 +1,6 @@
 """Laplacian SVM on two moons with one label per class: more intrinsic regularization uses the unlabelled points.
 
-After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". With gamma_I = 0 the machine is an SVM
+After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". With gamma_I = 0 the model is an SVM
 that knows two points. As gamma_I grows, the decision function becomes smooth along the graph of all points, and
 the boundary (black) follows the gap between the moons. Which two points are labelled matters: the sidecar has the
 mean error over other draws. Unlabelled points are small and grey; the colours have one
@@ -39,7 +39,7 @@ SECONDS = {"quick": (2, 2), "standard": (3, 3), "full": (3, 3)}  # of one core: 
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
-    """Fit one machine per gamma_I and evaluate it on a grid."""
+    """Fit one SVM per gamma_I and evaluate it on a grid."""
     X, y_true, source = points(seed)
     y = sm.hide_labels(y_true, per_class=1, random_state=seed)
     low, high = X.min(axis=0) - 0.35, X.max(axis=0) + 0.35
@@ -50,13 +50,13 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     draws = [sm.hide_labels(y_true, per_class=1, random_state=seed + 1 + k) for k in range(SIZES[size]["n_draws"])]
     means = {}
     for gamma_I in GAMMA_I:
-        machine = fit(X, y, gamma_I)
-        responses.append(machine.decision_function(grid).reshape(len(xx1), len(xx0)))
+        svm = fit(X, y, gamma_I)
+        responses.append(svm.decision_function(grid).reshape(len(xx1), len(xx0)))
         name = f"gamma_I={gamma_I:g}"
-        errors[name] = error(machine, y, y_true)
+        errors[name] = error(svm, y, y_true)
         means[name] = float(np.mean([error(fit(X, other, gamma_I), other, y_true) for other in draws]))
-        certificates[name] = machine.result_.certificate.relative_gap
-        solvers.add(machine.result_.solver)
+        certificates[name] = svm.result_.certificate.relative_gap
+        solvers.add(svm.result_.solver)
     return {
         "X": X,
         "y": y,
@@ -76,19 +76,19 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 
 def fit(X: np.ndarray, y: np.ndarray, gamma_I: float) -> sm.LapSVM:
-    """Fit the machine of one panel."""
+    """Fit the SVM of one panel."""
     shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I")}
-    machine = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
+    svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
     with warnings.catch_warnings():
         # One component per moon, each with its label: that is the point of the figure, not a defect.
         warnings.simplefilter("ignore", DisconnectedGraphWarning)
-        return machine.fit(X, y)
+        return svm.fit(X, y)
 
 
-def error(machine: sm.LapSVM, y: np.ndarray, y_true: np.ndarray) -> float:
+def error(svm: sm.LapSVM, y: np.ndarray, y_true: np.ndarray) -> float:
     """Per cent of the unlabelled points."""
     hidden = y == -1
-    return float(100 * np.mean(machine.transduction_[hidden] != y_true[hidden]))
+    return float(100 * np.mean(svm.transduction_[hidden] != y_true[hidden]))
 
 
 def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:

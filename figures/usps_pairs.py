@@ -4,7 +4,7 @@ After figure 4 of Belkin, Niyogi and Sindhwani, "Manifold regularization". Two l
 Above: mean errors on the unlabelled images of every pair, RLS against LapRLS and SVM against LapSVM; pairs in the order
 of the supervised error, since the paper's order is not known. Below: errors on images that no fit saw against those on
 the unlabelled ones (LapRLS and LapSVM; on the diagonal the extension out of sample costs nothing), and the deviation
-over the draws, supervised against Laplacian (above the diagonal the Laplacian machine is the steadier one); both scales
+over the draws, supervised against Laplacian (above the diagonal the Laplacian method is the steadier one); both scales
 are linear up to 0.1 % and logarithmic beyond.
 
 USPS where the data folder holds it, else pairs of scikit-learn's digits. The protocol and what the paper leaves open
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from specmargin.experiments.run import measured
-from specmargin.experiments.tasks import sources_of
 from specmargin.papers import belkin_2006 as paper
+from specmargin.papers.belkin_2006 import claims, fits
 
 PER_CLASS = 2
 
@@ -32,34 +32,31 @@ SECONDS = {"quick": (3, 3), "standard": (10, 35), "full": (18, 70)}  # of one co
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
-    """Fit the four machines on every pair and draw."""
-    names, said = paper.pairs_available()
+    """Fit the four classifiers on every pair and draw."""
+    names, missing = fits.pairs_available()
     plan = paper.plan_for(names, per_class=(PER_CLASS,), kernels=SIZES[size]["kernels"], seed=seed)
     plan = plan.quick() if size == "quick" else plan
-    rows = measured(paper.work)(plan.cells())
+    rows = measured(fits.work)(plan.cells())
     means, deviations = {}, {}
-    for part, letter in paper.PARTS.items():
-        tasks = paper.by_task(rows, part, per_class=PER_CLASS)
-        means[letter] = {method: paper.mean_errors(tasks, method) for method in paper.METHODS}
-        deviations[letter] = {method: paper.deviations(tasks, method) for method in paper.METHODS}
+    for part, letter in fits.PARTS.items():
+        tasks = claims.by_task(rows, part, per_class=PER_CLASS)
+        means[letter] = {method: claims.mean_errors(tasks, method) for method in fits.CONVEX}
+        deviations[letter] = {method: claims.deviations(tasks, method) for method in fits.CONVEX}
+    results = {
+        "mean error over the pairs, percent": {
+            kernel: paper.means_and_published(rows, PER_CLASS, kernel) for kernel in plan.kernels
+        },
+        "errors by pair, percent": {
+            letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}
+            for letter, each in means.items()
+        },
+        "claims": {kernel: claims.of_pairs(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels},
+        "data": missing,
+    }
     return {
         "means": means,
         "deviations": deviations,
-        "parameters": paper.parameters(plan),
-        "results": {
-            "mean error over the pairs, percent": {
-                kernel: paper.next_to_published(rows, plan, kernel)[str(PER_CLASS)] for kernel in plan.kernels
-            },
-            "errors by pair, percent": {
-                letter: {method: dict(zip(plan.tasks, values, strict=True)) for method, values in each.items()}
-                for letter, each in means.items()
-            },
-            "claims": {kernel: paper.claims(rows, per_class=PER_CLASS, kernel=kernel) for kernel in plan.kernels},
-            "data": said,
-        },
-        "certificates": paper.certificates(rows),
-        "data": sources_of(plan.tasks),
-        "solvers": sorted({row["solver"] for row in rows}),
+        **paper.sidecar(plan, rows, results),
     }
 
 
@@ -69,35 +66,25 @@ def draw(data: dict[str, Any]) -> Any:
     from specmargin.plots.theme import method_styles
 
     means, deviations = data["means"], data["deviations"]
-    looks = method_styles(list(paper.METHODS))
+    looks = method_styles(list(fits.CONVEX))
     figure, axes = subplots(2, 2, width="page", aspect=0.62)
     with style():
-        for ax, pair in zip(axes[0], paper.PAIRS, strict=True):
+        for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             order = np.argsort(means["U"][pair[0]], kind="stable")
             for method in pair:
-                look = looks[method]
-                ax.plot(
-                    np.arange(1, len(order) + 1),
-                    means["U"][method][order],
-                    color=look.color,
-                    marker=look.marker,
-                    linestyle=look.linestyle,
-                    label=method,
-                    markersize=3,
-                    linewidth=0.9,
-                    clip_on=False,
-                )
+                marks = {**looks[method]._asdict(), "markersize": 3, "linewidth": 0.9, "clip_on": False}
+                ax.plot(np.arange(1, len(order) + 1), means["U"][method][order], label=method, **marks)
             ax.set(xlabel="pairs of digits, by the supervised error", ylabel="mean error (U), %", ylim=(0, None))
             ax.legend()
         scatter(
             axes[1, 0],
-            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in paper.PAIRS},
+            {method: (means["U"][method], means["T"][method], looks[method]) for _, method in fits.PAIRS},
             ("mean error (U), %", "mean error (T), %"),
         )
         scatter(
             axes[1, 1],
-            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in paper.PAIRS},
-            ("deviation of the Laplacian machine (U), %", "deviation of the supervised, %"),
+            {f"{b} / {a}": (deviations["U"][b], deviations["U"][a], looks[b]) for a, b in fits.PAIRS},
+            ("deviation of the Laplacian method (U), %", "deviation of the supervised, %"),
         )
     return figure
 

@@ -7,10 +7,7 @@ The full contract is the table in ``docs/failure_contract.md``, which the tests 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from specmargin.results import SolveResult
+from typing import Any
 
 __all__ = [
     "DataNotFoundError",
@@ -46,10 +43,10 @@ class SolverError(SpecmarginError):
     message : str
         What happened and what to do.
     result : SolveResult, optional
-        What the solver returned: status, history, attempts.
+        What the solver returned: status, history, attempts. (No type says so: results import the errors.)
     """
 
-    def __init__(self, message: str, result: SolveResult | None = None) -> None:
+    def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
         self.result = result
 

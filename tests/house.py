@@ -63,8 +63,9 @@ def _imports(tree: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import | a
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield node, late
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for other in node.orelse:
-                yield from _imports(other, late)
+            # For types alone: they run never, and tie modules together for whoever reads them.
+            yield from _imports(ast.Module(node.body, []), True)
+            yield from _imports(ast.Module(node.orelse, []), late)
         else:
             inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             yield from _imports(node, late or inside)

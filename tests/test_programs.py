@@ -54,6 +54,11 @@ def _spectrum() -> Any:
     return sm.spectra.Spectrum(values, vectors, n_components=1)
 
 
+def _ridge() -> Any:
+    spectrum = _spectrum()
+    return sm.objectives.SpectralRidge(spectrum, _labels(), np.full(SIZES["q"], 1.0 / SIZES["q"]))
+
+
 def _margin(**parameters: Any) -> Any:
     return sm.objectives.SpectrumMargin(_spectrum(), _labels(), C=2.0, **parameters)
 
@@ -71,6 +76,7 @@ def _rmm(**parameters: Any) -> Any:
 PROGRAMS: dict[str, Callable[[], Any]] = {
     "lapsvm_dual": lambda: sm.problems.lapsvm_dual(_lapsvm()),
     "lapsvm_primal": lambda: sm.problems.lapsvm_primal(_lapsvm()),
+    "spectral_ridge_primal": lambda: sm.problems.spectral_ridge_primal(_ridge()),
     "kta": lambda: sm.problems.kta(sm.objectives.Alignment(_spectrum(), _labels())),
     "rmm": lambda: sm.problems.rmm(_rmm(B=1.5)),
     "storm, literal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "literal"),
@@ -84,7 +90,18 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
 }
 
 # Builders of `sm.problems` that are described on the page.
-BUILDERS = {"cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "mkl", "rmm", "s3vm_relaxation", "stoam", "storm"}
+BUILDERS = {
+    "cccp_subproblem",
+    "kta",
+    "lapsvm_dual",
+    "lapsvm_primal",
+    "mkl",
+    "rmm",
+    "s3vm_relaxation",
+    "spectral_ridge",
+    "stoam",
+    "storm",
+}
 
 
 def shape(of: Any) -> str:

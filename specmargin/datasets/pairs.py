@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.checks import maybe, seed, shown, whole
+from specmargin.checks import count, maybe, seed, shown, whole
 from specmargin.datasets.fetch import Dataset, load
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import FloatArray, IntArray, SparseArray
@@ -45,24 +45,22 @@ def _draw(
 
 
 def _check_draw(n: Any, random_state: Any) -> None:
-    maybe(whole)("n", n)
+    maybe(count(2))("n", n)
     seed("random_state", random_state)
 
 
-def _digit(value: int, data: Dataset) -> int:
-    digit = whole("a digit", value)
-    if digit not in data.classes:
-        raise InvalidInputError(f"{value} is no digit of {data.name}; take one of {data.classes.tolist()}.")
-    return digit
+def _check_digits(a: int, b: int) -> None:
+    """Raise where a pair is none: before a data set is looked for."""
+    for value in (a, b):
+        if whole("a digit", value) not in range(10):
+            raise InvalidInputError(f"{value} is no digit; take one of {list(range(10))}.")
+    if a == b:
+        raise InvalidInputError(f"a and b are both {a}; name two different digits.")
 
 
 def _image_pair(
     data: Dataset, a: int, b: int, n: int | None, random_state: int | np.random.Generator | None
 ) -> tuple[FloatArray, IntArray]:
-    _check_draw(n, random_state)
-    a, b = _digit(a, data), _digit(b, data)
-    if a == b:
-        raise InvalidInputError(f"a and b are both {a}; name two different digits.")
     from sklearn.preprocessing import StandardScaler
 
     X, y = _draw(data, a, b, n, random_state)
@@ -110,6 +108,8 @@ def mnist_pair(
     >>> sorted(set(y.tolist()))
     [0, 1]
     """
+    _check_draw(n, random_state)
+    _check_digits(a, b)
     return _image_pair(load("mnist", data_home=data_home), a, b, n, random_state)
 
 
@@ -145,6 +145,8 @@ def digits_pair(
     >>> X.shape, bool(abs(X.mean(axis=0)).max() < 1e-12)
     ((100, 64), True)
     """
+    _check_draw(n, random_state)
+    _check_digits(a, b)
     return _image_pair(load("digits"), a, b, n, random_state)
 
 

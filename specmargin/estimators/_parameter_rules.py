@@ -28,7 +28,8 @@ from specmargin.checks import (
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.laplacians import POWERS
-from specmargin.graphs.rules import KIND, METRIC, REDUCE, WEIGHT
+from specmargin.graphs.rules import KIND, WEIGHT
+from specmargin.graphs.search_rules import METRIC, REDUCE
 from specmargin.kernels.rules import GAMMA, KERNEL
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -261,13 +261,16 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
 class BuildsProblem:
     """A classifier whose problem can be had before it is solved; it implements ``_problem(X, labels, graph)``."""
 
+    _joint: ClassVar[bool] = False
+    """Whether one problem holds all classes."""
+
     def build_problem(self, X: Matrix, y: Any, graph: Any = None) -> Any:
         """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
 
         Parameters
         ----------
         X, y, graph
-            As for `fit`; two classes.
+            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
 
         Returns
         -------
@@ -277,11 +280,11 @@ class BuildsProblem:
         Raises
         ------
         ValueError
-            As `fit`, and for more than two classes.
+            As `fit`, and for more than two classes that are as many problems.
         """
         apart: Any = clone(self)  # of this very class, whose private methods serve both
         X, labels, graph = apart._validated(X, y, graph)
-        if not labels.is_binary:
+        if not (labels.is_binary or self._joint):
             raise InvalidInputError(
                 f"{len(labels.classes)} classes make as many problems; build them one against the rest."
             )

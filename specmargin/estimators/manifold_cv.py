@@ -25,8 +25,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
-from specmargin.objectives.relative_margin import hinge_intercept
 from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]

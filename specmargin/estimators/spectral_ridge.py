@@ -15,7 +15,7 @@ import numpy as np
 from specmargin.checks import Rule, choice, count, maybe, number
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
+from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
 from specmargin.graphs import neighbor_weights
 from specmargin.labels import Labels
@@ -34,7 +34,9 @@ _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for;
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralRidge(LaplacianParameters, SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClassifier):
+class SpectralRidge(
+    BuildsProblem, LaplacianParameters, SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClassifier
+):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
     Minimises, for all classes at once, sum_ik (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
@@ -136,6 +138,8 @@ class SpectralRidge(LaplacianParameters, SearchedNeighbors, ClassBalanceParamete
         "power": number(least=0),
     }
 
+    _joint: ClassVar[bool] = True
+
     @property
     def _reduce(self) -> int | str | None:  # type: ignore[override]
         return self.reduce
@@ -143,12 +147,9 @@ class SpectralRidge(LaplacianParameters, SearchedNeighbors, ClassBalanceParamete
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         if self._search is None:
             self._search = self._opened(X)
-        q = min(_DEFAULT_Q, X.shape[0]) if self.q is None else self.q
-        spectrum = laplacian_eigenpairs(
-            graph, q=q, normalized=self.normalized, tol=self.eigen_tol, random_state=self.random_state
-        )
-        rule = in_force(self.class_balance, labels)
-        result = self._solve(spectrum, labels, standardize=rule == "zscore")
+        objective, rule = self._objective(X, labels, graph)
+        result = spectral_ridge(objective, tol=self.tol)
+        spectrum = objective.spectrum
         self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors
         self.delta_ = np.asarray(result.variables["delta"])
         self.intercept_ = np.atleast_1d(result.variables["b"])
@@ -158,11 +159,26 @@ class SpectralRidge(LaplacianParameters, SearchedNeighbors, ClassBalanceParamete
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
 
-    def _solve(self, spectrum: Spectrum, labels: Labels, standardize: bool) -> SolveResult:
+    def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
+        from specmargin import problems
+
+        return problems.spectral_ridge_primal(self._objective(X, labels, graph)[0])
+
+    def _objective(
+        self, X: Matrix, labels: Labels, graph: SparseArray | None
+    ) -> tuple[ridge.SpectralRidge, str | None]:
+        """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
+        q = min(_DEFAULT_Q, X.shape[0]) if self.q is None else self.q
+        spectrum = laplacian_eigenpairs(
+            graph, q=q, normalized=self.normalized, tol=self.eigen_tol, random_state=self.random_state
+        )
+        rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
-        chosen = choose_penalty(objective, standardize=standardize) if isinstance(self.penalty, str) else self.penalty
-        self.penalty_ = penalty = float(chosen)
-        return spectral_ridge(objective.with_(penalty=penalty), tol=self.tol)
+        chosen = (
+            choose_penalty(objective, standardize=rule == "zscore") if isinstance(self.penalty, str) else self.penalty
+        )
+        self.penalty_ = float(chosen)
+        return objective.with_(penalty=self.penalty_), rule
 
     def _count(self, n: int) -> int:
         return min(_DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors

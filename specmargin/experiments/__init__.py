@@ -17,13 +17,13 @@ from specmargin.experiments.engine.protocol import (
     select,
 )
 from specmargin.experiments.engine.published import published, published_parameters, published_sizes
-from specmargin.experiments.engine.records import Cell, Row, from_frame, to_frame
+from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.engine.splits import Split, published_splits, random_splits
 from specmargin.experiments.engine.sweep import StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin.experiments.grid import grid_experiment
 from specmargin.experiments.methods import Method
 from specmargin.experiments.report import Line, Report, Section
-from specmargin.experiments.run import Experiment, Findings, Options, Setup, footer, run_experiment
+from specmargin.experiments.run import Experiment, Findings, Options, Setup, run_experiment
 from specmargin.experiments.tasks import Task
 
 __all__ = [
@@ -38,13 +38,10 @@ __all__ = [
     "FixedSetting",
     "select",
     "Cell",
-    "Row",
     "run_sweep",
     "read_sweep",
     "StaleResultsError",
     "SweepInterruptedError",
-    "to_frame",
-    "from_frame",
     "published",
     "published_parameters",
     "published_sizes",
@@ -60,6 +57,5 @@ __all__ = [
     "Setup",
     "Findings",
     "grid_experiment",
-    "footer",
     "run_experiment",
 ]

@@ -1,9 +1,9 @@
 """What papers say, put to our numbers: one vocabulary of verdicts for all tables.
 
 `verdict` turns a share of agreeing cases into "reproduced", "partly reproduced" or "not reproduced", `yes_or_no` a
-single fact. `order` and `within` hold mean errors against published ones, `verdict_on` says which of two graph
-Laplacians explains them. `objective_and_error`, `wins` and `significance` compare two methods run by run; what figures
-draw of that comes from `paired`. Every function of claims returns text, verdict first.
+single fact; `claim` makes a sentence of it. `order` and `within` hold mean errors against published ones, `verdict_on`
+says which of two graph Laplacians explains them. `objective_and_error`, `wins` and `significance` compare two methods
+run by run; what figures draw of that comes from `paired`. Every function of claims returns text, verdict first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.records import Row
-from specmargin.experiments.engine.significance import paired_p_value
+from specmargin.experiments.engine.significance import Comparison, paired_p_value
 from specmargin.experiments.report import Line
 from specmargin.typing import FloatArray
 
@@ -25,6 +25,8 @@ __all__ = [
     "LAPLACIANS",
     "RULE",
     "Pairing",
+    "claim",
+    "comparison_counts",
     "correlation",
     "objective_and_error",
     "order",
@@ -58,8 +60,28 @@ def yes_or_no(holds: bool) -> str:
     return verdict(int(holds), 1)
 
 
+def claim(text: str, part: int, whole: int, counts: str) -> str:
+    """Return the sentence of a claim: verdict, text, and counts, in which ``{part}`` and ``{whole}`` are filled in.
+
+    Examples
+    --------
+    >>> claim("the graph helps", 9, 10, "Lower error in {part} of {whole} pairs")
+    'reproduced: the graph helps. Lower error in 9 of 10 pairs.'
+    """
+    return f"{verdict(part, whole)}: {text}. {counts.format(part=part, whole=whole)}."
+
+
+def comparison_counts(result: Comparison, unit: str, *, corrected: bool = False) -> str:
+    """Return the counts of a comparison as text; `corrected` adds those of the corrected test."""
+    lower, higher = (f"; {n} corrected" * corrected for n in (result.surely_lower, result.surely_higher))
+    return (
+        f"lower mean error in {result.lower} of {result.rows} {unit} ({result.clearly_lower} significant{lower}), "
+        f"higher in {result.higher} ({result.clearly_higher}{higher})"
+    )
+
+
 def correlation(a: FloatArray, b: FloatArray) -> str:
-    """Return the correlation of two series in words, "-" where there is none."""
+    """Return the correlation of two series as text, "-" where there is none."""
     return f"{np.corrcoef(a, b)[0, 1]:.2f}" if len(a) > 2 and np.ptp(a) > 0 and np.ptp(b) > 0 else "-"
 
 
@@ -69,7 +91,7 @@ LAPLACIANS = {False: "D - W", True: "the normalised Laplacian"}
 CLOSE = 0.5
 """Points of error within which a number counts as explained."""
 
-_NEARER = 0.5  # of the other's mean distance: from there on one is said to be nearer
+_NEARER = 0.5  # of the other's mean distance: from there on one counts as nearer
 
 
 def verdict_on(
@@ -85,7 +107,7 @@ def verdict_on(
     name : str
         Of the set and the setting.
     published : sequence of float
-        Errors in percent, as printed.
+        Published errors in percent.
     ours : mapping of bool to sequence of float
         Errors with D - W (False) and with the normalised Laplacian (True), in the same order.
     tolerances : sequence of float, optional
@@ -114,15 +136,15 @@ def verdict_on(
     ]
     near, far = sorted(mean, key=lambda normalized: mean[normalized])
     if len(close) == 1:
-        verdict = f"{LAPLACIANS[close[0]]} explains the print"
+        text = f"{LAPLACIANS[close[0]]} explains the print"
     elif close:
-        verdict = "both Laplacians explain the print"
+        text = "both Laplacians explain the print"
     elif mean[near] <= _NEARER * mean[far]:
-        verdict = f"neither Laplacian explains the print, {LAPLACIANS[near]} is nearer"
+        text = f"neither Laplacian explains the print, {LAPLACIANS[near]} is nearer"
     else:
-        verdict = "neither Laplacian explains the print, nor is one clearly nearer"
-    counts = ", ".join(f"{words} {mean[key]:.2f} ({max(distances[key]):.2f})" for key, words in LAPLACIANS.items())
-    return f"{name}: {verdict}. Mean distance (largest): {counts}."
+        text = "neither Laplacian explains the print, nor is one clearly nearer"
+    counts = ", ".join(f"{each} {mean[key]:.2f} ({max(distances[key]):.2f})" for key, each in LAPLACIANS.items())
+    return f"{name}: {text}. Mean distance (largest): {counts}."
 
 
 _LEVEL = 0.05
@@ -154,18 +176,23 @@ def paired(rows: Iterable[Row], first: str, second: str) -> Pairing:
     ValueError
         If a method occurs twice on a split.
     """
-    found: dict[tuple[str, str], dict[str, Row]] = {}
+    runs = _common_runs(rows, first, second).values()
+    columns = [[run[name][key] for run in runs] for key in ("error_unlabeled", "objective") for name in (first, second)]
+    return Pairing(*(np.asarray(column, dtype=float) for column in columns))
+
+
+def _common_runs(rows: Iterable[Row], first: str, second: str) -> dict[tuple[str, str], dict[str, Row]]:
+    """Return the rows of both methods by data set and split, where both finished."""
+    runs: dict[tuple[str, str], dict[str, Row]] = {}
     for row in rows:
         if row["status"] == "ok" and row["method"] in (first, second):
-            run = found.setdefault((row["dataset"], row["split"]), {})
+            run = runs.setdefault((row["dataset"], row["split"]), {})
             if row["method"] in run:
                 raise InvalidInputError(
                     f"{row['method']} occurs twice on {row['dataset']} {row['split']}; pass one setting."
                 )
             run[row["method"]] = row
-    both = [run for run in found.values() if len(run) == 2]
-    columns = [[run[name][key] for run in both] for key in ("error_unlabeled", "objective") for name in (first, second)]
-    return Pairing(*(np.asarray(column, dtype=float) for column in columns))
+    return {key: run for key, run in runs.items() if len(run) == 2}
 
 
 def objective_and_error(rows: Iterable[Row], first: str, second: str) -> str:
@@ -197,7 +224,7 @@ def wins(rows: Iterable[Row], first: str, second: str) -> str:
     )
 
 
-def significance(rows: Iterable[Row], first: str, second: str, printed: bool | None = None) -> str:
+def significance(rows: Iterable[Row], first: str, second: str, published: bool | None = None) -> str:
     """Say whether two methods differ at the 5 % level, by paired t-tests.
 
     Runs of one pair share samples, and pairs share splits: over all runs the test is bolder than it says. So it is made
@@ -209,14 +236,11 @@ def significance(rows: Iterable[Row], first: str, second: str, printed: bool | N
         Of one setting.
     first, second : str
         Methods.
-    printed : bool, optional
-        What the paper says.
+    published : bool, optional
+        Whether they do in the paper.
     """
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for row in rows:
-        if row["status"] == "ok" and row["method"] in (first, second):
-            found.setdefault((row["dataset"], row["split"]), {})[row["method"]] = row["error_unlabeled"]
-    runs = {key: run[first] - run[second] for key, run in found.items() if len(run) == 2}
+    common = _common_runs(rows, first, second)
+    runs = {key: run[first]["error_unlabeled"] - run[second]["error_unlabeled"] for key, run in common.items()}
     if len(runs) < 2:
         return f"significance: {first} and {second} share fewer than two runs."
     groups = [list(runs.values())]
@@ -224,16 +248,14 @@ def significance(rows: Iterable[Row], first: str, second: str, printed: bool | N
         names = dict.fromkeys(key[place] for key in runs)
         groups.append([float(np.mean([d for key, d in runs.items() if key[place] == name])) for name in names])
     p = [paired_p_value(values, np.zeros(len(values))) for values in groups]
-    words = (
+    text = (
         f"significance: {first} errs {np.mean(groups[0]):+.2f} points against {second}; p = {p[0]:.2g} over "
         f"{len(groups[0])} runs, {p[1]:.2g} over {len(groups[1])} tasks, {p[2]:.2g} over {len(groups[2])} splits"
     )
-    if printed is None:
-        return words + "."
-    ours = p[0] < _LEVEL
-    return (
-        f"{yes_or_no(ours == printed)}: {words}; published {'significant' if printed else 'not significant'} at 95 %."
-    )
+    if published is None:
+        return text + "."
+    same = yes_or_no((p[0] < _LEVEL) == published)
+    return f"{same}: {text}; published {'significant' if published else 'not significant'} at 95 %."
 
 
 def order(lines: Sequence[Line]) -> str:
@@ -245,8 +267,8 @@ def order(lines: Sequence[Line]) -> str:
         [line.method for line in sorted(held, key=key)]
         for key in (lambda line: line.mean, lambda line: line.published_mean)
     )
-    words = f"{yes_or_no(ours == theirs)}: the order of the methods on {held[0].dataset}: {' < '.join(ours)}"
-    return words + ("." if ours == theirs else f"; published {' < '.join(theirs)}.")
+    text = f"{yes_or_no(ours == theirs)}: the order of the methods on {held[0].dataset}: {' < '.join(ours)}"
+    return text + ("." if ours == theirs else f"; published {' < '.join(theirs)}.")
 
 
 def within(line: Line, points: float) -> str:

@@ -1,10 +1,7 @@
 """Run the figure scripts: compute, draw, save, and write down what was done.
 
-A figure script is a plain module ``figures/NAME.py``. The first line of its docstring is the caption;
-``compute(size, seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists), as much as the
-size asks for, one of "quick", "standard" and "full" (`specmargin.experiments.figure_plan`); ``draw(data)`` turns them
-into a ``Figure``. `run_figures` calls both, in as many processes as it is told, the longest figure first, and leaves in
-the output folder
+`run_figures` calls ``compute`` and ``draw`` of every script (`specmargin.experiments.figure_scripts`), in as many
+processes as it is told, the longest figure first, and leaves in the output folder
 
 - ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure;
 - ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed: the
@@ -12,62 +9,58 @@ the output folder
 - ``NAME.json``: caption, what ``compute`` returned under ``parameters``, ``certificates``, ``results`` and ``data``,
   seed, versions, commit and seconds.
 
-`available_figures` lists what there is. In a checkout the scripts lie beside the package, in an installed
-wheel inside it.
+`available_figures` lists what there is.
 """
 
 from __future__ import annotations
 
 import ast
-import hashlib
-import importlib.util
-import inspect
+import heapq
 import json
 import logging
 import os
 import shutil
-import sys
 import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import specmargin
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.engine.artifacts import (
     NotWrittenError,
     explained,
     read_data,
-    remove_leftovers,
+    remove_unfinished,
     replace_file,
     require_folder,
     strict_json,
     write_data,
 )
-from specmargin.experiments.engine.fingerprint import digest, fingerprint
+from specmargin.experiments.engine.fingerprint import digest
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import in_order, in_processes
-from specmargin.experiments.engine.progress import Report, figure_bars
+from specmargin.experiments.engine.progress import Report, duration, figure_bars
+from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.sweep import SweepInterruptedError
-from specmargin.experiments.figure_plan import (
+from specmargin.experiments.figure_scripts import (
+    DATA_VARIABLE,
     Size,
-    duration,
+    data_folder,
     expected_seconds,
-    longest_first,
-    makespan,
-    size_of,
+    figure_scripts,
+    load_script,
+    script_dependencies,
 )
 
 __all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
 
 logger = logging.getLogger(__name__)
 
-_DATA_VARIABLE = "SPECMARGIN_DATA"
 _REPORTED = ("parameters", "certificates", "results", "data")
 _START = 3.0  # seconds until a process computes
 _DRAWING = 1.0
@@ -84,17 +77,15 @@ class FigureResult:
     paths : tuple of Path
         Figure files, in the order of the formats.
     sidecar : Path or None
-        The JSON file; None when the figure failed.
+        The JSON file; None where the figure failed.
     seconds_compute, seconds_draw : float
         Wall time. A resumed figure reports what its computation took when it ran.
     resumed : bool
         Whether the computed data were read instead of computed.
     warnings : tuple of str
         What ``compute`` and ``draw`` warned of.
-    error : str
-        Type and text of the exception; empty if the figure was made.
-    trace : str
-        The traceback that belongs to it.
+    error, trace : str
+        Type and text of the exception, and its traceback; empty if the figure was made.
     """
 
     name: str
@@ -127,26 +118,16 @@ class _Settings:
 
 
 def available_figures(folder: str | os.PathLike[str] | None = None) -> dict[str, str]:
-    """List the figure scripts.
+    """Return the first line of every script's docstring by its name, sorted; no script is executed.
 
     Parameters
     ----------
     folder : path, optional
-        Where to look; the package's own gallery by default.
-
-    Returns
-    -------
-    dict
-        First line of the docstring by name, sorted by name. No script is executed.
-
-    Raises
-    ------
-    SpecmarginError
-        If the folder does not exist, or the package was installed without its gallery.
+        Where to look; the package's own gallery by default. `SpecmarginError` if there is none.
     """
     return {
         name: (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").partition("\n")[0]
-        for name, path in _scripts(folder).items()
+        for name, path in figure_scripts(folder).items()
     }
 
 
@@ -174,7 +155,7 @@ def run_figures(
     quick : bool, default False
         Fewer points and tasks, for a look in seconds.
     full : bool, default False
-        All points and tasks, for the record; some figures take many minutes, which is said before they start.
+        All points and tasks, for the record; some figures take many minutes, and a line tells so before they start.
     data : path, optional
         Data folder; default ``$SPECMARGIN_DATA``.
     out : path, optional
@@ -214,7 +195,9 @@ def run_figures(
     FigureError
         If a figure failed, after all others were run; its ``results`` hold all of them.
     """
-    scripts = _scripts(folder)
+    from joblib import effective_n_jobs
+
+    scripts = figure_scripts(folder)
     unknown = [name for name in names if name not in scripts]
     if unknown:
         raise InvalidInputError(f"there is no figure {', '.join(unknown)}; take some of {', '.join(scripts)}.")
@@ -222,27 +205,27 @@ def run_figures(
         raise DataNotFoundError(f"there is no data folder {os.fspath(data)!r}; name one with NAME.npz files.")
     if jobs == 0:
         raise InvalidInputError("jobs=0; take a number of processes, or -1 for one per core.")
-    chosen = list(dict.fromkeys(names)) or list(scripts)
+    if quick and full:
+        raise InvalidInputError("quick and full exclude each other; take one, or neither for the standard size.")
     settings = _Settings(
-        size=size_of(quick, full),
+        size="quick" if quick else "full" if full else "standard",
         seed=int(seed),
-        data=os.environ.get(_DATA_VARIABLE) if data is None else str(Path(data).expanduser().resolve()),
+        data=os.environ.get(DATA_VARIABLE) if data is None else str(Path(data).expanduser().resolve()),
         out=require_folder(Path("figures/output" if out is None else out).expanduser().resolve()),
         fresh=bool(fresh),
         formats=tuple(formats),
     )
+    chosen = list(dict.fromkeys(names)) or list(scripts)
+    with data_folder(settings.data):
+        seconds = {name: told for name in chosen if (told := _expected(scripts[name], settings)) is not None}
+    # What takes long must not be last.
+    paths = [scripts[name] for name in sorted(chosen, key=lambda name: (-seconds.get(name, 0.0), name))]
+    jobs = max(1, min(effective_n_jobs(jobs), len(paths)))
+    headline = _headline(paths, seconds, settings.size, jobs)
+    bars = figure_bars(chosen, headline, seconds) if progress else nullcontext(lambda name, stage: None)
     made: dict[str, FigureResult] = {}
-    paths = [scripts[name] for name in chosen]
-    with _data_folder(settings.data):
-        seconds = _expected(paths, settings)
-    paths, jobs = longest_first(paths, seconds), _processes(jobs, len(paths))
-    headline = _headline(paths, seconds, settings, jobs)
     try:
-        with (
-            _sole_writer(chosen, settings.out, wait),
-            in_order(),
-            figure_bars(chosen, progress, seconds=seconds, headline=headline) as report,
-        ):
+        with _sole_writer(chosen, settings.out, wait), in_order(), bars as report:
             for result in _results(paths, settings, jobs, report):
                 made[result.name] = result
                 report(result.name, "failed" if result.error else "done")
@@ -265,46 +248,34 @@ def run_figures(
     return results
 
 
-def _processes(jobs: int, n_figures: int) -> int:
-    from joblib import effective_n_jobs
-
-    return max(1, min(effective_n_jobs(jobs), n_figures))
-
-
-def _expected(paths: Sequence[Path], settings: _Settings) -> dict[str, float]:
-    """Return the seconds that each figure should take; a second where it will only be drawn."""
+def _expected(path: Path, settings: _Settings) -> float | None:
+    """Return the seconds that a figure should take, if the script tells; little where it will only be drawn."""
     from specmargin.datasets import available
 
+    stored = settings.out / f"{path.stem}.npz"
+    if not settings.fresh and stored.is_file():
+        with suppress(Exception):  # of whatever kind: the user hears of it where the figure is made
+            if read_data(stored, script_dependencies(load_script(path), path, settings.size, settings.seed)):
+                return _DRAWING
     real = any(place and Path(place).is_file() for place in available().values())
-    seconds = {}
-    for path in paths:
-        stored = settings.out / f"{path.stem}.npz"
-        told = (
-            _DRAWING
-            if _is_known(path, stored, settings)
-            else expected_seconds(path.read_text("utf-8"), settings.size, real)
-        )
-        if told is not None:
-            seconds[path.stem] = told
-    return seconds
+    return expected_seconds(path.read_text("utf-8"), settings.size, real)
 
 
-def _is_known(path: Path, stored: Path, settings: _Settings) -> bool:
-    if settings.fresh or not stored.is_file():
-        return False
-    try:
-        return read_data(stored, _depends_on(_load(path), path, settings)) is not None
-    except Exception:  # of whatever kind: it is told where the figure is made
-        return False
-
-
-def _headline(paths: Sequence[Path], seconds: Mapping[str, float], settings: _Settings, jobs: int) -> str:
-    """Say what will be made and how long that should take."""
-    what = f"{len(paths)} figure{'s' if len(paths) > 1 else ''}, {settings.size} size"
+def _headline(paths: Sequence[Path], seconds: Mapping[str, float], size: Size, jobs: int) -> str:
+    """Say what will be made and, where every script tells, how long that should take."""
+    what = f"{len(paths)} figure{'s' if len(paths) > 1 else ''}, {size} size"
     where = "1 process" if jobs == 1 else f"{jobs} processes"
     if len(seconds) < len(paths):
         return f"{what}, {where}."
-    return f"{what}: about {duration(_START + makespan([seconds[path.stem] for path in paths], jobs))} in {where}."
+    return f"{what}: about {duration(_START + _makespan([seconds[path.stem] for path in paths], jobs))} in {where}."
+
+
+def _makespan(seconds: Sequence[float], jobs: int) -> float:
+    """Return when the last of several tasks ends, each given to the first process that is free."""
+    ends = [0.0] * jobs
+    for each in seconds:
+        heapq.heapreplace(ends, ends[0] + each)
+    return max(ends)
 
 
 def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Report) -> Iterator[FigureResult]:
@@ -323,7 +294,7 @@ def _results(paths: Sequence[Path], settings: _Settings, jobs: int, report: Repo
     yield from in_processes(_run_one, started(), jobs, threads=1, batch=1)
 
 
-def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> FigureResult:
+def _run_one(path: Path, settings: _Settings, report: Report = lambda name, stage: None) -> FigureResult:
     """Compute (or resume), draw and save one figure; an exception becomes a result."""
     import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
     import sklearn.neighbors  # noqa: F401  and this OpenMP
@@ -331,16 +302,16 @@ def _run_one(path: Path, settings: _Settings, report: Report | None = None) -> F
 
     result = FigureResult(path.stem)
     # One thread, whatever the number of processes: the last bits of a product depend on it.
-    with warnings.catch_warnings(record=True) as caught, _data_folder(settings.data), threadpool_limits(1):
+    with warnings.catch_warnings(record=True) as caught, data_folder(settings.data), threadpool_limits(1):
         warnings.simplefilter("default")
         try:
-            result = _make(path, settings, report or (lambda name, stage: None))
+            result = _make(path, settings, report)
         except NotWrittenError as error:
             result = replace(result, error=str(error))
         except Exception as error:  # whatever a script raises must not stop the other figures
             result = replace(result, error=f"{type(error).__name__}: {error}", trace=traceback.format_exc())
-    heard = dict.fromkeys(f"{entry.category.__name__}: {entry.message}" for entry in caught)
-    return replace(result, warnings=tuple(heard))
+    texts = dict.fromkeys(f"{entry.category.__name__}: {entry.message}" for entry in caught)
+    return replace(result, warnings=tuple(texts))
 
 
 @contextmanager
@@ -351,26 +322,19 @@ def _sole_writer(names: Sequence[str], out: Path, wait: bool) -> Iterator[None]:
         for name in sorted(names):
             what = f"the figure {name} into {str(out)!r}"
             stack.enter_context(locked(out / f".{name}.lock", what, wait=wait))
-            remove_leftovers(out, f".{name}")
+            remove_unfinished(out, f".{name}")
         yield
 
 
 def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     name, target = path.stem, settings.out / path.stem
-    module = _load(path)
-    depends = _depends_on(module, path, settings)
+    module = load_script(path)
+    depends = script_dependencies(module, path, settings.size, settings.seed)
     stored = None if settings.fresh else read_data(target.with_suffix(".npz"), depends)
     resumed = stored is not None
     if stored is None:
         report(name, "computing")
-        start = time.perf_counter()
-        computed = module.compute(settings.size, seed=settings.seed)
-        seconds = time.perf_counter() - start
-        if not isinstance(computed, Mapping):
-            raise InvalidTypeError(f"compute of figure {name!r} returned {type(computed).__name__}; return a dict.")
-        meta = _meta(depends, computed, settings, seconds)
-        with explained(settings.out, lambda: f"The figure {name} is as it was."):
-            write_data(target.with_suffix(".npz"), computed, meta)
+        _compute(module, target, depends, settings)
         stored = read_data(target.with_suffix(".npz"), depends)
         assert stored is not None
     data, meta = stored
@@ -379,118 +343,50 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     figure = module.draw(data)
     if not hasattr(figure, "savefig"):
         raise InvalidTypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
+    caption, _, description = (module.__doc__ or "").strip().partition("\n")
     with explained(settings.out, lambda: f"What {name} computed is kept."):
         paths = _save(figure, target, settings.formats)
-    seconds_draw = time.perf_counter() - start
-    caption, _, description = (module.__doc__ or "").strip().partition("\n")
-    sidecar = {
-        "name": name,
-        "caption": caption,
-        "description": description.strip(),
-        "size": settings.size,
-        **{key: data[key] for key in _REPORTED if key in data},
-        "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
-        "fingerprint": {**depends, "code": digest(depends["code"])},
-        "provenance": meta["provenance"],
-        "files": [item.name for item in (*paths, target.with_suffix(".npz"))],
-    }
-    text = json.dumps(strict_json(sidecar), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    with explained(settings.out, lambda: f"What {name} computed is kept."):
+        seconds_draw = time.perf_counter() - start
+        sidecar = {
+            "name": name,
+            "caption": caption,
+            "description": description.strip(),
+            "size": settings.size,
+            **{key: data[key] for key in _REPORTED if key in data},
+            "seconds": {"compute": meta["seconds"], "draw": round(seconds_draw, 3)},
+            "fingerprint": {**depends, "code": digest(depends["code"])},
+            "provenance": meta["provenance"],
+            "files": [item.name for item in (*paths, target.with_suffix(".npz"))],
+        }
+        text = json.dumps(strict_json(sidecar), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         replace_file(target.with_suffix(".json"), text.encode())
     return FigureResult(name, tuple(paths), target.with_suffix(".json"), meta["seconds"], seconds_draw, resumed)
 
 
+def _compute(module: ModuleType, target: Path, depends: dict[str, Any], settings: _Settings) -> None:
+    """Write the computed data with what they depend on and where they come from."""
+    start = time.perf_counter()
+    data = module.compute(settings.size, seed=settings.seed)
+    seconds = time.perf_counter() - start
+    if not isinstance(data, Mapping):
+        raise InvalidTypeError(f"compute of figure {target.name!r} returned {type(data).__name__}; return a dict.")
+    checksums = {name: entry.get("sha256") for name, entry in data.get("data", {}).items()}
+    provenance = collect(seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None)
+    with explained(settings.out, lambda: f"The figure {target.name} is as it was."):
+        meta = {"depends": depends, "provenance": provenance, "seconds": round(seconds, 3)}
+        write_data(target.with_suffix(".npz"), data, meta)
+
+
 def _save(figure: Any, target: Path, formats: Sequence[str]) -> list[Path]:
-    """Draw beside and rename: an interrupted run leaves no half figure under its name."""
+    """Save into a temporary folder and rename: an interrupted run leaves no half figure under its name."""
     from specmargin.plots.theme import save
 
-    beside = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        drawn = save(figure, beside / target.name, formats)
+        drawn = save(figure, temporary / target.name, formats)
         paths = [target.with_name(path.name) for path in drawn]
         for path, final in zip(drawn, paths, strict=True):
             os.replace(path, final)
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return paths
-
-
-def _meta(depends: dict[str, Any], data: Mapping[str, Any], settings: _Settings, seconds: float) -> dict[str, Any]:
-    from specmargin.experiments.engine.provenance import collect
-
-    checksums = {name: entry.get("sha256") for name, entry in data.get("data", {}).items()}
-    provenance = collect(seed=settings.seed, data=checksums, solver=", ".join(data.get("solvers", ())) or None)
-    return {"depends": depends, "provenance": provenance, "seconds": round(seconds, 3)}
-
-
-def _scripts(folder: str | os.PathLike[str] | None) -> dict[str, Path]:
-    package = Path(specmargin.__file__).resolve().parent
-    if folder is not None:
-        place = Path(folder)
-    else:
-        installed = package / "_gallery"
-        place = installed if installed.is_dir() else package.parent / "figures"
-    if not place.is_dir():
-        raise SpecmarginError(
-            f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or pass folder=."
-        )
-    return {path.stem: path for path in sorted(place.glob("*.py")) if not path.stem.startswith("_")}
-
-
-def _load(path: Path) -> ModuleType:
-    name = f"_specmargin_figure_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses of a script look their module up
-    spec.loader.exec_module(module)
-    missing = [function for function in ("compute", "draw") if not callable(getattr(module, function, None))]
-    if missing:
-        raise SpecmarginError(
-            f"figure script {path.name} has no {' and no '.join(missing)}; it needs compute(size, seed=0) "
-            "and draw(data)."
-        )
-    first = next(iter(inspect.signature(module.compute).parameters), None)
-    if first != "size":  # a script of before sizes would take the name of any size for `quick=True`
-        raise SpecmarginError(
-            f"compute of {path.name} takes {first!r} first; make that the size: compute(size, seed=0)."
-        )
-    return module
-
-
-def _depends_on(module: ModuleType, path: Path, settings: _Settings) -> dict[str, Any]:
-    """Everything that compute's answer may depend on; not the commit, which most often leaves it as it is."""
-    from specmargin.datasets import available
-
-    # Sizes, not contents: `load` compares the checksum of every file that it reads.
-    files = {
-        name: Path(place).stat().st_size if place and Path(place).is_file() else place
-        for name, place in available().items()
-    }
-    return {
-        "code": fingerprint(module.compute, path),
-        "size": settings.size,
-        "seed": settings.seed,
-        "version": specmargin.__version__,
-        "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
-    }
-
-
-@contextmanager
-def _data_folder(data: str | None) -> Iterator[None]:
-    """Let `datasets.load` look into `data`, as if the variable had been set."""
-    before = os.environ.get(_DATA_VARIABLE)
-    _set_data_variable(data)
-    try:
-        yield
-    finally:
-        _set_data_variable(before)
-
-
-def _set_data_variable(data: str | None) -> None:
-    # A worker of an earlier call may have another folder in its environment, so that None is one, too.
-    if data is None:
-        os.environ.pop(_DATA_VARIABLE, None)
-    else:
-        os.environ[_DATA_VARIABLE] = data

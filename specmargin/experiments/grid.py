@@ -108,10 +108,10 @@ def grid_experiment(
     small = {key: values[:2] for key, values in grid.items()} if quick_grid is None else quick_grid
 
     def setup(options: Options) -> Setup:
-        found, missing = available_tasks(tasks, stand_ins, instead, options.data, joint=" and ")
+        there, missing = available_tasks(tasks, stand_ins, instead, options.data, joint=" and ")
         size: dict[str, Any] = {"grid": small, "folds": 2, "n_splits": 2} if options.quick else {"grid": grid}
-        plan = GridPlan(name, found, methods, **size)
-        return Setup(plan, checksums((task.source for task in found), options.data), missing)
+        plan = GridPlan(name, there, methods, **size)
+        return Setup(plan, checksums((task.source for task in there), options.data), missing)
 
     def report(rows: list[Row], plan: GridPlan, options: Options) -> Findings:
         lines = compare(rows, [LabeledFolds(plan.folds), *tunings], references)

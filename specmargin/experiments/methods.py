@@ -12,13 +12,27 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from specmargin.experiments.engine.evaluation import evaluate
 from specmargin.experiments.engine.protocol import LabeledFolds
 from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.tasks import Task, samples, splits
 from specmargin.results import SolveResult
+from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["Method", "fit_cell"]
+__all__ = ["Method", "decide", "fit_cell"]
+
+
+def decide(F: FloatArray) -> IntArray:
+    """Return the class of each row of decisions (n, c), a column per class, or one in all for two classes.
+
+    Examples
+    --------
+    >>> decide(np.array([[0.5], [-0.5]])).tolist(), decide(np.array([[0.1, 0.3, 0.2]])).tolist()
+    ([1, 0], [1])
+    """
+    return np.asarray((F[:, 0] > 0).astype(np.intp) if F.shape[1] == 1 else F.argmax(axis=1))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 A `Report` has sections of two kinds. A `Section` has a `Line` for each number: reproduced, published, difference, note.
 A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
-and those that are not significantly worse. A report with marks is also written as HTML, where they are shades.
+and those that are not significantly worse. A report with marks is also written as HTML, where they are shades of grey.
 """
 
 from __future__ import annotations
@@ -11,18 +11,17 @@ import csv
 import html
 import io
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from specmargin.experiments.engine.artifacts import replace_file
-from specmargin.experiments.engine.significance import Entry, Mark, tally
+from specmargin.experiments.engine.significance import Entry, Mark
 
 __all__ = ["Line", "MarkedRow", "MarkedSection", "Report", "Section"]
-
-Cells: TypeAlias = Sequence[Sequence[str]]
-"""A table of texts, its head first."""
 
 
 @dataclass(frozen=True)
@@ -52,15 +51,7 @@ _CSV = [*_COLUMNS[:3], "mean", "std", "n_splits", "published_mean", "published_s
 
 @dataclass(frozen=True)
 class Section:
-    """Lines under a title.
-
-    Parameters
-    ----------
-    title : str
-        Empty where the section is the whole report.
-    lines : sequence of Line
-        The body.
-    """
+    """Lines under a title, which is empty where the section is the whole report."""
 
     title: str
     lines: Sequence[Line]
@@ -100,30 +91,20 @@ class Section:
         return [_CSV, *([_blank(value) for value in row] for row in rows)]
 
 
-@dataclass(frozen=True)
-class MarkedRow:
-    """One task at one number of labels.
+class MarkedRow(NamedTuple):
+    """One task at one number of labels: entries of `significance_marks`, and chosen hyper-parameters, by method.
 
-    Parameters
-    ----------
-    dataset : str
-        Name of the task.
-    n_labeled : int
-        Labelled samples.
-    entries : mapping of str to Entry
-        By method, of `significance.significance_marks`. A method that is missing has failed everywhere.
-    settings : mapping of str to str
-        The chosen hyper-parameters of each method, in words.
+    A method without an entry has failed everywhere.
     """
 
     dataset: str
     n_labeled: int
     entries: Mapping[str, Entry]
-    settings: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = MappingProxyType({})
 
 
-_MARKS: dict[Mark, str] = {"best": "**", "light": "*", "": ""}
-_WORDS: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
+_ASTERISKS: dict[Mark, str] = {"best": "**", "light": "*", "": ""}
+_MEANING: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
 _KEY = "least mean error, {}, or not significantly worse than it (paired t-test, 5 %), {}; mean (deviation) in percent"
 
 
@@ -133,15 +114,7 @@ class MarkedSection:
 
     The method of least mean error is dark in HTML, bold in Markdown and stands between double asterisks in text; those
     that are not significantly worse are light, italic, and between single asterisks.
-
-    Parameters
-    ----------
-    rows : sequence of MarkedRow
-        The body.
-    methods : sequence of str
-        The columns.
-    tuning, note : str
-        How settings were chosen; what to say of every number.
+    `tuning` says how settings were chosen, and `note` what to know of every number.
 
     Examples
     --------
@@ -169,18 +142,17 @@ class MarkedSection:
 
     def counts(self) -> list[list[str]]:
         """Return how often each method is best, not significantly worse, or either: the spectrum paper's table 3."""
-        counted = tally((row.entries for row in self.rows), self.methods)
-        values = [(dark, light, dark + light) for dark, light in counted.values()]
-        names = ("best", "not significantly worse", "either")
-        return [["", *self.methods], *([name, *(str(v[k]) for v in values)] for k, name in enumerate(names))]
+        count: Counter[tuple[str, str]] = Counter((m, e.mark) for row in self.rows for m, e in row.entries.items())
+        kinds = {"best": ["best"], "not significantly worse": ["light"], "either": ["best", "light"]}
+        body = [[name, *(str(sum(count[m, k] for k in marks)) for m in self.methods)] for name, marks in kinds.items()]
+        return [["", *self.methods], *body]
 
     def _body(self) -> list[list[str]]:
-        rows = ([row.dataset, str(row.n_labeled), *self._marked(row)] for row in self.rows)
+        rows = [
+            [row.dataset, str(row.n_labeled), *(_marked_text(row.entries.get(method)) for method in self.methods)]
+            for row in self.rows
+        ]
         return [["task", "l", *self.methods], *rows]
-
-    def _marked(self, row: MarkedRow) -> list[str]:
-        entries = [row.entries.get(method) for method in self.methods]
-        return ["-" if e is None else f"{_MARKS[e.mark]}{_mean_std(e.mean, e.std)}{_MARKS[e.mark]}" for e in entries]
 
     def _often(self) -> str:
         return f"How often of {len(self.rows)} rows:"
@@ -196,18 +168,18 @@ class MarkedSection:
 
     def csv(self) -> list[list[Any]]:
         """Return head and body, a row for each task, number of labels and method, unrounded."""
-        names = ["dataset", "n_labeled", "method", "tuning", "mean", "std", "n_splits", "p_value", "shade", "setting"]
+        names = ["dataset", "n_labeled", "method", "tuning", "mean", "std", "n_splits", "p_value", "mark", "setting"]
         body = [
             [row.dataset, row.n_labeled, method, self.tuning]
             + [_blank(number) for number in (entry.mean, entry.std, entry.n_splits, entry.p_value)]
-            + [_WORDS[entry.mark], row.settings.get(method, "")]
+            + [_MEANING[entry.mark], row.settings.get(method, "")]
             for row in self.rows
             for method, entry in row.entries.items()
         ]
         return [names, *body]
 
     def html(self) -> list[str]:
-        """Return lines of HTML in which the marks are shades."""
+        """Return lines of HTML in which the marks are shades of grey."""
         page = [f"<p>{_e(_KEY.format('dark grey', 'light grey'))}</p>", "<div><table>", _tr("th", self._body()[0])]
         previous = None
         for row in self.rows:
@@ -337,12 +309,12 @@ def _blank(value: Any) -> Any:
     return "" if isinstance(value, float) and math.isnan(value) else value
 
 
-def _aligned(table: Cells) -> list[str]:
+def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
     width = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
     return ["  ".join(cell.ljust(w) for cell, w in zip(row, width, strict=True)).rstrip() for row in table]
 
 
-def _piped(table: Cells) -> list[str]:
+def _piped(table: Iterable[Sequence[str]]) -> list[str]:
     head, *body = ([cell.replace("|", "\\|") for cell in row] for row in table)
     return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
 
@@ -351,10 +323,14 @@ def _tr(tag: str, cells: Iterable[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{_e(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
+def _marked_text(entry: Entry | None) -> str:
+    return "-" if entry is None else _mean_std(entry.mean, entry.std).join([_ASTERISKS[entry.mark]] * 2)
+
+
 def _marked_cell(entry: Entry | None) -> str:
     if entry is None:
         return "<td>-</td>"
-    kind = f' class="{entry.mark}" title="{_WORDS[entry.mark]}"' if entry.mark else ""
+    kind = f' class="{entry.mark}" title="{_MEANING[entry.mark]}"' if entry.mark else ""
     std = "" if math.isnan(entry.std) else f" <small>({entry.std:.2f})</small>"
     return f"<td{kind}>{entry.mean:.2f}{std}</td>"
 

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from specmargin.checks import checked, instance, maybe, path, processes, shown
-from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.experiments.engine.artifacts import explained, remove_leftovers, require_folder
+from specmargin.checks import checked, instance, maybe, path, processes
+from specmargin.exceptions import InvalidInputError
+from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.records import Cell, Row, Store, make_row, worst_gap
 from specmargin.experiments.engine.sweep import run_sweep
 from specmargin.experiments.report import MarkedSection, Report, Section
 
-__all__ = ["Experiment", "Findings", "Options", "Plan", "Run", "Setup", "footer", "measured", "run_experiment"]
+__all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
 
 Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
@@ -42,9 +42,7 @@ class Options:
         Two splits and few settings: seconds.
     data : path, optional
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
-    jobs : int, default 1
-        Processes.
-    fresh, retry_failed, progress, keep_stale, wait : bool
+    jobs, fresh, retry_failed, progress, keep_stale, wait
         As in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
@@ -69,27 +67,15 @@ class Options:
 
     def command(self, name: str) -> str:
         """Return what to type to make that table again."""
-        words = [f"--set {axis}={value}" for axis, value in sorted(self.choices.items())]
-        return " ".join(
-            [f"specmargin tables {name}", *words, *(["--quick"] if self.quick else []), f"--jobs {self.jobs}"]
-        )
-
-    def of_sweep(self) -> dict[str, Any]:
-        """Return those that `run_sweep` takes, by their names there."""
-        names = ("folder", "jobs", "fresh", "retry_failed", "progress", "keep_stale", "wait")
-        return {name: getattr(self, name) for name in names}
-
-
-class Plan(Protocol):
-    """What is computed, as far as a run must know it; a phase after the first is up to `Experiment.measure`."""
-
-    def cells(self, data: Path | None) -> list[Cell]:
-        """Return the cells of the first phase."""
-        ...
+        chosen = "".join(f" --set {axis}={value}" for axis, value in sorted(self.choices.items()))
+        return f"specmargin tables {name}{chosen}{' --quick' if self.quick else ''} --jobs {self.jobs}"
 
 
 class Setup(NamedTuple):
-    """What can be computed here: the plan, the SHA-256 of its data sets by name, what to say of missing ones."""
+    """What can be computed here: the plan, the SHA-256 of its data sets by name, what to say of missing ones.
+
+    The plan is up to the experiment. Where that has one phase, ``plan.cells(data)`` returns its cells.
+    """
 
     plan: Any
     checksums: Mapping[str, str | None]
@@ -105,14 +91,13 @@ class Findings(NamedTuple):
     footer: Sequence[str] = ()
 
 
-def _one_sweep(plan: Plan, sweep: Run, data: Path | None) -> list[Row]:
-    """Compute all cells at once."""
+def _one_sweep(plan: Any, sweep: Run, data: Path | None) -> list[Row]:
     return sweep(plan.cells(data))
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table: what is computed, and what is said of it.
+    """A table: what is computed, and what the report says of it.
 
     Parameters
     ----------
@@ -122,7 +107,7 @@ class Experiment:
         ``setup(options)`` returns a `Setup`: the plan on the data sets that are available.
     work : callable
         ``work(cell, data=folder)`` computes a cell. Defined at the top of a module. Its fingerprint decides which
-        results are stale, so that it should reach no words of the report.
+        results are stale, so that it should reach no text of the report.
     report : callable
         ``report(results, plan, options)`` returns the `Findings`.
     measure : callable, optional
@@ -150,35 +135,22 @@ class Experiment:
 
 def measured(work: Callable[..., Mapping[str, Any]], data: Path | None = None) -> Run:
     """Return what computes cells one after the other, without a folder: for the figures."""
-
-    def every(cells: list[Cell]) -> list[Row]:
-        return [make_row(cell, {"status": "ok", **work(cell, data=data)}) for cell in dict.fromkeys(cells)]
-
-    return every
+    return lambda cells: [make_row(cell, {"status": "ok", **work(cell, data=data)}) for cell in dict.fromkeys(cells)]
 
 
 def footer(rows: Iterable[Row], folder: str | Path, command: str) -> list[str]:
-    """Return what a table says of the sweep behind it: failures, worst certificate, versions, command.
-
-    Parameters
-    ----------
-    rows : iterable of rows
-        All rows of the table.
-    folder : path
-        Of the sweep, for the provenance of its runs.
-    command : str
-        What to type to make the table again.
-    """
+    """Return what a table says of all its rows and of the sweep in `folder`: failures, worst gap, versions, command."""
     rows = list(rows)
     failures = [row for row in rows if row["status"] != "ok"]
     first = f", e.g. {failures[0]['error']}" if failures else ""
     warned = sum("warnings" in row for row in rows)
     gap = worst_gap(rows)
     stale = [row["stale"] for row in rows if "stale" in row]
-    lines = [
-        f"{_STALE} {len(stale)} of {len(rows)} cells are of older code or data, kept as asked for; changed since: "
-        f"{', '.join(sorted({name for names in stale for name in names.split(', ')}))}"
-    ] * bool(stale)
+    lines = []
+    if stale:
+        names = sorted({name for names in stale for name in names.split(", ")})
+        what = f"{len(stale)} of {len(rows)} cells are of older code or data, kept as asked for"
+        lines.append(f"{_STALE} {what}; changed since: {', '.join(names)}")
     lines += [
         f"cells: {len(rows)}, failed: {len(failures)}{first}, with warnings: {warned}, "
         f"{sum(row['seconds'] for row in rows):.0f} s of work",
@@ -199,18 +171,12 @@ def _versions(provenance: Mapping[str, Any]) -> str:
     return f"versions: {versions}{commit}; {provenance['platform']}"
 
 
-def _choices(name: str, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise InvalidTypeError(f"{name}={shown(value)}; pass a dict from axes of the table to values.")
-    return value
-
-
 @checked(
     experiment=instance(Experiment, "take one of specmargin.papers"),
     out=path,
     data=maybe(path),
     jobs=processes,
-    choices=maybe(_choices),
+    choices=maybe(instance(Mapping, "pass a dict from axes of the table to values")),
 )
 def run_experiment(
     experiment: Experiment,
@@ -264,7 +230,7 @@ def run_experiment(
         locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
     ):
         report = _computed(experiment, options)
-        remove_leftovers(out / "tables", f".{report.name}")
+        remove_unfinished(out / "tables", f".{report.name}")
         report.write(out / "tables")
     return report
 
@@ -272,31 +238,36 @@ def run_experiment(
 def _computed(experiment: Experiment, options: Options) -> Report:
     plan, checksums, header = experiment.setup(options)
     rows: list[Row] = []
-    phases = 0
+    fresh = options.fresh
 
     def sweep(cells: list[Cell]) -> list[Row]:
-        nonlocal phases
-        found = run_sweep(
+        nonlocal fresh
+        computed = run_sweep(
             cells,
             partial(experiment.work, data=options.data),
+            folder=options.folder,
+            jobs=options.jobs,
+            progress=options.progress,
+            fresh=fresh,
+            retry_failed=options.retry_failed,
+            keep_stale=options.keep_stale,
+            wait=options.wait,
             provenance=collect(data=checksums, solver=experiment.solver),
-            # Later phases add to the folder.
-            **options.of_sweep() | {"fresh": options.fresh and not phases},
         )
-        phases += 1
-        rows.extend(found)
-        return found
+        fresh = False  # later phases add to the folder
+        rows.extend(computed)
+        return computed
 
     results = experiment.measure(plan, sweep, options.data)
-    found = experiment.report(results, plan, options)
+    findings = experiment.report(results, plan, options)
     end = footer(rows, options.folder, options.command(experiment.name))
-    loud = [line for line in end if line.startswith(_STALE)]
+    stale = [line for line in end if line.startswith(_STALE)]
     quick = [f"QUICK: {experiment.quick}"] if options.quick and experiment.quick else []
     return Report(
         f"{experiment.name}{options.suffix}",
         experiment.title,
-        found.sections,
-        [*loud, *header, *quick, *found.header],
-        [*found.footer, *end],
-        found.remarks,
+        findings.sections,
+        [*stale, *header, *quick, *findings.header],
+        [*findings.footer, *end],
+        findings.remarks,
     )

@@ -92,7 +92,8 @@ class Task:
     fixed_test : bool, default False
         The data set's own test samples are T.
     read : callable, optional
-        ``read(task, data)`` returns features and classes, where they are not simply those of a data set.
+        ``read(task, data)`` returns features and classes, where they are not simply those of a data set; and the number
+        of training samples, which come first, where a test set is fixed.
     """
 
     name: str
@@ -106,7 +107,7 @@ class Task:
     power: int = 1
     draw: Draw | None = None
     fixed_test: bool = False
-    read: Callable[[Task, Path | None], tuple[Any, IntArray]] | None = None
+    read: Callable[[Task, Path | None], tuple[Any, ...]] | None = None
 
 
 def rbf(sigma: float) -> dict[str, Any]:
@@ -177,8 +178,8 @@ def samples(task: Task, data: Path | None = None) -> Samples:
         If the data set has fewer samples than are asked for, or lacks a class.
     """
     if task.read is not None:
-        X, y = task.read(task, data)
-        return Samples(X, y, np.arange(len(y)))
+        X, y, *n_train = task.read(task, data)
+        return Samples(X, y, np.arange(len(y)), *n_train)
     whole = dataset(task.source, data)
     rows, y = _chosen(task, whole.y)
     X = whole.X[rows]  # before conversion: of a large set the few rows become numbers of eight bytes, not all
@@ -223,13 +224,13 @@ def of_data_set(drawn: Samples, whole: Dataset | None) -> list[Split]:
 
 def restricted(whole: Iterable[Split], drawn: Samples) -> list[Split]:
     """Return splits of a data set as splits of some of its samples."""
-    found = []
+    kept = []
     for split in whole:
         labeled, unlabeled = (
             np.flatnonzero(np.isin(drawn.rows, part)).astype(np.intp) for part in (split.labeled, split.unlabeled)
         )
-        found.append(replace(split, labeled=labeled, unlabeled=unlabeled))
-    return found
+        kept.append(replace(split, labeled=labeled, unlabeled=unlabeled))
+    return kept
 
 
 def random_draws(n_labeled: int, n_splits: int, seed: int = 0) -> Draw:

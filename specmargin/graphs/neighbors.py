@@ -20,7 +20,7 @@ from specmargin.checks import seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs._distances import LARGE, PROJECTED_METRICS, check_rows, nonzero_rows, pair_distances, row_norms
 from specmargin.graphs._nearest import NeighborDescent, exact_neighbors, load_pynndescent
-from specmargin.graphs.rules import METRIC, REDUCE
+from specmargin.graphs.search_rules import METRIC, REDUCE
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["NeighborSearch"]

@@ -22,7 +22,8 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
 from specmargin.objectives.lapsvm import LapSVM
 from specmargin.objectives.reduction import Reduction
-from specmargin.objectives.relative_margin import RMM, RelativeMargin
+from specmargin.objectives.relative_margin import RMM
+from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.spectral_ridge import SpectralRidge

@@ -103,8 +103,8 @@ def _in_two_parts(K: FloatArray, k: FloatArray | None) -> tuple[FloatArray, Floa
     return K0, K0_low, _SAFE * (skew + moved)
 
 
-class _Rest(NamedTuple):
-    """A kernel, its row sums, what `centred_kernel` made of them, eigenvalues, what these leave, up to an error."""
+class _Decomposition(NamedTuple):
+    """A kernel K and its row sums k, K0 of `centred_kernel`, the eigenvalues w, the remainder E and its error."""
 
     K: FloatArray
     k: FloatArray | None
@@ -132,7 +132,7 @@ class Envelope:
         What else is off by norm.
     eta : float
         Bound on |U'U - I|.
-    rest : _Rest, optional
+    rest : _Decomposition, optional
         What `refined` needs.
     """
 
@@ -142,7 +142,7 @@ class Envelope:
     charge: FloatArray
     error: float
     eta: float
-    rest: _Rest | None = None
+    rest: _Decomposition | None = None
 
     @classmethod
     def of(
@@ -177,7 +177,7 @@ class Envelope:
         charge = _SAFE * n * gamma(depth + 12) * lengths
         # The U that is meant are the rounded U diag(roots), over their roots.
         error = float(np.linalg.norm(rounded)) + asymmetric + 5.0 * UNIT * math.sqrt(n) * float(np.linalg.norm(lengths))
-        return cls(U, raised, form, charge, _SAFE * error, eta, _Rest(products.K, k, K0, roots**2, E, missed))
+        return cls(U, raised, form, charge, _SAFE * error, eta, _Decomposition(products.K, k, K0, roots**2, E, missed))
 
     @cached_property
     def refined(self) -> Envelope:

@@ -150,7 +150,7 @@ class SpectrumCone(Cone):
 
     @cached_property
     def _untied(self) -> bool:
-        """Whether every eigenvalue stands alone, so that there is nothing to select."""
+        """Whether all eigenvalues are distinct, so that no ties are to be resolved."""
         return self.m == self.q
 
     def sums(self, p: FloatArray) -> FloatArray:

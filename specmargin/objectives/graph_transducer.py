@@ -35,22 +35,20 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
+from specmargin.objectives.graph_transducer_rounding import GraphTransducerRounding
+from specmargin.objectives.over_spectrum import require_nodes
 from specmargin.results import Certificate
-from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product, gamma, split_head
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
 __all__ = ["SpectralGraphTransducer"]
 
 _LARGEST = 1e100  # squares of larger weights overflow
-# How far the certificate lowers lam, relative to the norm of A: at lambda_min itself the rounding of r counts in full.
-_MINOR = 1e-12
-"""Share of the value that rounding may take before the lowest eigenvalue is bounded anew."""
 _FEASIBLE = 1e-9
 """Relative distance from the sphere that counts as rounding."""
 _SHIFTS = np.concatenate([[0.0], np.logspace(-20, -8, 25)])
+"""How far `prove` lowers lam, relative to the norm of A: at lambda_min itself the rounding of r counts in full."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +106,7 @@ class SpectralGraphTransducer:
         n, labels, k = self.spectrum.n_samples, self.labels, self.spectrum.q - 1
         if not labels.is_binary:
             raise InvalidInputError(f"the transducer takes binary labels, not {several(labels)}.")
-        if labels.n_samples != n:
-            raise InvalidInputError(
-                f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
-                "the nodes of the graph."
-            )
+        require_nodes(labels, n)
         if (labels.sign > 0).all() or (labels.sign < 0).all():
             raise InvalidInputError(
                 "all labelled samples are of one class; label at least one sample of each of two classes."
@@ -186,7 +180,7 @@ class SpectralGraphTransducer:
         return self.spectrum.n_samples
 
     @cached_property
-    def _p(self) -> FloatArray:
+    def p(self) -> FloatArray:
         """P at the labelled samples."""
         positive = self.labels.sign > 0
         return np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
@@ -211,7 +205,7 @@ class SpectralGraphTransducer:
     @cached_property
     def _rows(self) -> tuple[FloatArray, FloatArray]:
         """The loss as least squares: (2 C P)^(1/2) times Vbar and times tau."""
-        root = np.sqrt(2.0 * self.C * self._p)
+        root = np.sqrt(2.0 * self.C * self.p)
         return root[:, None] * self.labeled_rows, root * self.tau
 
     @property
@@ -239,14 +233,14 @@ class SpectralGraphTransducer:
         The eigenvalues are Rayleigh quotients, sums of squares: errors of the eigenvectors count squared only, and
         the smallest ones keep their digits next to large ones.
         """
-        return self._diagonal @ self._E**2 + (self._turned**2).sum(axis=0), self._E
+        return self._diagonal @ self._E**2 + (self._rows_in_eigenvectors**2).sum(axis=0), self._E
 
     @cached_property
     def _E(self) -> FloatArray:
         return np.linalg.eigh(self.A)[1]
 
     @cached_property
-    def _turned(self) -> FloatArray:
+    def _rows_in_eigenvectors(self) -> FloatArray:
         """Rows of the loss in the eigenvectors of A: products with the low ones lose no digits to the high ones."""
         return self._rows[0] @ self._E
 
@@ -270,7 +264,7 @@ class SpectralGraphTransducer:
     def residual(self, w: FloatArray, lam: float) -> FloatArray:
         """Return the gradient of the Lagrangian, (A - lam I) w - b, in the eigenvectors of A, (k,)."""
         R, t = self._rows
-        return self._E.T @ ((self._diagonal - lam) * w) + self._turned.T @ (R @ w - t)
+        return self._E.T @ ((self._diagonal - lam) * w) + self._rows_in_eigenvectors.T @ (R @ w - t)
 
     def dual_bound(self, lam: float) -> float:
         """Return the minimum of the Lagrangian over w, a lower bound on the optimum; -inf for lam > lambda_min(A).
@@ -335,145 +329,11 @@ class SpectralGraphTransducer:
         return Certificate(
             primal_objective=primal,
             dual_objective=primal - excess,
-            rounding=self._rounding(given, min(lam, lowest), primal, excess),
+            rounding=self._rounding.of_gap(given, min(lam, lowest), primal, excess),
             primal_residual=abs(1.0 / stretch - 1.0),
             dual_residual=max(0.0, lam - lowest) / norm if norm > 0 else 0.0,
         )
 
-    def _rounding(self, w: FloatArray, lam: float, primal: float, excess: float) -> float:
-        """Return a bound on how much larger the gap is in exact arithmetic, where the ray of w meets the sphere.
-
-        Value and residual are computed in extended precision. What lies below the value is 1/2 r'(A - lam)^-1 r, at
-        most |r|^2 / (F - lam) / 2 for a proved F below all eigenvalues; lam may be lowered, which adds to r.
-        """
-        C, n = np.longdouble(self.C), np.longdouble(self.n)
-        positive = self.labels.sign > 0
-        n_positive, n_negative = np.longdouble(positive.sum()), np.longdouble((~positive).sum())
-        p = np.where(positive, 1 / n_positive, 1 / n_negative)
-        tau = np.where(positive, np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative))
-        wide = w.astype(np.longdouble)
-        wide = np.sqrt(n / (wide @ wide)) * wide
-        f, f_error = extended_product(self.labeled_rows, wide)
-        # Twice, since `wide`, too, is off the sphere by as much.
-        f_error = 2 * f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
-        residual, slope = f - tau, self._diagonal * wide
-        value = slope @ wide / 2 + C * (p @ residual**2)
-        error = (
-            C * (p @ (2 * np.abs(residual) * f_error + f_error**2)) + 8 * (self.k + len(p) + 8) * EXTENDED_UNIT * value
-        )
-        step, step_error = extended_product(self.labeled_rows.T, 2 * C * p * residual)
-        r = slope - np.longdouble(lam) * wide + step
-        r_error = step_error + 2 * float(C) * (np.abs(self.labeled_rows.T) @ (p * f_error).astype(float))
-        size = np.abs(slope) + abs(lam) * np.abs(wide) + np.abs(r)
-        r_error += (self.k + 16) * EXTENDED_UNIT * size.astype(float)
-        length = 1.01 * float(np.linalg.norm((np.abs(r) + r_error).astype(float)))
-
-        def reached(least: float) -> float:
-            """Return a bound on 1/2 r'(A - lam)^-1 r where all eigenvalues are proved to be above `least`."""
-            most = _lowered(length, math.sqrt(self.n), lam, least)
-            if least > lam:
-                most = min(most, self._solved_bound(r.astype(float), r_error.astype(float), lam, least - lam))
-            return most
-
-        most = reached(self._least_eigenvalue)
-        if most - excess > _MINOR * abs(primal):
-            most = min(most, reached(self._least_in_eigenvectors))
-        rounding = max(most - excess, 0.0) + 2 * float(error) + 4 * UNIT * (abs(primal) + excess)
-        return rounding + float(abs(value - primal))
-
-    def _solved_bound(self, r: FloatArray, error: FloatArray, lam: float, curvature: float) -> float:
-        """Return a bound on 1/2 r'(A - lam)^-1 r for A - lam >= curvature: by a solution d and what it leaves of r.
-
-        With r = (A - lam) d + rest the form is r'd + d'rest + rest'(A - lam)^-1 rest.
-        """
-        a, E = self.eigen
-        d = E @ ((E.T @ r) / (a - lam))
-        rest = r - self.A @ d + lam * d
-        roots = np.sqrt(self.A.diagonal())
-        unit = gamma(len(self.labeled_rows) + 2 * self.k + 24)
-        left = error + UNIT * np.abs(r) + unit * (roots * float(roots @ np.abs(d)) + abs(lam) * np.abs(d) + np.abs(r))
-        size, missing = float(np.linalg.norm(left)), float(np.linalg.norm(rest))
-        form = (
-            float(r @ d)
-            + abs(float(d @ rest))
-            + 3 * float(np.abs(d) @ left)
-            + gamma(self.k) * float(np.abs(r) @ np.abs(d))
-        )
-        return 0.5 * (form + 1.01 * (missing + size) ** 2 / curvature)
-
     @cached_property
-    def _least_eigenvalue(self) -> float:
-        """A number that is proved to be below all eigenvalues of A, -inf where none could be.
-
-        Cholesky's factorisation goes through only if a matrix is positive definite up to its rounding, entry by entry
-        gamma_k sqrt(a_ii a_jj) (Higham, theorem 10.3), as does that of A itself.
-        """
-        size, share = self.A.diagonal(), self.k * gamma(len(self.labeled_rows) + self.k + 24)
-        a, E = self.eigen
-        lowest = float(a.min())
-        step = 1.1 * share * float(size @ (E[:, int(a.argmin())] ** 2)) + 4 * UNIT * abs(lowest)
-        for _ in range(16):
-            least = lowest - step
-            B = self.A.copy()
-            # A number below zero makes the diagonal longer, and with it what the factorisation rounds.
-            B[np.diag_indices_from(B)] -= least + share * (size + max(-least, 0.0))
-            if cholesky(B, overwrite=True) is not None:
-                return least
-            step *= 2.0
-        return -math.inf
-
-    @cached_property
-    def _least_in_eigenvectors(self) -> float:
-        """As `_least_eigenvalue`, to nearly all digits however large the others are; -inf where none could be proved.
-
-        Columns M = ((2 C P)^(1/2) V; Q^(1/2)) E of the low eigenvectors are short. Where they are computed with an
-        error that is, so are the entries of E'A E = M'M, |error_ij| <= rho (m_i'm_i m_j'm_j)^(1/2), and so is the
-        rounding of Cholesky's factorisation: the lowest eigenvalue is charged by its own size, and not by that of A.
-        """
-        E, V, (l, k) = self._E, self.labeled_rows, self.labeled_rows.shape
-        largest, root = float(np.abs(V).max()), np.sqrt(2.0 * self.C * self._p)
-        if not largest > 0:
-            return float(self._diagonal.min())
-        bits = max(4, (51 - max(1, k - 1).bit_length()) // 2)
-        heads = split_head(V, largest, bits), split_head(E, 1.0, bits)
-        tails = V - heads[0], E - heads[1]
-        low = heads[0] @ tails[1] + tails[0] @ E
-        # Rows are weighted last: V is exact, and its rounded multiples are not where the product with E cancels.
-        T, low = root[:, None] * (heads[0] @ heads[1] + low), root[:, None] * low
-        X = np.sqrt(self._diagonal)[:, None] * E
-        first, second = (float(np.linalg.norm(root[:, None] * part)) for part in (heads[0], tails[0]))
-        missed = gamma(k + 4) * (first * np.linalg.norm(tails[1], axis=0) + second)
-        missed += 2.0 * UNIT * np.linalg.norm(low, axis=0)
-        M = np.vstack([T, X])
-        B = M.T @ M
-        size = B.diagonal().copy()
-        if not (size > 0).all():
-            return -math.inf
-        # Entries of M are rounded in proportion, too.
-        rho = 1.01 * missed / np.sqrt(size) + 8.0 * UNIT
-        share = k * (gamma(l + k + 8) + gamma(k + 4)) + 2.2 * math.sqrt(k) * float(np.linalg.norm(rho))
-        skew = 1.01 * (float(np.linalg.norm(E.T @ E - np.eye(k))) + k * gamma(k + 2))
-        B[np.diag_indices(k)] -= share * size
-        step = 1.1 * share * float(size.min())
-        for _ in range(16):
-            least = (float(size.min()) - step) / (1.0 + skew) * (1.0 - 4.0 * UNIT)
-            if not least > 0:
-                break
-            trial = B.copy()
-            trial[np.diag_indices(k)] -= least * (1.0 + skew)
-            if cholesky(trial, overwrite=True) is not None:
-                return least
-            step *= 2.0
-        return -math.inf
-
-
-def _lowered(length: float, radius: float, lam: float, least: float) -> float:
-    """Return a bound on 1/2 r'(A - lam)^-1 r of |r| <= length, lam less whatever makes it the best one.
-
-    What lam is lowered by is added to the curvature above it, and times w, |w| = radius, to r.
-    """
-    shifts = np.append(0.0, np.logspace(-20, 2, 45) * max(abs(least), abs(lam), 1e-300))
-    curvature = least - lam + shifts
-    shifts, curvature = shifts[curvature > 0], curvature[curvature > 0]
-    with np.errstate(over="ignore"):
-        return float((0.5 * (length + 1.001 * radius * shifts) ** 2 / curvature).min(initial=math.inf))
+    def _rounding(self) -> GraphTransducerRounding:
+        return GraphTransducerRounding(self)

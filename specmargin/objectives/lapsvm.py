@@ -33,21 +33,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from scipy.sparse.linalg import LinearOperator, cg
 
 from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError, SolverError
-from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows, kernel_trace
+from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows
 from specmargin.kernels.semidefinite import require_minors, require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
+from specmargin.objectives import lapsvm_certificate
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
+from specmargin.objectives.intercept import balanced, exactly_balanced, hinge_intercept
 from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
-from specmargin.objectives.relative_margin import balanced, exactly_balanced, hinge_intercept
 from specmargin.results import Certificate
-from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, two_product, two_sum
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["LapSVM"]
@@ -110,8 +109,7 @@ class LapSVM:
     fit_intercept: bool = True
 
     def __post_init__(self) -> None:
-        self._check_weights()
-        self._check_labels()
+        _check(self)
         K, n = as_kernel(self.K), self.labels.n_samples
         if K.shape != (n, n):
             raise InvalidInputError(f"K has the shape {K.shape}, but there are {n} samples in labels; pass ({n}, {n}).")
@@ -131,21 +129,6 @@ class LapSVM:
         if isinstance(self.L, np.ndarray) or sp.issparse(self.L):
             object.__setattr__(self, "L", symmetric(self.L, "L"))
             require_minors(self.L)
-
-    def _check_weights(self) -> None:
-        if not (np.isfinite(self.gamma_A) and self.gamma_A > 0):
-            raise InvalidInputError(
-                f"gamma_A={self.gamma_A!r} must be a positive number: without the ambient norm the problem has no "
-                "unique solution. Use a small value such as 1e-6 to let the graph rule."
-            )
-        if not (np.isfinite(self.gamma_I) and self.gamma_I >= 0):
-            raise InvalidInputError(f"gamma_I={self.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
-        if self.L is None and self.gamma_I > 0:
-            raise InvalidInputError(f"gamma_I={self.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
-
-    def _check_labels(self) -> None:
-        if not self.labels.is_binary:
-            raise InvalidInputError(f"LapSVM takes binary labels, not {several(self.labels)}.")
 
     @property
     def variables(self) -> Shapes:
@@ -310,8 +293,7 @@ class LapSVM:
             raise InvalidInputError(
                 f"labels of {other.labels.n_samples} samples, but K is of {self.labels.n_samples}; pass one per row."
             )
-        other._check_weights()
-        other._check_labels()
+        _check(other)
         known: dict[str, Any] = {}
         untrue: list[str] = []
         if (other.gamma_A, other.gamma_I) != (self.gamma_A, self.gamma_I):
@@ -361,150 +343,7 @@ class LapSVM:
         """
         if a is None:
             a, Ka = self.reduction.coefficients(theta / 2), None
-        bounds = []
-        for image in (self.products.image(a, Ka), self.products.image(a, slices=2)):
-            if image is not None:
-                penalty = self._penalty(theta, image)
-                value, error = self._dual(theta, image, penalty)
-                bounds.append(value - error - self.scale * penalty[1])
-        return max(bounds)
-
-    def _penalty(self, theta: FloatArray, image: Image) -> tuple[float, float]:
-        """Return gamma_A a'Ka + gamma_I a'KLKa, and a bound on the error of that less theta'J Ka.
-
-        An error of Ka moves that difference by its inner product with gamma_A a + 2 gamma_I L K a - J'theta, which is
-        small where theta are the multipliers of a, far smaller than its three parts; and by terms of second order.
-        """
-        value, error = (self.gamma_A * part for part in image.ambient())
-        slope = self.gamma_A * image.alpha
-        size = np.abs(slope)
-        if self.products.L is not None:
-            intrinsic, more = image.intrinsic()
-            value, error = value + self.gamma_I * intrinsic, error + self.gamma_I * more
-            part = 2.0 * self.gamma_I * (image.g + image.g_low)
-            slope, size = slope + part, size + np.abs(part)
-        slope[self.labels.labeled] -= theta
-        size[self.labels.labeled] += np.abs(theta)
-        error += (1.0 + 1e-9) * float(image.f_error @ (np.abs(slope) + 8.0 * UNIT * size))
-        return value, error + 4.0 * UNIT * abs(value)
-
-    def _primal(self, image: Image, b: float, theta: FloatArray, penalty: float) -> tuple[float, float]:
-        """Return the objective, and a bound on its error but for that of `_penalty`; theta are near -y V'(y f)."""
-        y, labeled = self.labels.sign, self.labels.labeled
-        total, lost = two_sum(np.ones(len(y)), -y * b)
-        slack, again = two_sum(total, -y * image.f[labeled])
-        low = lost + again - y * image.f_low[labeled]
-        slack = slack + low
-        # Of the error of f its product with theta is in `_penalty`; the rest is convex, and largest at an end.
-        off = image.f_error[labeled]
-        known = 2.0 * UNIT * (np.abs(slack) + 2.0 * np.abs(low))
-        share = 8.0 * UNIT
-        losses_of = self.margin_loss.value_of_slack
-        if not self.margin_loss.piecewise_quadratic:
-            # Of the margin 1 - slack at which these are known, and of the logarithms; here, and at either end below.
-            known, share = known + 16.0 * UNIT * (1.0 + np.abs(slack)), 32.0 * UNIT
-        losses, beta = losses_of(slack), y * theta
-        up, down = (np.maximum(losses_of(end + known), losses_of(end - known)) for end in (slack + off, slack - off))
-        rest = np.maximum(up - losses - off * beta, down - losses + off * beta)
-        error = float(rest.sum()) + share * float((np.maximum(up, down) + off * np.abs(beta)).sum())
-        value = exact_sum(losses) + penalty
-        return self.scale * value, self.scale * ((1.0 + 1e-9) * error + 4.0 * UNIT * abs(value))
-
-    def _dual(
-        self,
-        theta: FloatArray,
-        image: Image,
-        penalty: tuple[float, float],
-        thorough: bool = True,
-    ) -> tuple[float, float]:
-        """Return the lower bound of the module's docstring, and a bound on its error but for that of `_penalty`.
-
-        What a hundredth of the error outweighs is not made smaller.
-        """
-        y, labeled = self.labels.sign, self.labels.labeled
-        beta = y * theta
-        gains = self.margin_loss.dual_value(beta)
-        linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
-        error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
-        error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
-        lagrangian = exact_sum(gains) + penalty[0] - linear
-        error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
-        enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
-        value = lagrangian - self._residual_bound(theta, image, enough, thorough)
-        return self.scale * value, self.scale * (error + 4.0 * UNIT * abs(value))
-
-    def residual(self, theta: FloatArray, image: Image) -> tuple[FloatArray, FloatArray]:
-        """Return r = 2 S a - J'theta, and a bound on the error of every entry."""
-        labeled = self.labels.labeled
-        loss_part = np.zeros(len(image.alpha))
-        loss_part[labeled] = theta
-        r, off = two_product(2.0 * self.gamma_A, image.alpha)
-        # What is left of the parts may cancel, too: each counts by itself.
-        parts, error = np.abs(off), np.zeros(len(r))
-        if self.products.L is not None:
-            weight = 2.0 * self.gamma_I
-            part, rounded = two_product(weight, image.g)
-            r, lost = two_sum(r, part)
-            low = weight * image.g_low
-            off = off + rounded + lost + low
-            parts = parts + np.abs(rounded) + np.abs(lost) + np.abs(low)
-            error = weight * (image.g_error + image.g_shift)
-        r, lost = two_sum(r, -loss_part)
-        r = r + (off + lost)
-        error = error + 2.0 * UNIT * np.abs(r) + 8.0 * UNIT * (parts + np.abs(lost))
-        return r, error
-
-    def _residual_bound(self, theta: FloatArray, image: Image, negligible: float, thorough: bool = True) -> float:
-        """Return an upper bound on r'K S^-1 r / 4, r = 2 S a - J'theta, without ado where the simple one is negligible.
-
-        Whatever rounding may have made of r and of the products with it is part of the bound.
-        """
-        products = self.products
-        r, error = self.residual(theta, image)
-        unit = 1.0 / (4.0 * self.gamma_A)
-
-        def ambient(part: FloatArray, error: FloatArray) -> float:
-            """Return a bound on the length of part in the kernel's norm, over 2 sqrt(gamma_A)."""
-            image, off = products.kernel(part)
-            inner, rounding = float(part @ image), float(np.abs(part) @ off)
-            rounding += gamma(len(part) + 2) * products.length(np.abs(part)) ** 2
-            if rounding * unit > 0.1 * negligible and (split := products.split_kernel(part, 2)) is not None:
-                inner = exact_dot(part, split[0]) + float(part @ split[1])
-                low = gamma(len(part) + 2) * np.abs(split[1])
-                rounding = float(np.abs(part) @ (split[2] + low)) + 4.0 * UNIT * abs(inner)
-            inner += rounding
-            root = math.sqrt(max(inner, 0.0) * unit) * (1.0 + 16.0 * UNIT)
-            return root + products.length(error) * math.sqrt(unit)
-
-        # |v|_K is no more than sum_i sqrt(K_ii) |v_i|: where that decides it, a product with K is saved.
-        n, coarse = len(r), products.length(np.abs(r) + error) ** 2 * unit
-        if coarse <= negligible:
-            return coarse
-        simple = ambient(r, error) ** 2
-        if simple <= negligible or not thorough or products.L is None or not np.isfinite(simple):
-            return min(coarse, simple)
-        # K S^-1 = (gamma_A K^-1 + gamma_I L)^-1 is a parallel sum: whatever x is, r = gamma_I L x + rest costs
-        # gamma_I x'L x + rest'K rest / gamma_A. The best x is K S^-1 r; a few conjugate gradients find another one.
-        bound = min(coarse, simple)
-        for x in self._splits(r):
-            Lx, rounded = products.graph(x)
-            graph = self.gamma_I * Lx
-            inner = float(x @ graph) + float(np.abs(x) @ (self.gamma_I * rounded + gamma(n + 2) * np.abs(graph)))
-            more = error + self.gamma_I * rounded + 4.0 * UNIT * (np.abs(graph) + np.abs(r))
-            bound = min(bound, max(inner, 0.0) / 4.0 * (1.0 + 16.0 * UNIT) + ambient(r - graph, more) ** 2)
-            if bound <= negligible:
-                break
-        return bound
-
-    def _splits(self, r: FloatArray) -> Iterator[FloatArray]:
-        """Yield candidates for the x of `_residual_bound`."""
-        z = self.reduction.solve(r) if self.is_reduced else None
-        if z is not None:
-            yield np.asarray(self.K @ z)
-        L, n, shift = self.products.L, len(r), self.gamma_A / max(kernel_trace(self.K), 1e-300)
-        assert L is not None
-        A = LinearOperator((n, n), matvec=lambda x: shift * x + self.gamma_I * (L @ x), dtype=np.float64)
-        yield cg(A, r, rtol=1e-8, maxiter=100)[0]
+        return lapsvm_certificate.bound(self, theta, a, Ka)
 
     def multipliers(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> FloatArray:
         """Return the theta that a candidate implies: from the loss's slope, or from S alpha where that jumps."""
@@ -523,7 +362,7 @@ class LapSVM:
         return float(np.mean(self.labels.sign))  # of both squares; a fair start for other losses
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
-        """Return the optimal intercept by `relative_margin.hinge_intercept`; b if the loss is no hinge."""
+        """Return the optimal intercept by `hinge_intercept`; b if the loss is no hinge."""
         if not self.margin_loss.box_dual or not self.fit_intercept:
             return b
         return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
@@ -560,41 +399,19 @@ class LapSVM:
             Whether to go on where the cheap bounds do not prove `tol`: by products with more digits, and by up to 100
             products with L for the dual bound.
         """
-        first = Ka if isinstance(Ka, Image) else self.products.image(alpha, Ka)
-        assert first is not None
-        given = self.multipliers(alpha, b, first.f) if theta is None else theta
-        feasible = self.repair_multipliers(given)
-        best: Certificate | None = None
-        for slices in (0, 1, 2) if thorough else (0,):
-            image = first if slices == 0 else self.products.image(alpha, slices=slices)
-            other = image if a is None else self.products.image(a, slices=slices)
-            if image is None or other is None:
-                break
-            penalty = self._penalty(feasible, image)
-            primal, error = self._primal(image, b, feasible, penalty[0])
-            error += self.scale * penalty[1]
-            if other is not image:
-                penalty = self._penalty(feasible, other)
-                error += self.scale * penalty[1]
-            # With one image for both, an error of the penalty moves primal and dual alike: it counts once.
-            dual, dual_error = self._dual(feasible, other, penalty, thorough)
-            known = Certificate(
-                primal_objective=primal,
-                dual_objective=dual,
-                dual_residual=float(np.abs(feasible - given).max() / max(1e-300, np.abs(given).max())),
-                complementarity=self._complementarity(image.f[self.labels.labeled] + b, feasible, primal),
-                rounding=error + dual_error,
-            )
-            is_final = best is not None and not known.gap < 0.5 * best.gap  # more digits change nothing
-            if best is None or known.gap < best.gap:
-                best = known
-            if is_final or known.is_optimal(tol):
-                break
-        assert best is not None
-        return best
+        return lapsvm_certificate.certificate(self, alpha, b, theta, a, Ka, tol, thorough)
 
-    def _complementarity(self, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
-        """Return the largest share of the objective by which one sample misses Fenchel's equality."""
-        t, beta = self.labels.sign * decisions, self.labels.sign * theta
-        residual = self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
-        return float(self.scale * np.abs(residual).max(initial=0.0) / max(abs(primal), 1e-300))
+
+def _check(obj: LapSVM) -> None:
+    """Raise where the weights or the labels of an objective make no sense."""
+    if not (np.isfinite(obj.gamma_A) and obj.gamma_A > 0):
+        raise InvalidInputError(
+            f"gamma_A={obj.gamma_A!r} must be a positive number: without the ambient norm the problem has no "
+            "unique solution. Use a small value such as 1e-6 to let the graph rule."
+        )
+    if not (np.isfinite(obj.gamma_I) and obj.gamma_I >= 0):
+        raise InvalidInputError(f"gamma_I={obj.gamma_I!r} must be a number >= 0; 0 switches the graph off.")
+    if obj.L is None and obj.gamma_I > 0:
+        raise InvalidInputError(f"gamma_I={obj.gamma_I!r} weighs a Laplacian, but L is None; pass L or gamma_I=0.")
+    if not obj.labels.is_binary:
+        raise InvalidInputError(f"LapSVM takes binary labels, not {several(obj.labels)}.")

@@ -13,7 +13,16 @@ from specmargin.objectives.cone import Cone, ProductCone, SpectrumCone
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
 
-__all__ = ["OverSpectrum"]
+__all__ = ["OverSpectrum", "require_nodes"]
+
+
+def require_nodes(labels: Labels, n: int) -> None:
+    """Raise unless labels are those of the n samples that the rows of the eigenvectors belong to."""
+    if labels.n_samples != n:
+        raise InvalidInputError(
+            f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
+            "the nodes of the graph."
+        )
 
 
 class OverSpectrum:
@@ -39,11 +48,7 @@ class OverSpectrum:
         n, labels = self.spectra[0].n_samples, self.labels
         if not labels.is_binary:
             raise InvalidInputError(f"spectra are learned for binary labels, not {several(labels)}.")
-        if labels.n_samples != n:
-            raise InvalidInputError(
-                f"labels speak of {labels.n_samples} samples, but the eigenvectors have {n} rows; pass the labels of "
-                "the nodes of the graph."
-            )
+        require_nodes(labels, n)
         return np.sqrt(n) * np.hstack([spectrum.eigenvectors[labels.labeled] for spectrum in self.spectra])
 
     def over_samples(self, v: FloatArray) -> FloatArray:

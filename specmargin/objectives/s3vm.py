@@ -20,17 +20,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels, several
-from specmargin.losses import SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
+from specmargin.losses import MarginLoss, SmoothLoss, better_label, get_loss, get_unlabeled_loss, smoothed
 from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
 from specmargin.objectives.features import Features, Intercept
+from specmargin.objectives.s3vm_rounding import exact_value, value_rounding
+from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Certificate, History, SolveResult, Status
-from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["S3VM"]
@@ -165,9 +166,7 @@ class S3VM:
         (w,) = read(self.variables, variables)
         if not self.is_supervised:
             return self.prove(w)
-        from specmargin.objectives.weighted_svm import WeightedSVM
-
-        return WeightedSVM.guessed(self, np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
+        return self.guessed(np.zeros(len(self.unlabeled)), 0.0).certificate({"w": w}, duals)
 
     def decisions(self, variables: Arrays) -> FloatArray:
         """Return f at all samples, (n,)."""
@@ -205,6 +204,26 @@ class S3VM:
     def supervised(self) -> S3VM:
         """Return the objective without its unlabelled losses (C* = 0): where annealing starts."""
         return self.with_(C_star=0.0)
+
+    def guessed(self, labels: FloatArray, weight: float | None = None, **changes: Any) -> WeightedSVM:
+        """Return the SVM that this problem becomes when the labels of the unlabelled samples are known; U is V(|f|).
+
+        Parameters
+        ----------
+        labels : ndarray of shape (u,)
+            In [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
+        weight : float, optional
+            In place of C*.
+        **changes
+            Fields of `WeightedSVM`: another loss, a linear term.
+        """
+        sign = np.zeros(self.features.n_samples)
+        cost = np.full(len(sign), self.C_star if weight is None else weight)
+        sign[self.labels.labeled] = self.labels.sign
+        cost[self.labels.labeled] = self.C
+        sign[self.unlabeled] = labels
+        loss = cast(MarginLoss, self.loss)  # others are refused by `WeightedSVM`
+        return WeightedSVM(self.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, loss, **changes)
 
     def smoothed(self, gamma: float) -> S3VM:
         """Return J convolved with a Gaussian of variance gamma in every coordinate of w, less gamma d / 2.
@@ -322,54 +341,21 @@ class S3VM:
         if w.shape != (self.size,) or not np.isfinite(w).all():
             raise InvalidInputError(f"w must be finite and of the shape ({self.size},), got {w.shape}.")
         f = self.decisions_at(w)
-        value, rounding = self.value_at(w, f), self._rounding(w, f, self.features.decision_errors(w))
+        value, rounding = self.value_at(w, f), value_rounding(self, w, f, self.features.decision_errors(w))
         if rounding > _ROUNDING * abs(value):
             accurate, errors = self.features.accurate_decisions(w)
-            less = self._rounding(w, accurate, errors)
+            less = value_rounding(self, w, accurate, errors)
             if less < rounding:
                 value, rounding = self.value_at(w, accurate), less
         if rounding > _ROUNDING * abs(value) and self.has_hinges and len(f) * len(w) <= _EXACT:
-            value, rounding = self._exact_value(w, f)
+            value, rounding = exact_value(self, w, f)
         return Certificate(value, lower_bound, dual_residual=self.stationarity(w, f), rounding=rounding)
 
     @property
     def has_hinges(self) -> bool:
         """Whether all losses that count are powers of what a margin lacks of 1."""
-        loss, unlabeled_loss = (self.loss, self.unlabeled_loss)
-        powers = [getattr(one, "slack_power", 0) > 0 for one in (loss, unlabeled_loss)]
+        powers = [getattr(one, "slack_power", 0) > 0 for one in (self.loss, self.unlabeled_loss)]
         return powers[0] and (powers[1] or self.is_supervised)
-
-    def _exact_value(self, w: FloatArray, f: FloatArray) -> tuple[float, float]:
-        """Return `value` and a bound on its rounding, of hinges whose arguments are right to the last digit."""
-        labeled, free = self.labels.labeled, self.unlabeled
-        y = np.where(f >= 0.0, 1.0, -1.0)
-        y[labeled] = self.labels.sign
-        short = self.features.shortfalls(w, y)
-        # f may have come out on the wrong side of zero.
-        short[free] = np.minimum(short[free], 2.0 - short[free])
-        short = np.maximum(short, 0.0)
-        loss, unlabeled_loss = (self.loss, self.unlabeled_loss)
-        losses = self.C * float((short if loss.slack_power == 1 else short**2)[labeled].sum())  # type: ignore[attr-defined]
-        if self.C_star:
-            plain = unlabeled_loss.slack_power == 1  # type: ignore[attr-defined]
-            losses += self.C_star * float((short if plain else short**2)[free].sum())
-        square = 0.5 * float(self.features.weights @ w**2)
-        return square + losses, 1.01 * (gamma(len(w) + 4) * square + gamma(len(f) + 20) * losses)
-
-    def _rounding(self, w: FloatArray, f: FloatArray, errors: FloatArray) -> float:
-        """Return a bound on the rounding of `value` at decisions f that are off by `errors` at most."""
-        loss, unlabeled_loss = self.loss, self.unlabeled_loss
-        labeled, free = self.labels.labeled, self.unlabeled
-        parts = [(self.C, loss, self.labels.sign * f[labeled], errors[labeled])]
-        if self.C_star:
-            parts.append((self.C_star, unlabeled_loss, f[free], errors[free]))
-        square = 0.5 * float(self.features.weights @ w**2)
-        total, error = square, gamma(len(w) + 4) * square
-        for weight, V, t, e in parts:
-            here, off = _loss_rounding(V, t, e)
-            total += weight * float(np.abs(here).sum())
-            error += weight * float(off.sum())
-        return 1.01 * (error + gamma(len(f) + 8) * total)
 
     def result(
         self,
@@ -407,17 +393,3 @@ class S3VM:
             seconds=seconds,
             message=message,
         )
-
-
-def _loss_rounding(loss: SmoothLoss, t: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the losses at t and what they may be off by where t is off by `errors`: all are monotone or even."""
-    errors = errors + 2.0 * UNIT * np.abs(t)
-    here = loss.value(t)
-    with np.errstate(over="ignore", invalid="ignore"):
-        moved = np.maximum(np.abs(loss.value(t + errors) - here), np.abs(loss.value(t - errors) - here))
-        if (np.abs(t) < errors).any():
-            moved = np.where(np.abs(t) < errors, np.maximum(moved, np.abs(loss.value(0.0 * t) - here)), moved)
-        own = np.abs(here)
-        scale = getattr(loss, "rounding_scale", None)
-        own = np.maximum(own, 1.0) if scale is None else scale(t, own)
-    return here, 1.01 * moved + 16.0 * UNIT * own

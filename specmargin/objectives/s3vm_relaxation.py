@@ -24,14 +24,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import MarginLoss
-from specmargin.objectives.cholesky import cholesky
+from specmargin.objectives import s3vm_relaxation_proof as proof
 from specmargin.objectives.contract import Arrays, Shapes, multipliers_of, read, require_fields
 from specmargin.objectives.minorants import Minorant, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace
@@ -41,7 +41,6 @@ from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["S3VMRelaxation"]
 
-_EPS = float(np.finfo(float).eps)
 _FEASIBLE = 1e-9
 """Relative violation of the constraints that counts as rounding."""
 
@@ -208,13 +207,13 @@ class S3VMRelaxation:
         return np.concatenate([self.obj.labels.labeled, self.obj.unlabeled[self.decided]])
 
     @cached_property
-    def _lengths(self) -> tuple[FloatArray, FloatArray]:
+    def lengths(self) -> tuple[FloatArray, FloatArray]:
         """Lengths of the rows of the free and of the known samples."""
         lengths = self.space.lengths
         return lengths[self.obj.unlabeled[self.free]], lengths[self.known]
 
     @cached_property
-    def _errors(self) -> tuple[FloatArray, FloatArray]:
+    def errors(self) -> tuple[FloatArray, FloatArray]:
         """Errors of the rows of the free and of the known samples."""
         errors = np.broadcast_to(np.asarray(self.space.errors, dtype=float), self.space.lengths.shape)
         return errors[self.obj.unlabeled[self.free]], errors[self.known]
@@ -234,10 +233,11 @@ class S3VMRelaxation:
     @cached_property
     def groups(self) -> tuple[tuple[slice, MarginLoss], ...]:
         """The losses of the margin and who has them: V, and that of a decided side."""
-        l, loss, branch = self.obj.labels.n_labeled, self.obj.loss, self.minorant.branch
+        # What has a power of its slack is a loss of the margin: `__init__` has asked for it.
+        l, loss, branch = self.obj.labels.n_labeled, cast(MarginLoss, self.obj.loss), self.minorant.branch
         if type(loss) is type(branch) or not len(self.decided):
-            return ((slice(None), loss),)  # type: ignore[return-value]
-        return ((slice(0, l), loss), (slice(l, None), branch))  # type: ignore[return-value]
+            return ((slice(None), loss),)
+        return ((slice(0, l), loss), (slice(l, None), branch))
 
     @cached_property
     def upper(self) -> FloatArray:
@@ -299,20 +299,6 @@ class S3VMRelaxation:
         A[np.diag_indices(len(A))] += 1.0
         return A
 
-    def _shift(self, theta: FloatArray) -> float:
-        """Return what the smallest eigenvalue of a computed A(theta) must exceed to prove that of the exact one.
-
-        With tau = sum theta_j |z_j|^2, forming A costs at most (k + 4)(1 + tau) roundings in norm and Cholesky's method
-        (rank + 2) tr A of them (Rump, Verification of positive definiteness, BIT 46, 2006). Four times their sum: a
-        Cholesky factor of A - shift proves that the smallest eigenvalue of the exact A is at least shift / 2. The
-        errors e_j of the row space change the eigenvalue by 3 (sum theta_j e_j^2)^(1/2) and its skew at most.
-        """
-        lengths, _ = self._lengths
-        errors, _ = self._errors
-        trace = float(theta @ lengths**2)
-        shift = 2.0 * _EPS * ((len(theta) + 4) * (1.0 + trace) + (self.rank + 2) * (self.rank + trace))
-        return shift + 2.0 * (self.space.skew + 3.0 * float(np.sqrt(theta @ errors**2)))
-
     def repair(self, theta: FloatArray) -> FloatArray:
         """Return theta clipped to be nonnegative and scaled until A(theta) is positive definite, (k,).
 
@@ -330,7 +316,7 @@ class S3VMRelaxation:
         small = scaled @ scaled.T if len(theta) < self.rank else scaled.T @ scaled
         k = len(small)
         top = float(sla.eigh(small, eigvals_only=True, subset_by_index=[k - 1, k - 1], check_finite=False)[0])
-        margin = max(1e-9, 4.0 * self._shift(theta / max(top, 1.0)))
+        margin = max(1e-9, 4.0 * proof.definiteness_shift(self, theta / max(top, 1.0)))
         return theta * min(1.0, (1.0 - margin) / max(top, 1e-300))
 
     def inwards(self, theta: FloatArray) -> Iterator[FloatArray]:
@@ -351,27 +337,8 @@ class S3VMRelaxation:
 
     def minimizer(self, theta: FloatArray, beta: FloatArray) -> FloatArray | None:
         """Return w = A^-1 q, what minimises the minorant of J; None where A(theta) is not positive definite."""
-        proved = self._proved_factor(theta)
-        return None if proved is None else self._solve(proved[0], theta, self.linear(theta, beta))
-
-    def _proved_factor(self, theta: FloatArray) -> tuple[FloatArray, float] | None:
-        if not self.rank:
-            return np.zeros((0, 0)), 1.0
-        A, shift = self.matrix(theta), self._shift(theta)
-        A[np.diag_indices(len(A))] -= shift
-        factor = cholesky(A, overwrite=True)
-        return None if factor is None else (factor, shift)
-
-    def _solve(self, factor: FloatArray, theta: FloatArray, q: FloatArray) -> FloatArray:
-        w = np.zeros(self.rank)
-        for _ in range(2 if self.rank else 0):
-            # The factor is that of A - shift: one refinement takes the shift out.
-            w = w + sla.lapack.dpotrs(factor, self._residual(theta, q, w), lower=1)[0]
-        return w
-
-    def _residual(self, theta: FloatArray, q: FloatArray, w: FloatArray) -> FloatArray:
-        """Return q - A(theta) w from the data."""
-        return q - w + self.Z_free.T @ (theta * (self.Z_free @ w))
+        proved = proof.proved_factor(self, theta)
+        return None if proved is None else proof.solved(self, proved[0], theta, self.linear(theta, beta))
 
     def dual_bound(self, theta: FloatArray, beta: FloatArray) -> float:
         r"""Return a proved lower bound on J, also against rounding; -inf where A(theta) > 0 cannot be proved.
@@ -409,57 +376,7 @@ class S3VMRelaxation:
         beta : ndarray of shape (m,)
             Of the labelled and decided samples; clipped to the bounds of V*.
         """
-        beta = np.clip(beta, 0.0, self.upper)
-        if not (np.isfinite(theta).all() and np.isfinite(beta).all()):
-            return -np.inf
-        proved = self._proved_factor(theta)
-        if proved is None:
-            return -np.inf
-        factor, shift = proved
-        q = self.linear(theta, beta) - linear @ self.Z_free
-        w = self._solve(factor, theta, q)
-        b, weighted, steep = self.offset, self.weights * beta, np.abs(linear)
-        f = self.Z_free @ w + b
-        t = self.y * (self.Z_known @ w + b)
-        dual = self.dual_values(beta)
-        square = 0.5 * float(w @ w)
-        value = square + float((h + linear * f - 0.5 * theta * f**2).sum()) + float(self.weights @ dual - weighted @ t)
-        # What a decision of the features may differ by from the computed one, for every unit of |w|.
-        skew, length = self.space.skew, float(np.sqrt(2.0 * square))
-        roundings = (len(theta) + len(beta) + self.rank + 20) * _EPS
-        length_free, length_known = self._lengths
-        errors_free, errors_known = self._errors
-        off_free = (roundings + skew) * length_free + 1.01 * errors_free
-        off_known = (roundings + skew) * length_known + 1.01 * errors_known
-        size = square + float((np.abs(h) + (steep + theta * np.abs(f)) * (np.abs(f) + abs(b))).sum())
-        # Where beta has no bound V* is the difference of it and its square.
-        parts = np.abs(dual) + np.where(np.isinf(self.upper), 0.25 * beta**2, 0.0)
-        size += float(self.weights @ parts + weighted @ (np.abs(t) + abs(b)))
-        charge = (roundings + skew) * size + length * float(weighted @ off_known)
-        charge += length * float((steep + theta * (np.abs(f) + 0.5 * off_free * length)) @ off_free)
-        blurred = float((theta * length_free) @ off_free) * length + roundings * (abs(b) * float(theta @ length_free))
-        blurred += roundings * (length + float(weighted @ length_known)) + float(weighted @ errors_known)
-        blurred += float((steep + theta * (np.abs(f) + off_free * length)) @ errors_free)
-        blurred += roundings * float(steep @ length_free)
-        residual = (1.0 + skew) * (float(np.linalg.norm(self._residual(theta, q, w))) + blurred)
-        least = self._least(theta, shift, residual**2, 1e-10 * abs(value))
-        return float(value - 0.5 * residual**2 / least - charge)
-
-    def _least(self, theta: FloatArray, shift: float, square: float, enough: float) -> float:
-        """Return a lower bound on the smallest eigenvalue of A(theta); a good one where square / it matters."""
-        least = 0.5 * shift
-        if not theta.any():
-            return 1.0
-        if square <= enough * least:
-            return least
-        for trial in (0.3, 0.1, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8, 1e-10):
-            if trial <= 2.0 * shift:
-                break
-            A = self.matrix(theta)
-            A[np.diag_indices(len(A))] -= trial + shift
-            if cholesky(A, overwrite=True) is not None:
-                return trial
-        return least
+        return proof.minorant_bound(self, theta, h, linear, beta)
 
     # The primal
 
@@ -489,23 +406,7 @@ class S3VMRelaxation:
         of V. z_j'S z_j is what is left of z_j'(w w' + S) z_j, and S is positive semidefinite but for the rounding of a
         Cholesky factorisation of it.
         """
-        skew, length, root = self.space.skew, float(np.linalg.norm(w)), float(np.sqrt(max(trace, 0.0)))
-        roundings = (len(self.space.Z) + self.rank + 20) * _EPS
-        (free, known), (errors_free, errors_known) = self._lengths, self._errors
-        rate_free, rate_known = (roundings + skew) * free + errors_free, (roundings + skew) * known + errors_known
-        off_free, off_known = (rate * length + 2.0 * _EPS * abs(self.offset) for rate in (rate_free, rate_known))
-        f = np.abs(self.Z_free @ w + self.offset)
-        t = self.y * (self.Z_known @ w + self.offset)
-        least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - rate_free * root, 0.0) ** 2
-        least -= roundings * (free**2 + self.offset**2) * (length**2 + trace + 1.0)
-        lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
-        rise = self.minorant.relaxed(lower) - self.minorant.relaxed(f**2 + spread)
-        share = roundings + skew + self.rank * (self.rank + 4) * _EPS
-        rounding = self.obj.C_star * float(rise.sum()) + share * self.value_at(w, spread, trace)
-        for group, loss in self.groups:
-            rise = loss.value(t[group] - off_known[group]) - loss.value(t[group])
-            rounding += float(self.weights[group] @ rise)
-        return 2.0 * rounding
+        return proof.value_rounding(self, w, spread, trace)
 
     def prove(
         self, w: FloatArray, spread: FloatArray, trace: float, theta: FloatArray, beta: FloatArray

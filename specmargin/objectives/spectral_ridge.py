@@ -40,7 +40,8 @@ from specmargin.checks import numeric, shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
-from specmargin.objectives.relative_margin import exactly_balanced
+from specmargin.objectives.intercept import exactly_balanced
+from specmargin.objectives.over_spectrum import require_nodes
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum
@@ -155,11 +156,7 @@ class SpectralRidge:
     def __post_init__(self) -> None:
         _check_penalty(self.penalty)
         n, q = self.spectrum.n_samples, self.spectrum.q
-        if self.labels.n_samples != n:
-            raise InvalidInputError(
-                f"labels speak of {self.labels.n_samples} samples, but the eigenvectors have {n} rows; pass the "
-                "labels of the nodes of the graph."
-            )
+        require_nodes(self.labels, n)
         delta = np.asarray(self.delta, dtype=np.float64)
         if delta.shape != (q,):
             raise InvalidInputError(

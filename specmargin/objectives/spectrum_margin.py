@@ -36,7 +36,7 @@ from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone, FixedSpectrum
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.over_spectrum import OverSpectrum
-from specmargin.objectives.relative_margin import RelativeMargin
+from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.results import Certificate
 from specmargin.rounding import EXTENDED_UNIT, UNIT, bounded_product, extended_product
 from specmargin.spectra import Spectrum

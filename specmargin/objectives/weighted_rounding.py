@@ -7,7 +7,7 @@ are few, the decisions and A'a are computed once more in extended precision, whi
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from specmargin.objectives.features import Features
 from specmargin.rounding import UNIT, accurate_product, gamma
 from specmargin.typing import FloatArray, IntArray
 
-if TYPE_CHECKING:
-    from specmargin.objectives.weighted_svm import WeightedSVM
-
 __all__ = ["decision_rounding", "dual_with_rounding", "value_with_rounding"]
+
+WeightedSVM: TypeAlias = Any
+"""`specmargin.objectives.WeightedSVM`, which calls this module and is not imported here."""
 
 _FEW, _ENTRIES = 2**16, 2**20
 """Entries of features that are multiplied in extended precision: at once, or where the bound is far too wide."""
@@ -26,7 +26,7 @@ _WIDE, _TOO_WIDE = 1e-13, 2e-11
 """Rounding, as a share of the value, from which that is worth its price; the latter: a fifth of the usual tol."""
 
 
-def _worth(rounding: float, value: float, entries: int) -> bool:
+def _needs_extended(rounding: float, value: float, entries: int) -> bool:
     """Whether to spend extended precision on a bound."""
     share = _WIDE if entries <= _FEW else _TOO_WIDE if entries <= _ENTRIES else np.inf
     return rounding > share * abs(value)
@@ -34,7 +34,7 @@ def _worth(rounding: float, value: float, entries: int) -> bool:
 
 def decision_rounding(features: Features, w: FloatArray, f: FloatArray) -> FloatArray:
     """Return bounds on the rounding of the decisions f at w, and of margins 1 - y f, (n,)."""
-    terms, lengths, centre = _extent(features)
+    terms, lengths, centre = _row_sizes(features)
     v = w if features.penalty is None else w[:-1]
     ends = abs(features.offset) + (0.0 if features.penalty is None else abs(float(w[-1])))
     length = float(np.linalg.norm(v))
@@ -51,14 +51,14 @@ def value_with_rounding(svm: WeightedSVM, w: FloatArray, f: FloatArray) -> tuple
     df = decision_rounding(features, w, f)
     value = svm.value_at(w, f)
     rounding = _losses_rounding(svm, f, df)
-    if _worth(rounding, value, n * svm.size):
+    if _needs_extended(rounding, value, n * svm.size):
         f = f.copy()
         value += _refined(svm, w, f, df)
         rounding = _losses_rounding(svm, f, df)
     # What sums lose.
     rounding += gamma(len(w) + 4) * 0.5 * float(features.weights @ w**2)
     for weights, t in ((svm.plus, f), (svm.minus, -f)):
-        rounding += gamma(n + 8) * _charged(weights, np.abs(svm.loss.value(t)))
+        rounding += gamma(n + 8) * _weighted_sum(weights, np.abs(svm.loss.value(t)))
     if svm.linear is not None:
         rounding += gamma(n + 2) * float(np.abs(svm.linear) @ np.abs(f))
     return value, rounding + 2.0 * UNIT * abs(value)
@@ -70,7 +70,7 @@ def _losses_rounding(svm: WeightedSVM, f: FloatArray, df: FloatArray) -> float:
     far = df + gamma(4) * (1.0 + np.abs(f))  # f itself is rounded
     for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
         slope = np.maximum(np.abs(svm.loss.gradient(y * f - far)), np.abs(svm.loss.gradient(y * f + far)))
-        total += _charged(weights, slope * df)
+        total += _weighted_sum(weights, slope * df)
     return total
 
 
@@ -133,19 +133,19 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
         size, a = size + np.abs(svm.linear), a + svm.linear
     if not np.isfinite(size).all():
         return -np.inf, 0.0
-    n, (_, lengths, _) = len(a), _extent(features)
+    n, (_, lengths, _) = len(a), _row_sizes(features)
     lengths = lengths + (features.penalty or 0.0)
     gain, parts = 0.0, 0.0
     for weights, theta in ((svm.plus, theta_plus), (svm.minus, theta_minus)):
         charge = loss.dual_value(theta)
-        gain += _charged(weights, charge)
+        gain += _weighted_sum(weights, charge)
         # Where the multipliers have no bounds V* is a difference of theta and its square.
-        parts += _charged(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
-    image, error = _seen(features, features.adjoint(a)), gamma(n + 8) * float(size @ lengths)
+        parts += _weighted_sum(weights, np.abs(charge) + (0.5 * theta**2 if np.isinf(loss.upper) else 0.0))
+    image, error = _penalised_adjoint(features, features.adjoint(a)), gamma(n + 8) * float(size @ lengths)
     imbalance = gamma(4) * float(size.sum())  # the entries of a have roundings of their own
-    if _worth(error * float(np.linalg.norm(image)), gain, n * svm.size):
+    if _needs_extended(error * float(np.linalg.norm(image)), gain, n * svm.size):
         exact, missed = _accurate_adjoint(features, a)
-        image = _seen(features, exact)
+        image = _penalised_adjoint(features, exact)
         error = float(np.linalg.norm(missed)) + gamma(4) * float(size @ lengths)
     total = math.fsum(a)
     length = float(np.linalg.norm(image))
@@ -165,7 +165,7 @@ def dual_with_rounding(svm: WeightedSVM, theta_plus: FloatArray, theta_minus: Fl
     return bound, rounding + 2.0 * UNIT * (abs(gain) + length**2)
 
 
-def _seen(features: Features, image: FloatArray) -> FloatArray:
+def _penalised_adjoint(features: Features, image: FloatArray) -> FloatArray:
     """Return A'a without the part of a free intercept, which no penalty sees."""
     return image[:-1] if features.penalty == 0.0 else image
 
@@ -191,14 +191,14 @@ def _rows(features: Features) -> tuple[FloatArray, FloatArray | None]:
     return (features.X, None) if features.mu is None else (features.matrix, None)
 
 
-def _extent(features: Features) -> tuple[int, FloatArray, float]:
+def _row_sizes(features: Features) -> tuple[int, FloatArray, float]:
     """Return the entries of a row at the most, bounds on the lengths of uncentred rows, that of the centre."""
     terms = int(np.diff(features.X.indptr).max(initial=0)) if features.is_sparse else int(features.X.shape[1])
     centre = float(np.linalg.norm(features.mu)) if features.is_sparse and features.mu is not None else 0.0
     return terms, 1.01 * (np.sqrt(features.squared_norms) + 2.0 * centre), centre
 
 
-def _charged(weights: FloatArray, values: FloatArray) -> float:
+def _weighted_sum(weights: FloatArray, values: FloatArray) -> float:
     """Return weights @ values, where a weight of zero charges nothing, not even infinity."""
     used = weights > 0
     return float(weights[used] @ values[used])

@@ -16,7 +16,7 @@ bounds the optimum from below (V* is `dual_value`); a free intercept needs sum(a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -29,9 +29,6 @@ from specmargin.objectives.features import Features
 from specmargin.objectives.weighted_rounding import dual_with_rounding, value_with_rounding
 from specmargin.results import Certificate
 from specmargin.typing import FloatArray
-
-if TYPE_CHECKING:
-    from specmargin.objectives.s3vm import S3VM
 
 __all__ = ["WeightedSVM"]
 
@@ -92,27 +89,6 @@ class WeightedSVM:
                 )
             finite_numbers(name, values, "one weight per sample", least=-np.inf if name == "linear" else 0.0)
             object.__setattr__(self, name, values)
-
-    @classmethod
-    def guessed(cls, obj: S3VM, labels: FloatArray, weight: float | None = None, **changes: Any) -> WeightedSVM:
-        """Return the SVM that S3VM becomes when the labels of the unlabelled samples are known.
-
-        Parameters
-        ----------
-        obj : S3VM
-            With a convex loss V; its U is V(|f|).
-        labels : ndarray of shape (u,)
-            In [-1, 1]; the share (1 + label) / 2 of the weight is on the label +1.
-        weight : float, optional
-            In place of C*.
-        """
-        C_star = obj.C_star if weight is None else weight
-        sign = np.zeros(obj.features.n_samples)
-        cost = np.full(len(sign), C_star)
-        sign[obj.labels.labeled] = obj.labels.sign
-        cost[obj.labels.labeled] = obj.C
-        sign[obj.unlabeled] = labels
-        return cls(obj.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, obj.loss, **changes)  # type: ignore[arg-type]
 
     @property
     def name(self) -> str:

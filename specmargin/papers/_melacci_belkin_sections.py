@@ -1,32 +1,35 @@
-"""The tables of the primal-LapSVM paper, made of the fits of `lapsvm_primal`, and what they say.
+"""The tables of the primal-LapSVM paper, made of the fits of `lapsvm_primal` and `lapsvm_primal_laplacian`.
 
 `sections` builds a section per table and quantity, and `verdicts` holds every reproduced number against the published
 one: *within* means that the two means differ by no more than two standard errors of both together.
+`laplacian_findings` says which Laplacian explains a published error: ours differs from it by no more than two standard
+errors of the difference of two means over twelve splits, with the published deviation.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from itertools import product
+from typing import ClassVar
 
+from specmargin.experiments.claims import LAPLACIANS, verdict_on
 from specmargin.experiments.comparison import Reference, compare
-from specmargin.experiments.engine.protocol import FixedSetting, Tuning, ValidationSet
+from specmargin.experiments.engine.protocol import FixedSetting, ValidationSet
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Line, Section
-from specmargin.papers._melacci_belkin_fits import EXACT, RULES, STOPPING, Setting
-
-__all__ = ["CHOICE", "error_sections", "sections", "verdicts"]
+from specmargin.papers._melacci_belkin_fits import EXACT, PAPER, RULES, STOPPING, Setting, with_published_gammas
 
 CHOICE = ValidationSet(per="dataset")
 """Who chooses gamma_A and gamma_I."""
 
-_BY_NEWTON, _PRINTED = "gammas of Newton", "printed gammas"
-PAPER, JMLR = "lapsvm_primal_2009", "lapsvm_primal_jmlr2011"
-ALL_RULES = tuple(STOPPING)
+BY_NEWTON, PUBLISHED = "gammas of Newton", "published gammas"
+METHODS_WITH_GRAPH = ("laprls", "lapsvm_dual", "lapsvm_newton")
 PARTS = {"U": "error_unlabeled", "V": "error_validation", "T": "error_test"}
-N_PUBLISHED = 12  # splits behind a published mean
+_COUNTED = {"newton_steps": "Newton steps", "pcg_iterations": "iterations"}
+_JMLR = "lapsvm_primal_jmlr2011"
+_N_PUBLISHED = 12  # splits behind a published mean
 
 _COIL = "unknown; to which scaling of the images sigma = 0.6 belongs is not stated"
 REASONS: Mapping[str, str] = {
@@ -34,12 +37,9 @@ REASONS: Mapping[str, str] = {
     "coil20": _COIL,
     "coil20b": f"{_COIL}; D - W explains the print, see the table lapsvm_primal_laplacian",
 }
-"""Why numbers differ, by method or task, as far as that was found out."""
-_REPRINTED = "printed with 1e-6, 1e-1, but these numbers are those of 1e-4, 1, the gammas of the validation rule"
-_MOVED = "V chose other gammas than the printed ones; see the section of the latter"
-
-Chosen: TypeAlias = Mapping[tuple[str, str], Setting]
-Printed: TypeAlias = Callable[[str, str], Setting | None]
+"""Why numbers differ, by method or task, as far as that is known."""
+REPRINTED = "published with 1e-6, 1e-1, but these numbers are those of 1e-4, 1, the gammas of the validation rule"
+MOVED = "V chose other gammas than the published ones; see the section of the latter"
 
 
 @dataclass(frozen=True)
@@ -49,159 +49,176 @@ class _ByItself(ValidationSet):
     optimistic: ClassVar[bool] = True
 
 
-def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Chosen, printed: Printed) -> list[Section]:
+def sections(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[str, str], Setting]) -> list[Section]:
     """Return the tables that hold a number, by their numbers in the paper.
 
-    Parameters
-    ----------
-    grid, timed : sequence of rows
-        Of `fits_of`: the whole grid; the fits that were made alone.
-    chosen : mapping of (task, method) to (gamma_A, gamma_I)
-        What the validation samples chose.
-    printed : callable
-        Takes task and method and returns the printed setting, or None.
+    They are made of the fits of the whole grid, of those that were made alone, and of the setting that the validation
+    samples chose for each task and method.
     """
     newton = [row for row in timed if row["setting"] == chosen[row["dataset"], "lapsvm_newton"]]
     own = [row for row in timed if row["setting"] == chosen.get((row["dataset"], row["method"]))]
-    fixed = [row for row in [*grid, *timed] if row["setting"] == printed(row["dataset"], row["method"])]
-    steps = [row for row in own if row["method"] == "lapsvm_newton"]
-    with_newton = ("lapsvm_newton", *RULES)
-    found = [
-        *error_sections("Table 4", "4", EXACT, grid, None),
-        Section("Table 5, Newton steps", _counted(steps, "5", ["lapsvm_newton"], "newton_steps", CHOICE.name)),
-        Section("Table 6, iterations", _counted(own, "6", RULES, "pcg_iterations", CHOICE.name)),
-        *error_sections("Table 7", "7", with_newton, grid, None),
-        Section("Table 10, iterations", _counted(newton, "10", ALL_RULES, "pcg_iterations", _BY_NEWTON)),
-        *error_sections("Table 11", "11", ALL_RULES, newton, _BY_NEWTON),
-        Section("Tables 3 and 6, time over that of Newton's method", _times(own, "6", CHOICE.name)),
-        Section("Table 10, time over that of Newton's method", _times(newton, "10", _BY_NEWTON)),
-        *error_sections("Table 4, printed gammas", "4", EXACT, fixed, _PRINTED),
-        *error_sections("Table 7, printed gammas", "7", RULES, fixed, _PRINTED),
-        Section(
-            "Table 5, printed gammas, Newton steps",
-            _counted(fixed, "5", ["lapsvm_newton"], "newton_steps", _PRINTED),
-        ),
-        Section("Table 6, printed gammas, iterations", _counted(fixed, "6", RULES, "pcg_iterations", _PRINTED)),
-    ]
-    return [section for section in found if section.lines]
+    fixed = with_published_gammas([*grid, *timed])
+    by_newton, rules = ("lapsvm_newton",), tuple(STOPPING)
+    parts: list[Section] = []
+    for title, table, quantity, methods, rows, tuning in (
+        ("Table 4", "4", "error_percent", EXACT, grid, ""),
+        ("Table 5", "5", "newton_steps", by_newton, own, CHOICE.name),
+        ("Table 6", "6", "pcg_iterations", RULES, own, CHOICE.name),
+        ("Table 7", "7", "error_percent", (*by_newton, *RULES), grid, ""),
+        ("Table 10", "10", "pcg_iterations", rules, newton, BY_NEWTON),
+        ("Table 11", "11", "error_percent", rules, newton, BY_NEWTON),
+        ("Tables 3 and 6", "6", "train_seconds", (), own, CHOICE.name),
+        ("Table 10", "10", "train_seconds", (), newton, BY_NEWTON),
+        ("Table 4, published gammas", "4", "error_percent", EXACT, fixed, PUBLISHED),
+        ("Table 7, published gammas", "7", "error_percent", RULES, fixed, PUBLISHED),
+        ("Table 5, published gammas", "5", "newton_steps", by_newton, fixed, PUBLISHED),
+        ("Table 6, published gammas", "6", "pcg_iterations", RULES, fixed, PUBLISHED),
+    ):
+        if quantity == "error_percent":
+            parts += error_sections(title, table, methods, rows, tuning)
+        elif quantity == "train_seconds":
+            parts.append(Section(f"{title}, time over that of Newton's method", _times(rows, table, tuning)))
+        else:
+            known = _references(methods, table, quantity)
+            lines = fixed_lines(per_class(_of(rows, methods)), known, "count", tuning)
+            parts.append(Section(f"{title}, {_COUNTED[quantity]}", lines))
+    return [part for part in parts if part.lines]
 
 
 def error_sections(
-    title: str, table: str, methods: Sequence[str], rows: Sequence[Row], words: str | None
+    title: str, table: str, methods: Sequence[str], rows: Sequence[Row], tuning: str, parts: Iterable[str] = PARTS
 ) -> list[Section]:
-    """Return a section for each of U, V and T.
+    """Return a section for each of some `PARTS`, with the numbers of a table of the paper.
 
-    Parameters
-    ----------
-    title, table : str
-        Of the sections; the table of the paper.
-    methods : sequence of str
-        The methods that are shown.
-    rows : sequence of rows
-        Of `fits_of`.
-    words : str or None
-        What the column "tuning" says of settings that are fixed; with None validation samples choose among the rows.
+    `tuning` is the column of that name where settings are fixed; if it is empty, validation samples choose among them.
     """
-    found = []
-    for part, column in PARTS.items():
-        choice = _ByItself(per="dataset") if part == "V" else CHOICE
-        lines = _lines(rows, table, methods, column, "error_percent", part, FixedSetting() if words else choice, words)
-        found.append(Section(f"{title}, error on {part} in percent", lines))
-    return found
+    shown, rows = [], _of(rows, methods)
+    for part in parts:
+        known = _references(methods, table, part=part)
+        if tuning:
+            lines = fixed_lines(rows, known, PARTS[part], tuning)
+        else:
+            choice = _ByItself(per="dataset") if part == "V" else CHOICE
+            lines = compare(rows, [choice], known, column=PARTS[part])
+        shown.append(Section(f"{title}, error on {part} in percent", lines))
+    return shown
 
 
-def _counted(rows: Iterable[Row], table: str, methods: Sequence[str], quantity: str, words: str) -> list[Line]:
-    """Return lines of iterations, over splits and classes."""
-    each = [
+def fixed_lines(
+    rows: Iterable[Row], references: Mapping[str, Sequence[Reference]], column: str, tuning: str = FixedSetting().name
+) -> list[Line]:
+    """Return the lines of rows that hold one setting per method, with this text in the column "tuning"."""
+    return [replace(line, tuning=tuning) for line in compare(rows, [FixedSetting()], references, column=column)]
+
+
+def per_class(rows: Iterable[Row]) -> list[Row]:
+    """Return a row per class, with its iterations in the column "count"."""
+    return [
         {**row, "split": f"{row['split']} class {k}", "count": float(count)}
         for row in rows
         for k, count in enumerate(row["iterations"])
     ]
-    return _lines(each, table, methods, "count", quantity, "", FixedSetting(), words)
 
 
-def _lines(
-    rows: Iterable[Row],
-    table: str,
-    methods: Sequence[str],
-    column: str,
-    quantity: str,
-    part: str,
-    tuning: Tuning,
-    words: str | None,
-) -> list[Line]:
-    references = {
-        name: [Reference(PAPER, table, "lapsvm_newton" if name == "lapsvm_newton_intercept" else name, part, quantity)]
+def _of(rows: Iterable[Row], methods: Sequence[str]) -> list[Row]:
+    return [row for row in rows if row["method"] in methods]
+
+
+def _references(
+    methods: Sequence[str], table: str, quantity: str = "error_percent", part: str = ""
+) -> dict[str, list[Reference]]:
+    known = {
+        name: [Reference(PAPER, table, name.removesuffix("_intercept"), part, quantity)]
         for name in methods
         if name != "lapsvm_pcg_safe"  # ours
     }
-    if table in ("6", "7"):  # one entry was printed anew
-        references["lapsvm_pcg_mixed"].append(Reference(JMLR, table, "lapsvm_pcg_mixed", part, quantity))
-    kept = [row for row in rows if row["method"] in methods]
-    lines = compare(kept, [tuning], references, column=column)
-    return [replace(line, tuning=words) for line in lines] if words else lines
+    if table in ("6", "7") and "lapsvm_pcg_mixed" in known:  # one entry was published anew
+        known["lapsvm_pcg_mixed"].append(Reference(_JMLR, table, "lapsvm_pcg_mixed", part, quantity))
+    return known
 
 
-def _times(rows: Sequence[Row], table: str, words: str) -> list[Line]:
+def _times(rows: Sequence[Row], table: str, tuning: str) -> list[Line]:
     """Return lines of seconds over those of Newton's method in the same cell."""
-    base = {(row["dataset"], row["split"]): row["seconds"] for row in rows if row["method"] == "lapsvm_newton"}
+    newton = {(row["dataset"], row["split"]): row["seconds"] for row in _of(rows, ("lapsvm_newton",))}
     ratios = [
-        {**row, "ratio": row["seconds"] / base[row["dataset"], row["split"]]}
+        {**row, "ratio": row["seconds"] / newton[row["dataset"], row["split"]]}
         for row in rows
-        if row["method"] != "lapsvm_newton" and (row["dataset"], row["split"]) in base
+        if row["method"] != "lapsvm_newton" and (row["dataset"], row["split"]) in newton
     ]
     lines = []
-    for line in compare(ratios, [FixedSetting()], {}, column="ratio"):
-        found = [
-            None
-            if line.method == "lapsvm_pcg_safe"
-            else Reference(PAPER, table, name, "", "train_seconds").find(line.dataset)
-            for name in (line.method, "lapsvm_newton")
-        ]
-        mine, newtons = found
-        if mine and newtons:
+    for line in fixed_lines(ratios, {}, "ratio", tuning):
+        known = _references((line.method, "lapsvm_newton"), table, "train_seconds")
+        seconds = [numbers[0] for first, *_ in known.values() if (numbers := first.find(line.dataset))]
+        if len(seconds) == 2:
             source = f"{PAPER} table {table} {line.method}"
-            line = replace(line, published_mean=mine[0] / newtons[0], source=source, note="")
-        lines.append(replace(line, tuning=words))
+            line = replace(line, published_mean=seconds[0] / seconds[1], source=source, note="")
+        lines.append(line)
     return lines
 
 
 def verdicts(parts: Iterable[Section], moved: Container[tuple[str, str]] = ()) -> list[str]:
     """Say, section by section, what is reproduced and what is not, with the reason or "unknown".
 
-    Parameters
-    ----------
-    parts : iterable of Section
-        Of `sections`. Times are left out: they are those of another computer.
-    moved : container of (task, method)
-        Where other gammas were chosen than the printed ones.
+    Other gammas were chosen than the published ones for the tasks and methods in `moved`. Times are left out: they are
+    those of another computer.
     """
-    said = []
+    remarks = []
     for part in parts:
         held = [line for line in part.lines if not math.isnan(line.difference)]
         if not held or "time" in part.title:
             continue
-        missed = [line for line in held if not _within(line)]
-        said.append(f"{part.title}: {len(held) - len(missed)} of {len(held)} within two standard errors.")
-        said += [
+        missed = [line for line in held if not within(line)]
+        remarks.append(f"{part.title}: {len(held) - len(missed)} of {len(held)} within two standard errors.")
+        remarks += [
             f"  {line.dataset} {line.method}: {line.mean:.2f}, published {line.published_mean:.2f}"
             f" - {_reason(line, moved)}"
             for line in missed
         ]
-    return said
+    return remarks
 
 
 def _reason(line: Line, moved: Container[tuple[str, str]]) -> str:
-    if line.source.startswith(JMLR):
-        return _REPRINTED
-    by_newton = line.tuning == _BY_NEWTON
-    if line.tuning != _PRINTED and (line.dataset, "lapsvm_newton" if by_newton else line.method) in moved:
-        return _MOVED
+    if line.source.startswith(_JMLR):
+        return REPRINTED
+    tuned = "lapsvm_newton" if line.tuning == BY_NEWTON else line.method
+    if line.tuning != PUBLISHED and (line.dataset, tuned) in moved:
+        return MOVED
     return REASONS.get(line.method) or REASONS.get(line.dataset) or "unknown"
 
 
-def _within(line: Line) -> bool:
+def within(line: Line) -> bool:
+    """Return whether a mean differs from the published one by no more than two standard errors of both."""
     ours = 0.0 if math.isnan(line.std) else line.std**2 / line.n_splits
-    theirs = 0.0 if math.isnan(line.published_std) else line.published_std**2 / N_PUBLISHED
+    theirs = 0.0 if math.isnan(line.published_std) else line.published_std**2 / _N_PUBLISHED
     # Both deviations are 0 where a rule stops at the same check everywhere.
     return abs(line.difference) <= max(2.0 * math.sqrt(ours + theirs), 0.005)
+
+
+def laplacian_findings(fits: Sequence[Row]) -> tuple[list[Section], list[str]]:
+    """Return table 4 with either Laplacian, and task by task which one explains the published errors on U and T."""
+    tables: dict[tuple[str, bool], list[Section]] = {}
+    for normalized, name in LAPLACIANS.items():
+        rows = [row for row in fits if row["normalized"] == normalized]
+        for title, some, tuning in (("", rows, ""), (f", {PUBLISHED}", with_published_gammas(rows), PUBLISHED)):
+            parts = error_sections(f"Table 4, {name}{title}", "4", METHODS_WITH_GRAPH, some, tuning, "UT")
+            tables[tuning, normalized] = parts
+    remarks = []
+    for task, tuning in product(dict.fromkeys(row["dataset"] for row in fits), ("", PUBLISHED)):
+        lines = {
+            normalized: {
+                (part, line.method): line
+                for part, section in enumerate(tables[tuning, normalized])
+                for line in section.lines
+                if line.dataset == task and not math.isnan(line.published_mean)
+            }
+            for normalized in LAPLACIANS
+        }
+        common = [key for key in lines[False] if key in lines[True]]
+        if common:
+            theirs = [lines[True][key] for key in common]
+            ours = {normalized: [each[key].mean for key in common] for normalized, each in lines.items()}
+            tolerances = [2.0 * line.published_std * math.sqrt(2.0 / _N_PUBLISHED) for line in theirs]
+            name = f"{task}, {tuning or 'gammas chosen on V'}"
+            remarks.append(f"  {verdict_on(name, [line.published_mean for line in theirs], ours, tolerances)}")
+    head = "Which Laplacian the published numbers belong to (table 4, errors on U and T of LapRLS and both LapSVMs):"
+    return [part for parts in tables.values() for part in parts if part.lines], [head, *remarks] if remarks else []

@@ -11,30 +11,22 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from specmargin import solvers
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.methods import Method
 from specmargin.labels import Labels
 from specmargin.losses import ExpSquared, SmoothLoss, SymmetricRamp
 from specmargin.objectives.features import Features, Intercept
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import SolveResult
-from specmargin.solvers.s3vm.annealing import annealing
-from specmargin.solvers.s3vm.cccp import cccp
-from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
-from specmargin.solvers.s3vm.gradient import gradient
-from specmargin.solvers.s3vm.label_switching import label_switching
-from specmargin.solvers.s3vm.multi_switch import multi_switch
-from specmargin.solvers.s3vm.quasi_newton import quasi_newton
-from specmargin.solvers.s3vm.weighted_svm import weighted_svm
+from specmargin.solvers.s3vm.continuation import smoothing_path
 from specmargin.typing import FloatArray, IntArray
-
-__all__ = ["METHODS", "Fit", "Setting", "common_objective", "decide", "fit", "supervised"]
 
 
 @dataclass(frozen=True)
@@ -57,40 +49,36 @@ class Setting:
     balance: tuple[float, ...] | None = None
     sharpness: float = 3.0
 
+    def objective(
+        self, X: Any, labels: Labels, balance: float | None, loss: str, unlabeled_loss: Any, intercept: Intercept
+    ) -> S3VM:
+        """Return the objective of two classes; the loss "exp" takes the sharpness."""
+        unlabeled = ExpSquared(self.sharpness) if unlabeled_loss == "exp" else unlabeled_loss
+        weights = {"C": self.C, "C_star": self.C_star}
+        return S3VM(X, labels, loss, unlabeled, balance=balance, intercept=intercept, **weights)
+
 
 def _on_the_hinge(obj: S3VM, **options: Any) -> SolveResult:
     """Descend on the hinge itself, rounded at its kink as little as the continuation's last step rounds it."""
-    return gradient(obj.smoothed(float(smoothing_path(obj)[-1])), tol=1e-4, **options)
+    return solvers.gradient(obj.smoothed(float(smoothing_path(obj)[-1])), tol=1e-4, **options)
 
 
-def _method(
-    solver: Callable[[S3VM], SolveResult],
-    loss: str,
-    unlabeled: str | SmoothLoss | None,
-    intercept: Intercept = "balance",
-) -> Method:
-    """Return a method by its losses V and U, U = None for V(|f|), and by how the class ratio enters.
-
-    That is through the mean decision ("balance"), or through labels that the solver guesses. "exp" takes the setting's
-    sharpness.
-    """
-    return Method(options={"loss": loss, "unlabeled_loss": unlabeled, "intercept": intercept}, solver=solver)
-
-
-METHODS: Mapping[str, Method] = MappingProxyType(
+METHODS: Mapping[str, tuple[Callable[[S3VM], SolveResult], str, str | SmoothLoss | None, Intercept]] = MappingProxyType(
     {
-        "cs3vm": _method(continuation, "hinge", "exp"),
-        "grad_s3vm": _method(gradient, "squared_hinge", "exp"),
-        "svmlight_s3vm": _method(label_switching, "hinge", None, "free"),
-        "qn_s3vm": _method(quasi_newton, "smooth_hinge", "exp"),
-        "multiswitch_tsvm": _method(multi_switch, "squared_hinge", None, "regularized"),
-        "da_s3vm": _method(annealing, "squared_hinge", None, "regularized"),
-        "cccp_s3vm": _method(cccp, "hinge", SymmetricRamp(-0.3)),
-        "grad_hinge": _method(_on_the_hinge, "hinge", "exp"),
-        "grad_long": _method(partial(_on_the_hinge, schedule=np.geomspace(1e-6, 1.0, 100)), "hinge", "exp"),
+        "cs3vm": (solvers.continuation, "hinge", "exp", "balance"),
+        "grad_s3vm": (solvers.gradient, "squared_hinge", "exp", "balance"),
+        "svmlight_s3vm": (solvers.label_switching, "hinge", None, "free"),
+        "qn_s3vm": (solvers.quasi_newton, "smooth_hinge", "exp", "balance"),
+        "multiswitch_tsvm": (solvers.multi_switch, "squared_hinge", None, "regularized"),
+        "da_s3vm": (solvers.annealing, "squared_hinge", None, "regularized"),
+        "cccp_s3vm": (solvers.cccp, "hinge", SymmetricRamp(-0.3), "balance"),
+        "grad_hinge": (_on_the_hinge, "hinge", "exp", "balance"),
+        "grad_long": (partial(_on_the_hinge, schedule=np.geomspace(1e-6, 1.0, 100)), "hinge", "exp", "balance"),
     }
 )
-"""By the names of the published tables; the supervised ``"svm"`` is `supervised`.
+"""By the names of the published tables: the solver; the losses V and U, U = None for V(|f|); the intercept, "balance"
+where the class ratio enters through the mean decision and not through labels that the solver guesses. The supervised
+``"svm"`` is `supervised`.
 
 The last two are gradient descent on the objective of cs3vm, and the same with the long annealing of the continuation
 paper's section 4.3: C* from a millionth of itself in 100 steps.
@@ -99,73 +87,56 @@ paper's section 4.3: C* from a millionth of itself in 100 steps.
 _SMOOTH = ("cs3vm", "grad_s3vm", "qn_s3vm", "grad_hinge", "grad_long")
 """Their histories end with the relative gradient of what was descended on."""
 
+FINISHED = ("optimal", "stationary")
+"""How a solver ends that was not cut off."""
+
 
 class Fit(NamedTuple):
-    """Decisions at all samples, coefficients v and intercepts b, a column or entry per class; how the solvers ended.
+    """Decisions at all samples, coefficients v and intercepts b, a column or entry per class; and what a row holds.
 
-    Of several classes the worst stationarity and status, the sums of values, iterations and seconds. The stationarity
-    is the relative gradient: of the smoothed objective for methods that descend on one, else of the method's own, where
-    kinks make it mean little. An SVM has a relative gap instead.
+    ``measured`` has the sums over the classes of the common ``objective``, ``iterations`` and ``fit_seconds``, and the
+    worst ``stationarity`` and status, ``ended``. The stationarity is the relative gradient: of the smoothed objective
+    for methods that descend on one, else of the method's own, where kinks make it mean little. An SVM has a
+    ``relative_gap`` instead.
     """
 
     f: FloatArray
     v: FloatArray
     b: FloatArray
-    objective: float
-    stationarity: float
-    ended: str
-    iterations: int
-    seconds: float
-    relative_gap: float | None = None
+    measured: dict[str, Any]
 
 
 def fit(name: str, X: Any, labels: Labels, setting: Setting) -> Fit:
-    """Run a method.
-
-    Parameters
-    ----------
-    name : str
-        ``"svm"`` or one of `METHODS`.
-    X : ndarray or sparse matrix of shape (n, d)
-        Features of all samples.
-    labels : Labels
-        Of the labelled ones.
-    setting : Setting
-        Weights and class ratio.
+    """Run ``"svm"`` or one of `METHODS` on the features X of all samples, (n, d), an array or sparse matrix.
 
     Examples
     --------
     >>> from specmargin.labels import encode_labels
     >>> X = np.array([[-2.0], [2.0], [-1.5], [1.0], [1.8], [-1.9]])
-    >>> found = fit("cs3vm", X, encode_labels([0, 1, -1, -1, -1, -1]), Setting(1.0, 1.0))
-    >>> decide(found.f).tolist(), found.ended
+    >>> fitted = fit("cs3vm", X, encode_labels([0, 1, -1, -1, -1, -1]), Setting(1.0, 1.0))
+    >>> decide(fitted.f).tolist(), fitted.measured["ended"]
     ([0, 1, 0, 1, 1, 0], 'stationary')
     """
     start = time.perf_counter()
     columns = list(labels.one_vs_rest())
-    balance = setting.balance
-    if balance is not None and len(balance) != len(columns):
-        raise InvalidInputError(f"balance has {len(balance)} numbers, but there are {len(columns)} binary problems.")
-    results, values = [], []
-    for k, column in enumerate(columns):
-        r = None if balance is None else balance[k]
-        result = supervised(X, column, setting.C) if name == "svm" else _solve(name, X, column, setting, r)
-        results.append(result)
-        values.append(common_objective(X, column, setting, result.variables["v"], float(result.variables["b"])))
+    balances = [None] * len(columns) if setting.balance is None else setting.balance
+    if len(balances) != len(columns):
+        raise InvalidInputError(f"balance has {len(balances)} numbers, but there are {len(columns)} binary problems.")
+    results = [_solve(name, X, column, setting, r) for column, r in zip(columns, balances, strict=True)]
     v = np.column_stack([result.variables["v"] for result in results])
     b = np.array([float(result.variables["b"]) for result in results])
-    gaps = [result.certificate.relative_gap for result in results]
-    return Fit(
-        np.asarray(X @ v) + b,
-        v,
-        b,
-        sum(values),
-        max(_stationarity(name, result) for result in results),
-        max((str(result.status) for result in results), key=lambda s: s not in ("optimal", "stationary")),
-        sum(result.n_iter for result in results),
-        time.perf_counter() - start,
-        max(gaps, key=abs) if name == "svm" else None,
-    )
+    statuses = [str(result.status) for result in results]
+    measured: dict[str, Any] = {
+        "objective": sum(common_objective(X, *each) for each in zip(columns, repeat(setting), v.T, b)),
+        "stationarity": max(_stationarity(name, result) for result in results),
+        "ended": max(statuses, key=lambda status: status not in FINISHED),
+        "iterations": sum(result.n_iter for result in results),
+    }
+    f = np.asarray(X @ v) + b
+    measured["fit_seconds"] = time.perf_counter() - start
+    if name == "svm":
+        measured["relative_gap"] = max((result.certificate.relative_gap for result in results), key=abs)
+    return Fit(f, v, b, measured)
 
 
 def _stationarity(name: str, result: SolveResult) -> float:
@@ -175,18 +146,17 @@ def _stationarity(name: str, result: SolveResult) -> float:
 
 
 def _solve(name: str, X: Any, labels: Labels, setting: Setting, balance: float | None) -> SolveResult:
-    method = METHODS[name]
-    options = dict(method.options)
-    if options["unlabeled_loss"] == "exp":
-        options["unlabeled_loss"] = ExpSquared(setting.sharpness)
-    return method.solve(S3VM(X, labels, C=setting.C, C_star=setting.C_star, balance=balance, **options))
+    if name == "svm":
+        return supervised(X, labels, setting.C)
+    solver, loss, unlabeled_loss, intercept = METHODS[name]
+    return solver(setting.objective(X, labels, balance, loss, unlabeled_loss, intercept))
 
 
 def supervised(X: Any, labels: Labels, C: float) -> SolveResult:
     """Return the hinge-loss SVM of the labelled samples, its intercept free, with a duality gap."""
     features = Features.of(X[labels.labeled], "free", rows=np.arange(labels.n_labeled))
     plus, minus = np.where(labels.sign > 0, C, 0.0), np.where(labels.sign < 0, C, 0.0)
-    return weighted_svm(WeightedSVM(features, plus, minus, "hinge"))
+    return solvers.weighted_svm(WeightedSVM(features, plus, minus, "hinge"))
 
 
 def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b: float) -> float:
@@ -199,14 +169,10 @@ def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b:
 
 
 def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:
-    """Return the class of each row of decisions, (n,).
+    """Return the class of each row of decisions, (n, c), where two classes have one column.
 
-    Parameters
-    ----------
-    F : ndarray of shape (n, c)
-        Decisions; one column for two classes.
-    positive : ndarray of shape (c,), optional
-        Shares: every column is shifted so that this share of the rows is positive, before classes are compared.
+    With shares `positive`, (c,), every column is shifted so that this share of the rows is positive, before classes
+    are compared.
     """
     if positive is not None:
         counts = np.round(np.asarray(positive) * len(F)).astype(int).clip(0, len(F))
@@ -222,3 +188,8 @@ def _threshold(f: FloatArray, count: int) -> float:
     if count == len(f):
         return float(ordered[-1]) - 1.0
     return float(ordered[count - 1] + ordered[count]) / 2.0
+
+
+def error_percent(decided: IntArray, y: IntArray) -> float:
+    """Return the share of wrong classes in percent."""
+    return 100.0 * float(np.mean(decided != y))

@@ -25,15 +25,15 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
-from specmargin.experiments.blocks import Blocks, Published
+from specmargin.experiments.blocks import Blocks, Published, available_blocks, grouped
 from specmargin.experiments.engine.published import published, published_parameters
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.papers._chapelle_blocks import Block, available_blocks, seconds, sections, setup, work
-from specmargin.papers._chapelle_tasks import Representation, pairs
+from specmargin.papers._chapelle_blocks import INSTEAD, S3VMBlock, pairs, seconds, work
 
-__all__ = ["ALL", "NEAREST", "blocks", "S3VM_SURVEY", "bundled_blocks"]
+__all__ = ["ALL", "NEAREST", "S3VM_SURVEY", "SurveyBlock", "blocks", "bundled_blocks"]
 
 PAPER = "survey2008"
 ALL = ("svm", "cs3vm", "grad_s3vm", "qn_s3vm", "svmlight_s3vm", "multiswitch_tsvm", "da_s3vm", "cccp_s3vm")
@@ -48,109 +48,87 @@ _TITLES = {
 }
 
 
-def blocks(*, every: int = 1) -> list[Block]:
-    """Return the survey's settings.
+class SurveyBlock(S3VMBlock):
+    """One setting of the survey."""
 
-    Parameters
-    ----------
-    every : int, default 1
-        Take every k-th pair of digits only.
-    """
-    one_vs_rest = [(table, name) for table in ("8", "11", "13") for name in ("g50c", "mac_windows", "uspst")]
+    experiment = "s3vm_survey"
+
+    def published(self, method: str, values: Sequence[float] = ()) -> Published:
+        """Return the published error of a method or its nearest, where it is, and a note on it."""
+        name, table = NEAREST.get(method, method), self.table
+        if method == "da_s3vm" and table in ("8", "11"):
+            name, table = method, "2"
+        rows = published(PAPER, table)
+        rows = rows[(rows["dataset"] == self.dataset) & (rows["method"] == name)]
+        if table == "2":
+            rows = rows[rows["note"].str.endswith("C*=C" if self.table == "8" else "C*=C/100")]
+        note = f"{name} is the nearest that is published" if name != method else ""
+        return Published.only(rows, f"{PAPER} table {table}", note)
+
+
+def _block(table: str, dataset: str, tasks: tuple[str, ...], C: float, sigma: float, **options: Any) -> SurveyBlock:
+    exact = table != "13"
+    tuning = "fixed with all labels, optimistic" if exact else "sigma and C with all labels"
+    options |= {"C": C, "C_star": C / 100.0 if table == "11" else C, "sharpness": 5.0}
+    return SurveyBlock(_TITLES[table], dataset, tasks, ALL, tuning, sigma=sigma, table=table, exact=exact, **options)
+
+
+def blocks(*, every: int = 1) -> list[SurveyBlock]:
+    """Return the survey's settings, of the pairs of digits every k-th."""
+    rows: list[tuple[str, str, tuple[str, ...]]]
+    rows = [(table, name, (name,)) for table in ("8", "11", "13") for name in ("g50c", "mac_windows", "uspst")]
+    rows += [("14", "uspst_pairs", pairs("uspst", 10, every)), ("14", "uspstb", ("uspst halves",))]
+    chosen = published_parameters(PAPER, "5").set_index(["dataset", "parameter"])["value"].astype(float)
     return [
-        *(_block(table, name, name, (name,)) for table, name in one_vs_rest),
-        _block("14", "uspst_pairs", "uspst", tuple(pairs("uspst", 10, every))),
-        _block("14", "uspstb", "uspst", ("uspst halves",)),
+        _block(table, dataset, tasks, *(float(chosen[tasks[0].split()[0], name]) for name in ("C", "gaussian_sigma")))
+        for table, dataset, tasks in rows
     ]
 
 
-def _block(table: str, dataset: str, source: str, tasks: tuple[str, ...]) -> Block:
-    printed = published_parameters(PAPER, "5", source).set_index("parameter")["value"].astype(float)
-    C, representation = float(printed["C"]), Representation(float(printed["gaussian_sigma"]))
-    return _setting(Block(_TITLES[table], dataset, tasks, ALL, representation, C, table=table))
-
-
-def _setting(block: Block) -> Block:
-    exact = block.table != "13"
-    return replace(
-        block,
-        C_star=block.C / 100.0 if block.table == "11" else block.C,
-        said="fixed with all labels, optimistic" if exact else "sigma and C with all labels",
-        exact=exact,
-        shifted=exact,
-        sharpness=5.0,
-        experiment="s3vm_survey",
-    )
-
-
-def bundled_blocks() -> list[Block]:
+def bundled_blocks() -> list[SurveyBlock]:
     """Return settings of seconds on scikit-learn's digits, for which nothing is published."""
     names = ("digits 3-8", "digits 4-9")
-    return [
-        replace(
-            _setting(Block(_TITLES[table], "digits_pairs", names, ALL, Representation(20.0), 10.0, table=table)),
-            n_splits=1,
-        )
-        for table in ("8", "13")
-    ]
+    return [_block(table, "digits_pairs", names, 10.0, 20.0, n_splits=1) for table in ("8", "13")]
 
 
 def _setup(options: Options) -> Setup:
-    found, header = available_blocks(blocks(every=22) if options.quick else blocks(), bundled_blocks(), options.data)
+    wanted = blocks(every=22) if options.quick else blocks()
+    available, header = available_blocks(wanted, options.data, bundled_blocks(), INSTEAD)
     if options.quick:
         small = ("g50c", "uspst_pairs", "digits_pairs")
-        found = [replace(block, n_splits=1) for block in found if block.dataset in small]
-    return setup(found, header, options.data)
+        available = [replace(block, n_splits=1) for block in available if block.dataset in small]
+    return Blocks(available).setup(options.data, header)
 
 
-def _report(found: Sequence[Row], plan: Blocks, options: Options) -> Findings:
-    rows = {row["key"]: row for row in found}
-    return Findings(
-        sections(rows, plan, _printed, options.data), _PROTOCOL, [*_shift(rows.values()), *seconds(rows.values())]
+def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
+    by_key = {row["key"]: row for row in rows}
+    effects = [*_shift_effects(by_key.values()), *seconds(by_key.values())]
+    return Findings(plan.sections(by_key, options.data), _PROTOCOL, effects)
+
+
+def _shift_effects(rows: Iterable[Row]) -> list[str]:
+    """Return what shifting to the class ratio does to each method's error."""
+    shifted = grouped((row for row in rows if "error_unshifted" in row), lambda row: row["method"])
+    effects = (
+        f"{method} {statistics.fmean(row['error_unlabeled'] for row in mine):.2f} "
+        f"({statistics.fmean(row['error_unshifted'] for row in mine):.2f})"
+        for method, mine in shifted.items()
     )
-
-
-def _printed(block: Block, method: str) -> Published:
-    """Return the published error of a method or its nearest, where it is, and what to say of it."""
-    name, table = NEAREST.get(method, method), block.table
-    if method == "da_s3vm" and table in ("8", "11"):
-        name, table = method, "2"
-    found = published(PAPER, table)
-    found = found[(found["dataset"] == block.dataset) & (found["method"] == name)]
-    if table == "2":
-        found = found[found["note"].str.endswith("C*=C" if block.table == "8" else "C*=C/100")]
-    if len(found) != 1:
-        return Published()
-    note = f"{name} is the nearest that is published" if name != method else ""
-    return Published(float(found["mean"].iloc[0]), source=f"{PAPER} table {table}", note=note)
-
-
-def _shift(rows: Iterable[Row]) -> list[str]:
-    """Say what shifting to the class ratio does to each method's error."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["status"] == "ok" and "error_unshifted" in row:
-            found.setdefault(row["method"], []).append(row)
-    words = (
-        f"{method} {statistics.fmean(r['error_unlabeled'] for r in mine):.2f} "
-        f"({statistics.fmean(r['error_unshifted'] for r in mine):.2f})"
-        for method, mine in found.items()
-    )
-    return [f"mean error with decisions shifted to the class ratio (and as fitted): {', '.join(words)}."]
+    return [f"mean error with decisions shifted to the class ratio (and as fitted): {', '.join(effects)}."]
 
 
 _PROTOCOL = (
     "sigma and C of the survey's table 5, chosen with all true labels. In tables 8, 11 and 14 the class ratio is that "
     "of the hidden labels. Both are OPTIMISTIC. There decisions are shifted to the ratio, for every method.",
-    "multiswitch_tsvm and qn_s3vm are not the survey's: beside them stands the nearest published method; da_s3vm is "
-    "that of its table 2, or beside gradient DA.",
+    "multiswitch_tsvm and qn_s3vm are not the survey's: next to them stands the nearest published method; da_s3vm is "
+    "that of its table 2, or next to gradient DA.",
 )
 
 
 S3VM_SURVEY = Experiment(
     "s3vm_survey",
     "Tables 8, 11, 13 and 14 of the 2008 survey: every semi-supervised SVM solver on g50c, text and uspst",
-    "Semi-supervised SVMs, every solver beside the survey of 2008: errors on the unlabelled samples in percent",
+    "Semi-supervised SVMs, every solver compared with the survey of 2008: errors on the unlabelled samples in percent",
     _setup,
     work,
     _report,

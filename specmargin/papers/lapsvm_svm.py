@@ -92,7 +92,7 @@ REFERENCES = {
 
 LAPSVM_SVM = grid_experiment(
     "lapsvm_svm",
-    "SVM and LapSVM on g50c and uspst, published splits, beside the primal-LapSVM paper and the 2008 survey",
+    "SVM and LapSVM on g50c and uspst, published splits, next to the primal-LapSVM paper and the 2008 survey",
     "SVM and LapSVM: error on the unlabelled points in percent, mean (deviation) over the splits",
     tasks=[TASKS["g50c"], TASKS["uspst"]],
     stand_ins=[TASKS["digits600"]],

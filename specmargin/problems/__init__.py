@@ -13,6 +13,7 @@ from specmargin.objectives import (
     Alignment,
     LapSVM,
     S3VMRelaxation,
+    SpectralRidge,
     SpectrumMargin,
 )
 from specmargin.problems.alignment import kta
@@ -22,6 +23,7 @@ from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
 from specmargin.problems.relative_margin import rmm
 from specmargin.problems.relaxation import s3vm_relaxation
+from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 
 __all__ = [
@@ -40,6 +42,7 @@ __all__ = [
     "rmm",
     "s3vm_relaxation",
     "solve",
+    "spectral_ridge_primal",
     "stoam",
     "storm",
 ]
@@ -57,12 +60,12 @@ _MARGIN = instance(SpectrumMargin, _OBJ)
 cccp_subproblem = checked(obj=instance(S3VM, _OBJ))(cccp_subproblem)
 kta = checked(obj=instance(Alignment, _OBJ))(kta)
 lapsvm_dual = checked(obj=instance(LapSVM, _OBJ))(lapsvm_dual)
-lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)
 lapsvm_primal = checked(obj=instance(LapSVM, _OBJ))(lapsvm_primal)
 lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)
 mkl = checked(obj=_MARGIN)(mkl)
 rmm = checked(obj=instance(RMM, _OBJ))(rmm)
 s3vm_relaxation = checked(obj=instance((S3VM, S3VMRelaxation), _OBJ))(s3vm_relaxation)
+spectral_ridge_primal = checked(obj=instance(SpectralRidge, _OBJ))(spectral_ridge_primal)
 stoam = checked(obj=_MARGIN)(stoam)
 storm = checked(obj=_MARGIN)(storm)
 solve = checked(

@@ -26,7 +26,7 @@ __all__ = ["cccp_subproblem"]
 
 @dataclass(frozen=True, eq=False)
 class _Round(BuiltProblem):
-    """A problem whose parameter is a vector: one number per unlabelled sample."""
+    """The convex problem of a round, whose parameter beta is a vector: one number per unlabelled sample."""
 
     def current_objective(self) -> Any:
         beta = self.parameters["beta"].value
@@ -75,7 +75,7 @@ def cccp_subproblem(obj: S3VM, beta: FloatArray) -> BuiltProblem:
         raise InvalidInputError(f"beta must hold {u} finite numbers, one per unlabelled sample.")
     labeled, unlabeled, y = obj.labels.labeled, obj.unlabeled, obj.labels.sign
     loss: Any = obj.loss
-    both = WeightedSVM.guessed(obj, np.zeros(u), 2.0 * obj.C_star)
+    both = obj.guessed(np.zeros(u), 2.0 * obj.C_star)
     rows = np.concatenate([labeled, unlabeled, unlabeled])
     side = np.concatenate([y, np.ones(u), -np.ones(u)])
     weights = np.where(side > 0, both.plus[rows], both.minus[rows])

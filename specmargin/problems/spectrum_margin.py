@@ -43,8 +43,8 @@ _Candidate: TypeAlias = tuple[FloatArray, FloatArray, float, FloatArray]
 
 
 @dataclass
-class _Parts:
-    """A problem in the making."""
+class _Formulation:
+    """CVXPY objective, variables and constraints of one form, and what reads a candidate from its solution."""
 
     objective: Any
     candidate: Callable[[SpectrumMargin], _Candidate]
@@ -92,7 +92,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     >>> bool(np.ptp(values) < 1e-6)
     True
     """
-    forms: dict[str, Callable[..., _Parts]] = {
+    forms: dict[str, Callable[..., _Formulation]] = {
         "literal": _literal,
         "chained": _chained,
         "compact": _compact,
@@ -105,10 +105,10 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     B = None
     if np.isfinite(obj.B):
         B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
-    parts = forms[form](obj, C, B)
+    formulation = forms[form](obj, C, B)
 
     def recover(current: SpectrumMargin) -> Recovered:
-        gamma, kappa, b, v = parts.candidate(current)
+        gamma, kappa, b, v = formulation.candidate(current)
         point = current.repair(gamma, kappa, b, v)
         variables = {
             "delta": point.delta,
@@ -122,11 +122,11 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
 
     return BuiltProblem(
         name=f"{obj.name} {form}",
-        problem=cp.Problem(parts.objective, _flat(parts.constraints)),
+        problem=cp.Problem(formulation.objective, _flat(formulation.constraints)),
         objective=obj,
-        variables=parts.variables,
+        variables=formulation.variables,
         parameters=parameters,
-        constraints=parts.constraints,
+        constraints=formulation.constraints,
         recover=recover,
     )
 
@@ -210,7 +210,7 @@ def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -
     )
 
 
-def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
@@ -227,7 +227,7 @@ def _literal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
         expansion = expansion_of((current.U * delta) @ current.U.T, f - b, multipliers)
         return multipliers, kappa, b, delta * (current.U.T @ expansion)
 
-    return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+    return _Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
 def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, dict[str, Any]]:
@@ -248,7 +248,7 @@ def _squares(obj: SpectrumMargin, gamma: cp.Expression) -> tuple[cp.Expression, 
     return S, constraints
 
 
-def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
     gamma, value, variables, constraints = _multipliers(obj, C, B)
     tau = variables["tau"] = cp.Variable(name="tau")
     lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
@@ -260,10 +260,10 @@ def _chained(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
         kappa = np.asarray(constraints["sums"].dual_value) - current.eps
         return np.asarray(gamma.value), kappa, _dual(constraints["balance"]), constraints["scores"].dual_value
 
-    return _Parts(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
+    return _Formulation(cp.Maximize(value - tau + obj.eps * cp.sum(lam)), candidate, variables, constraints)
 
 
-def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
     y = obj.labels.sign
     gamma = cp.Variable(len(y), name="gamma")
     tau = cp.Variable(name="tau")
@@ -294,10 +294,10 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _P
     objective = value - obj.rho * tau
     if obj.eps > 0:
         objective = objective - obj.eps * cp.sum(S)
-    return _Parts(cp.Maximize(objective), candidate, variables, constraints)
+    return _Formulation(cp.Maximize(objective), candidate, variables, constraints)
 
 
-def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Parts:
+def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
     y, q, cone = obj.labels.sign, obj.q, obj.cone
     v, delta = cp.Variable(q, name="v"), cp.Variable(q, name="delta")
     b, xi, t = cp.Variable(name="b"), cp.Variable(len(y), name="xi", nonneg=True), cp.Variable(q, name="t")
@@ -334,4 +334,4 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Pa
         return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
-    return _Parts(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)
+    return _Formulation(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)

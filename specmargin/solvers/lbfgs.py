@@ -169,7 +169,7 @@ class Progress:
 
 @dataclass
 class _Pairs:
-    """The last pairs (s, y) as rows of two rings, and the triangle R of S Y', oldest first."""
+    """The last steps s and gradient changes y as rows of ring buffers, and the triangle R of S Y', oldest first."""
 
     S: FloatArray
     Y: FloatArray
@@ -232,7 +232,7 @@ class _Pairs:
 
 @dataclass(frozen=True)
 class _Step:
-    """The end of a line search; without a gradient it found no lower point."""
+    """Result of a line search; one without a gradient met no lower point."""
 
     n_calls: int
     value: float = np.inf

@@ -122,7 +122,7 @@ def _beyond_kinks(
     passed = np.zeros(kinks.shape, dtype=bool)
     np.put_along_axis(passed, order, np.arange(len(kinks))[:, None] < piece, axis=0)
     # Who stops on a kink may count it either way; a kink that is not ahead is never passed.
-    moved = (passed & ahead).reshape(len(jumps), l, c).sum(axis=0)
+    moved = passed.reshape(len(jumps), l, c).sum(axis=0)
     now = np.where(speed > 0, at - moved, at + moved)
     square, linear = pieces.square, pieces.linear
     change = (square[now] - square[at]) * slack + (linear[now] - linear[at]) * scale

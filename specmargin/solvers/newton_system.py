@@ -73,7 +73,7 @@ class NewtonSystem:
         self._updates = 0
         self._factor: FloatArray | None = None
         self._inverse: FloatArray | None = None
-        self._heavy: _Heavy | None = None
+        self._woodbury: _WoodburyPreconditioner | None = None
 
     def gradient(self, w: FloatArray, slopes: FloatArray) -> FloatArray:
         """Return P w + A'a."""
@@ -204,13 +204,13 @@ class NewtonSystem:
         rows = np.flatnonzero(curvatures > _HEAVY * np.median(curvatures[curvatures > 0]))
         if not 0 < len(rows) <= _SPARSE_ORDER:
             return np.copy
-        if self._heavy is None or not np.array_equal(self._heavy.rows, rows):
-            self._heavy = _Heavy(self.features, rows)
-        return self._heavy.inverse(curvatures[rows])
+        if self._woodbury is None or not np.array_equal(self._woodbury.rows, rows):
+            self._woodbury = _WoodburyPreconditioner(self.features, rows)
+        return self._woodbury.inverse(curvatures[rows])
 
 
-class _Heavy:
-    """The inverse of 1 + A_H' D A_H."""
+class _WoodburyPreconditioner:
+    """The inverse of 1 + A_H' D A_H by Woodbury's identity, where H are the few samples of the largest curvatures."""
 
     def __init__(self, features: Features, rows: IntArray) -> None:
         self.rows, self.features = rows, features.subset(rows)

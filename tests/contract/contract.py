@@ -25,14 +25,14 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
 ANSWERS = """
-Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line experiments.Row
+Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 """
 INSIDE = """
 experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
-experiments.Setup experiments.Task experiments.footer experiments.grid_experiment kernels.kernel_rows
+experiments.Setup experiments.Task experiments.grid_experiment kernels.kernel_rows
 kernels.kernel_trace kernels.require_semidefinite labels.several losses.Pieces losses.better_label
 losses.is_better_label objectives.ProductCone objectives.Reduction
 """

@@ -444,7 +444,7 @@ MORE: dict[str, tuple[Any, ...]] = {
 """Arguments that a solver or a problem needs besides the objective."""
 PROBLEMS = (
     *("cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm", "s3vm_relaxation"),
-    *("stoam", "storm"),
+    *("spectral_ridge_primal", "stoam", "storm"),
 )
 
 
@@ -466,7 +466,11 @@ def solver_cells() -> Iterator[Cell]:
             first, *_ = inspect.signature(function).parameters.values()
             entry = f"{module.__name__.removeprefix('specmargin.')}.{name}"
             of_obj = lambda obj, function=function, more=more: function(obj, *more)  # noqa: E731
-            bad = strangers if module is solvers else (*strangers[:2], Bad(obj["SpectralRidge"], "SpectralRidge"))
+            bad = (
+                strangers
+                if module is solvers
+                else (*strangers[:2], Bad(obj["RegularizedClustering"], "RegularizedClustering"))
+            )
             yield from nonsense(entry, of_obj, called="result|start", obj=bad)
             kind = str(first.annotation)
             if module is problems or kind not in obj or name in MORE:
@@ -762,8 +766,6 @@ def experiment_cells() -> Iterator[Cell]:
         threads=(0, -1, 1.5, "all", None),
     )
     yield from nonsense("experiments.read_sweep", e.read_sweep, folder=(None, 3))
-    yield from nonsense("experiments.to_frame", e.to_frame, rows=(None, 3, Bad(["row"], "'row'")))
-    yield from nonsense("experiments.from_frame", e.from_frame, frame=(None, "frame", [row]))
     for name in ("published", "published_parameters", "published_sizes"):
         yield from nonsense(f"experiments.{name}", getattr(e, name), paper=("nonsense", 3), dataset=("nonsense", 3))
     yield from nonsense(

@@ -134,7 +134,7 @@ def test_digits_pair_against_the_bundled_images() -> None:
         ({"a": 3, "b": 3}, ValueError, "two different digits"),
         ({"a": 3, "b": 10}, ValueError, "10 is no digit"),
         ({"a": 3, "b": 8, "n": 1000}, ValueError, "n=1000, but digits has 357 samples"),
-        ({"a": 3, "b": 8, "n": 1}, ValueError, "n=1,"),
+        ({"a": 3, "b": 8, "n": 1}, ValueError, "n=1 must be a whole number of at least 2"),
         ({"a": 3, "b": 8, "n": 10.5}, TypeError, "n=10.5 must be a whole number"),
         ({"a": 3.5, "b": 8}, TypeError, "digit=3.5 must be a whole number"),
     ],

@@ -24,6 +24,8 @@ CONVEX = [
     sm.SpectralKernelSVM(q=15),
     sm.SpectralKernelSVM(q=15, C=100.0, B="auto"),
     sm.XuSpectralSVM(q=15, solver="CLARABEL"),
+    sm.SpectralRidge(q=15),
+    sm.SpectralRidge(q=15, penalty=1e-3, class_balance=None),
 ]
 
 
@@ -69,6 +71,15 @@ def test_several_classes_are_several_problems(blobs, cls):
     X, _, y = blobs
     with pytest.raises(ValueError, match="3 classes make as many problems; build them one against the rest"):
         cls(unlabeled="?").build_problem(X, y)
+
+
+def test_least_squares_of_all_classes_are_one_problem(blobs):
+    X, _, y = blobs
+    built = sm.SpectralRidge(unlabeled="?", q=12).build_problem(X, y)
+    fitted = sm.SpectralRidge(unlabeled="?", q=12).fit(X, y)
+    assert built.variables["w"].shape == (12, 3)
+    assert built.objective.penalty == fitted.penalty_
+    np.testing.assert_allclose(sm.solve(built).variables["f"], fitted.result_.variables["f"], atol=1e-6)
 
 
 def test_bad_input_is_named_as_by_fit(moons):

@@ -20,7 +20,6 @@ from specmargin.objectives import (
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
-    WeightedSVM,
 )
 from specmargin.objectives.spectral_ridge import power_spectrum
 
@@ -326,7 +325,7 @@ def machines(rng, regime):
     guess = np.where(rng.random(len(obj.unlabeled)) < 0.5, 1.0, -1.0)
     if rng.random() < 0.3:
         guess = rng.uniform(-1, 1, len(guess))
-    svm = WeightedSVM.guessed(obj, guess, float(rng.choice([0.1, 1.0])) * obj.C).with_(loss=loss)
+    svm = obj.guessed(guess, float(rng.choice([0.1, 1.0])) * obj.C).with_(loss=loss)
     solvers = {"weighted_svm": (lambda: sm.solvers.weighted_svm(svm), 1e-10)}
     return choices(rng, solvers, 1, lambda result: exact.weighted(svm, result.variables["w"], result.duals))
 
@@ -360,7 +359,7 @@ def s3vms(rng, regime):
     obj = S3VM(X, sm.encode_labels(y), loss, unlabeled_loss, C=C, balance=0.2, intercept=intercept)
     known = [np.zeros(obj.size)]
     for guess in itertools.product([-1.0, 1.0], repeat=len(obj.unlabeled)):
-        svm = WeightedSVM.guessed(obj, np.array(guess))
+        svm = obj.guessed(np.array(guess))
         known.append(sm.solvers.weighted_svm(svm, max_iter=60).variables["w"])
     floats = [obj.value_at(w) for w in known]
     best = min(exact.nonconvex(obj, known[i]) for i in np.argsort(floats)[:4])

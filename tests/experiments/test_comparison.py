@@ -6,16 +6,7 @@ import math
 
 import pytest
 
-from specmargin.experiments import (
-    Cell,
-    Reference,
-    Report,
-    Section,
-    UnlabeledPoints,
-    ValidationSet,
-    compare,
-    run_sweep,
-)
+from specmargin.experiments import Cell, Reference, Report, Section, UnlabeledPoints, ValidationSet, compare, run_sweep
 
 TABLE4 = Reference("lapsvm_primal_2009", "4", "svm", note="other splits")
 TABLE15 = Reference("survey2008", "15", "lapsvm_dual")
@@ -47,17 +38,9 @@ def test_lines_by_hand(tmp_path):
     assert [line.source for line in lines[1::2]] == ["survey2008 table 15 lapsvm_dual"] * 2
     assert "Sindhwani" in lines[1].note
     assert math.isnan(lines[1].published_std)
-
-
-def test_every_form_says_optimistic(tmp_path):
-    lines = compare(rows_of(tmp_path), [LabeledFoldsOff(), UnlabeledPoints()], {"svm": [TABLE4]})
-    report = Report("t", "T", [Section("", lines)])
+    report = Report("t", "T", [Section("", lines[::2])])
     for form in (report.text(), report.csv(), report.markdown()):
         assert [("optimistic" in row) for row in form.splitlines() if "g50c" in row] == [False, True]
-
-
-class LabeledFoldsOff(ValidationSet):
-    """A protocol of another family, as later experiments may bring them."""
 
 
 def test_protocol_that_chooses_by_what_is_reported_must_say_so(tmp_path):

@@ -1,4 +1,4 @@
-"""The table with two shades, in its four forms."""
+"""The table with significance marks, in its four forms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def report():
     return Report("t", "Title", [marked], ["HEAD <x>"], ["FOOT"], ["CLAIM"])
 
 
-def test_text_marks_the_shades(report):
+def test_text_has_the_marks(report):
     text = report.text()
     first, second = (line for line in text.splitlines() if line.startswith("p & q"))
     assert re.split(r" {2,}", first) == ["p & q", "20", "**3.67 (0.47)**", "*3.75 (0.35)*", "8.50 (0.71)"]
@@ -43,7 +43,7 @@ def test_markdown_has_one_cell_per_column(report):
     assert "- CLAIM" in report.markdown()
 
 
-def test_html_shades_as_counted_and_is_escaped(report):
+def test_html_marks_as_counted_and_is_escaped(report):
     page = report.html()
     assert page.count('class="best"') == 2
     assert page.count('class="light"') == 1
@@ -64,7 +64,7 @@ def test_csv_is_unrounded_and_says_optimistic(report):
     ]
     assert float(rows[0]["mean"]) == (10 / 3 + 4) / 2
     assert rows[0]["setting"] == "C=1"
-    assert [row["shade"] for row in rows[:3]] == ["best", "not significantly worse", ""]
+    assert [row["mark"] for row in rows[:3]] == ["best", "not significantly worse", ""]
     assert all("optimistic" in row["tuning"] for row in rows)
 
 

@@ -1,16 +1,9 @@
-"""Reproduced beside published: lines, the word "optimistic", footers, files."""
+"""Reproduced next to published: lines, the word "optimistic", footers, files."""
 
 from __future__ import annotations
 
-from specmargin.experiments import (
-    Cell,
-    Experiment,
-    Findings,
-    Setup,
-    footer,
-    run_experiment,
-    run_sweep,
-)
+from specmargin.experiments import Cell, Experiment, Findings, Setup, run_experiment, run_sweep
+from specmargin.experiments.run import footer
 
 # Per split (validation error, unlabelled error) of the two settings.
 ERRORS = {"s0": [(1.0, 12.0), (2.0, 8.0)], "s1": [(5.0, 10.0), (4.0, 11.0)]}
@@ -62,13 +55,8 @@ def test_run_passes_options_and_writes_files(tmp_path):
     run_experiment(toy, out=tmp_path / "out", retry_failed=True, progress=False)
     assert [options.folder.name for options in got] == ["toy-quick", "toy"]
     assert got[0].folder.parent == tmp_path / "out" / "sweeps"
-    assert (got[0].quick, got[0].data, got[0].jobs, got[0].fresh, got[0].retry_failed) == (
-        True,
-        tmp_path,
-        3,
-        True,
-        False,
-    )
+    first = got[0]
+    assert (first.quick, first.data, first.jobs, first.fresh, first.retry_failed) == (True, tmp_path, 3, True, False)
     assert (got[1].fresh, got[1].retry_failed, got[1].progress) == (False, True, False)
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert written == {f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md")}

@@ -1,4 +1,4 @@
-"""Tasks: which samples, which classes, which splits, and what is said of missing data."""
+"""Tasks: which samples, which classes, which splits, and what is noted of missing data."""
 
 from __future__ import annotations
 
@@ -68,6 +68,8 @@ def test_what_is_read_need_no_data_set():
     X, y = np.eye(4), np.array([0, 0, 1, 1])
     task = Task("t", "", read=lambda task, data: (X, y), draw=random_draws(2, 1), kernel=rbf(1.0))
     assert samples(task).X is X
+    assert samples(task).n_train is None
+    assert samples(Task("t", "", read=lambda task, data: (X, y, 3))).n_train == 3
     (split,) = splits(task).values()
     assert sorted(y[split.labeled]) == [0, 1]
     np.testing.assert_allclose(tasks.kernel_matrix(task), np.exp(-1.0) + (1 - np.exp(-1.0)) * np.eye(4))
@@ -82,8 +84,8 @@ def test_missing_data_are_named_with_a_remedy(tmp_path, monkeypatch):
         [bundled],
         [f"NOT AT HAND: g; name their folder {WHERE}"],
     )
-    found, said = available_tasks([real], [bundled], "digits", tmp_path)
-    assert (found, said) == ([bundled], [f"NOT AT HAND: g. In their place: digits; name their folder {WHERE}"])
+    left, missing = available_tasks([real], [bundled], "digits", tmp_path)
+    assert (left, missing) == ([bundled], [f"NOT AT HAND: g. In their place: digits; name their folder {WHERE}"])
     (text,) = missing_data(["a", "b"], "c", word="its", joint=" and ")
     assert text == f"NOT AT HAND: a and b. In its place: c; name its folder {WHERE}"
 

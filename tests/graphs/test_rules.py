@@ -1,4 +1,4 @@
-"""The rules of the arguments that graph functions share."""
+"""The rules of the arguments that graph functions and the search for neighbours share."""
 
 import re
 
@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.graphs.rules import KIND, METRIC, REDUCE, WEIGHT
+from specmargin.graphs.rules import KIND, WEIGHT
+from specmargin.graphs.search_rules import METRIC, REDUCE
 
 
 def distance(a, b):

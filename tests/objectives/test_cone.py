@@ -17,6 +17,12 @@ CONES = {
     "q=2": SpectrumCone(2),
     "q=1": SpectrumCone(1),
 }
+OTHERS = {
+    "fixed": FixedSpectrum(np.array([0.5, 0.0, 2.0, 1.0])),
+    "product": ProductCone((SpectrumCone(4), SpectrumCone(5, ends=np.array([2, 4])))),
+    "product of unlike": ProductCone((SpectrumCone(3, order=False), FixedSpectrum(np.array([1.0, 3.0])))),
+}
+every = pytest.mark.parametrize("cone", [*CONES.values(), *OTHERS.values()], ids=[*CONES, *OTHERS])
 cones = pytest.mark.parametrize("cone", CONES.values(), ids=CONES)
 
 
@@ -40,30 +46,31 @@ def test_rows_of_A_are_the_extreme_spectra():
     assert SpectrumCone(3, order=False).matrix().tolist() == np.eye(3).tolist()
 
 
-@cones
+@every
 def test_sums_and_weights_are_adjoint(cone, rng):
     A = cone.matrix()
     p, kappa = rng.normal(size=cone.q), rng.normal(size=cone.m)
     np.testing.assert_allclose(cone.sums(p), A @ p, rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(cone.weights(kappa), A.T @ kappa, rtol=1e-14, atol=1e-14)
     assert cone.sums(p) @ kappa == pytest.approx(p @ cone.weights(kappa), rel=1e-13)
-    np.testing.assert_array_equal(cone.c, A.sum(axis=1))
+    np.testing.assert_allclose(cone.c, A.sum(axis=1), rtol=0 if cone in CONES.values() else 1e-14)
     assert A.shape == (cone.m, cone.q)
 
 
-@cones
+@every
 def test_sums_and_weights_take_columns(cone, rng):
     P, kappas = rng.normal(size=(cone.q, 3)), rng.normal(size=(cone.m, 3))
+    atol = 0.0 if cone in CONES.values() else 1e-14
     for j in range(3):
-        np.testing.assert_array_equal(cone.sums(P)[:, j], cone.sums(P[:, j]))
-        np.testing.assert_array_equal(cone.weights(kappas)[:, j], cone.weights(kappas[:, j]))
+        np.testing.assert_allclose(cone.sums(P)[:, j], cone.sums(P[:, j]), rtol=0, atol=atol)
+        np.testing.assert_allclose(cone.weights(kappas)[:, j], cone.weights(kappas[:, j]), rtol=0, atol=atol)
 
 
-@cones
+@every
 def test_drops_undo_weights_on_the_cone(cone, rng):
     kappa = rng.exponential(size=cone.m)
     delta = cone.weights(kappa)
-    assert in_cone(cone, delta)
+    assert cone in OTHERS.values() or in_cone(cone, delta)
     assert delta.sum() == pytest.approx(cone.c @ kappa)
     np.testing.assert_allclose(cone.drops(delta), kappa, rtol=1e-12)
 
@@ -133,26 +140,6 @@ def test_best_for_nothing_is_any_admissible_spectrum():
         delta = cone.best_for(np.zeros(cone.q))
         assert in_cone(cone, delta)
         assert delta.sum() == pytest.approx(1.0)
-
-
-OTHERS = {
-    "fixed": FixedSpectrum(np.array([0.5, 0.0, 2.0, 1.0])),
-    "product": ProductCone((SpectrumCone(4), SpectrumCone(5, ends=np.array([2, 4])))),
-    "product of unlike": ProductCone((SpectrumCone(3, order=False), FixedSpectrum(np.array([1.0, 3.0])))),
-}
-others = pytest.mark.parametrize("cone", OTHERS.values(), ids=OTHERS)
-every = pytest.mark.parametrize("cone", [*CONES.values(), *OTHERS.values()], ids=[*CONES, *OTHERS])
-
-
-@others
-def test_other_families_speak_the_same_language(cone, rng):
-    A = cone.matrix()
-    assert A.shape == (cone.m, cone.q)
-    p, kappa = rng.normal(size=(cone.q, 2)), rng.exponential(size=(cone.m, 2))
-    np.testing.assert_allclose(cone.sums(p), A @ p, atol=1e-14)
-    np.testing.assert_allclose(cone.weights(kappa), A.T @ kappa, atol=1e-14)
-    np.testing.assert_allclose(cone.c, A.sum(axis=1), rtol=1e-14)
-    np.testing.assert_allclose(cone.drops(cone.weights(kappa[:, 0])), kappa[:, 0], rtol=1e-12)
 
 
 @every

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,7 @@ def s3vm(loss: str = "squared_hinge", **more) -> objectives.S3VM:
 
 
 def weighted(loss: str, **more) -> objectives.WeightedSVM:
-    return objectives.WeightedSVM.guessed(s3vm(loss), np.linspace(-1, 1, N - 8), **more)
+    return s3vm(loss).guessed(np.linspace(-1, 1, N - 8), **more)
 
 
 def margin(**more) -> objectives.SpectrumMargin:
@@ -98,7 +100,7 @@ CONVEX = {
     },
     "weighted SVM, finite_newton": (weighted("squared_hinge"), solvers.finite_newton),
     "weighted SVM, CVXPY": (
-        objectives.WeightedSVM.guessed(s3vm("hinge"), np.zeros(N - 8), 2.0).with_(linear=np.r_[np.zeros(N)]),
+        s3vm("hinge").guessed(np.zeros(N - 8), 2.0).with_(linear=np.r_[np.zeros(N)]),
         lambda _: sm.solve(problems.cccp_subproblem(s3vm("hinge"), np.zeros(N - 8))),
     ),
     **{
@@ -185,8 +187,11 @@ def test_what_is_no_answer_is_refused(name):
                 method(rest)
         with pytest.raises(ValueError, match=rf"{key} has the shape \(2, 1, 2\)"):
             sm.certify(obj, {**result.variables, key: np.ones((2, 1, 2))})
-        with pytest.raises(ValueError, match=f"{key} holds NaN"):
-            sm.certify(obj, {**result.variables, key: np.full_like(np.asarray(result.variables[key]), np.nan)})
+        for bad in (np.nan, np.inf, -np.inf):
+            spoilt = np.array(result.variables[key], dtype=float)
+            spoilt.flat[-1] = bad
+            with pytest.raises(ValueError, match=f"{key} holds NaN or inf"):
+                sm.certify(obj, {**result.variables, key: spoilt})
 
 
 @pytest.mark.parametrize("solver", LOCAL)
@@ -202,8 +207,19 @@ def test_nothing_is_claimed_of_an_objective_that_is_not_convex(solver):
     assert spoilt.primal_objective > again.primal_objective or spoilt.dual_residual > again.dual_residual
 
 
+def test_the_duals_of_a_result_count_before_variables_of_the_same_name():
+    obj, result = answer("LapSVM, hinge, factorized")
+    wrong = np.zeros_like(result.variables["beta"])
+    stained = replace(result, variables={**result.variables, "beta": wrong}, duals={"beta": result.variables["beta"]})
+    assert sm.certify(obj, stained).gap == pytest.approx(sm.certify(obj, result).gap, rel=1e-9)
+    other = replace(result, duals={"beta": wrong})
+    assert sm.certify(obj, other).dual_objective <= sm.certify(obj, result).dual_objective
+
+
 def test_what_is_neither_an_objective_nor_an_answer_is_refused():
     obj, result = answer("RMM, relative_margin")
+    with pytest.raises(ValueError, match="the result is INFEASIBLE: it holds no answer to certify"):
+        sm.certify(obj, replace(result, status=sm.Status.INFEASIBLE))
     with pytest.raises(TypeError, match="no objective"):
         sm.certify("obj", result)
     with pytest.raises(TypeError, match="must be a SolveResult"):

@@ -13,8 +13,9 @@ from scipy.linalg import eigh
 from scipy.optimize import check_grad
 
 import specmargin as sm
-from specmargin.objectives import graph_transducer as transduction
+from specmargin.objectives import graph_transducer_rounding as rounding
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
+from specmargin.objectives.graph_transducer_rounding import GraphTransducerRounding
 from specmargin.rounding import EXTENDED_UNIT, UNIT
 from specmargin.spectra import Spectrum
 
@@ -130,7 +131,7 @@ def test_dual_bound_is_the_minimum_of_the_lagrangian(kind, C, share, spectrum_da
     lam = share * float(eigh(obj.A, eigvals_only=True)[0])
     shifted = obj.A - lam * np.eye(obj.k)
     minimiser = np.linalg.solve(shifted, obj.b)
-    constant = C * float(obj._p @ obj.tau**2)
+    constant = C * float(obj.p @ obj.tau**2)
     assert obj.dual_bound(lam) == pytest.approx(obj.lagrangian(minimiser, lam), rel=1e-9)
     explicit = -obj.b @ minimiser / 2 + lam * obj.n / 2 + constant
     assert obj.dual_bound(lam) == pytest.approx(explicit, rel=1e-9, abs=1e-9 * constant)
@@ -257,16 +258,15 @@ def test_errors_say_what_was_wrong(spectrum_data):
     for C in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(ValueError, match=f"C={C!r} must be a positive number"):
             SpectralGraphTransducer(spectrum, labels, C)
-    with pytest.raises(ValueError, match="4 samples, but the eigenvectors have 24 rows"):
-        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, -1, -1]), 1.0)
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        SpectralGraphTransducer(spectrum, sm.encode_labels([0, 1, 2] + [-1] * 21), 1.0)
-    with pytest.raises(ValueError, match="of one class"):
-        SpectralGraphTransducer(spectrum, replace(labels, sign=np.ones(8)), 1.0)
-    with pytest.raises(ValueError, match="q=1 eigenvectors leaves none"):
-        SpectralGraphTransducer(spectrum.truncate(1), labels, 1.0)
-    with pytest.raises(ValueError, match=r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"):
-        SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.arange(5.0))
+    for changes, message in (
+        ({"labels": sm.encode_labels([0, 1, -1, -1])}, "4 samples, but the eigenvectors have 24 rows"),
+        ({"labels": sm.encode_labels([0, 1, 2] + [-1] * 21)}, "one_vs_rest"),
+        ({"labels": replace(labels, sign=np.ones(8))}, "of one class"),
+        ({"spectrum": spectrum.truncate(1)}, "q=1 eigenvectors leaves none"),
+        ({"Q": np.arange(5.0)}, r"Q has the shape \(5,\), but there are 4 eigenvectors after the first"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SpectralGraphTransducer(**{"spectrum": spectrum, "labels": labels, "C": 1.0, **changes})
     for Q, says in (
         ([1.0, 2.0, 3.0, np.nan], r"Q\[3\] is nan"),
         ([-1.0, 0.0, 1.0, 2.0], r"Q\[0\] is -1"),
@@ -310,30 +310,30 @@ def test_the_lowest_eigenvalue_is_bounded_by_its_own_size():
                 B[i] = [x - B[i][k] / B[k][k] * z for x, z in zip(B[i], B[k], strict=True)]
         return True
 
-    least = Fraction(obj._least_in_eigenvectors)
+    least = Fraction(GraphTransducerRounding(obj).least_in_eigenvectors)
     assert definite(least)
     assert not definite(least * (1 + Fraction(1, 10**11)))
-    assert obj._least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs
+    assert GraphTransducerRounding(obj).least_eigenvalue < 0.01 * (1 - 1e-9)  # which the size of A blurs
 
 
 @pytest.fixture
 def tried(monkeypatch):
     """Return the list of the matrices that are factorised from here on."""
-    matrices, honest = [], transduction.cholesky
+    matrices, honest = [], rounding.cholesky
 
     def noted(B, **options):
         matrices.append(B.copy())
         return honest(B, **options)
 
-    monkeypatch.setattr(transduction, "cholesky", noted)
+    monkeypatch.setattr(rounding, "cholesky", noted)
     return matrices
 
 
 def test_what_is_factorised_is_below_the_matrix_of_fractions(tried):
     """By more, in every direction, than Cholesky's factorisation may round; without the charges it is not."""
     obj, A = beside_a_large_one()
-    least = Fraction(obj._least_in_eigenvectors)
-    E, B = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj._E, tried[-1]))
+    least = Fraction(GraphTransducerRounding(obj).least_in_eigenvectors)
+    E, B = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.eigen[1], tried[-1]))
     exact = E.T @ np.array(A) @ E - least * (E.T @ E)
     size = np.sqrt(tried[-1].diagonal() + float(least))
     above = (exact - B).astype(float) / size[:, None] / size
@@ -343,13 +343,13 @@ def test_what_is_factorised_is_below_the_matrix_of_fractions(tried):
 def test_the_residual_is_within_its_bound_of_that_in_a_hundred_digits(monkeypatch):
     """Where hundreds of squares are lost beside a large one, w is off the sphere by half of them."""
     seen = []
-    honest = SpectralGraphTransducer._solved_bound
+    honest = GraphTransducerRounding.solved_bound
 
     def watched(self, r, error, lam, height):
         seen.append((r, error))
         return honest(self, r, error, lam, height)
 
-    monkeypatch.setattr(SpectralGraphTransducer, "_solved_bound", watched)
+    monkeypatch.setattr(GraphTransducerRounding, "solved_bound", watched)
     n, k, v, C = 256, 250, 2.0**-14, 1024.0
     U = np.zeros((n, k + 1))
     U[0, 1] = v
@@ -372,7 +372,7 @@ def test_the_residual_is_within_its_bound_of_that_in_a_hundred_digits(monkeypatc
 @pytest.mark.parametrize("stretch", [1.0, 3.0])
 def test_the_value_is_that_of_the_very_ray(stretch, monkeypatch):
     """Scaled to the sphere in float64 w has another direction, which the loss multiplies by C."""
-    monkeypatch.setattr(transduction, "_lowered", lambda *_: 0.0)  # what is left is the rounding of the value
+    monkeypatch.setattr(rounding, "lowered_bound", lambda *_: 0.0)  # what is left is the rounding of the value
     obj, rng = beside_a_large_one()[0], np.random.default_rng(0)
     for _ in range(20):
         w = on_sphere(obj, rng)
@@ -385,7 +385,7 @@ def test_the_value_is_that_of_the_very_ray(stretch, monkeypatch):
             on = [Decimal(x) for x in w.tolist()]
             size = (obj.n / sum(x * x for x in on)).sqrt()
             exact = sum(Decimal(q) * (size * x) ** 2 for q, x in zip(obj.Q.tolist(), on, strict=True)) / 2
-            for row, target, p in zip(obj.labeled_rows.tolist(), obj.tau.tolist(), obj._p.tolist(), strict=True):
+            for row, target, p in zip(obj.labeled_rows.tolist(), obj.tau.tolist(), obj.p.tolist(), strict=True):
                 f = size * sum(Decimal(a) * x for a, x in zip(row, on, strict=True))
                 exact += Decimal(obj.C) * Decimal(p) * (f - Decimal(target)) ** 2
         assert abs(exact - Decimal(certificate.primal_objective)) <= Decimal(certificate.rounding)
@@ -399,7 +399,7 @@ def test_a_lower_multiplier_adds_to_the_residual(length, least):
     best = 2 * radius * (Fraction(length) - radius * height)  # of a shift of length / radius - 2 height
     if Fraction(length) < 2 * radius * height:
         best = Fraction(length) ** 2 / height / 2
-    bound = Fraction(transduction._lowered(length, float(radius), 1.0, least))
+    bound = Fraction(rounding.lowered_bound(length, float(radius), 1.0, least))
     assert best * (1 - Fraction(1, 10**15)) <= bound <= 2 * best
 
 
@@ -409,7 +409,7 @@ def test_a_bound_below_zero_charges_for_the_longer_diagonal(tried):
     U[:2, 1:3] = 1.0
     labels = sm.encode_labels([1, 0] + [-1] * 6)
     obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), labels, 1e9, np.array([1e-9, 1e-9, 2e-9]))
-    least = obj._least_eigenvalue
+    least = GraphTransducerRounding(obj).least_eigenvalue
     assert least < -1e-8
     B, k = tried[-1], 3
     V, B_exact, Q = (np.vectorize(Fraction, otypes=[object])(x) for x in (obj.labeled_rows, B, obj.Q))
@@ -426,7 +426,9 @@ def test_the_form_of_a_solved_system_covers_every_residual_within_its_error(seed
     B = obj.A - lam * np.eye(7)
     error = 1e-3 * rng.exponential(size=7)
     worst = r + error * np.sign(np.linalg.solve(B, r))
-    bound = obj._solved_bound(r, error, lam, obj._least_eigenvalue - lam)
+    bound = GraphTransducerRounding(obj).solved_bound(
+        r, error, lam, GraphTransducerRounding(obj).least_eigenvalue - lam
+    )
     assert 0.5 * worst @ np.linalg.solve(B, worst) <= bound <= 1.1 * (0.5 * worst @ np.linalg.solve(B, worst))
 
 
@@ -434,5 +436,5 @@ def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
     """Eigenvectors that are no good solve nothing."""
     obj, r = replace(beside_a_large_one()[0], C=10.0), np.ones(7)
     obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
-    bound = obj._solved_bound(r, np.zeros(7), -1.0, 1.0)
+    bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), -1.0, 1.0)
     assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound

@@ -8,6 +8,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from manifold_problems import by_cvxpy
 from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 
 import specmargin as sm
@@ -28,28 +29,6 @@ def literal_value(name, K, L, labels, gamma_A, gamma_I, alpha, b):
     if name == "squared_hinge":
         return 0.5 * (sum(max(0.0, 1 - ti) ** 2 for ti in t) + penalty)
     return sum((y - f[i]) ** 2 for y, i in zip(labels.sign, labels.labeled, strict=True)) + penalty
-
-
-def literal_optimum(name, K, L, labels, gamma_A, gamma_I, fit_intercept=True):
-    """The primal as the papers print it, by CVXPY: its optimum, an alpha and b.
-
-    K alpha = R w with K = R R' instead of alpha itself: interior-point methods stop early on a nearly singular K.
-    """
-    eigenvalues, V = np.linalg.eigh(K)
-    kept = eigenvalues > 1e-12 * eigenvalues[-1]
-    R = V[:, kept] * np.sqrt(eigenvalues[kept])
-    w, b = cp.Variable(R.shape[1]), cp.Variable()
-    t = cp.multiply(labels.sign, R[labels.labeled] @ w + b)
-    RLR = R.T @ L @ R
-    penalty = gamma_A * cp.sum_squares(w) + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
-    value = {
-        "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
-        "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
-        "squared": lambda: cp.sum_squares(1 - t) + penalty,
-    }[name]()
-    problem = cp.Problem(cp.Minimize(value), [] if fit_intercept else [b == 0])
-    problem.solve(**TIGHT)
-    return problem.value, V[:, kept] @ (w.value / np.sqrt(eigenvalues[kept])), float(b.value)
 
 
 def objective(data, name="hinge", gamma_A=0.1, gamma_I=0.5, **options):
@@ -197,7 +176,7 @@ DUAL_CASES = {
 def test_dual_bound_of_random_multipliers(case, name, fit_intercept, manifold_data, rng):
     kind, gamma_A, gamma_I = case
     data = manifold_data(**kind)
-    optimum, best_alpha, _ = literal_optimum(name, *data, gamma_A, gamma_I, fit_intercept)
+    optimum, best_alpha, _ = by_cvxpy(name, *data, gamma_A, gamma_I, fit_intercept)
     obj = objective(data, name, gamma_A, gamma_I, fit_intercept=fit_intercept)
     tightest = -np.inf
     for size in (1e-4, 0.1, 1.0):
@@ -229,7 +208,7 @@ def test_what_the_graph_penalises_costs_the_bound_little(manifold_data, rng):
     """K S^-1 <= K / gamma_A alone would take off a thousand times what a residual in the range of L can change."""
     data = manifold_data(n=30, l=10)
     obj = objective(data, "squared", gamma_A=1e-6, gamma_I=1.0)
-    optimum, _, _ = literal_optimum("squared", *data, 1e-6, 1.0)
+    optimum, _, _ = by_cvxpy("squared", *data, 1e-6, 1.0)
     best = sm.solvers.factorized(obj)
     theta, alpha = 2 * best.variables["v"], best.variables["alpha"]
     S = 1e-6 * np.eye(30) + data[1] @ data[0]
@@ -249,7 +228,7 @@ def test_what_the_graph_penalises_costs_the_bound_little(manifold_data, rng):
 def test_duality_is_tight_at_the_optimum(case, name, fit_intercept, manifold_data):
     kind, gamma_A, gamma_I = case
     K, L, labels = manifold_data(**kind)
-    optimum, _, b = literal_optimum(name, K, L, labels, gamma_A, gamma_I, fit_intercept)
+    optimum, _, b = by_cvxpy(name, K, L, labels, gamma_A, gamma_I, fit_intercept)
     obj = objective((K, L, labels), name, gamma_A, gamma_I, fit_intercept=fit_intercept)
     # The deformed kernel's dual, written out: max sum V*(beta) - 1/4 (y beta)'G (y beta).
     G = dense_inverse(obj)[1]
@@ -284,7 +263,7 @@ def test_certificate_of_any_candidate_has_a_nonnegative_gap(name, seed, manifold
 @names
 def test_multipliers_of_the_optimum_need_no_solver(name, manifold_data):
     data = manifold_data()
-    optimum, alpha, b = literal_optimum(name, *data, 0.1, 0.5)
+    optimum, alpha, b = by_cvxpy(name, *data, 0.1, 0.5)
     certificate = objective(data, name).prove(alpha, b)
     assert certificate.primal_objective == pytest.approx(optimum, rel=1e-9)
     assert certificate.is_optimal(1e-5)
@@ -378,24 +357,19 @@ def test_means_and_sums_have_the_same_expansion(name, manifold_data):
 
 def test_errors_say_what_was_wrong(manifold_data):
     K, L, labels = manifold_data()
-    with pytest.raises(ValueError, match=r"gamma_A=0\.0 must be a positive number.*1e-6"):
-        LapSVM(K, L, labels, gamma_A=0.0)
-    with pytest.raises(ValueError, match="gamma_A=nan"):
-        LapSVM(K, L, labels, gamma_A=np.nan)
-    with pytest.raises(ValueError, match=r"gamma_I=-0\.5 must be a number >= 0"):
-        LapSVM(K, L, labels, gamma_I=-0.5)
-    with pytest.raises(ValueError, match=r"gamma_I=2\.0 weighs a Laplacian, but L is None"):
-        LapSVM(K, None, labels, gamma_I=2.0)
-    with pytest.raises(ValueError, match=r"K has the shape \(17, 17\), but there are 18 samples"):
-        LapSVM(K[:17, :17], L, labels)
-    with pytest.raises(ValueError, match=r"L has the shape \(17, 17\), but K has \(18, 18\)"):
-        LapSVM(K, L[:17, :17], labels)
-    with pytest.raises(ValueError, match=r"K holds .*, the first K\[0, 0\] is nan"):
-        LapSVM(np.where(np.eye(18) > 0, np.nan, K), L, labels)
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        LapSVM(K, L, sm.encode_labels([0, 1, 2] + [-1] * 15))
-    with pytest.raises(ValueError, match="unknown loss 'logistic'"):
-        LapSVM(K, L, labels, loss="logistic")
+    for changes, message in (
+        ({"gamma_A": 0.0}, r"gamma_A=0\.0 must be a positive number.*1e-6"),
+        ({"gamma_A": np.nan}, "gamma_A=nan"),
+        ({"gamma_I": -0.5}, r"gamma_I=-0\.5 must be a number >= 0"),
+        ({"L": None, "gamma_I": 2.0}, r"gamma_I=2\.0 weighs a Laplacian, but L is None"),
+        ({"K": K[:17, :17]}, r"K has the shape \(17, 17\), but there are 18 samples"),
+        ({"L": L[:17, :17]}, r"L has the shape \(17, 17\), but K has \(18, 18\)"),
+        ({"K": np.where(np.eye(18) > 0, np.nan, K)}, r"K holds .*, the first K\[0, 0\] is nan"),
+        ({"labels": sm.encode_labels([0, 1, 2] + [-1] * 15)}, "one_vs_rest"),
+        ({"loss": "logistic"}, "unknown loss 'logistic'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            LapSVM(**{"K": K, "L": L, "labels": labels, **changes})
 
 
 def test_an_adjacency_in_place_of_the_laplacian_is_refused(manifold_data):

@@ -11,6 +11,7 @@ from sklearn.preprocessing import KernelCenterer
 import specmargin as sm
 from specmargin.kernels import BlockKernel, LowRankKernel
 from specmargin.objectives import LapSVM
+from specmargin.objectives.lapsvm_certificate import dual_with_error, primal_with_error, residual
 from specmargin.objectives.products import Image, Products
 from specmargin.rounding import bounded_product
 
@@ -87,7 +88,7 @@ def test_the_residual_of_the_dual_is_within_its_error(slices):
         obj = LapSVM(np.eye(3), graph, sm.encode_labels([0, 1, 1]), "squared", gamma_A=gamma_A, gamma_I=gamma_I)
         for alpha in rng.normal(size=(5, 3)):
             theta = 2.0 * gamma_A * alpha
-            r, error = obj.residual(theta, obj.products.image(alpha, slices=slices))
+            r, error = residual(obj, theta, obj.products.image(alpha, slices=slices))
             exact = 2 * Fraction(gamma_A) * fractions(alpha) - fractions(theta)
             exact = exact + 2 * Fraction(gamma_I) * (fractions(graph) @ fractions(alpha))
             assert (np.abs(exact - fractions(r)) <= fractions(error)).all(), draw
@@ -150,7 +151,7 @@ def test_slacks_that_are_nothing_but_rounding(loss):
         f = y - b + rng.integers(-2, 3, 2) * 2.0**-53
         low = y * (Fraction(1) - Fraction(b) * fractions(y) - fractions(y) * fractions(f)) * (1 + Fraction(1, 2**50))
         low = low.astype(float)
-        value, error = obj._primal(Image(zero, f, low, zero, zero, zero, zero, zero), b, zero, 0.0)
+        value, error = primal_with_error(obj, Image(zero, f, low, zero, zero, zero, zero, zero), b, zero, 0.0)
         slack = 1 - fractions(y) * (fractions(f) + fractions(low) + Fraction(b))
         slack = slack if loss == "squared" else np.maximum(slack, Fraction(0))
         exact = Fraction(obj.scale) * sum(slack if loss == "hinge" else slack**2)
@@ -166,12 +167,12 @@ def test_squares_and_their_conjugates_are_within_their_errors(loss):
     for _ in range(300):
         f = y * rng.uniform(-2, 0.5, 2)
         penalty = -float(((1 - y * f) ** 2).sum())
-        value, error = obj._primal(Image(zero, f, zero, zero, zero, zero, zero, zero), 0.0, zero, penalty)
+        value, error = primal_with_error(obj, Image(zero, f, zero, zero, zero, zero, zero, zero), 0.0, zero, penalty)
         exact = scale * (sum((1 - fractions(y) * fractions(f)) ** 2) + Fraction(penalty))
         assert abs(Fraction(value) - exact) <= Fraction(error)
         beta = 4.0 + 1e-15 * rng.normal(size=2)
         image = obj.products.image(zero)
-        value, error = obj._dual(y * beta, image, (0.0, 0.0))
+        value, error = dual_with_error(obj, y * beta, image, (0.0, 0.0))
         beta = fractions(beta)
         # The residual of multipliers of four costs 1e-29 here.
         exact = scale * (sum(beta - beta**2 / 4) - sum(beta**2) / (4 * Fraction(1e30)))

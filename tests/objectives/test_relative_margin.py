@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import specmargin as sm
 from specmargin.objectives import RMM, RelativeMargin
-from specmargin.objectives.relative_margin import balanced, hinge_intercepts
+from specmargin.objectives.intercept import balanced, hinge_intercepts
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=.* is below 1")
 BOUNDS = (0.0, 0.5, 1.0, 1.2, 3.0)
@@ -230,18 +230,16 @@ def test_gram_matrix_of_all_samples_is_cut_to_the_labelled():
 
 def test_errors_say_what_was_wrong():
     labels, K = some_labels(6, n_hidden=2), some_gram(6)
-    with pytest.raises(ValueError, match=r"K has the shape \(5, 5\).*4 labelled or of all 6"):
-        RMM(K[:5, :5], labels)
-    with pytest.raises(ValueError, match=r"K has the shape \(6, 4\)"):
-        RMM(K[:, :4], labels)
-    with pytest.raises(ValueError, match=r"the first K\[0, 0\] is nan"):
-        RMM(np.where(np.eye(6) > 0, np.nan, K), labels)
-    with pytest.raises(ValueError, match="one_vs_rest"):
-        RMM(some_gram(3), sm.encode_labels([0, 1, 2]))
-    with pytest.raises(ValueError, match=r"C=0\.0"):
-        RMM(K, labels, C=0.0)
-    with pytest.raises(ValueError, match=r"B=-1\.0"):
-        RMM(K, labels, B=-1.0)
+    for changes, message in (
+        ({"K": K[:5, :5]}, r"K has the shape \(5, 5\).*4 labelled or of all 6"),
+        ({"K": K[:, :4]}, r"K has the shape \(6, 4\)"),
+        ({"K": np.where(np.eye(6) > 0, np.nan, K)}, r"the first K\[0, 0\] is nan"),
+        ({"K": some_gram(3), "labels": sm.encode_labels([0, 1, 2])}, "one_vs_rest"),
+        ({"C": 0.0}, r"C=0\.0"),
+        ({"B": -1.0}, r"B=-1\.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            RMM(**{"K": K, "labels": labels, **changes})
     with pytest.warns(UserWarning, match=r"B=0\.5"):
         RMM(K, labels, B=0.5)
 

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from specmargin.labels import encode_labels
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, ExpSquared, SmoothHinge
 from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_rounding import value_rounding
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.results import Status
 
@@ -388,7 +389,7 @@ def test_rounding_covers_decisions_that_are_off(loss, unlabeled_loss, rng):
     f = obj.decisions_at(w)
     f[:6] = [-1.0, 1.0, 1.0 + 1e-9, 0.0, 1e-9, -1.0]
     errors = np.full(9, 1e-7)
-    value, rounding = obj.value_at(w, f), obj._rounding(w, f, errors)
+    value, rounding = obj.value_at(w, f), value_rounding(obj, w, f, errors)
     moves = [
         abs(obj.value_at(w, f + errors * rng.choice([-1.0, 1.0], 9) * rng.uniform(0, 1)) - value) for _ in range(300)
     ]

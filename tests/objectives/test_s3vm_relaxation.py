@@ -9,6 +9,7 @@ from scipy.optimize import approx_fprime, minimize_scalar
 
 from specmargin.labels import encode_labels
 from specmargin.losses import ExpSquared, SquaredHinge, SymmetricHinge, SymmetricRamp, SymmetricSquaredHinge
+from specmargin.objectives import s3vm_relaxation_proof
 from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minorant
 from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
@@ -171,15 +172,15 @@ def test_the_margin_covers_sums_that_round_upwards(rng):
 
 def test_the_margin_covers_a_poor_solution(rng, monkeypatch):
     """The bound holds for any w that the linear algebra may come up with."""
-    exactly = S3VMRelaxation._solve
+    exactly = s3vm_relaxation_proof.solved
     for trial in range(20):
         problem = random_relaxation(rng, C=1.0, C_star=1.0)
         problem = S3VMRelaxation(problem.obj, None, RowSpace(problem.space.Z, np.eye(3), 0.0))
         theta, beta = 0.9 * problem.repair(rng.exponential(size=7)), rng.exponential(size=4)
         noise = 10.0 ** -(trial % 8) * rng.standard_normal(3)
-        monkeypatch.setattr(S3VMRelaxation, "_solve", lambda self, *args, noise=noise: exactly(self, *args) + noise)
+        monkeypatch.setattr(s3vm_relaxation_proof, "solved", lambda *args, noise=noise: exactly(*args) + noise)
         assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
-        monkeypatch.setattr(S3VMRelaxation, "_solve", exactly)
+        monkeypatch.setattr(s3vm_relaxation_proof, "solved", exactly)
 
 
 def test_the_margin_covers_gains_that_cancel():

@@ -233,18 +233,17 @@ def test_ties_are_tied_only_when_asked_and_ordered(spectrum_data):
 
 def test_errors_say_what_was_wrong(spectrum_data):
     spectrum, labels = spectrum_data("simple", q=9)  # sum(c) = 1 + 36
-    with pytest.raises(ValueError, match=r"eps=-0\.1 must be a number >= 0"):
-        SpectrumMargin(spectrum, labels, eps=-0.1)
-    with pytest.raises(ValueError, match="eps=nan"):
-        SpectrumMargin(spectrum, labels, eps=np.nan)
-    with pytest.raises(ValueError, match=r"eps=0\.03 is too large for q=9.*37.*below 2\.7e-02"):
-        SpectrumMargin(spectrum, labels, eps=0.03)
+    for changes, message in (
+        ({"eps": -0.1}, r"eps=-0\.1 must be a number >= 0"),
+        ({"eps": np.nan}, "eps=nan"),
+        ({"eps": 0.03}, r"eps=0\.03 is too large for q=9.*37.*below 2\.7e-02"),
+        ({"C": 0.0}, r"C=0\.0"),
+        ({"B": -1.0}, r"B=-1\.0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SpectrumMargin(spectrum, labels, **changes)
     assert SpectrumMargin(spectrum, labels, eps=0.027).rho == pytest.approx(0.001)
     assert SpectrumMargin(spectrum, labels, order=False, eps=0.03).rho == pytest.approx(1 - 0.27)
-    with pytest.raises(ValueError, match=r"C=0\.0"):
-        SpectrumMargin(spectrum, labels, C=0.0)
-    with pytest.raises(ValueError, match=r"B=-1\.0"):
-        SpectrumMargin(spectrum, labels, B=-1.0)
     with pytest.warns(UserWarning, match=r"B=0\.5 is below 1"):
         SpectrumMargin(spectrum, labels, B=0.5)
     for kind in (SpectrumMargin, Alignment):

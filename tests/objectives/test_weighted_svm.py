@@ -3,10 +3,10 @@
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import weighted_by_cvxpy
 
 import specmargin as sm
 from specmargin.losses import get_loss
@@ -91,31 +91,11 @@ def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
 @pytest.mark.parametrize("tilted", [False, True])
 def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
     svm = machine(rng, loss, intercept, tilted=tilted)
-    w, value = by_cvxpy(svm)
+    value, w = weighted_by_cvxpy(svm)
     assert svm.value_at(w) == pytest.approx(value, rel=1e-7)
     if loss != "hinge":  # whose multipliers are not the slopes at its kink
         assert svm.prove(w).relative_gap < 1e-4
     assert svm.prove(w).dual_objective <= value + 1e-8
-
-
-def by_cvxpy(svm):
-    """The machine in CVXPY, from the dense rows."""
-    A, w = svm.features.dense(), cp.Variable(svm.size)
-    f = A @ w + svm.features.offset
-    terms = {
-        "hinge": lambda t: cp.pos(1 - t),
-        "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
-        "huber_hinge": lambda t: cp.huber(cp.pos(1.5 - t), 1.0) / 2,
-        "squared": lambda t: cp.square(1 - t),
-        "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm.loss.name]
-    root = np.sqrt(svm.features.weights)
-    cost = 0.5 * cp.sum_squares(cp.multiply(root, w)) + svm.plus @ terms(f) + svm.minus @ terms(-f)
-    if svm.linear is not None:
-        cost += svm.linear @ f
-    problem = cp.Problem(cp.Minimize(cost))
-    problem.solve(solver="CLARABEL")
-    return w.value, problem.value
 
 
 @intercepts
@@ -124,10 +104,10 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
     y = np.array([0, 1, *[-1] * 12])
     obj = S3VM(rng.normal(size=(14, 3)), sm.encode_labels(y), C=2.0, C_star=0.7, intercept=intercept)
     w = rng.normal(size=obj.size)
-    svm = WeightedSVM.guessed(obj, obj.labels_of(w))
+    svm = obj.guessed(obj.labels_of(w))
     assert svm.value_at(w) == pytest.approx(obj.value_at(w), rel=tol["exact"])
     # Half a label is half of both costs.
-    halves = WeightedSVM.guessed(obj, np.zeros(12), weight=1.0)
+    halves = obj.guessed(np.zeros(12), weight=1.0)
     np.testing.assert_array_equal(halves.plus[2:], 0.5)
     np.testing.assert_array_equal(halves.minus[:2], [2.0, 0.0])
 
@@ -263,7 +243,7 @@ CASES = ["linear term against multipliers", "long rows that cancel", "gains that
 @pytest.mark.parametrize("refined", [False, True])
 @pytest.mark.parametrize("name", CASES)
 def test_dual_is_that_of_fractions_but_for_its_rounding(name, refined, rng, monkeypatch):
-    monkeypatch.setattr(_weighted_rounding, "_worth", lambda *args: refined)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: refined)
     for _ in range(20):
         svm, theta = dual_case(name, rng)
         bound, rounding = dual_with_rounding(svm, *theta)

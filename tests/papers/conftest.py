@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+
+import numpy as np
 import pytest
 
 
@@ -12,3 +15,18 @@ def nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "data").mkdir()
     return tmp_path / "data"
+
+
+@pytest.fixture
+def isolet(nowhere, rng):
+    """Put an archive like Isolet's into the data folder: four letters, 31 speakers in groups 1 and 5."""
+    letters = np.array([0, 12, 13, 25])
+    speaker = np.repeat([*range(1, 31), 121], 4)
+    y = np.tile(letters, 31)
+    X = np.eye(26)[y] * 30 + rng.normal(size=(31, 26))[np.repeat(np.arange(31), 4)] + rng.normal(size=(124, 26))
+    group = np.where(speaker > 30, 5, 1)
+    path = nowhere / "isolet.npz"
+    np.savez(path, X=X, y=y, speaker=speaker, group=group, n_train=np.array(120))
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    (nowhere / "isolet.npz.sha256").write_text(digest)
+    return X, y, speaker

@@ -13,44 +13,33 @@ from specmargin.experiments import Cell, LabeledFolds, compare, evaluate, publis
 from specmargin.papers import lapsvm_svm as table
 from specmargin.papers import run_table
 
+TASK = table.TASKS["digits600"]
+OPTIONS = {"gamma": 1 / 800, "n_neighbors": 10, "power": 2}
+
 
 @pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
 @pytest.mark.parametrize("method", ["lapsvm_hinge", "lapsvm_squared_hinge"])
 def test_deformed_kernel_is_lapsvm(nowhere, monkeypatch, method, gamma_A, gamma_I):
-    folds = LabeledFolds(2)
-    task = table.TASKS["digits600"]
-    heat = replace(task, graph={**task.graph, "weight": "heat"})
+    heat = replace(TASK, graph={**TASK.graph, "weight": "heat"})
     monkeypatch.setitem(table.TASKS, "digits600", heat)
-    setting = {"gamma_A": gamma_A, "gamma_I": gamma_I, "folds": 2}
-    cell = Cell("t", method, "digits600", "random50-seed0-01", setting)
+    gammas = {"gamma_A": gamma_A, "gamma_I": gamma_I}
+    cell = Cell("t", method, "digits600", "random50-seed0-01", {**gammas, "folds": 2})
     got = table.work(cell, data=nowhere)
+    clf = sm.LapSVM(**gammas, **OPTIONS, weight="heat", loss=method.removeprefix("lapsvm_"))
     X, y, *_ = tasks.samples(heat, nowhere)
-    split = tasks.splits(heat, nowhere)[cell.split]
-    clf = sm.LapSVM(
-        gamma=1 / 800,
-        gamma_A=gamma_A,
-        gamma_I=gamma_I,
-        n_neighbors=10,
-        weight="heat",
-        power=2,
-        loss=method.removeprefix("lapsvm_"),
-    )
-    expected = evaluate(clf, X, y, split, tunings=[folds])
+    expected = evaluate(clf, X, y, tasks.splits(heat, nowhere)[cell.split], tunings=[LabeledFolds(2)])
     assert abs(got.pop("relative_gap")) < 1e-6
     del expected["relative_gap"]
     assert got == expected
 
 
 def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
-    gamma_A, gamma_I = 1e-2, 1.0
-    task = table.TASKS["digits600"]
-    X, y, *_ = tasks.samples(task, nowhere)
-    labeled = next(iter(tasks.splits(task, nowhere).values())).labeled
-    graph = {"n_neighbors": 10, "power": 2}
+    X, y, *_ = tasks.samples(TASK, nowhere)
+    labeled = next(iter(tasks.splits(TASK, nowhere).values())).labeled
     marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
-    options = {"gamma_A": gamma_A, "loss": "squared_hinge"}
-    direct = sm.LapSVM(gamma=1 / 800, gamma_I=gamma_I, **graph, **options).fit(X, marked)
-    K = table._deformed_kernel(task, gamma_I / gamma_A, nowhere)
+    options = {"gamma_A": 1e-2, "loss": "squared_hinge"}
+    direct = sm.LapSVM(gamma_I=1.0, **OPTIONS, **options).fit(X, marked)
+    K = table._deformed_kernel(TASK, 100.0, nowhere)
     reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
     expected = direct.decision_function(X)
     assert np.abs(expected).max() > 0.5
@@ -59,11 +48,11 @@ def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
 
 def test_settings_are_the_published_ones():
     for name in ("g50c", "uspst"):
-        printed = published_parameters("lapsvm_primal_2009", "8", name, "lapsvm_dual").set_index("parameter")["value"]
+        published = published_parameters("lapsvm_primal_2009", "8", name, "lapsvm_dual").set_index("parameter")["value"]
         task = table.TASKS[name]
-        assert task.kernel == {"kernel": "rbf", "gamma": 1.0 / (2.0 * float(printed["gaussian_sigma"]) ** 2)}
-        assert task.graph["n_neighbors"] == int(printed["nn"])
-        assert task.power == int(printed["laplacian_degree_p"])
+        assert task.kernel == {"kernel": "rbf", "gamma": 1.0 / (2.0 * float(published["gaussian_sigma"]) ** 2)}
+        assert task.graph["n_neighbors"] == int(published["nn"])
+        assert task.power == int(published["laplacian_degree_p"])
 
 
 def test_quick_table_without_data_says_so_and_does_not_depend_on_jobs(nowhere, tmp_path):

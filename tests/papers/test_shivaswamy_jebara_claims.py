@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from specmargin.papers._shivaswamy_jebara_claims import claims
-from specmargin.papers._shivaswamy_jebara_methods import METHODS
+from specmargin.papers._shivaswamy_jebara_claims import sentences
+from specmargin.papers._shivaswamy_jebara_fits import METHODS
 
 AS_PUBLISHED = {
     "Xu": 40.0,
@@ -29,13 +29,13 @@ def cell(**means):
     return {method: {f"s{i}": mean + 0.01 * i for i in range(3)} for method, mean in (AS_PUBLISHED | means).items()}
 
 
-def sentence(cells, words):
-    (found,) = [line for line in claims(cells, list(METHODS)) if words in line]
-    return found
+def sentence(cells, text, ratios=()):
+    (line,) = [line for line in sentences(cells, list(METHODS), ratios) if text in line]
+    return line
 
 
 def test_numbers_as_published_reproduce_every_claim():
-    lines = claims([("a", cell()), ("b", cell())], list(METHODS))
+    lines = sentences([("a", cell()), ("b", cell())], list(METHODS))
     assert [line.split(":")[0] for line in lines[1:9]] == ["reproduced"] * 8
     assert "STORM against STOAM: lower mean error in 2 of 2 cells (2 significant)" in lines[9]
     assert [line.split(":")[1].split(",")[0].strip() for line in lines[10:-1]] == ["geometric", "ridge", "Poisson"]
@@ -43,7 +43,7 @@ def test_numbers_as_published_reproduce_every_claim():
 
 
 @pytest.mark.parametrize(
-    ("words", "means", "expected"),
+    ("text", "means", "expected"),
     [
         ("the order of the spectrum", {"MKL-S": 1.0}, "lower mean error in 1 of 2 cells (1 significant), higher in 1"),
         ("the order of the spectrum", {"MKL-R": 1.0}, "together lower in 3 of 4, 75 %"),
@@ -60,8 +60,8 @@ def test_numbers_as_published_reproduce_every_claim():
         ("MKL is not competitive", {"MKL-S": 7.0}, "in 1 of 2 cells; not so in: b (1)."),
     ],
 )  # fmt: skip
-def test_one_cell_of_two_speaks_against(words, means, expected):
-    line = sentence([("a", cell()), ("b", cell(**means))], words)
+def test_one_cell_of_two_speaks_against(text, means, expected):
+    line = sentence([("a", cell()), ("b", cell(**means))], text)
     assert expected in line
 
 
@@ -75,12 +75,9 @@ def test_the_corrected_test_is_counted_where_ratios_are_given():
     """Differences of one with deviations of half: significant by the plain test alone."""
     noisy = cell()
     noisy["SGT"] = {split: 9.0 + d for split, d in zip(noisy["STORM"], (0.3, -0.3, 0.0), strict=True)}
-    plain = claims([("a", noisy)], list(METHODS))
-    both = claims([("a", noisy)], list(METHODS), [49.0])
-    (line,) = [line for line in plain if "spectral graph transducer" in line]
-    assert "1 of 1 cells (1 significant)" in line
-    (line,) = [line for line in both if "spectral graph transducer" in line]
-    assert "1 of 1 cells (1 significant; 0 corrected)" in line
+    text = "spectral graph transducer"
+    assert "1 of 1 cells (1 significant)" in sentence([("a", noisy)], text)
+    assert "1 of 1 cells (1 significant; 0 corrected)" in sentence([("a", noisy)], text, [49.0])
 
 
 def test_failed_methods_are_left_out():
@@ -88,5 +85,5 @@ def test_failed_methods_are_left_out():
     del lacking["STORM"]
     cells = [("a", cell()), ("b", lacking)]
     assert "STORM against MKL-R: lower mean error in 1 of 1 cells" in sentence(cells, "the order of the spectrum")
-    assert "mean error over all cells: Xu 40.01" in claims(cells, list(METHODS))[-1]
-    assert "no cell is complete" in claims(cells[1:], list(METHODS))[-1]
+    assert "mean error over all cells: Xu 40.01" in sentences(cells, list(METHODS))[-1]
+    assert "no cell is complete" in sentences(cells[1:], list(METHODS))[-1]

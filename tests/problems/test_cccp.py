@@ -8,7 +8,6 @@ import specmargin as sm
 from specmargin.kernels.maps import kernel_map
 from specmargin.losses import SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.problems import solve
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.results import Status
@@ -50,7 +49,7 @@ def test_it_is_the_round_in_numpy(problem, tight, intercept, loss, C):
     result = solve(built, "CLARABEL", tol=1e-8, **tight["CLARABEL"])
     linear = np.zeros(obj.labels.n_samples)
     linear[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
+    machine = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     reference = weighted_svm(machine)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-8)
@@ -91,7 +90,7 @@ def test_a_new_beta_needs_no_new_problem(problem, tight):
 def test_the_whole_procedure_reaches_the_same_objective(problem, tight, s, seed):
     obj = problem(s=s, seed=seed)
     result = cccp(obj)
-    w = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0)).variables["w"]
+    w = weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0)).variables["w"]
     beta = tangent(obj, obj.decisions_at(w))
     built = cccp_subproblem(obj, beta)
     values = [obj.value_at(w)]

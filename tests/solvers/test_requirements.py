@@ -117,6 +117,17 @@ def test_the_reason_is_the_true_one():
         require("factorized", "LapSVM", Ramp())
 
 
+def test_of_a_pair_of_facts_one_is_enough():
+    """`one_flip` trains on guessed labels where the loss is a power of the slack, or descends on a smooth one."""
+    power, smooth, neither = LOSSES["hinge"], UNLABELED_LOSSES["exp"], UNLABELED_LOSSES["symmetric_hinge"]
+    assert "one_flip" in takers("S3VM", power, neither)
+    assert "one_flip" in takers("S3VM", LOSSES["smooth_hinge"], smooth)
+    assert "one_flip" not in takers("S3VM", LOSSES["smooth_hinge"], neither)
+    require("one_flip", "S3VM", power, neither)
+    with pytest.raises(ValueError, match=r"one_flip does not take the unlabelled loss 'symmetric_hinge'"):
+        require("one_flip", "S3VM", LOSSES["smooth_hinge"], neither)
+
+
 def test_what_is_not_declared_is_missing():
     class Foreign:
         def value(self, t):

@@ -2,7 +2,7 @@
 
 `write_data` and `read_data` are inverse to each other; `strict_json` makes the readable excerpt. Used by the
 gallery, which draws a figure again from what was computed before. `replace_file` is how every result is written, and
-`explained` what is said where it cannot be.
+`explained` makes the message where it cannot be.
 """
 
 from __future__ import annotations
@@ -22,17 +22,6 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.typing import AnyArray
-
-__all__ = [
-    "NotWrittenError",
-    "explained",
-    "read_data",
-    "remove_leftovers",
-    "replace_file",
-    "require_folder",
-    "strict_json",
-    "write_data",
-]
 
 logger = logging.getLogger(__name__)
 
@@ -87,11 +76,13 @@ def _pack(value: Any, arrays: dict[str, AnyArray], where: str) -> Any:
 
 
 def _unpack(value: Any, archive: Mapping[str, AnyArray]) -> Any:
-    if isinstance(value, dict):
-        if value.keys() == {"__array__"}:
-            return archive[value["__array__"]]
-        return {key: _unpack(item, archive) for key, item in value.items()}
-    return [_unpack(item, archive) for item in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_unpack(item, archive) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"__array__"}:
+        return archive[value["__array__"]]
+    return {key: _unpack(item, archive) for key, item in value.items()}
 
 
 def strict_json(value: Any) -> Any:
@@ -123,17 +114,17 @@ def replace_file(path: Path, content: bytes) -> None:
         raise
 
 
-def remove_leftovers(folder: Path, pattern: str = "*") -> None:
-    """Delete what processes that were killed while they wrote left next to files of this pattern.
+def remove_unfinished(folder: Path, pattern: str = "*") -> None:
+    """Delete the temporary files and folders of processes that were killed while they wrote files of this pattern.
 
     For the holder of the lock of these files alone: nobody else may be writing.
     """
-    for left in folder.glob(f"{pattern}.*.tmp"):
-        if left.is_dir():
-            shutil.rmtree(left, ignore_errors=True)
+    for path in folder.glob(f"{pattern}.*.tmp"):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
         else:
             with suppress(OSError):
-                left.unlink()
+                path.unlink()
 
 
 def require_folder(path: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -114,14 +115,10 @@ def evaluate(
             "build it on X[split.train], so that it does not see the others."
         )
     fit = _Fitter(estimator, X, codes, split, graph, labeled_only)
-    parts = {
-        f"error_{part}": getattr(split, part)
-        for part in ("unlabeled", "validation", "test")
-        if getattr(split, part).size
-    }
+    parts = {part: getattr(split, part) for part in ("unlabeled", "validation", "test") if getattr(split, part).size}
     predictions = fit(split.labeled, list(parts.values()))
     errors: dict[str, Any] = {
-        name: _percent(predicted != codes[part])
+        f"error_{name}": _percent(predicted != codes[part])
         for (name, part), predicted in zip(parts.items(), predictions, strict=True)
     }
     for tuning in tunings:
@@ -138,19 +135,17 @@ def _percent(wrong: AnyArray) -> float:
     return 100.0 * float(np.mean(wrong))
 
 
+@dataclass
 class _Fitter:
-    """Fits clones of one estimator on subsets of the labels of a split, and remembers the worst certificate."""
+    """Fits clones of one estimator on subsets of the labels of a split, and keeps solver and gap of every result."""
 
-    def __init__(
-        self, estimator: Any, X: Matrix, codes: IntArray, split: Split, graph: Any, labeled_only: bool
-    ) -> None:
-        parameters = estimator.get_params()
-        self.estimator, self.X, self.codes, self.split, self.graph = estimator, X, codes, split, graph
-        self.labeled_only = labeled_only
-        self.precomputed = parameters.get("kernel") == "precomputed"
-        self.marked = "unlabeled" in parameters
-        self.gaps: list[float] = []
-        self.solvers: set[str] = set()
+    estimator: Any
+    X: Matrix
+    codes: IntArray
+    split: Split
+    graph: Any
+    labeled_only: bool
+    certified: list[tuple[str, float]] = field(default_factory=list)
 
     def __call__(self, labeled: IntArray, queries: Sequence[IntArray]) -> list[AnyArray]:
         """Predict the codes of each array of samples after a fit that sees the labels of `labeled` alone."""
@@ -160,7 +155,7 @@ class _Fitter:
         if len(seen) == 1:  # a fold may leave one class: the constant classifier
             return [np.full(len(query), seen[0]) for query in queries]
         estimator = clone(self.estimator)
-        if self.marked:
+        if "unlabeled" in estimator.get_params():
             estimator.set_params(unlabeled=-1)
         train = labeled if self.labeled_only else self.split.train
         labels = np.where(np.isin(train, labeled), self.codes[train], -1)
@@ -168,33 +163,26 @@ class _Fitter:
             # The labels were hidden here: where none is, as for a supervised learner, that is meant.
             warnings.simplefilter("ignore", MarkerWarning)
             estimator.fit(self._rows(train, train), labels, **({} if self.graph is None else {"graph": self.graph}))
-        self._remember(estimator)
+        if (results := getattr(estimator, "result_", None)) is not None:
+            results = results if isinstance(results, list | tuple) else [results]
+            self.certified += [(result.solver, float(result.certificate.relative_gap)) for result in results]
         transduction = getattr(estimator, "transduction_", None)
-        predictions = []
-        for query in queries:
-            if transduction is not None and np.isin(query, train).all():
-                predictions.append(np.asarray(transduction)[np.searchsorted(train, query)])
-            else:
-                predictions.append(estimator.predict(self._rows(query, train)))
-        return predictions
+        return [
+            np.asarray(transduction)[np.searchsorted(train, query)]
+            if transduction is not None and np.isin(query, train).all()
+            else estimator.predict(self._rows(query, train))
+            for query in queries
+        ]
 
     def _rows(self, samples: IntArray, train: IntArray) -> Matrix:
         whole = len(samples) == self.X.shape[0]  # sorted and unique: everything, so no copy
-        if not self.precomputed:
+        if self.estimator.get_params().get("kernel") != "precomputed":
             return self.X if whole else self.X[samples]
         return self.X if whole and len(train) == self.X.shape[0] else self.X[np.ix_(samples, train)]
 
-    def _remember(self, estimator: Any) -> None:
-        results = getattr(estimator, "result_", None)
-        if results is None:
-            return
-        for result in results if isinstance(results, list | tuple) else [results]:
-            self.gaps.append(float(result.certificate.relative_gap))
-            self.solvers.add(result.solver)
-
     def evidence(self) -> dict[str, Any]:
-        if not self.gaps:
+        if not self.certified:
             return {}
         # NaN proves as little as an infinite gap, and max() would pass over it.
-        worst = max((math.inf if math.isnan(gap) else gap for gap in self.gaps), key=abs)
-        return {"solver": "+".join(sorted(self.solvers)), "relative_gap": worst}
+        worst = max((math.inf if math.isnan(gap) else gap for _, gap in self.certified), key=abs)
+        return {"solver": "+".join(sorted({solver for solver, _ in self.certified})), "relative_gap": worst}

@@ -28,7 +28,7 @@ from typing import Any, TypeAlias
 
 import specmargin
 from specmargin.exceptions import InvalidInputError
-from specmargin.experiments.engine.syntax import bound, hash_of, texts, walk
+from specmargin.experiments.engine.syntax import bound, hash_of, walk
 
 __all__ = ["Fingerprint", "changes", "digest", "fingerprint"]
 
@@ -43,30 +43,16 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerprint:
-    """Return the hashes of the sources that a function can reach.
+    """Return the hashes of the sources that a function can reach: equal for equal sources, wherever they lie.
 
-    Parameters
-    ----------
-    work : callable
-        Defined with ``def``; `functools.partial` is looked through.
-    path : path, optional
-        File that the function stands in, where its module is not one that can be imported by name.
-
-    Returns
-    -------
-    dict
-        Equal for equal sources, on every machine.
-
-    Raises
-    ------
-    ValueError
-        If the source cannot be read, or a bound argument has no text of its own.
+    `functools.partial` is looked through. `path` is the file that the function stands in, where its module cannot be
+    imported by name. `ValueError` if the source cannot be read, or a bound argument has no text of its own.
 
     Examples
     --------
     >>> from specmargin.papers.lapsvm_svm import work
-    >>> found = fingerprint(work)
-    >>> [name in found for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.theme", "cli")]
+    >>> hashes = fingerprint(work)
+    >>> [name in hashes for name in ("objectives.lapsvm", "papers.lapsvm_svm:work", "plots.theme", "cli")]
     [True, True, False, False]
     """
     arguments: dict[str, str] = {}
@@ -75,20 +61,21 @@ def fingerprint(work: Callable[..., Any], path: Path | None = None) -> Fingerpri
         arguments |= {name: _text(value) for name, value in given.items() if not isinstance(value, Path | None)}
         work = work.func
     module, name = getattr(work, "__module__", ""), getattr(work, "__qualname__", "")
-    file = path or _file_of(module) or _path(getattr(sys.modules.get(module), "__file__", None))
+    script = getattr(sys.modules.get(module), "__file__", None)
+    file = path or _file_of(module) or (None if script is None else Path(script))
     try:
-        if file is None or not name.isidentifier() or name == "<lambda>":
-            found = _of_text(inspect.getsource(work), module, file)
+        if file is None or not name.isidentifier():
+            hashes = _of_text(inspect.getsource(work), module, file)
         else:
-            found = _reached([("definition", module, name)], module, file)
+            hashes = _reached([("definition", module, name)], module, file)
     except (OSError, TypeError, KeyError, SyntaxError) as error:
         raise InvalidInputError(
             f"the source of {work!r} cannot be read, so that changes of it could not be noticed; pass version=."
         ) from error
-    return found | ({"arguments": _hash(json.dumps(arguments, sort_keys=True))} if arguments else {})
+    return hashes | ({"arguments": digest(arguments)} if arguments else {})
 
 
-def digest(found: Mapping[str, str]) -> str:
+def digest(hashes: Mapping[str, str]) -> str:
     """Return one short hash of a fingerprint.
 
     Examples
@@ -96,7 +83,7 @@ def digest(found: Mapping[str, str]) -> str:
     >>> digest({"a": "1", "b": "2"}) == digest({"b": "2", "a": "1"})
     True
     """
-    return _hash(json.dumps(dict(found), sort_keys=True))
+    return _hash(json.dumps(dict(hashes), sort_keys=True))
 
 
 def changes(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
@@ -122,10 +109,6 @@ def _text(value: Any) -> str:
             f"the bound argument {text} has no text of its own, so that changes could not be noticed."
         )
     return text
-
-
-def _path(file: str | None) -> Path | None:
-    return None if file is None else Path(file)
 
 
 def _file_of(module: str) -> Path | None:
@@ -184,7 +167,7 @@ class _Source:
 
 def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerprint:
     """Follow names and imports from the nodes of `start`; `script` is a module that counts by definition."""
-    found: Fingerprint = {}
+    hashes: Fingerprint = {}
     seen: set[_Node] = set()
     waiting = list(start)
     while waiting:
@@ -197,19 +180,19 @@ def _reached(start: Iterable[_Node], script: str, file: Path | None) -> Fingerpr
         if kind == "module":
             if source.whole is None:  # the same whoever asks
                 source.whole = hash_of([source.tree]), list(_followed(source, [source.tree], script))
-            found[_short(module)] = source.whole[0]
+            hashes[_short(module)] = source.whole[0]
             waiting += source.whole[1]
             if module == _PUBLISHED:
                 tables = sorted(source.file.with_name("published_data").glob("*.csv"))
-                found["published_data"] = _hash(repr([hashlib.sha256(t.read_bytes()).hexdigest() for t in tables]))
+                hashes["published_data"] = _hash(repr([hashlib.sha256(t.read_bytes()).hexdigest() for t in tables]))
         else:
             statements = source.defined[name]
             label = name if module == script and not module.startswith(_PACKAGE) else f"{_short(module)}:{name}"
-            found[label] = hash_of(statements)
+            hashes[label] = hash_of(statements)
             waiting += _followed(source, statements, script)
             if module == _PUBLISHED:
                 waiting.append(("module", module, ""))
-    return found
+    return hashes
 
 
 def _of_text(text: str, module: str, file: Path | None) -> Fingerprint:
@@ -219,10 +202,10 @@ def _of_text(text: str, module: str, file: Path | None) -> Fingerprint:
         statements: list[ast.AST] = list(ast.parse(text).body)
     except SyntaxError:  # a lambda in the middle of a statement
         return {"source": _hash(text)}
-    found = {"source": hash_of(statements)}
+    hashes = {"source": hash_of(statements)}
     if file is None:
-        return found
-    return _reached(_followed(_source(module, file), statements, module), module, file) | found
+        return hashes
+    return _reached(_followed(_source(module, file), statements, module), module, file) | hashes
 
 
 @cache
@@ -277,7 +260,8 @@ def _followed(source: _Source, trees: Iterable[ast.AST], script: str) -> Iterato
                     yield ("definition", source.module, node.id)
                 elif node.id in source.imported:
                     yield from _resolved(*source.imported[node.id], script)
-        yield from (node for text in texts(tree) for node in _in_text(text))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from _in_text(node.value)
 
 
 def _chain(module: str, name: str | None, attributes: list[str], script: str) -> Iterator[_Node]:
@@ -304,7 +288,7 @@ def _handed_on(module: str, name: str) -> tuple[str, str | None] | None:
 
 
 def _resolved(module: str, name: str | None, script: str) -> Iterator[_Node]:
-    if module.split(".")[0] != _PACKAGE or _file_of(module) is None:
+    if _file_of(module) is None:
         return
     if name is None:
         yield from _all_of(module, script)
@@ -316,9 +300,7 @@ def _resolved(module: str, name: str | None, script: str) -> Iterator[_Node]:
         yield ("definition", module, name) if _by_definition(module, script) else ("module", module, "")
     elif _file_of(f"{module}.{name}") is not None:
         yield from _all_of(f"{module}.{name}", script)
-    elif module == _PACKAGE:  # __version__ and the like
-        return
-    else:
+    elif module != _PACKAGE:  # whose __version__ and the like do not count
         yield ("module", module, "")
 
 
@@ -331,10 +313,8 @@ def _all_of(module: str, script: str) -> Iterator[_Node]:
 
 def _in_text(text: str) -> Iterator[_Node]:
     """``import_module(f"specmargin.solvers.{name}")`` reaches all of that package."""
-    if text == _PACKAGE or not _NAMED_IN_TEXT.match(text):
-        return
     module = text.rstrip(".")
-    file = _file_of(module)
+    file = _file_of(module) if text != _PACKAGE and _NAMED_IN_TEXT.match(text) else None
     if file is None:
         return
     if file.name != "__init__.py":

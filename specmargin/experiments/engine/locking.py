@@ -14,7 +14,7 @@ import platform
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from specmargin.exceptions import SpecmarginError
 __all__ = ["LockedError", "locked"]
 
 _logger = logging.getLogger(__name__)
-_held: dict[Path, int] = {}
+_held: set[Path] = set()
 _FAR = 1 << 30  # Windows locks bytes and then nobody can read them: one beyond the text
 
 
@@ -35,38 +35,28 @@ class LockedError(SpecmarginError):
 def locked(path: Path, what: str, *, wait: bool = False) -> Iterator[None]:
     """Hold the lock `path` inside the ``with`` block; the same process may take it again within.
 
-    Parameters
-    ----------
-    path : path
-        Of the lock; its folder is made.
-    what : str
-        That is locked, for messages.
-    wait : bool, default False
-        Wait for another process rather than raise.
-
-    Raises
-    ------
-    LockedError
-        If another process holds it and `wait` is false.
+    Its folder is made, and messages name `what` is locked. Where another process holds the lock, wait for it or raise
+    `LockedError`.
     """
     path = path.resolve()
     if path in _held:
-        _held[path] += 1
-        try:
-            yield
-        finally:
-            _held[path] -= 1
+        yield
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        file = _acquired(path, what, wait)
-        stack.callback(_release, path, file)
-        _held[path] = 1
-        stack.callback(_held.pop, path)
+    file = _acquired(path, what, wait)
+    _held.add(path)
+    try:
         yield
+    finally:
+        _held.remove(path)
+        # Removed before the lock ends: whoever waits sees that it is another file, or none.
+        with suppress(OSError):
+            path.unlink()
+        os.close(file)
 
 
 def _acquired(path: Path, what: str, wait: bool) -> int:
+    """Return the open file of the lock, once it is ours."""
     told = False
     while True:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
@@ -79,10 +69,10 @@ def _acquired(path: Path, what: str, wait: bool) -> int:
         except BaseException:
             os.close(file)
             raise
-        holder = _holder(path) if not free else ""
         os.close(file)
         if free:
             continue
+        holder = _holder(path)
         if not wait:
             raise LockedError(
                 f"{holder} writes {what}. Wait for it with wait=True (--wait on the command line), or stop it; two "
@@ -95,7 +85,7 @@ def _acquired(path: Path, what: str, wait: bool) -> int:
 
 
 def _try(file: int) -> bool:
-    """Lock without waiting; True also where the file system knows no locks, which is said."""
+    """Lock without waiting; True, with a warning, also where the file system knows no locks."""
     try:
         if sys.platform == "win32":
             import msvcrt
@@ -137,15 +127,8 @@ def _sign(file: int) -> None:
 
 def _holder(path: Path) -> str:
     try:
-        said = json.loads(path.read_text("utf-8"))
-        host = "" if said["host"] == platform.node() else f" on {said['host']}"
-        return f"Process {said['process']}{host} ({said['command']}, since {said['since']})"
+        holder = json.loads(path.read_text("utf-8"))
+        host = "" if holder["host"] == platform.node() else f" on {holder['host']}"
+        return f"Process {holder['process']}{host} ({holder['command']}, since {holder['since']})"
     except (OSError, ValueError, KeyError, TypeError):  # not yet signed
         return "Another process"
-
-
-def _release(path: Path, file: int) -> None:
-    # Removed before the lock ends: whoever waits sees that it is another file, or none.
-    with suppress(OSError):
-        path.unlink()
-    os.close(file)

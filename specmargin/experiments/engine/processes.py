@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from types import FrameType
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from specmargin.exceptions import SpecmarginError
 
@@ -46,21 +46,21 @@ def in_order() -> Iterator[None]:
 
     A handler that somebody else has set stays, and so do the signals of programs that run this in a thread.
     """
-    before: dict[signal.Signals, Any] = {}
 
-    def end(number: int, frame: FrameType | None) -> None:
+    def end(number: int, frame: FrameType | None) -> NoReturn:
         raise Terminated(number)
 
+    ours: list[signal.Signals] = []
     if threading.current_thread() is threading.main_thread():
-        for name in _ENDING:
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                before[number] = signal.signal(number, end)
+        numbers = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+        ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def in_processes(
@@ -70,25 +70,11 @@ def in_processes(
     threads: int | None = None,
     batch: int | None = None,
 ) -> Iterator[T]:
-    """Yield the values of ``function(*each)``, in the order in which they come.
+    """Yield the values of ``function(*each)``, in the order in which they come; `WorkerDiedError` if a process dies.
 
-    Parameters
-    ----------
-    function : callable
-        Run in this process where `jobs` is 1.
-    arguments : iterable of tuple
-        One for each call.
-    jobs : int
-        Processes; -1 for one per core.
-    threads : int, optional
-        BLAS and OpenMP threads of a process; by default what is left for it of the cores.
-    batch : int, optional
-        Calls that a process takes at a time, and no earlier than it is free; by default joblib decides.
-
-    Raises
-    ------
-    WorkerDiedError
-        If a process dies.
+    With one job the calls are made in this process. `threads` are the BLAS and OpenMP threads of a process, by default
+    what is left for it of the cores; `batch` is how many calls a process takes at a time, and no earlier than it is
+    free, by default as joblib decides.
     """
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
@@ -122,7 +108,7 @@ def _guarded(parent: int, function: Callable[..., T], arguments: tuple[Any, ...]
 
 def _stop_workers() -> None:
     """Kill joblib's workers: Ctrl-C reaches them from the terminal, SIGTERM and an error do not."""
-    with suppress(Exception):  # private, and nothing is lost where it is missing: they die with the parent
+    with suppress(Exception):  # joblib's private field: it offers no other way; where it is missing they die with us
         from joblib.externals.loky import reusable_executor
 
         executor = reusable_executor._executor
@@ -136,7 +122,7 @@ def die_with(parent: int) -> None:
     if os.getpid() == parent or sys.platform == "win32":
         return
     if not _ask_kernel():
-        threading.Thread(target=_watch, args=(parent,), daemon=True).start()
+        threading.Thread(target=_wait_for_end, args=(parent,), daemon=True).start()
     # It may have died before we asked. Its number is no sign: it stays until somebody has waited for it.
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -153,7 +139,7 @@ def _ask_kernel() -> bool:
     return False
 
 
-def _watch(parent: int) -> None:
+def _wait_for_end(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os.kill(os.getpid(), signal.SIGKILL)

@@ -8,40 +8,33 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import TypeAlias
 
-__all__ = ["Report", "figure_bars"]
+__all__ = ["Report", "duration", "figure_bars"]
 
-Report = Callable[[str, str], None]
-"""Called with the figure's name and the stage that it has reached."""
+Report: TypeAlias = Callable[[str, str], None]
+"""Called with a figure's name and the stage that it has reached: a key of `_SHARE`."""
+
+_SHARE = {"computing": 0, "running": 0, "drawing": 2, "done": 3, "failed": 3}
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as a short text.
+
+    Examples
+    --------
+    >>> duration(0.2), duration(89), duration(600), duration(9000)
+    ('0 s', '89 s', '10 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager
-def figure_bars(
-    names: Sequence[str], enabled: bool, *, seconds: Mapping[str, float] | None = None, headline: str = ""
-) -> Iterator[Report]:
-    """Yield a function to be told (name, stage).
-
-    Parameters
-    ----------
-    names : sequence of str
-        Figures that will be made.
-    enabled : bool
-        Whether to show anything.
-    seconds : mapping, optional
-        What each figure should take, written beside its bar.
-    headline : str, default ""
-        Written first.
-
-    Yields
-    ------
-    callable
-        Takes a name and one of ``"computing"``, ``"running"``, ``"drawing"``, ``"done"`` and ``"failed"``.
-    """
-    if not enabled:
-        yield lambda name, stage: None
-        return
-    if headline:
-        print(headline, file=sys.stderr, flush=True)  # noqa: T201  the error stream is this module's task
+def figure_bars(names: Sequence[str], headline: str, seconds: Mapping[str, float]) -> Iterator[Report]:
+    """Write a headline, show a bar for each name with what it should take, and yield a `Report`."""
+    print(headline, file=sys.stderr, flush=True)  # noqa: T201  the error stream is this module's task
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -57,23 +50,18 @@ def figure_bars(
         TimeElapsedColumn(),
         TextColumn("{task.fields[expected]}"),
     )
-    share = {"computing": 0, "running": 0, "drawing": 2, "done": 3, "failed": 3}
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        expected = {name: f"of about {_clock(told)}" for name, told in (seconds or {}).items()}
-        tasks = {
+        expected = {name: f"of about {duration(each)}" for name, each in seconds.items()}
+        bars = {
             name: progress.add_task(name, total=3, start=False, stage="", expected=expected.get(name, ""))
             for name in names
         }
 
         def report(name: str, stage: str) -> None:
-            progress.start_task(tasks[name])
-            progress.update(tasks[name], completed=share[stage], stage=stage)
+            progress.start_task(bars[name])
+            progress.update(bars[name], completed=_SHARE[stage], stage=stage)
 
         yield report
-
-
-def _clock(seconds: float) -> str:
-    return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
 @contextmanager

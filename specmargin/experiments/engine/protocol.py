@@ -22,16 +22,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.model_selection import LabeledKFold
 from specmargin.typing import IntArray
 
-__all__ = [
-    "FixedSetting",
-    "LabeledFolds",
-    "Tuning",
-    "UnlabeledPoints",
-    "ValidationSet",
-    "labeled_folds",
-    "select",
-]
-
+__all__ = ["FixedSetting", "LabeledFolds", "Tuning", "UnlabeledPoints", "ValidationSet", "labeled_folds", "select"]
 
 _NEEDED = ("experiment", "method", "dataset", "split", "parameters", "status")
 
@@ -56,17 +47,17 @@ class Tuning:
 
     @property
     def criterion(self) -> str:
-        """Column of the rows that is minimised."""
+        """Column of the rows that is minimised; empty where there is no choice."""
         raise NotImplementedError
 
     @property
     def label(self) -> str:
-        """What is minimised, in words."""
+        """What is minimised, as text."""
         raise NotImplementedError
 
     @property
     def name(self) -> str:
-        """What a table prints; holds the word "optimistic" where it applies."""
+        """What a table shows; holds the word "optimistic" where it applies."""
         parts = [self.label] + ["mean over splits"] * (self.per == "dataset") + ["optimistic"] * self.optimistic
         return ", ".join(parts)
 
@@ -75,13 +66,8 @@ class Tuning:
 class ValidationSet(Tuning):
     """Least error on the validation samples."""
 
-    @property
-    def criterion(self) -> str:  # noqa: D102
-        return "error_validation"
-
-    @property
-    def label(self) -> str:  # noqa: D102
-        return "validation set"
+    criterion = "error_validation"
+    label = "validation set"
 
 
 @dataclass(frozen=True)
@@ -122,51 +108,24 @@ class LabeledFolds(Tuning):
 class UnlabeledPoints(Tuning):
     """Least error on the unlabelled samples, by their hidden labels: what some papers did, and *optimistic*."""
 
-    optimistic: ClassVar[bool] = True
-
-    @property
-    def criterion(self) -> str:  # noqa: D102
-        return "error_unlabeled"
-
-    @property
-    def label(self) -> str:  # noqa: D102
-        return "unlabelled error"
+    criterion = "error_unlabeled"
+    label = "unlabelled error"
+    optimistic = True
 
 
 @dataclass(frozen=True)
 class FixedSetting(Tuning):
     """No choice: the rows must hold one setting per method."""
 
-    @property
-    def criterion(self) -> str:  # noqa: D102
-        return ""
-
-    @property
-    def label(self) -> str:  # noqa: D102
-        return "fixed"
+    criterion = ""
+    label = "fixed"
 
 
 def labeled_folds(y: npt.ArrayLike, labeled: npt.ArrayLike, folds: LabeledFolds) -> list[IntArray]:
-    """Deal the labelled samples to folds by `specmargin.LabeledKFold`, stratified as far as the labels allow.
+    """Return the samples left out of each fold: a partition of `labeled`, stratified as far as the labels allow.
 
-    Parameters
-    ----------
-    y : array-like of shape (n,)
-        True labels; only those at `labeled` are read.
-    labeled : array-like of shape (l,)
-        Indices of the labelled samples.
-    folds : LabeledFolds
-        Their number and seed.
-
-    Returns
-    -------
-    list of ndarray
-        The samples left out of each fold: a partition of `labeled`.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer labelled samples than folds.
+    `y` holds the labels of all samples, (n,), of which only those at the indices `labeled`, (l,), are read.
+    `ValueError` if there are fewer labelled samples than folds.
 
     Examples
     --------
@@ -221,31 +180,29 @@ def select(rows: Iterable[Mapping[str, Any]], tuning: Tuning) -> list[dict[str, 
     groups: dict[tuple[Any, ...], dict[str, dict[str, Mapping[str, Any]]]] = {}
     for row in rows:
         group = groups.setdefault((row["experiment"], row["method"], row["dataset"]), {})
-        settings = group.setdefault(row["split"], {})
-        settings[row["parameters"]] = row
+        group.setdefault(row["split"], {})[row["parameters"]] = row
     chosen: list[Mapping[str, Any]] = []
     for name, group in groups.items():
-        good = {s: {p: row for p, row in settings.items() if row["status"] == "ok"} for s, settings in group.items()}
-        good = {s: settings for s, settings in good.items() if settings}
-        if any(tuning.criterion and tuning.criterion not in row for s in good.values() for row in s.values()):
-            raise InvalidInputError(
-                f"rows of {name} have no criterion {tuning.criterion!r}; evaluate the cells with "
-                f"tunings=[{tuning!r}] (in a new folder or with fresh=True), or choose another protocol."
-            )
         declared = dict.fromkeys(p for settings in group.values() for p in settings)
+        good = [{p: row for p, row in settings.items() if row["status"] == "ok"} for settings in group.values()]
+        good = [settings for settings in good if settings]
         if isinstance(tuning, FixedSetting):
             if len(declared) > 1:
                 raise InvalidInputError(
                     f"FixedSetting found {len(declared)} settings of {name}: {sorted(declared)[:3]} ...; "
                     "pass the rows of one setting, or choose a protocol that tunes."
                 )
-            chosen.extend(row for settings in good.values() for row in settings.values())
-        elif tuning.per == "split":
-            chosen.extend(min(s.values(), key=lambda row: row[tuning.criterion]) for s in good.values())
-        else:
-            complete = [p for p in declared if good and all(p in settings for settings in good.values())]
-            if complete:
-                # fsum is exact: equal sets of errors tie whatever the order of the splits.
-                best = min(complete, key=lambda p: math.fsum(s[p][tuning.criterion] for s in good.values()))
-                chosen.extend(settings[best] for settings in good.values())
+            chosen += (row for settings in good for row in settings.values())
+            continue
+        if any(tuning.criterion not in row for settings in good for row in settings.values()):
+            raise InvalidInputError(
+                f"rows of {name} have no criterion {tuning.criterion!r}; evaluate the cells with "
+                f"tunings=[{tuning!r}] (in a new folder or with fresh=True), or choose another protocol."
+            )
+        if tuning.per == "split":
+            chosen += (min(settings.values(), key=lambda row: row[tuning.criterion]) for settings in good)
+        elif complete := [p for p in declared if good and all(p in settings for settings in good)]:
+            # fsum is exact: equal sets of errors tie whatever the order of the splits.
+            best = min(complete, key=lambda p: math.fsum(settings[p][tuning.criterion] for settings in good))
+            chosen += (settings[best] for settings in good)
     return [dict(row) for row in chosen]

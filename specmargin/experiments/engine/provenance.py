@@ -22,22 +22,11 @@ PACKAGES = ("specmargin", "numpy", "scipy", "scikit-learn", "cvxpy", "clarabel",
 def collect(
     *, seed: int | None = None, data: Mapping[str, str | None] | None = None, solver: str | None = None
 ) -> dict[str, Any]:
-    """Return the provenance of a run as JSON values.
+    """Return the provenance of a run as JSON values: what follows, and the arguments.
 
-    Parameters
-    ----------
-    seed : int, optional
-        Of the run.
-    data : mapping of str to str, optional
-        SHA-256 of each data set, by its name.
-    solver : str, optional
-        Who was asked to solve.
-
-    Returns
-    -------
-    dict
-        ``versions`` (None for what is not installed), ``git`` (commit and whether files differ from it; None outside
-        a checkout of this package), ``platform``, ``cpu_count``, ``utc``, and the arguments.
+    ``versions`` (None for what is not installed), ``git`` (commit and whether files differ from it; None outside a
+    checkout of this package), ``platform``, ``cpu_count``, ``utc``. `data` has the SHA-256 of each data set by its
+    name, and `solver` is who was asked to solve.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The numbers of the papers, as printed, for the columns "published" of every table.
+"""The numbers of the papers, as published, for the columns "published" of every table.
 
 `published` filters the results, `published_parameters` and `published_sizes` what else the papers state. They are CSV
 files inside the package; nothing is downloaded.
@@ -7,8 +7,8 @@ files inside the package; nothing is downloaded.
 from __future__ import annotations
 
 from functools import cache
-from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from specmargin.exceptions import InvalidInputError
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 __all__ = ["published", "published_parameters", "published_sizes"]
 
+_Name: TypeAlias = str | None
+
 
 def published(
-    paper: str | None = None,
-    table: str | None = None,
-    dataset: str | None = None,
-    method: str | None = None,
-    quantity: str | None = None,
-    split: str | None = None,
+    paper: _Name = None,
+    table: _Name = None,
+    dataset: _Name = None,
+    method: _Name = None,
+    quantity: _Name = None,
+    split: _Name = None,
 ) -> pd.DataFrame:
     """Return published results, filtered by any of the columns.
 
@@ -55,18 +57,11 @@ def published(
 
 
 def published_parameters(
-    paper: str | None = None,
-    table: str | None = None,
-    dataset: str | None = None,
-    method: str | None = None,
-    parameter: str | None = None,
+    paper: _Name = None, table: _Name = None, dataset: _Name = None, method: _Name = None, parameter: _Name = None
 ) -> pd.DataFrame:
     """Return published parameters (columns ``paper table dataset method parameter value note``), values as text.
 
-    Raises
-    ------
-    ValueError
-        If nothing is known of a name; the message lists what is.
+    Filtered as by `published`.
 
     Examples
     --------
@@ -77,17 +72,11 @@ def published_parameters(
 
 
 def published_sizes(
-    paper: str | None = None,
-    table: str | None = None,
-    dataset: str | None = None,
-    quantity: str | None = None,
+    paper: _Name = None, table: _Name = None, dataset: _Name = None, quantity: _Name = None
 ) -> pd.DataFrame:
     """Return published sizes of data sets (columns ``paper table dataset quantity value note``), values as text.
 
-    Raises
-    ------
-    ValueError
-        If nothing is known of a name; the message lists what is.
+    Filtered as by `published`.
 
     Examples
     --------
@@ -102,15 +91,10 @@ def _load(kind: str) -> pd.DataFrame:
     """All files of one kind, told apart by their columns, in the order of their names."""
     import pandas as pd
 
-    frames = []
-    for file in sorted(resources.files("specmargin.experiments.engine").joinpath("published_data").iterdir(), key=str):
-        if file.name.endswith(".csv"):
-            with file.open(encoding="utf-8") as stream:
-                frame = pd.read_csv(stream, dtype=str, keep_default_na=False)
-            found = next((k for k in ("mean", "parameter") if k in frame.columns), "size")
-            if found == kind:
-                frames.append(frame)
-    table = pd.concat(frames, ignore_index=True)
+    files = sorted(Path(__file__).with_name("published_data").glob("*.csv"))
+    frames = [pd.read_csv(file, dtype=str, keep_default_na=False) for file in files]
+    kinds = [next((k for k in ("mean", "parameter") if k in frame.columns), "size") for frame in frames]
+    table = pd.concat([frame for frame, k in zip(frames, kinds, strict=True) if k == kind], ignore_index=True)
     if kind == "mean":
         for name in ("mean", "std"):
             table[name] = pd.to_numeric(table[name])
@@ -118,17 +102,15 @@ def _load(kind: str) -> pd.DataFrame:
     return table
 
 
-def _filtered(kind: str, **wanted: str | None) -> pd.DataFrame:
+def _filtered(kind: str, **wanted: _Name) -> pd.DataFrame:
     table = _load(kind)
-    keep = table["paper"].notna()
     for column, value in wanted.items():
         if value is None:
             continue
-        match = table[column] == str(value)
-        if not match.any():
+        known = sorted(set(_load(kind)[column]))
+        if str(value) not in known:
             raise InvalidInputError(
-                f"nothing is published here for {column}={value!r}; take one of: "
-                f"{', '.join(sorted(set(table[column])))}."
+                f"nothing is published here for {column}={value!r}; take one of: {', '.join(known)}."
             )
-        keep &= match
-    return table[keep].reset_index(drop=True)
+        table = table[table[column] == str(value)]
+    return table.reset_index(drop=True)

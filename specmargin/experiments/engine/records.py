@@ -2,7 +2,7 @@
 
 A `Cell` names one computation by values that fit into JSON; its ``key`` is the same on every machine. A row is a flat
 dictionary: what the cell is, what its work returned, how it ended. `Store` keeps rows in a folder, one line each,
-appended by the process that computed them; `to_frame` and `from_frame` are the way to pandas and back.
+appended by the process that computed them; ``pandas.DataFrame(rows)`` makes a table of them.
 """
 
 from __future__ import annotations
@@ -19,23 +19,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
-from specmargin.checks import members, shown
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.experiments.engine.artifacts import replace_file
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-__all__ = ["Cell", "Row", "Store", "from_frame", "make_row", "to_frame", "worst_gap"]
+__all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
 
 Row: TypeAlias = dict[str, Any]
 """Columns: ``key experiment method dataset split parameters param_* status seconds run code``, what the work
 returned (errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceback``, ``warnings`` where there are any,
 and ``stale`` in rows that were kept although their code or data changed."""
 
-_COLUMNS = {"key", "experiment", "method", "dataset", "split", "parameters", "status", "seconds", "run"}
+_NAMES = ("experiment", "method", "dataset", "split")
+_COLUMNS = {"key", *_NAMES, "parameters", "status", "seconds", "run"}
 
 _logger = logging.getLogger(__name__)
 
@@ -80,11 +78,10 @@ class Cell:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name in ("experiment", "method", "dataset", "split"):
+        for name in _NAMES:
             if not isinstance(getattr(self, name), str):
                 raise InvalidTypeError(f"{name}={shown(getattr(self, name))} is no text; pass a name.")
-        named = isinstance(self.parameters, Mapping) and all(isinstance(name, str) for name in self.parameters)
-        if not named:
+        if not isinstance(self.parameters, Mapping) or not all(isinstance(name, str) for name in self.parameters):
             raise InvalidTypeError(f"parameters={shown(self.parameters)}; pass a dict from names to JSON values.")
         # Through JSON and back: tuples become lists now rather than after a resume.
         object.__setattr__(self, "parameters", MappingProxyType(json.loads(canonical_json(dict(self.parameters)))))
@@ -104,8 +101,7 @@ class Cell:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as JSON values."""
-        names = ("experiment", "method", "dataset", "split")
-        return {**{name: getattr(self, name) for name in names}, "parameters": dict(self.parameters)}
+        return {**{name: getattr(self, name) for name in _NAMES}, "parameters": dict(self.parameters)}
 
     @cached_property
     def key(self) -> str:
@@ -116,10 +112,7 @@ class Cell:
 def make_row(cell: Cell, outcome: Mapping[str, Any]) -> Row:
     """Return the row of a cell: its fields, the parameters once as JSON text and once per column, the outcome.
 
-    Raises
-    ------
-    ValueError
-        If the outcome uses a name of the cell, or holds NaN.
+    `ValueError` if the outcome uses a name of the cell, or holds NaN.
     """
     row: Row = {"key": cell.key, **cell.to_dict(), "parameters": canonical_json(dict(cell.parameters))}
     for name, value in cell.parameters.items():
@@ -139,11 +132,6 @@ class Store:
     Each process appends to a file of its own, so that nothing is locked and a hundred thousand cells are a few files.
     A line is a checksum and JSON, flushed to the disk before the next cell starts; kill -9 at any moment leaves whole
     lines and at most one torn one, which the checksum finds.
-
-    Parameters
-    ----------
-    folder : path
-        Of the sweep.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -171,22 +159,15 @@ class Store:
 
     def read(self) -> dict[str, Row]:
         """Return the newest row of every cell by its key; torn and damaged lines are left out, with a warning."""
-        rows: dict[str, Row] = {}
-        for row in self.all_rows():
-            if row["status"] == "ok" or rows.get(row["key"], row)["status"] != "ok":
-                rows[row["key"]] = row
-        return rows
+        return newest(self.all_rows())
 
     def all_rows(self, *, set_aside: bool = False) -> list[Row]:
         """Return every row, also several of one cell, the oldest first.
 
-        Parameters
-        ----------
-        set_aside : bool, default False
-            Move damaged lines into ``damaged/`` rather than warn of them at every reading. For the holder of the
-            folder's lock.
+        The holder of the folder's lock may have damaged lines moved into ``damaged/``, rather than be warned of them at
+        every reading.
         """
-        rows, damaged = [], 0
+        rows, n_damaged = [], 0
         # Names start with the time of the run: a later success replaces an earlier failure.
         for file in sorted(self.cells.glob("*.jsonl")):
             good, bad = [], []
@@ -197,17 +178,13 @@ class Store:
                     rows.append(row)
                 elif line.strip():
                     bad.append(line)
-            damaged += len(bad)
+            n_damaged += len(bad)
             if bad and set_aside:
                 self._put_away(file.name, b"\n".join([*bad, b""]))
                 replace_file(file, b"".join(b"\n" + line + b"\n" for line in good))
-        if damaged:
-            _logger.warning(
-                "%d damaged lines in %s are %s; their cells count as missing",
-                damaged,
-                self.cells.name,
-                "set aside in damaged/" if set_aside else "ignored",
-            )
+        if n_damaged:
+            what = "set aside in damaged/" if set_aside else "ignored"
+            _logger.warning("%d damaged lines in cells are %s; their cells count as missing", n_damaged, what)
         return rows
 
     def provenance(self, *, set_aside: bool = False) -> dict[str, dict[str, Any]]:
@@ -215,7 +192,7 @@ class Store:
 
         A record that cannot be read is left out, with a warning; `set_aside` as in `all_rows`.
         """
-        runs, damaged = {}, 0
+        runs, n_damaged = {}, 0
         for file in sorted((self.folder / "runs").glob("*.json")):
             content = file.read_bytes()
             try:
@@ -224,18 +201,27 @@ class Store:
                 record = None
             if isinstance(record, dict):
                 runs[file.stem] = record
-            else:
-                damaged += 1
-                if set_aside:
-                    self._put_away(file.name, content)
-                    file.unlink()
-        if damaged:
-            _logger.warning("%d damaged records in runs are %s", damaged, "set aside" if set_aside else "ignored")
+                continue
+            n_damaged += 1
+            if set_aside:
+                self._put_away(file.name, content)
+                file.unlink()
+        if n_damaged:
+            _logger.warning("%d damaged records in runs are %s", n_damaged, "set aside" if set_aside else "ignored")
         return runs
 
     def _put_away(self, name: str, content: bytes) -> None:
         place = self.folder / "damaged" / name
         replace_file(place, (place.read_bytes() if place.is_file() else b"") + content)
+
+
+def newest(rows: Iterable[Row]) -> dict[str, Row]:
+    """Return the last row of every cell by its key; a failure does not replace a success."""
+    last: dict[str, Row] = {}
+    for row in rows:
+        if row["status"] == "ok" or last.get(row["key"], row)["status"] != "ok":
+            last[row["key"]] = row
+    return last
 
 
 def _row_of(line: bytes) -> Row | None:
@@ -249,48 +235,6 @@ def _row_of(line: bytes) -> Row | None:
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
     return row if whole else None
-
-
-def to_frame(rows: Iterable[Row]) -> pd.DataFrame:
-    """Return rows as a table: a column per name, missing values empty, parameters kept exactly.
-
-    Examples
-    --------
-    >>> row = make_row(Cell("e", "m", "d", "s", {"k": 5}), {"status": "ok", "error_test": 1.5})
-    >>> to_frame([row])[["param_k", "error_test"]].to_dict("records"), from_frame(to_frame([row])) == [row]
-    ([{'param_k': 5, 'error_test': 1.5}], True)
-    """
-    import pandas as pd
-
-    frame = pd.DataFrame(members("rows", rows, dict, "pass those of run_sweep"), dtype=object)
-    for name in frame.columns:
-        values = frame[name].dropna()
-        kinds = {type(value) for value in values}
-        # A parameter keeps its type: with gaps or a float beside it, 50 would become 50.0.
-        exact = not name.startswith("param_") or (len(kinds) == 1 and len(values) == len(frame))
-        if kinds and kinds <= {int, float} and exact:
-            frame[name] = pd.to_numeric(frame[name])
-    return frame
-
-
-def from_frame(frame: pd.DataFrame) -> list[Row]:
-    """Return the rows of a table made by `to_frame`; empty values are left out, parameters come from their JSON."""
-    if "parameters" not in getattr(frame, "columns", ()):
-        raise InvalidTypeError(f"frame={shown(frame)} is no table of to_frame; pass one.")
-    rows = []
-    for record in frame.to_dict("records"):
-        parameters = json.loads(record["parameters"])
-        row: Row = {}
-        for name, value in record.items():
-            if str(name).startswith("param_"):
-                given = str(name).removeprefix("param_")
-                if given in parameters:
-                    value = parameters[given]
-                    row[str(name)] = canonical_json(value) if isinstance(value, dict | list) else value
-            elif value is not None and value == value:  # NaN is how pandas writes "nothing"
-                row[str(name)] = value
-        rows.append(row)
-    return rows
 
 
 def worst_gap(rows: Iterable[Row]) -> float | None:

@@ -1,7 +1,7 @@
 """Which method of a row is best, and which are not significantly worse: the two marks of the spectrum paper's tables.
 
-`significance_marks` compares the methods of one row by a paired t-test over the splits that they share, `tally` counts
-the marks over many rows (the paper's table 3), and `paired_comparison` compares two methods.
+`significance_marks` compares the methods of one row by a paired t-test over the splits that they share, and
+`paired_comparison` compares two methods over many rows.
 
 The splits of one data set share most of their samples, so that their errors are not independent and the test is bolder
 than its level says. The papers test like that; so does this. `paired_comparison` counts a second test as well, the
@@ -14,24 +14,14 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from specmargin.exceptions import InvalidInputError
 
-__all__ = [
-    "Comparison",
-    "Entry",
-    "Errors",
-    "Mark",
-    "paired_comparison",
-    "paired_p_value",
-    "significance_marks",
-    "tally",
-]
+__all__ = ["Comparison", "Entry", "Errors", "Mark", "paired_comparison", "paired_p_value", "significance_marks"]
 
 Errors: TypeAlias = Mapping[str, Mapping[str, float]]
 """Errors in percent by method and by split."""
@@ -42,20 +32,11 @@ Mark = Literal["best", "light", ""]
 _ROUNDING = 1e-9  # percent: the same errors in another order may differ by so much in their mean
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One method in one row.
+class Entry(NamedTuple):
+    """One method in one row: its error over the splits, and whether it is significantly worse than the best.
 
-    Parameters
-    ----------
-    mean, std : float
-        Over the splits; the deviation is that of a sample (n - 1), NaN for a single split.
-    n_splits : int
-        Number of splits.
-    p_value : float
-        Of the test against the best method; 1 for the best itself, NaN where there was nothing to test.
-    mark : {"best", "light", ""}
-        What the paper's tables show in dark grey, in light grey, and without either.
+    The deviation is that of a sample (n - 1), NaN for a single split. The p-value is that of the test against the best
+    method: 1 for the best itself, NaN where there was nothing to test.
     """
 
     mean: float
@@ -66,28 +47,11 @@ class Entry:
 
 
 def paired_p_value(a: npt.ArrayLike, b: npt.ArrayLike, test_to_train: float = 0.0) -> float:
-    """Return the two-sided p-value of the paired t-test of equal means.
+    """Return the two-sided p-value of the paired t-test of equal means, from errors of two methods on the same splits.
 
-    Parameters
-    ----------
-    a, b : array-like of shape (n_splits,)
-        Errors of two methods on the same splits.
-    test_to_train : float, default 0
-        Number of test points over that of training points of a split. Where it is not zero the variance of the mean is
-        taken as (1/k + test_to_train) s^2 instead of s^2 / k, k splits: the corrected resampled t-test.
-
-    Returns
-    -------
-    float
-        1 where the errors are equal on every split, 0 where they differ by one constant, NaN for fewer than two splits.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ or a value is not finite.
-
-    References
-    ----------
+    1 where the errors are equal on every split, 0 where they differ by one constant, NaN for fewer than two splits.
+    Where `test_to_train`, the number of test points over that of training points of a split, is not zero, the variance
+    of the mean of k splits is taken as (1/k + test_to_train) s^2 instead of s^2 / k: the corrected resampled t-test of
     Nadeau & Bengio, Inference for the generalization error, Machine Learning 52, 2003.
 
     Examples
@@ -119,19 +83,10 @@ def _paired(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[list[float]
 
 
 def significance_marks(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
-    """Compare the methods of one row.
+    """Compare the methods of one row, at a level of the test.
 
-    Parameters
-    ----------
-    errors : mapping of str to mapping of str to float
-        By method and split. A method without any split is left out.
-    level : float, default 0.05
-        Of the test.
-
-    Returns
-    -------
-    dict of str to Entry
-        In the order of `errors`. Methods with exactly the least mean are all best; the test is against the first.
+    A method without any split is left out. Methods with exactly the least mean are all best; the test is against the
+    first of them.
 
     Examples
     --------
@@ -148,33 +103,14 @@ def significance_marks(errors: Errors, level: float = 0.05) -> dict[str, Entry]:
     entries = {}
     for method, mean in means.items():
         p_value = 1.0 if method == best else paired_p_value(*_paired(errors[method], errors[best]))
-        mark: Mark = "light" if p_value >= level else ""
-        if mean - means[best] <= _ROUNDING:
-            mark = "best"
+        mark: Mark = "best" if mean - means[best] <= _ROUNDING else "light" if p_value >= level else ""
         values = list(errors[method].values())
         std = statistics.stdev(values) if len(values) > 1 else math.nan
         entries[method] = Entry(mean, std, len(values), p_value, mark)
     return entries
 
 
-def tally(rows: Iterable[Mapping[str, Entry]], methods: Sequence[str]) -> dict[str, tuple[int, int]]:
-    """Count, per method, the rows in which it is best and those in which it is not significantly worse.
-
-    Examples
-    --------
-    >>> row = significance_marks({"a": {"s0": 1.0, "s1": 2.0}, "b": {"s0": 1.0, "s1": 2.5}})
-    >>> tally([row, row], ["a", "b"])
-    {'a': (2, 0), 'b': (0, 2)}
-    """
-    seen = [{method: entry.mark for method, entry in row.items()} for row in rows]
-    return {
-        method: (sum(row.get(method) == "best" for row in seen), sum(row.get(method) == "light" for row in seen))
-        for method in methods
-    }
-
-
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """Rows in which the first of two methods has the lower mean error, the same one, the higher one.
 
     `clearly_lower` and `clearly_higher` count those in which the paired test finds the difference significant,
@@ -198,18 +134,9 @@ class Comparison:
 def paired_comparison(
     rows: Iterable[Errors], first: str, second: str, level: float = 0.05, test_to_train: Sequence[float] = ()
 ) -> Comparison:
-    """Set two methods against each other, on the splits that they share.
+    """Compare two methods on the splits that they share, row by row.
 
-    Parameters
-    ----------
-    rows : iterable of mapping
-        Errors by method and split.
-    first, second : str
-        Methods.
-    level : float, default 0.05
-        Of both tests.
-    test_to_train : sequence of float, default ()
-        Of each row, for the corrected test (`paired_p_value`); without it that test is not made.
+    The corrected test is made where `test_to_train` has the ratio of each row (see `paired_p_value`).
 
     Examples
     --------

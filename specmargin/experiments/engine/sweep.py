@@ -23,18 +23,20 @@ import traceback
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from contextlib import contextmanager, nullcontext
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.experiments.engine.artifacts import explained, remove_leftovers, replace_file
+from specmargin.experiments.engine.artifacts import explained, remove_unfinished, replace_file
 from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest, fingerprint
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import Terminated, WorkerDiedError, in_order, in_processes
+from specmargin.experiments.engine.progress import duration
 from specmargin.experiments.engine.provenance import collect
-from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row
+from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row, newest
 
 __all__ = ["StaleResultsError", "SweepInterruptedError", "Work", "read_sweep", "run_sweep"]
 
@@ -47,15 +49,7 @@ class StaleResultsError(SpecmarginError):
 
 
 class SweepInterruptedError(KeyboardInterrupt):
-    """Ctrl-C, SIGTERM or SIGHUP during a sweep; the text says what is kept and how to go on.
-
-    Parameters
-    ----------
-    interrupt : KeyboardInterrupt
-        What came; `number` is its signal.
-    kept : str
-        What is there.
-    """
+    """Ctrl-C, SIGTERM or SIGHUP during a sweep, whose `number` it has; the text says what is kept and how to go on."""
 
     def __init__(self, interrupt: KeyboardInterrupt, kept: str) -> None:
         how = f"ended by {interrupt}" if isinstance(interrupt, Terminated) else "interrupted"
@@ -97,7 +91,7 @@ def run_sweep(
         Of one experiment. Equal cells count as one.
     work : callable
         ``work(cell) -> mapping`` of column to number, text or None. Defined at the top of a module, so that other
-        processes find it; keep data sets, kernels and graphs in ``functools.lru_cache`` functions beside it, and
+        processes find it; keep data sets, kernels and graphs in ``functools.lru_cache`` functions next to it, and
         declare cells that share them one after the other.
     folder : path
         Where rows, provenance and the manifest live; made if missing.
@@ -166,10 +160,11 @@ def run_sweep(
     done = 0
 
     def kept() -> str:
-        return f"{_kept(store, done, len(unique))}."
+        # Workers may have written rows that nobody has collected.
+        return f"{done} of {len(unique)} cells or more are in {str(store.folder)!r}"
 
     with (
-        explained(store.folder, kept),
+        explained(store.folder, lambda: f"{kept()}."),
         locked(store.folder / ".lock", f"results of {experiments[0]} into {str(store.folder)!r}", wait=wait),
     ):
         every = _open(store, experiments[0], fresh)
@@ -179,12 +174,22 @@ def run_sweep(
         ]
         done = len(unique) - len(missing)
         if missing:
-            run = _new_run(store, {**provenance, "code": code})
-            if progress:
-                _announce(missing, len(unique), every, jobs)
-            for row in _compute(missing, work, store, (run, digest(code)), jobs, threads, progress, len(unique)):
-                rows[row["key"]] = row
-                done += 1
+            run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
+            _write(store.folder / "runs" / f"{run}.json", {**provenance, "code": code})
+            compute = partial(_run_cell, work=work, store=store, run=run, code=digest(code), threads=threads)
+            bar = _bar(missing, len(unique), every, jobs) if progress else nullcontext(lambda row: None)
+            try:
+                with bar as advance, in_order():
+                    for row in in_processes(compute, ((cell,) for cell in missing), jobs, threads):
+                        rows[row["key"]] = row
+                        done += 1
+                        advance(row)
+            except KeyboardInterrupt as interrupt:
+                raise SweepInterruptedError(interrupt, kept()) from None
+            except WorkerDiedError as error:
+                raise SpecmarginError(
+                    f"{error}: {kept()}; the same call goes on from there. Run it with fewer jobs than {jobs}."
+                ) from error
     return [rows[cell.key] for cell in unique]
 
 
@@ -204,7 +209,7 @@ def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:
                 file.unlink()
     for place in (store.folder, store.cells, store.folder / "runs"):
         place.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(place)
+        remove_unfinished(place)
     known = _experiment_in(manifest)
     every = store.all_rows(set_aside=known in (None, experiment))
     known = known or next((row["experiment"] for row in every), experiment)
@@ -233,124 +238,75 @@ def _experiment_in(manifest: Path) -> str | None:
     return experiment
 
 
+def _write(path: Path, value: Any) -> None:
+    replace_file(path, (json.dumps(value, indent=1, default=str) + "\n").encode())
+
+
 def _usable(
     every: Iterable[Row], store: Store, cells: list[Cell], code: Fingerprint, keep_stale: bool
 ) -> dict[str, Row]:
-    """Return the rows that need no computation, by key, and say which are stale and why."""
+    """Return the rows that need no computation, by key, and warn of those that are stale and why."""
     wanted = {cell.key for cell in cells}
-    current = digest(code)
-    known = {
-        digest(c): c for run in store.provenance(set_aside=True).values() if isinstance(c := run.get("code"), dict)
-    }
-    reasons: dict[Any, list[str]] = {current: []}
-    rows: dict[str, Row] = {}
-    stale: dict[str, Row] = {}
+    runs = store.provenance(set_aside=True).values()
+    known = {digest(old): old for run in runs if isinstance(old := run.get("code"), dict)}
+    changed = {mark: ", ".join(changes(old, code)) for mark, old in known.items()} | {digest(code): ""}
+    of_now: list[Row] = []
+    of_before: list[Row] = []
     for row in every:
-        if row["key"] not in wanted:
-            continue
-        mark = row.get("code")
-        if mark not in reasons:
-            reasons[mark] = changes(known[mark], code) if mark in known else ["code of which no record is left"]
-        of_now = rows if not reasons[mark] else stale
-        if row["status"] == "ok" or of_now.get(row["key"], row)["status"] != "ok":
-            of_now[row["key"]] = row if of_now is rows else {**row, "stale": ", ".join(reasons[mark])}
-    stale = {key: row for key, row in stale.items() if key not in rows}
+        if row["key"] in wanted:
+            why = changed.get(row.get("code", ""), "code of which no record is left")
+            (of_before if why else of_now).append(row | {"stale": why} if why else row)
+    rows = newest(of_now)
+    stale = {key: row for key, row in newest(of_before).items() if key not in rows}
     if stale:
-        why = Counter(name for row in stale.values() for name in row["stale"].split(", "))
-        most = ", ".join(name for name, _ in why.most_common(6)) + (f" and {len(why) - 6} more" if len(why) > 6 else "")
+        reasons = Counter(name for row in stale.values() for name in row["stale"].split(", "))
+        more = f" and {len(reasons) - 6} more" if len(reasons) > 6 else ""
         seconds = sum(row["seconds"] for row in stale.values())
         _logger.warning(
             "%s: %d of %d cells are stale, because this changed since: %s. %s",
             cells[0].experiment,
             len(stale),
             len(cells),
-            most,
+            ", ".join(name for name, _ in reasons.most_common(6)) + more,
             "They are KEPT, as asked for: the results are of older code."
             if keep_stale
-            else f"They are computed again, {_duration(seconds)} of work (--keep-stale keeps them).",
+            else f"They are computed again, {duration(seconds)} of work (--keep-stale keeps them).",
         )
     return {**stale, **rows} if keep_stale else rows
 
 
-def _announce(missing: list[Cell], total: int, every: Iterable[Row], jobs: int) -> None:
-    """Say how long it will take, as far as earlier rows of the same methods and sets tell."""
+@contextmanager
+def _bar(missing: list[Cell], total: int, every: Iterable[Row], jobs: int) -> Iterator[Callable[[Row], None]]:
+    """Announce how long the cells will take, as far as earlier rows tell, and yield what moves the bar by a row."""
+    from joblib import effective_n_jobs
+    from tqdm import tqdm
+
     seconds: dict[tuple[str, str], list[float]] = {}
     for row in every:
         seconds.setdefault((row["method"], row["dataset"]), []).append(row["seconds"])
-    told = [statistics.fmean(seconds[k]) for cell in missing if (k := (cell.method, cell.dataset)) in seconds]
-    if not told:
-        return
-    from joblib import effective_n_jobs
+    means = [statistics.fmean(seconds[k]) for cell in missing if (k := (cell.method, cell.dataset)) in seconds]
+    if means:
+        processes = effective_n_jobs(jobs)
+        print(  # noqa: T201  on stderr, like the bar below it
+            f"{missing[0].experiment}: {len(missing)} of {total} cells to compute, about "
+            f"{duration(statistics.fmean(means) * len(missing) / processes)}"
+            f"{f' with {processes} processes' if processes > 1 else ''}, judged by "
+            f"{sum(map(len, seconds.values()))} rows of earlier runs",
+            file=sys.stderr,
+        )
+    failed = 0
+    # A log file gets a line every half minute, a terminal a moving bar.
+    interval = 0.2 if sys.stderr.isatty() else 30.0
+    done, name = total - len(missing), missing[0].experiment
+    with tqdm(total=total, initial=done, desc=name, unit="cell", mininterval=interval) as bar:
 
-    processes = effective_n_jobs(jobs)
-    left = statistics.fmean(told) * len(missing) / processes
-    of = f" with {processes} processes" if processes > 1 else ""
-    print(  # noqa: T201  on stderr, like the bar below it
-        f"{missing[0].experiment}: {len(missing)} of {total} cells to compute, about {_duration(left)}{of}, judged by "
-        f"{sum(map(len, seconds.values()))} rows of earlier runs",
-        file=sys.stderr,
-    )
+        def advance(row: Row) -> None:
+            nonlocal failed
+            failed += row["status"] != "ok"
+            bar.set_postfix(failed=failed, refresh=False)
+            bar.update()
 
-
-def _duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _write(path: Path, value: Any) -> None:
-    replace_file(path, (json.dumps(value, indent=1, default=str) + "\n").encode())
-
-
-def _new_run(store: Store, provenance: Mapping[str, Any]) -> str:
-    run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
-    _write(store.folder / "runs" / f"{run}.json", dict(provenance))
-    return run
-
-
-def _compute(
-    cells: list[Cell],
-    work: Work,
-    store: Store,
-    marks: tuple[str, str],
-    jobs: int,
-    threads: int,
-    progress: bool,
-    total: int,
-) -> Iterator[Row]:
-    """Yield the rows of `cells` as they are done; each is on disk before it is yielded."""
-    from tqdm import tqdm
-
-    done, failed = total - len(cells), 0
-    bar = tqdm(
-        total=total,
-        initial=done,
-        desc=cells[0].experiment,
-        unit="cell",
-        disable=not progress,
-        # A log file gets a line every half minute, a terminal a moving bar.
-        mininterval=0.2 if sys.stderr.isatty() else 30.0,
-    )
-    with bar, in_order():
-        try:
-            for row in in_processes(_run_cell, ((cell, work, store, marks, threads) for cell in cells), jobs, threads):
-                done += 1
-                failed += row["status"] != "ok"
-                bar.set_postfix(failed=failed, refresh=False)
-                bar.update()
-                yield row
-        except KeyboardInterrupt as interrupt:
-            raise SweepInterruptedError(interrupt, _kept(store, done, total)) from None
-        except WorkerDiedError as error:
-            raise SpecmarginError(
-                f"{error}: {_kept(store, done, total)}; the same call goes on from there. Run it with fewer jobs than "
-                f"{jobs}."
-            ) from error
-
-
-def _kept(store: Store, done: int, total: int) -> str:
-    # Workers may have written rows that nobody has collected.
-    return f"{done} of {total} cells or more are in {str(store.folder)!r}"
+        yield advance
 
 
 @lru_cache(maxsize=1)
@@ -361,7 +317,7 @@ def _thread_controller(n_modules: int) -> Any:
     return ThreadpoolController()
 
 
-def _run_cell(cell: Cell, work: Work, store: Store, marks: tuple[str, str], threads: int) -> Row:
+def _run_cell(cell: Cell, work: Work, store: Store, run: str, code: str, threads: int) -> Row:
     """Compute one cell, write its row, marked with run and code, and return it. Runs in a worker."""
     import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
 
@@ -378,11 +334,11 @@ def _run_cell(cell: Cell, work: Work, store: Store, marks: tuple[str, str], thre
             if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise  # says nothing of the cell
             row = make_row(cell, {"status": "failed", **_describe(error)})
-    said = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
-    if said:
-        row["warnings"] = " | ".join(said[:5])
-    row |= {"seconds": time.perf_counter() - start, "run": marks[0], "code": marks[1]}
-    return store.append(row, marks[0])
+    texts = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
+    if texts:
+        row["warnings"] = " | ".join(texts[:5])
+    row |= {"seconds": time.perf_counter() - start, "run": run, "code": code}
+    return store.append(row, run)
 
 
 def _describe(error: Exception) -> dict[str, str]:

@@ -11,12 +11,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-__all__ = ["bound", "hash_of", "texts", "walk"]
-
-
-def texts(tree: ast.AST) -> Iterator[str]:
-    """Yield the strings of a tree."""
-    return (node.value for node in walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+__all__ = ["bound", "hash_of", "walk"]
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:

@@ -32,7 +32,8 @@ from specmargin.exceptions import SolverError
 from specmargin.losses import Pieces
 from specmargin.objectives import LapSVM
 from specmargin.objectives.cholesky import cholesky
-from specmargin.objectives.relative_margin import hinge_intercept
+from specmargin.objectives.intercept import hinge_intercept
+from specmargin.objectives.lapsvm_certificate import residual
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.line_search import exact_step
 from specmargin.solvers.manifold.answer import never_worse_than_zero
@@ -149,7 +150,7 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
 def _refined(obj: LapSVM, theta: FloatArray, alpha: FloatArray) -> FloatArray | None:
     """Return alpha after one step of iterative refinement of 2 S alpha = J'theta, where the factors are kept."""
     image = obj.products.image(alpha, slices=2)
-    step = None if image is None else obj.reduction.solve(obj.residual(theta, image)[0])
+    step = None if image is None else obj.reduction.solve(residual(obj, theta, image)[0])
     return None if step is None or not np.isfinite(step).all() else alpha - step / 2
 
 

@@ -123,8 +123,8 @@ def pcg(
     ('OPTIMAL', 'EARLY_STOPPED')
     """
     signs = None if truth is None else np.asarray(truth, dtype=float).reshape(-1, 1)
-    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
-    return _solve([obj], options, validation, signs, "pcg", start)[0]
+    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    return _solve([obj], settings, validation, signs, "pcg", start)[0]
 
 
 def pcg_one_vs_rest(
@@ -183,13 +183,13 @@ def pcg_one_vs_rest(
             signs = np.where(known, np.where(values == labels.classes[1], 1.0, -1.0), 0.0)[:, None]
         else:
             signs = np.where(known[:, None], np.where(values[:, None] == labels.classes, 1.0, -1.0), 0.0)
-    options = _Options(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
+    settings = _Settings(stopping, tol, max_iter, check_every, preconditioner, np.dtype(dtype), gap_tol, prove)
     objectives = [obj.with_(labels=one) for one in binary]
-    return _solve(objectives, options, validation, signs, "pcg_one_vs_rest")
+    return _solve(objectives, settings, validation, signs, "pcg_one_vs_rest")
 
 
-class _Options(NamedTuple):
-    """What the user chose."""
+class _Settings(NamedTuple):
+    """Arguments of `pcg` and `pcg_one_vs_rest` that hold for every class."""
 
     stopping: str
     tol: float
@@ -201,7 +201,7 @@ class _Options(NamedTuple):
     prove: bool
 
     def check(self) -> None:
-        """Raise where a value makes no sense."""
+        """Raise where a value is out of range."""
         if self.stopping not in RULES:
             raise InvalidInputError(f"stopping={self.stopping!r} is unknown; take one of {', '.join(RULES)}.")
         if not self.tol >= 0:
@@ -222,18 +222,18 @@ class _Options(NamedTuple):
             )
 
 
-class _Run:
-    """What is kept per class while the columns of the stack come and go."""
+class _Progress:
+    """Rules, histories, iterations and answers of all classes, whose columns leave the stack one by one."""
 
-    def __init__(self, problem: StackedProblem, monitor: Monitor, options: _Options) -> None:
+    def __init__(self, problem: StackedProblem, monitor: Monitor, settings: _Settings) -> None:
         n, c = problem.obj.labels.n_samples, problem.signs.shape[1]
-        every = options.check_every or max(1, round(np.sqrt(n) / 2))
+        every = settings.check_every or max(1, round(np.sqrt(n) / 2))
         validation = monitor.validation
-        self.problem, self.monitor, self.max_iter = problem, monitor, options.max_iter
+        self.problem, self.monitor, self.max_iter = problem, monitor, settings.max_iter
         self.rules = [
             stopping_rule(
-                options.stopping,
-                options.tol,
+                settings.stopping,
+                settings.tol,
                 check_every=every,
                 watched=monitor.watched,
                 validation=validation,
@@ -253,12 +253,12 @@ class _Run:
         """Why a column left the stack: "rule", "early", "rounding" or "max_iter"."""
 
     def begin(self, stack: Stack) -> None:
-        """Let the rules measure from this point, and not from where the iteration starts."""
+        """Make this point, and not the first iterate, the one that the tolerances of the rules refer to."""
         for rule, now, f in zip(self.rules, stack.quantities(self.problem), (stack.Kalpha + stack.b).T, strict=True):
             rule.stops(0, now, f)
 
-    def take_in(self, stack: Stack, step: FloatArray, decrease: FloatArray) -> tuple[BoolArray, BoolArray]:
-        """Record an iteration of the columns in the stack; return who goes on, and who should start anew."""
+    def record(self, stack: Stack, step: FloatArray, decrease: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Record an iteration of the columns in the stack; return which go on, and which should restart."""
         f = stack.Kalpha + stack.b
         positive, watched = f > 0, self.monitor.watched
         changed = (positive[watched] != self.positive[np.ix_(watched, stack.column)]).mean(axis=0)
@@ -288,18 +288,18 @@ class _Run:
         while len(stack.b):
             step, decrease = stack.advance(self.problem)
             self.n_iter[stack.column] += 1
-            goes_on, stuck = self.take_in(stack, step, decrease)
+            goes_on, stuck = self.record(stack, step, decrease)
             stack.renew(self.problem, stuck & goes_on)
             if not goes_on.all():
                 stack.keep(goes_on)
 
-    def doubtful(self) -> IntArray:
-        """Return the columns whose end rests on the recurrences alone."""
+    def unconfirmed(self) -> IntArray:
+        """Return the columns that ended by the recurrences and are not yet confirmed by true products with K."""
         ended = [why in ("rule", "rounding") for why in self.ended]
         return np.flatnonzero(np.array(ended) & ~self.final)
 
     def confirm(self, stack: Stack) -> BoolArray:
-        """Compare with true products, keep the better point; return who has to go on from here, and can."""
+        """Keep the points whose true products are smaller than before; return which columns have to go on, and can."""
         goes_on = np.zeros(len(stack.b), dtype=bool)
         for k, (j, now) in enumerate(zip(stack.column.tolist(), stack.quantities(self.problem), strict=True)):
             product = now["mixed_product"]
@@ -318,15 +318,15 @@ class _Run:
         return goes_on
 
     def finish(self) -> None:
-        """Take the last iterates as the answers where the loop was cut off."""
+        """Take the last iterates as the answers of columns that were cut off."""
         cut = ~self.final
         if cut.any():
             self.answer[:, cut], self.answer_b[cut] = self.alpha[:, cut], self.b[cut]
             self.Kalpha[:, cut] = kernel_product(self.problem.obj.K, self.alpha[:, cut])
 
 
-def _seed(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, FloatArray]:
-    """Return the start as columns."""
+def _start_columns(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, FloatArray]:
+    """Return the start (alpha, b), checked, as columns."""
     alpha, b = np.asarray(start[0], dtype=np.float64), float(start[1])
     n = obj.labels.n_samples
     if alpha.shape != (n,) or not np.isfinite(alpha).all() or not np.isfinite(b):
@@ -338,52 +338,52 @@ def _seed(start: tuple[npt.ArrayLike, float], obj: LapSVM) -> tuple[FloatArray, 
 
 def _solve(
     objectives: list[LapSVM],
-    options: _Options,
+    settings: _Settings,
     validation: npt.ArrayLike | None,
     truth: FloatArray | None,
     solver: str,
     start: tuple[npt.ArrayLike, float] | None = None,
 ) -> list[SolveResult]:
-    """Run the stack, set right what has drifted, and collect the answers."""
+    """Iterate, correct the recurrences by true products until all ends are confirmed, and collect the answers."""
     begin = time.perf_counter()
-    options.check()
+    settings.check()
     require(solver, "LapSVM", objectives[0].loss)
     obj, c = objectives[0], len(objectives)
     signs = np.column_stack([one.labels.sign for one in objectives])
-    problem = StackedProblem(obj, signs, scaled=options.preconditioner == "scaled", dtype=options.dtype)
-    run = _Run(problem, Monitor(obj.labels, c, validation, truth, options.stopping), options)
+    problem = StackedProblem(obj, signs, scaled=settings.preconditioner == "scaled", dtype=settings.dtype)
+    progress = _Progress(problem, Monitor(obj.labels, c, validation, truth, settings.stopping), settings)
     stack = Stack.at(problem, np.arange(c), np.zeros((obj.labels.n_samples, c)), np.zeros(c))
     if start is not None:
-        run.begin(stack)
-        stack = Stack.at(problem, np.arange(c), *_seed(start, obj))
-    stack.keep(run.take_in(stack, np.full(c, np.nan), np.zeros(c))[0])
-    run.descend(stack)
-    while len(doubtful := run.doubtful()):
-        stack = Stack.at(problem, doubtful, run.alpha[:, doubtful], run.b[doubtful])
-        stack.keep(run.confirm(stack))
-        run.descend(stack)
-    run.finish()
+        progress.begin(stack)
+        stack = Stack.at(problem, np.arange(c), *_start_columns(start, obj))
+    stack.keep(progress.record(stack, np.full(c, np.nan), np.zeros(c))[0])
+    progress.descend(stack)
+    while len(unconfirmed := progress.unconfirmed()):
+        stack = Stack.at(problem, unconfirmed, progress.alpha[:, unconfirmed], progress.b[unconfirmed])
+        stack.keep(progress.confirm(stack))
+        progress.descend(stack)
+    progress.finish()
     statuses = {"early": Status.EARLY_STOPPED, "max_iter": Status.MAX_ITER}
     messages = {
-        "early": f"stopped by {options.stopping}",
-        "rule": f"{options.stopping} at {options.tol:g} of its start",
+        "early": f"stopped by {settings.stopping}",
+        "rule": f"{settings.stopping} at {settings.tol:g} of its start",
         "rounding": "nothing left but rounding",
         "max_iter": "iterations used up",
     }
     return [
         full_space_result(
             one,
-            run.answer[:, j].copy(),
-            float(run.answer_b[j]),
-            Kalpha=run.Kalpha[:, j].copy(),
+            progress.answer[:, j].copy(),
+            float(progress.answer_b[j]),
+            Kalpha=progress.Kalpha[:, j].copy(),
             solver=solver,
-            history=run.histories[j],
-            n_iter=int(run.n_iter[j]),
+            history=progress.histories[j],
+            n_iter=int(progress.n_iter[j]),
             seconds=time.perf_counter() - begin,
-            tol=options.gap_tol,
-            stopped=statuses.get(run.ended[j]),
-            message=messages[run.ended[j]],
-            prove=options.prove or run.ended[j] != "early",
+            tol=settings.gap_tol,
+            stopped=statuses.get(progress.ended[j]),
+            message=messages[progress.ended[j]],
+            prove=settings.prove or progress.ended[j] != "early",
         )
         for j, one in enumerate(objectives)
     ]

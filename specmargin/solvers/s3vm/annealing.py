@@ -29,7 +29,6 @@ from scipy.special import entr, expit, logit, rel_entr
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.requirements import require
@@ -120,41 +119,41 @@ def annealing(
     # Where all labels are known to be the same there is one SVM, and nothing to anneal.
     exact = not getattr(obj.loss, "smooth", False) or share in (0.0, 1.0)
     search = _Alternation(obj, tol, max_inner) if exact else _Descent(obj, max_inner)
-    path = _Path(obj)
+    progress = _Progress(obj)
     temperature = _HOT * obj.C_star
     least = _entropy(np.array([share * u % 1.0])) / u
     p = np.full(u, share) if w is None else _probabilities(obj, obj.decisions_at(w), temperature)
     failed = 0
     for _ in range(max_iter):
-        w, p, converged = search(w, p, temperature, path)
+        w, p, converged = search(w, p, temperature, progress)
         failed = failed + 1 if isinstance(search, _Alternation) and search.unproved is not None else 0
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
-    proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w) if path.converged else None
+    proof = obj.guessed(2.0 * progress.p - 1.0).prove(progress.w) if progress.converged else None
     if not exact and (not converged or (proof is not None and not proof.is_optimal(_PROVED))):
         # Large weights: L-BFGS, in too small steps or at its rounding, is where no SVM of its p has a minimum.
         search = _Alternation(obj, tol, max_inner)
-        w, p, converged = search(path.w, path.p, path.history["temperature"][-1], path)
-        proof = WeightedSVM.guessed(obj, 2.0 * path.p - 1.0).prove(path.w)
+        w, p, converged = search(progress.w, progress.p, progress.history["temperature"][-1], progress)
+        proof = obj.guessed(2.0 * progress.p - 1.0).prove(progress.w)
     if isinstance(search, _Alternation) and search.unproved is not None:
         converged, proof = True, search.unproved  # for more iterations would not decide it
-    message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {path.history['temperature'][-1]:.1e}"
-    status, message = trusted(obj, path.w, Status.STATIONARY if converged else Status.MAX_ITER, message, proof)
+    message = f"mean entropy {_entropy(p) / u:.1e} at the temperature {progress.history['temperature'][-1]:.1e}"
+    status, message = trusted(obj, progress.w, Status.STATIONARY if converged else Status.MAX_ITER, message, proof)
     return obj.result(
-        path.w,
+        progress.w,
         solver="annealing",
         status=status,
-        history=path.history,
-        n_iter=len(path.history),
+        history=progress.history,
+        n_iter=len(progress.history),
         seconds=time.perf_counter() - start,
         message=message,
-        p=path.p,
+        p=progress.p,
     )
 
 
-class _Path:
-    """The history, and the lowest point so far."""
+class _Progress:
+    """The history of the annealing, and the point of the lowest J so far."""
 
     def __init__(self, obj: S3VM) -> None:
         self.obj, self.history = obj, History()
@@ -182,7 +181,7 @@ class _Descent:
         self.obj, self.max_steps, self.scale = obj, max_steps, 0.0
 
     def __call__(
-        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+        self, w: FloatArray | None, p: FloatArray, temperature: float, progress: _Progress
     ) -> tuple[FloatArray, FloatArray, bool]:
         """Return weights, their probabilities, and whether they have converged."""
         end = lbfgs(
@@ -196,7 +195,7 @@ class _Descent:
         self.scale = end.scale
         f = self.obj.decisions_at(end.w)
         p = _probabilities(self.obj, f, temperature)
-        path.record(end.w, f, p, temperature, end.converged)
+        progress.record(end.w, f, p, temperature, end.converged)
         return end.w, p, end.converged
 
 
@@ -210,15 +209,15 @@ class _Alternation:
         """Of the last SVM, where that was beyond float64."""
 
     def __call__(
-        self, w: FloatArray | None, p: FloatArray, temperature: float, path: _Path
+        self, w: FloatArray | None, p: FloatArray, temperature: float, progress: _Progress
     ) -> tuple[FloatArray, FloatArray, bool]:
         """Return weights, the probabilities that follow, and whether they have converged."""
         for _ in range(self.max_svms):
-            svm = WeightedSVM.guessed(self.obj, 2.0 * p - 1.0)
+            svm = self.obj.guessed(2.0 * p - 1.0)
             result = weighted_svm(svm, w, tol=_SVM_TOL, max_iter=_SYSTEMS[int(self.hard)])
             w = np.asarray(result.variables["w"])
             f = self.obj.decisions_at(w)
-            path.record(w, f, p, temperature)
+            progress.record(w, f, p, temperature)
             self.unproved = None if result.certificate.is_optimal(INACCURATE_GAP) else result.certificate
             self.hard |= not result.certificate.is_optimal(_PROVED)
             if self.unproved is not None:
@@ -244,7 +243,7 @@ def free_energy(obj: S3VM, temperature: float, w: FloatArray) -> tuple[float, Fl
     """
     f = obj.decisions_at(w)
     p = _probabilities(obj, f, temperature)
-    svm = WeightedSVM.guessed(obj, 2.0 * p - 1.0)
+    svm = obj.guessed(2.0 * p - 1.0)
     return svm.value_at(w, f) - temperature * _entropy(p), svm.gradient(w, f)
 
 

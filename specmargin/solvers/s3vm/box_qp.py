@@ -115,7 +115,7 @@ def hinge_svm(
         if least <= enough * abs(value):
             return True
         # The optimum but for rounding, which large weights turn into a gap that no other point can do without.
-        if not exact or abs(gap) > _losable(svm, point):
+        if not exact or abs(gap) > _rounding_cost(svm, point):
             return False
         best = _scaled_up(svm, point)
         return True
@@ -124,11 +124,11 @@ def hinge_svm(
         solution, steps = partition.search(partition.of(f), max_iter)
         taken += steps
         if solution is not None and accept(solution, max(tol, rough), exact=True):
-            return _last(best, taken)
+            return _with_count(best, taken)
     if _is_hard(svm):
         pivoted = _pivoted(svm)
         if pivoted is not None and accept(pivoted, max(tol, rough), exact=True):
-            return _last(best, taken)
+            return _with_count(best, taken)
     system = NewtonSystem(svm.features, order=_GRAM)
     heaviest = max(float(svm.plus.max()), float(svm.minus.max()), 1e-300)
     idle = 0
@@ -147,10 +147,11 @@ def hinge_svm(
         idle = 0 if least < 0.5 * before else idle + 1
         if idle == _IDLE:
             break
-    return _last(best, taken)
+    return _with_count(best, taken)
 
 
-def _last(best: HingePoint | None, taken: int) -> HingePoint:
+def _with_count(best: HingePoint | None, taken: int) -> HingePoint:
+    """Return the point with the number of systems solved."""
     assert best is not None
     return best._replace(n_iter=taken)
 
@@ -176,7 +177,7 @@ def _pivoted(svm: WeightedSVM) -> tuple[FloatArray, FloatArray, FloatArray] | No
     return point.w, features.decisions(point.w), a
 
 
-def _losable(svm: WeightedSVM, point: HingePoint) -> float:
+def _rounding_cost(svm: WeightedSVM, point: HingePoint) -> float:
     """Return what the rounding of the decisions may cost: all samples within theirs of a kink, and the gradient's."""
     errors = decision_rounding(svm.features, point.w, point.f)
     return float((svm.plus + svm.minus) @ errors)
@@ -200,7 +201,7 @@ def _scaled_up(svm: WeightedSVM, point: HingePoint) -> HingePoint:
 def _measured(
     svm: WeightedSVM, w: FloatArray, f: FloatArray, a: FloatArray, n_iter: int
 ) -> tuple[float, float, HingePoint]:
-    """Return the gap: what complementarity misses, and what the gradient does; the objective; the point."""
+    """Return the gap, which is that of complementarity and of the gradient, the objective, and the point."""
     lowest = lowest_slopes(svm)
     # From the end that either label alone leaves at zero: a - (-C) would lose what a C of 1e14 does not show.
     highest = lowest + svm.minus + svm.plus
@@ -219,7 +220,7 @@ def _measured(
 
 
 class Partition:
-    """Who is on which kink. States: 0 left of -1, 1 on -1, 2 between, 3 on 1, 4 right of 1; odd ones are free."""
+    """The state of every decision: 0 left of -1, 1 on -1, 2 between, 3 on 1, 4 right of 1; odd ones are free."""
 
     def __init__(self, svm: WeightedSVM) -> None:
         self.svm, self.features = svm, svm.features
@@ -232,21 +233,21 @@ class Partition:
         self.kept: FloatArray | None = kept
         self.by_gram = kept is not None and (self.features.is_sparse or len(kept) <= 2 * self.features.size)
 
-    def _collapsed(self, state: IntArray) -> IntArray:
-        """Without a weight on a label its kink is none."""
+    def _on_weighted_kinks(self, state: IntArray) -> IntArray:
+        """Return the states with samples taken off the kinks of labels of weight zero, which are no kinks."""
         state = np.where((self.svm.minus == 0) & (state < 2), 2, state)
         return np.where((self.svm.plus == 0) & (state > 2), 2, state)
 
     def of(self, f: FloatArray) -> IntArray:
         """Return the partition of decisions."""
         edges = np.array([-1.0 - _KINK, -1.0 + _KINK, 1.0 - _KINK, 1.0 + _KINK])
-        return self._collapsed(np.searchsorted(edges, f, side="right"))
+        return self._on_weighted_kinks(np.searchsorted(edges, f, side="right"))
 
     def at(self, low: FloatArray, high: FloatArray) -> IntArray:
         """Return the partition by how far a has risen at both kinks."""
         on_low = (low > 0).astype(np.intp) + (low >= self.svm.minus)
         steps = np.where(high > 0, 3 + (high >= self.svm.plus), on_low)
-        return self._collapsed(steps)
+        return self._on_weighted_kinks(steps)
 
     def _products(self, a: FloatArray) -> FloatArray:
         """Return A A'a without the free intercept."""
@@ -266,7 +267,7 @@ class Partition:
             if solved is None:
                 return None, n_iter
             a, f, b = solved
-            after = self._moved(state, a, f)
+            after = self._corrected(state, a, f)
             changes = int(np.count_nonzero(after != state))
             if changes == 0:
                 w = -self.features.adjoint(a)
@@ -313,7 +314,7 @@ class Partition:
         return a, f, shifted
 
     def _off_kinks(self, a: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray, float] | None:
-        """Return the point where nobody is on a kink: any intercept will do that passes none."""
+        """Return the point of a partition without samples on kinks: any intercept will do that passes none."""
         if abs(float(a.sum())) > _ROUNDING * float(np.abs(a).sum()):
             return None
         f, svm = -rest, self.svm
@@ -329,8 +330,8 @@ class Partition:
         b = 0.5 * (least + most) if np.isfinite(least + most) else least if np.isfinite(least) else most
         return a, f + b, b
 
-    def _moved(self, state: IntArray, a: FloatArray, f: FloatArray) -> IntArray:
-        """Return the partition after those who are on the wrong side have changed."""
+    def _corrected(self, state: IntArray, a: FloatArray, f: FloatArray) -> IntArray:
+        """Return the partition after the samples that violate their condition have changed their state."""
         after = state.copy()
         # With weights that are large for the features all a are far below them: to rounding means to theirs.
         slack = _ROUNDING * np.minimum(self.highest - self.lowest, np.abs(a).max(initial=0.0))

@@ -51,7 +51,7 @@ _SPLITS = 20_000
 """Boxes of one leaf with exp(-s f^2)."""
 
 
-class _Open:
+class _OpenNodes:
     """The open nodes, by the order of their creation and by their bounds."""
 
     def __init__(self) -> None:
@@ -177,7 +177,7 @@ class _Search:
         self.best = Incumbent(self.local)
         smooth = not self.exact and relaxation.obj.labels.n_labeled <= PIVOTED
         self.boxes = ExpBoxes(self.local) if smooth else None
-        self.open = _Open()
+        self.open = _OpenNodes()
         self.history = History()
         self.closed = np.inf
         """The lowest bound of all nodes that are done without having been branched."""

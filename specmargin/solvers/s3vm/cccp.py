@@ -102,6 +102,7 @@ def cccp(
     ('STATIONARY', [-1.0, -1.0, 1.0, 1.0], 0.0)
     """
     require("cccp", "S3VM", obj.loss, obj.unlabeled_loss)
+    # What declares `two_ramps` has that width; the type of an unlabelled loss cannot tell.
     s = -obj.unlabeled_loss.flat_half_width  # type: ignore[attr-defined]
     if max_iter < 1 or not tol >= 0:
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1 and tol={tol!r} at least 0.")
@@ -112,7 +113,7 @@ def cccp(
     factors = rising(schedule)
     history, n_iter = History(), 0
     if w is None:
-        w, _ = _solved(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
+        w, _ = _solved(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), None, inner_tol)
     else:
         w = start_vector(w, obj.size)
     for factor in factors:
@@ -135,8 +136,8 @@ def cccp(
     )
 
 
-class _End(NamedTuple):
-    """Where the rounds ended."""
+class _Outcome(NamedTuple):
+    """Result of the rounds at one factor of C*, with the certificate of the last convex SVM."""
 
     w: FloatArray
     beta: FloatArray
@@ -148,10 +149,10 @@ class _End(NamedTuple):
 
 def _rounds(
     obj: S3VM, w: FloatArray, s: float, factor: float, history: History, tol: float, max_iter: int, inner_tol: float
-) -> _End:
-    """Linearise and solve until beta stays."""
+) -> _Outcome:
+    """Linearise the concave half and solve the convex SVM that is left, until beta stays."""
     # Twice C*, half of it on either label.
-    both = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
+    both = obj.guessed(np.zeros(len(obj.unlabeled)), 2.0 * obj.C_star)
     f = obj.decisions_at(w)
     value, beta = obj.value_at(w, f), _linear_term(obj, f, s)
     history.record(factor=factor, objective=value, gradient=obj.stationarity(w, f), changes=float(len(beta)))
@@ -169,12 +170,12 @@ def _rounds(
         history.record(factor=factor, objective=value, gradient=obj.stationarity(w), changes=float(changes))
         if changes == 0 or abs(decrease) <= tol * abs(value):
             message = "beta stays" if changes == 0 else "the objective stays"
-            return _End(w, beta, n_iter, Status.STATIONARY, message, proof)
+            return _Outcome(w, beta, n_iter, Status.STATIONARY, message, proof)
         if decrease < 0:
             message = "a round was not solved to the accuracy that it takes to lower the objective"
-            return _End(w, beta, n_iter, Status.MAX_ITER, message, proof)
+            return _Outcome(w, beta, n_iter, Status.MAX_ITER, message, proof)
         beta = tangent
-    return _End(w, beta, max_iter, Status.MAX_ITER, "beta still changes", proof)
+    return _Outcome(w, beta, max_iter, Status.MAX_ITER, "beta still changes", proof)
 
 
 def _linear_term(obj: S3VM, f: FloatArray, s: float) -> FloatArray:

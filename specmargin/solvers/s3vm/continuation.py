@@ -64,18 +64,14 @@ def continuation(
         gamma is lowered so often.
     minimizer : {"lbfgs", "newton"}, default "lbfgs"
         Who descends. L-BFGS is the faster; from the second objective on Newton's method may find another minimum.
-    tol : float, default 1e-4
-        Norm of the last gradient relative to its parts P w and A' slopes.
-    max_iter : int, default 1000
-        Iterations in each step.
+    tol, max_iter
+        As in `specmargin.solvers.gradient`.
 
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex SVM, proved
-        OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
-        holds, per step, ``gamma``, the ``objective`` smoothed by it at its end, the relative norm of the ``gradient``
-        of that, and ``n_iter`` and ``n_calls``.
+        As of `specmargin.solvers.gradient`, but the history holds, per step, ``gamma``, the ``objective`` smoothed
+        by it at its end, the relative norm of the ``gradient`` of that, and ``n_iter`` and ``n_calls``.
 
     Raises
     ------

@@ -14,15 +14,13 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.losses import is_better_label
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.lbfgs import lbfgs
-from specmargin.solvers.s3vm.local_search import signs_of
+from specmargin.solvers.s3vm.local_search import alternate, signs_of
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
 
 __all__ = ["FeatureSearch", "has_relaxation"]
 
-_ROUNDS = 100
 _TOL = 1e-7
 """Norm of the gradient relative to its parts at which a slide ends."""
 
@@ -70,25 +68,15 @@ class FeatureSearch:
     def descend(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w where the descent from w ends."""
         if self.by_labels or self.obj.is_supervised:
-            return self.alternate(signs_of(self.decisions(w)), w)
+            return alternate(self, signs_of(self.decisions(w)), w)
         end = lbfgs(self.obj.value_and_gradient, w, self.obj.features.weights, tol=_TOL, max_iter=2000)
         return end.value, end.w
-
-    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Retrain and guess the labels anew until they stay; `w` is a start."""
-        for _ in range(_ROUNDS):
-            value, w = self.retrain(labels, w)
-            guessed = signs_of(self.decisions(w))
-            if self.obj.is_supervised or (guessed == labels).all():
-                break
-            labels = guessed
-        return value, w
 
     def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
         key = np.packbits(labels > 0).tobytes()
         if key not in self._seen:
-            trained = weighted_svm(WeightedSVM.guessed(self.obj, labels), w)
+            trained = weighted_svm(self.obj.guessed(labels), w)
             w = np.asarray(trained.variables["w"])
             if len(self._seen) > 100_000:
                 self._seen.clear()

@@ -73,7 +73,8 @@ class LabelQP:
         space, labels = relaxation.space, obj.labels
         n = len(space.Z)
         self.Z, self.b = space.Z, relaxation.offset
-        self._G = self.Z @ self.Z.T if n <= _GRAM else None
+        self.kept = self.Z @ self.Z.T if n <= _GRAM else None
+        """Inner products of all samples, where they are few."""
         self.c = np.full(n, obj.C_star)
         self.hinge = np.full(n, getattr(relaxation.minorant.branch, "box_dual", False))
         self.c[labels.labeled] = obj.C
@@ -102,8 +103,8 @@ class LabelQP:
 
     def gram(self, rows: IntArray, columns: IntArray) -> FloatArray:
         """Return inner products of samples."""
-        if self._G is not None:
-            return np.asarray(self._G[np.ix_(rows, columns)])
+        if self.kept is not None:
+            return np.asarray(self.kept[np.ix_(rows, columns)])
         return np.asarray(self.Z[rows] @ self.Z[columns].T)
 
     def lower(self, point: LabelPoint) -> float:
@@ -124,7 +125,7 @@ class LabelQP:
         new = copy(self)
         new.Z, new.lengths = self.Z[rows], self.lengths[rows]
         new.error = (1.0 + len(rows) / len(self.Z)) * self.error[rows]
-        new._G = None if self._G is None else self._G[np.ix_(rows, rows)]
+        new.kept = None if self.kept is None else self.kept[np.ix_(rows, rows)]
         new.hinge, new.need, new.c = hinge, need, c
         new.upper, new.D = np.where(hinge, c, np.inf), np.where(hinge, 0.0, 0.5 / c)
         return new
@@ -133,7 +134,7 @@ class LabelQP:
     def of_hinges(cls, Z: FloatArray, b: float, need: FloatArray, c: FloatArray) -> LabelQP:
         """Return the SVM of the hinges c max(0, need - y (Z w + b)), one a row; for `solve` alone."""
         new = cls.__new__(cls)
-        new.Z, new.b, new._G = Z, b, Z @ Z.T if len(Z) <= _GRAM else None
+        new.Z, new.b, new.kept = Z, b, Z @ Z.T if len(Z) <= _GRAM else None
         new.c, new.need, new.hinge = c, need, np.ones(len(Z), dtype=bool)
         new.upper, new.D = c, np.zeros(len(Z))
         new.patience = _FEW_PIVOTS
@@ -143,11 +144,11 @@ class LabelQP:
 
     def replace_rows(self, Z: FloatArray) -> None:
         """Take other rows: the same SVM in another metric, whose `lower` is no bound."""
-        self.Z, self._G, self.lengths = Z, Z @ Z.T, np.asarray(np.linalg.norm(Z, axis=1))
+        self.Z, self.kept, self.lengths = Z, Z @ Z.T, np.asarray(np.linalg.norm(Z, axis=1))
 
     def solve(self, y: FloatArray, warm: LabelPoint | None = None) -> LabelPoint:
         """Return the solution for labels y of all samples, 0 where unknown; `warm` is that of other labels."""
-        return _Pivoting(self, y, warm).run()
+        return _ActiveSet(self, y, warm).run()
 
     def value(self, y: FloatArray, w: FloatArray) -> float:
         """Return the objective of the SVM with labels y at w, all margins off by their error to the worse."""
@@ -170,11 +171,11 @@ class LabelQP:
         scaled = w * (1.0 + aim / max(1.0 - abs(self.b), 0.1))
         if self.value(y, scaled) <= lower * (1.0 + 1e-9):
             return [scaled]
-        return [w, scaled, _Pivoting(self, y, point, aim).run().w]
+        return [w, scaled, _ActiveSet(self, y, point, aim).run().w]
 
 
-class _Pivoting:
-    """One solve."""
+class _ActiveSet:
+    """Active-set method for one labelling y: the multipliers a, the samples F that are free, and the weights w."""
 
     def __init__(self, qp: LabelQP, y: FloatArray, warm: LabelPoint | None, aim: float = 0.0) -> None:
         self.qp, self.y, self.used = qp, y, y != 0
@@ -188,7 +189,7 @@ class _Pivoting:
             self._restart(warm)
 
     def _restart(self, warm: LabelPoint) -> None:
-        """Begin with the partition of another solution."""
+        """Start at the active set of the solution for other labels."""
         same = warm.y == self.y
         if same[warm.y != 0].all():
             self.a, self.F, self.w = warm.a.copy(), warm.F, warm.w
@@ -232,7 +233,7 @@ class _Pivoting:
         self.w = self.w + (self.y[rows] * step) @ self.qp.Z[rows]
 
     def run(self) -> LabelPoint:
-        """Pivot until no condition is violated."""
+        """Change the active set, sample by sample, until no optimality condition is violated."""
         most = self.qp.patience * (int(self.used.sum()) + 1)
         ended = False
         for _ in range(most):
@@ -246,7 +247,7 @@ class _Pivoting:
         return LabelPoint(self.y, self.a, self.F, self.w, ended)
 
     def _refine(self) -> None:
-        """Bring the margins of F to what they aim at, as far as rounding allows; w is corrected, not recomputed."""
+        """Refine the equations of the free samples down to rounding; w is corrected, not recomputed."""
         if not len(self.F):
             return
         missed = np.inf

@@ -17,10 +17,12 @@ little. `specmargin.solvers.multi_switch` switches many pairs between two traini
 from __future__ import annotations
 
 import time
+from typing import cast
 
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.losses import MarginLoss
 from specmargin.objectives import S3VM, WeightedSVM
 from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
 from specmargin.solvers.newton_system import NewtonSystem
@@ -236,10 +238,13 @@ class _Training:
         self.plus[labeled] = obj.C * (sign > 0)
         self.minus[labeled] = obj.C * (sign < 0)
 
+    def _svm(self) -> WeightedSVM:
+        loss = cast(MarginLoss, self.obj.loss)  # convex, or `require` would have refused it
+        return WeightedSVM(self.obj.features, self.plus, self.minus, loss)
+
     def proof(self, w: FloatArray) -> Certificate:
         """Return the certificate of the last training, which ended at w."""
-        svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        return svm.prove(w, *self.multipliers)
+        return self._svm().prove(w, *self.multipliers)
 
     def begin(self, w: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a given start, checked, and its decisions."""
@@ -248,8 +253,7 @@ class _Training:
 
     def supervised(self, w: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """Train without the unlabelled samples."""
-        svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
-        result = weighted_svm(svm, w, tol=self.tol)
+        result = weighted_svm(self._svm(), w, tol=self.tol)
         return result.variables["w"], result.variables["f"]
 
     def __call__(
@@ -260,7 +264,7 @@ class _Training:
         unlabeled = self.obj.unlabeled
         self.plus[unlabeled] = weights[1] * (labels > 0)
         self.minus[unlabeled] = weights[0] * (labels < 0)
-        svm = WeightedSVM(self.obj.features, self.plus, self.minus, self.obj.loss)  # type: ignore[arg-type]
+        svm = self._svm()
         if not missing(self.obj.loss, FINITE_NEWTON):
             return descend(svm, w, f, tol=tol, system=self.system)[:4]
         if svm.loss.box_dual:

@@ -35,7 +35,7 @@ _LOVASZ = 0.9
 
 def rounded_margins(obj: S3VM, w: FloatArray) -> float:
     """Return the part of J(w) that is hinges of margins which are 1 but for rounding; 0 where features are many."""
-    return _Kinks(obj, w).loss() if obj.has_hinges and obj.features.n_samples * obj.size <= _ENTRIES else 0.0
+    return _MarginsAtOne(obj, w).loss() if obj.has_hinges and obj.features.n_samples * obj.size <= _ENTRIES else 0.0
 
 
 def near_margins(obj: S3VM, w: FloatArray) -> Iterator[FloatArray]:
@@ -48,27 +48,27 @@ def near_margins(obj: S3VM, w: FloatArray) -> Iterator[FloatArray]:
     w : ndarray of shape (size,)
         Weights, some of whose margins, those of the unlabelled samples at their best labels, are 1 but for rounding.
     """
-    kinks = _Kinks(obj, w)
-    m, largest = len(kinks.at), float(np.abs(w).max(initial=0.0))
+    margins = _MarginsAtOne(obj, w)
+    m, largest = len(margins.at), float(np.abs(w).max(initial=0.0))
     if not 0 < m <= _MARGINS or largest == 0.0:
         return
     # An entry that is nearly zero has far smaller units: too many for it to matter.
     units = np.spacing(np.maximum(np.abs(w), 1e-4 * largest))
     moving = np.argsort(units, kind="stable")[: m + _SPARE]
-    effects = kinks.y * (obj.features.dense()[np.ix_(kinks.at, moving)] * units[moving]).T
+    effects = margins.y * (obj.features.dense()[np.ix_(margins.at, moving)] * units[moving]).T
     largest = float(np.abs(effects).max(initial=0.0))
     if largest == 0.0:
         return
     for weight in _WEIGHTS:
         basis = np.hstack([effects / largest, weight * np.eye(len(moving))])
-        target = np.append(kinks.short / largest, np.zeros(len(moving)))
+        target = np.append(margins.short / largest, np.zeros(len(moving)))
         moved = w.copy()
         moved[moving] += _closest(basis, target)[m:] / weight * units[moving]
         yield moved
 
 
-class _Kinks:
-    """Margins of 1 but for rounding: which samples, their labels, what they lack of 1."""
+class _MarginsAtOne:
+    """Samples whose margin is 1 up to rounding: indices `at`, labels `y`, and what each margin lacks of 1, `short`."""
 
     def __init__(self, obj: S3VM, w: FloatArray) -> None:
         self.obj, f = obj, obj.decisions_at(w)
@@ -78,7 +78,7 @@ class _Kinks:
         self.y, self.short = y[self.at], obj.features.shortfalls(w, y)[self.at]
 
     def loss(self) -> float:
-        """Return what they cost."""
+        """Return the part of J that their hinges are."""
         loss, unlabeled_loss = self.obj.loss, self.obj.unlabeled_loss
         weights = np.zeros(self.obj.features.n_samples)
         if getattr(loss, "slack_power", 0) == 1:

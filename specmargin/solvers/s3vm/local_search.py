@@ -8,11 +8,13 @@ exp(-s f^2) there are no guessed labels, and L-BFGS descends in w.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 
 from specmargin.objectives.features import Features
+from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.solvers.newton_system import NewtonSystem
@@ -22,8 +24,9 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED, LabelPoint, LabelQP
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.typing import FloatArray
 
-__all__ = ["LocalSearch", "cold_descent", "signs_of"]
+__all__ = ["LabelSearch", "LocalSearch", "alternate", "cold_descent", "signs_of"]
 
+_ROUNDS = 100  # of retraining with guessed labels
 _HARD = 1e4
 """C |z|^2 beyond which Newton's method in w is not accurate enough."""
 
@@ -31,6 +34,29 @@ _HARD = 1e4
 def signs_of(f: FloatArray) -> FloatArray:
     """Return the best labels of unlabelled samples; +1 for a decision of 0."""
     return np.where(f >= 0, 1.0, -1.0)
+
+
+class LabelSearch(Protocol):
+    """A search whose labels can be guessed: `LocalSearch`, or `feature_search.FeatureSearch`."""
+
+    obj: S3VM
+
+    def decisions(self, w: FloatArray) -> FloatArray:
+        """Return f of the unlabelled samples."""
+
+    def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""
+
+
+def alternate(search: LabelSearch, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
+    """Retrain and guess the labels anew until they stay, and return J and w; `w` is a start."""
+    for _ in range(_ROUNDS):
+        value, w = search.retrain(labels, w)
+        guessed = signs_of(search.decisions(w))
+        if search.obj.is_supervised or (guessed == labels).all():
+            break
+        labels = guessed
+    return value, w
 
 
 class LocalSearch:
@@ -96,17 +122,7 @@ class LocalSearch:
             return self.retrain(np.ones(len(self.obj.unlabeled)), w)
         if not self.by_labels:
             return self._slide(w)
-        return self.alternate(signs_of(self.decisions(w)), w)
-
-    def alternate(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
-        """Retrain and guess the labels anew until they stay; `w` is a start."""
-        for _ in range(100):
-            value, w = self.retrain(labels, w)
-            guessed = signs_of(self.decisions(w))
-            if (guessed == labels).all():
-                break
-            labels = guessed
-        return value, w
+        return alternate(self, signs_of(self.decisions(w)), w)
 
     def retrain(self, labels: FloatArray, w: FloatArray) -> tuple[float, FloatArray]:
         """Return J and w at the minimum of the convex SVM with those labels of the unlabelled samples."""

@@ -13,11 +13,10 @@ import numpy as np
 
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.feature_search import FeatureSearch, has_relaxation
-from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent, signs_of
+from specmargin.solvers.s3vm.local_search import LocalSearch, alternate, cold_descent, signs_of
 from specmargin.solvers.s3vm.range import trusted
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.typing import FloatArray
@@ -105,7 +104,7 @@ def one_flip(obj: S3VM, w: FloatArray | None = None, *, tol: float = 1e-9, max_i
     proof = None
     if search.by_labels and getattr(obj.loss, "smooth", False):
         # With the labels as they are the objective is convex, and its gradient tells how far the descent came.
-        proof = WeightedSVM.guessed(obj, obj.labels_of(weights)).prove(weights)
+        proof = obj.guessed(obj.labels_of(weights)).prove(weights)
     status, message = trusted(obj, weights, status, message, proof)
     return obj.result(
         weights,
@@ -145,7 +144,7 @@ def flip_once(
                 break
             guess = labels.copy()
             guess[j] = -guess[j]
-            trial = search.alternate(guess, w)
+            trial = alternate(search, guess, w)
         else:
             row = search.Z_unlabeled[j]
             length = float(row @ row)

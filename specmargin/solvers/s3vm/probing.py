@@ -42,12 +42,8 @@ def probe(
 
     Parameters
     ----------
-    obj : S3VM
-        With the losses and the intercept of `specmargin.solvers.s3vm_bound`.
-    w : ndarray of shape (size,), optional
-        A local solution: the lower its J, the more is proved. Our own descents are tried besides.
-    tol : float, default 1e-6
-        Relative gap at which the optimum counts as proved.
+    obj, w, tol
+        As in `specmargin.solvers.branch_and_bound`; the lower J is at w, the more is proved.
     rounds : int, default 5
         Passes over the samples that are left; the last is the first that proves nothing.
     time_limit : float, default 60
@@ -128,7 +124,7 @@ def probe(
 
 @dataclass
 class _Probing:
-    """What the bounds share."""
+    """State of a run: relaxation, incumbent, and the proved bounds of both labels of every sample."""
 
     relaxation: S3VMRelaxation
     best: Incumbent

@@ -44,24 +44,17 @@ def quasi_newton(
     ----------
     obj : S3VM
         Meant with the losses "smooth_hinge" and "exp". Other smooth ones will do; at a kink the descent may stop early.
-    w : ndarray of shape (size,), optional
-        Start; default zero.
     schedule : array-like of float, default (0, 1e-6, 1e-4, 1e-2, 0.1, 0.5, 1)
         Factors of C*; the last should be 1.
     m : int, default 50
         Pairs of steps and gradients that L-BFGS keeps.
-    tol : float, default 1e-4
-        Norm of the last gradient relative to its parts P w and A' slopes.
-    max_iter : int, default 1000
-        Iterations in each step.
+    w, tol, max_iter
+        As in `specmargin.solvers.gradient`.
 
     Returns
     -------
     SolveResult
-        STATIONARY, or MAX_ITER where the last step was cut off; without unlabelled losses the convex SVM, proved
-        OPTIMAL. See `specmargin.objectives.S3VM.result`. The history
-        holds, per step, the ``factor`` of C*, the ``objective`` with it at its end, the relative norm of the
-        ``gradient``, and ``n_iter`` and ``n_calls``.
+        As of `specmargin.solvers.gradient`, its history included.
 
     Raises
     ------

@@ -87,13 +87,13 @@ def trusted(
         to 1e-6 even if its rounding is left out.
     """
     if status is not Status.STATIONARY or (
-        _is_proved(inner) and _lost(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
+        _is_proved(inner) and _value_rounding(obj, w) <= INACCURATE_GAP * abs(obj.value_at(w))
     ):
         return status, message
-    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_blamed(obj)}"
+    return Status.NUMERICAL, f"{message}{'; ' if message else ''}{_cause_of_rounding(obj)}"
 
 
-def _blamed(obj: S3VM) -> str:
+def _cause_of_rounding(obj: S3VM) -> str:
     """Return what makes roundings of an objective large, and what to do about it."""
     far = far_away(obj)
     if far:
@@ -127,7 +127,7 @@ def _is_proved(inner: Certificate | None) -> bool:
     return inner.is_optimal(INACCURATE_GAP) and open_gap <= _PROVED * abs(inner.primal_objective)
 
 
-def _lost(obj: S3VM, w: FloatArray) -> float:
+def _value_rounding(obj: S3VM, w: FloatArray) -> float:
     """Return by how much J may change when the decisions move by their roundings."""
     f = obj.decisions_at(w)
     df = decision_rounding(obj.features, w, f)

@@ -49,12 +49,8 @@ def weighted_svm(
     ----------
     svm : WeightedSVM
         The SVM.
-    w : ndarray of shape (size,), optional
-        Where to start; default zero.
-    tol : float, default 1e-10
-        Relative duality gap that the certificate has to prove for the status OPTIMAL.
-    max_iter : int, default 500
-        Most Newton steps.
+    w, tol, max_iter
+        As in `specmargin.solvers.finite_newton`.
 
     Returns
     -------
@@ -124,7 +120,7 @@ def supervised_svm(
     **variables
         What that solver adds to the answer.
     """
-    solved = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
+    solved = weighted_svm(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), w, max_iter=max_iter)
     stopped = Status.MAX_ITER if solved.status is Status.MAX_ITER else None
     result = obj.result(
         np.asarray(solved.variables["w"]),

@@ -90,17 +90,17 @@ def _polish(data: MarginData, active: ActiveSet, current: Solution) -> Polished 
         solution = _newton(data, active, current, most=2)
         if solution is None:
             return best
-        signs = _signs(data, active, solution)
-        if signs.violation < _NEARLY:
+        violations = _violations(data, active, solution)
+        if violations.largest < _NEARLY:
             solution = _newton(data, active, solution, most=_NEWTON_STEPS)
             if solution is None:
                 return best
-            signs = _signs(data, active, solution)
-            if best is None or signs.violation < best.violation:
-                best = Polished(solution, signs.violation, active)
-            if signs.violation <= 1e-13:
+            violations = _violations(data, active, solution)
+            if best is None or violations.largest < best.violation:
+                best = Polished(solution, violations.largest, active)
+            if violations.largest <= 1e-13:
                 return best
-        current, active = solution, _corrected(data, active, signs)
+        current, active = solution, _exchanged(data, active, violations)
     return best
 
 
@@ -168,18 +168,18 @@ def restore_margins(
     return v, b
 
 
-class _Signs(NamedTuple):
-    """How far every sample and every extreme spectrum is on the wrong side, in units of its own kind."""
+class _Violations(NamedTuple):
+    """Violations of the optimality conditions by samples and extreme spectra, each in its unit; y gamma and margins."""
 
     samples: FloatArray
     rows: FloatArray
-    violation: float
+    largest: float
     s: FloatArray
     t: FloatArray
 
 
-def _signs(data: MarginData, active: ActiveSet, at: Solution) -> _Signs:
-    """Compare multipliers of samples on a kink with their bounds, margins of the others with theirs."""
+def _violations(data: MarginData, active: ActiveSet, at: Solution) -> _Violations:
+    """Compare multipliers of samples on a kink with their bounds, and margins of the others with theirs."""
     y, c = data.y, data.cone.c
     s, z = y * at.gamma, data.U.T @ at.gamma
     t = y * (data.U @ (data.weights(at.kappa) * z) + at.b)
@@ -192,23 +192,24 @@ def _signs(data: MarginData, active: ActiveSet, at: Solution) -> _Signs:
     samples = np.where(np.isnan(active.kink), np.maximum(lower - t, t - upper), np.maximum(low - s, s - high) / scale)
     excess = data.cone.sums(z**2 / 2) / (c * max(at.tau, 1e-300)) - 1.0
     rows = np.where(active.rows, -at.kappa * c / data.rho, excess)
-    return _Signs(samples, rows, max(float(samples.max()), float(rows.max()), 0.0), s, t)
+    return _Violations(samples, rows, max(float(samples.max()), float(rows.max()), 0.0), s, t)
 
 
-def _corrected(data: MarginData, active: ActiveSet, signs: _Signs) -> ActiveSet:
-    """Move whoever is on the wrong side to the other one."""
+def _exchanged(data: MarginData, active: ActiveSet, violations: _Violations) -> ActiveSet:
+    """Return the active set after samples and spectra that violate their condition have changed sides."""
     # Only violations of the order of the worst one: smaller ones are often its consequence.
-    threshold = 0.1 * signs.violation
+    threshold = 0.1 * violations.largest
     kink, fixed, rows = active.kink.copy(), active.fixed.copy(), active.rows.copy()
-    rows[signs.rows > threshold] ^= True
-    change = signs.samples > threshold
+    rows[violations.rows > threshold] ^= True
+    change = violations.samples > threshold
     off = np.isnan(active.kink)
     leave, enter = change & ~off, change & off
-    fixed[leave] = np.where(signs.s[leave] > 0.5 * data.C, data.C, 0.0)
+    fixed[leave] = np.where(violations.s[leave] > 0.5 * data.C, data.C, 0.0)
     fixed[leave & (active.kink == data.B)] = 0.0
     fixed[leave & (active.kink == -data.B)] = data.C
     kink[leave] = np.nan
-    ends = np.where(active.fixed > 0, np.where(signs.t > 1.0, 1.0, -data.B), np.where(signs.t < 1.0, 1.0, data.B))
+    t = violations.t
+    ends = np.where(active.fixed > 0, np.where(t > 1.0, 1.0, -data.B), np.where(t < 1.0, 1.0, data.B))
     kink[enter] = ends[enter]
     return ActiveSet(kink, fixed, rows)
 

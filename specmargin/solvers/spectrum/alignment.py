@@ -144,8 +144,8 @@ class _Rays:
     def entering(self, gradient: FloatArray, n_support: int) -> IntArray:
         """Return the rays that join a support of that size, those of the largest gradient first."""
         if self._obj.order:
-            return _large(_peaks(gradient), _PEAK)[: n_support + _MORE]
-        return _large(gradient, _LARGE)[: n_support + _CROWD]
+            return _largest_first(_peaks(gradient), _PEAK)[: n_support + _MORE]
+        return _largest_first(gradient, _LARGE)[: n_support + _CROWD]
 
     def solve(self, support: IntArray, H: FloatArray) -> tuple[FloatArray, BoolArray | None]:
         """Return the least-squares coefficients on a support, or which of its rays depend on those before them."""
@@ -211,7 +211,7 @@ def _active_set(rays: _Rays, max_iter: int, history: History) -> tuple[FloatArra
         if len(history) >= max_iter:
             return kappa, ""
         entering = rays.entering(free, len(support))
-        trial, trial_support = _to_the_best(rays, kappa, support, entering)
+        trial, trial_support = _optimum_on(rays, kappa, support, entering)
         key = np.sort(trial_support).tobytes()
         if key in seen:
             barred[entering] = True
@@ -236,13 +236,13 @@ def _peaks(gradient: FloatArray) -> FloatArray:
     return np.where((gradient >= padded[:-2]) & (gradient > padded[2:]), gradient, 0.0)
 
 
-def _large(gradient: FloatArray, share: float) -> IntArray:
+def _largest_first(gradient: FloatArray, share: float) -> IntArray:
     """Return where the gradient is at least that share of its largest value, the largest first."""
     largest = np.flatnonzero(gradient >= share * gradient.max())
     return largest[np.argsort(-gradient[largest], kind="stable")]
 
 
-def _to_the_best(rays: _Rays, kappa: FloatArray, support: IntArray, entering: IntArray) -> tuple[FloatArray, IntArray]:
+def _optimum_on(rays: _Rays, kappa: FloatArray, support: IntArray, entering: IntArray) -> tuple[FloatArray, IntArray]:
     """Return the optimum over the enlarged support, shrunk until all its coefficients are positive."""
     # The old ones first: it is the newcomers that may depend on others.
     support = np.concatenate([support, entering])

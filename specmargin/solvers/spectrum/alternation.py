@@ -31,7 +31,7 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import Cone, SpectrumMargin
-from specmargin.objectives.relative_margin import RelativeMargin
+from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import FloatArray

@@ -86,7 +86,7 @@ class Point:
     positive come first: `pos` is x and kappa, `slack` is s and w.
     """
 
-    __slots__ = ("_pair", "gamma", "kappa", "pos", "s", "slack", "t", "values", "w", "x")
+    __slots__ = ("b_tau", "gamma", "kappa", "pos", "s", "slack", "t", "values", "w", "x")
 
     def __init__(self, values: FloatArray, l: int, m: int) -> None:
         pairs = (len(values) - 2 * m - 2 * l - 2) // (2 * l)
@@ -96,17 +96,17 @@ class Point:
         self.x, self.s = self.pos[: pairs * l].reshape(pairs, l), self.slack[: pairs * l].reshape(pairs, l)
         self.kappa, self.w = self.pos[pairs * l :], self.slack[pairs * l :]
         self.t, self.gamma = values[2 * p : 2 * p + l], values[2 * p + l : 2 * p + 2 * l]
-        self._pair = values[2 * p + 2 * l :]
+        self.b_tau = values[2 * p + 2 * l :]
 
     @property
     def b(self) -> float:
         """Intercept."""
-        return float(self._pair[0])
+        return float(self.b_tau[0])
 
     @property
     def tau(self) -> float:
         """Multiplier of the trace."""
-        return float(self._pair[1])
+        return float(self.b_tau[1])
 
     def like(self, values: FloatArray) -> Point:
         """Return a point of the same shape over other values."""
@@ -196,7 +196,7 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
         e = theta * (u[0] - u[1]) + r_gamma
         if bounded:
             e += over[3] * u[3] - over[2] * u[2]
-        d.gamma[:], d._pair[:], d.kappa[:], d.w[:] = system.solve(
+        d.gamma[:], d.b_tau[:], d.kappa[:], d.w[:] = system.solve(
             y * (e / W - r_t), rho[x.size :], r_w, r_balance, r_trace
         )
         np.divide(e - y * d.gamma, W, out=d.t)

@@ -155,15 +155,6 @@ def test_fold_that_leaves_one_class_predicts_it(seen):
     assert row["error_unlabeled"] == 50.0
 
 
-def test_impossible_requests_are_refused(moons, split):
-    X, y = moons
-    bare = Split(split.labeled, split.unlabeled, name="bare")
-    with pytest.raises(ValueError, match=r"'bare' has no validation samples.*n_validation="):
-        evaluate(Spy(), X, y, bare, tunings=[ValidationSet()])
-    with pytest.raises(ValueError, match=r"graph has 120 nodes.*trains on 80 samples.*X\[split.train\]"):
-        evaluate(Spy(), X, y, split, graph=csr_array(np.eye(120)))
-
-
 def test_labels_that_are_hidden_on_purpose_are_no_news(recwarn):
     X, y = sm.datasets.make_two_moons(n_samples=24, random_state=0)
     evaluate(sm.LapSVM(gamma_I=0.0, gamma=4.0), X, y, Split(np.arange(12), np.arange(12, 24)), labeled_only=True)

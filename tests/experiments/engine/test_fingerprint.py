@@ -49,7 +49,7 @@ def trace(frame, event, arg):
     if name.startswith("specmargin."):
         used.add(name)
 
-def run(cell, work, store, marks, threads):
+def run(cell, work, **options):
     if not known:
         known.update("specmargin." + key.partition(":")[0] for key in fingerprint(work))
     def traced(cell):
@@ -58,7 +58,7 @@ def run(cell, work, store, marks, threads):
             return work(cell)
         finally:
             sys.setprofile(None)
-    return compute(cell, traced, store, marks, threads)
+    return compute(cell, traced, **options)
 
 compute, sweep._run_cell = sweep._run_cell, run
 papers.run_table(sys.argv[1], quick=True, out=sys.argv[2], progress=False)

@@ -114,13 +114,6 @@ def test_names_say_optimistic_where_it_applies():
     assert LabeledFolds(3, seed=2).criterion == "error_3fold_seed2"
 
 
-def test_bad_protocols_are_refused():
-    with pytest.raises(ValueError, match="per='mean'"):
-        UnlabeledPoints(per="mean")
-    with pytest.raises(ValueError, match="n_splits=1"):
-        LabeledFolds(1)
-
-
 def test_folds_are_a_stratified_partition_of_the_labelled_samples(rng):
     y = rng.choice([-1, 1, 5], 200)
     labeled = rng.choice(200, 43, replace=False)

@@ -1,4 +1,4 @@
-"""Paired tests and shades, by hand and against the printed example of Student (1908)."""
+"""Paired tests and significance marks, by hand and against the published example of Student (1908)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from specmargin.experiments.engine.significance import (
-    Comparison,
-    paired_comparison,
-    paired_p_value,
-    significance_marks,
-    tally,
-)
+from specmargin.experiments.engine.significance import Comparison, paired_comparison, paired_p_value, significance_marks
 
 # Hours of sleep gained by ten patients under two drugs, from Student's paper: t = -4.0621 with 9 degrees of freedom.
 SLEEP = (
@@ -53,7 +47,7 @@ def test_p_value_refuses(bad):
         paired_p_value(*bad)
 
 
-def test_shades_by_hand():
+def test_marks_by_hand():
     entries = significance_marks(row(a=[1, 2, 3], b=[1.5, 2.5, 2.5], c=[2, 3, 4.1], d=[9.0, 1.0, 2.0]))
     assert {method: entry.mark for method, entry in entries.items()} == {
         "a": "best",
@@ -69,7 +63,7 @@ def test_shades_by_hand():
     assert entries["c"].n_splits == 3
 
 
-def test_level_moves_the_shade():
+def test_level_moves_the_mark():
     errors = row(a=[1, 2, 3], c=[2, 3, 4.1])
     p_value = significance_marks(errors)["c"].p_value
     assert significance_marks(errors, level=p_value / 2)["c"].mark == "light"
@@ -89,22 +83,20 @@ def test_equal_means_are_all_best_and_failures_pair_with_what_is_left():
     assert significance_marks({}) == {}
 
 
-def test_single_split_has_no_light_shade():
+def test_single_split_has_no_light_mark_and_deviation_is_that_of_a_sample():
     entries = significance_marks(row(a=[1], b=[2]))
     assert [entry.mark for entry in entries.values()] == ["best", ""]
     assert math.isnan(entries["a"].std)
+    entries = significance_marks(row(a=[1, 3], b=[2.0, 2.5]))
+    assert [entry.std for entry in entries.values()] == pytest.approx([math.sqrt(2), math.sqrt(0.125)])
+    assert [entry.n_splits for entry in entries.values()] == [2, 2]
 
 
-def test_tally_and_comparison_by_hand():
+def test_comparison_by_hand():
     rows = [row(a=[1, 2, 3], b=[1.5, 2.5, 2.5]), row(a=[5, 6, 7], b=[1, 2, 3]), row(a=[1, 2, 3], b=[3, 2, 1])]
-    assert tally(map(significance_marks, rows), ["a", "b", "c"]) == {"a": (2, 0), "b": (2, 1), "c": (0, 0)}
     rows.append(rows[0])
-    assert paired_comparison(rows, "a", "b") == Comparison(
-        lower=2, equal=1, higher=1, clearly_lower=0, clearly_higher=1
-    )
-    assert paired_comparison(rows, "b", "a") == Comparison(
-        lower=1, equal=1, higher=2, clearly_lower=1, clearly_higher=0
-    )
+    assert paired_comparison(rows, "a", "b") == Comparison(2, 1, 1, clearly_lower=0, clearly_higher=1)
+    assert paired_comparison(rows, "b", "a") == Comparison(1, 1, 2, clearly_lower=1, clearly_higher=0)
     assert paired_comparison(rows, "a", "missing").rows == 0
 
 
@@ -127,13 +119,6 @@ def test_a_comparison_counts_the_corrected_test_where_ratios_are_given():
     assert paired_comparison(rows, "a", "b", test_to_train=[1.0]) == Comparison(1, 0, 0, 1, 0, 1, 0)
     assert paired_comparison(rows, "b", "a", test_to_train=[1.0]) == Comparison(0, 0, 1, 0, 1, 0, 1)
     assert paired_comparison(rows, "a", "b", test_to_train=[999.0]) == Comparison(1, 0, 0, 1, 0, 0, 0)
-
-
-def test_deviation_is_that_of_a_sample_from_two_splits_on():
-    entries = significance_marks(row(a=[1, 3], b=[2.0, 2.5]))
-    assert entries["a"].std == pytest.approx(math.sqrt(2))
-    assert entries["b"].std == pytest.approx(math.sqrt(0.125))
-    assert [entry.n_splits for entry in entries.values()] == [2, 2]
 
 
 @pytest.mark.parametrize("level", [0.01, 0.05, 0.4])

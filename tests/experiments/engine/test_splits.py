@@ -59,11 +59,6 @@ def test_impossible_counts_are_refused(stratify, n_labeled, options):
         random_splits(Y, n_labeled, 1, 0, stratify=stratify, **options)
 
 
-def test_no_split_is_refused():
-    with pytest.raises(ValueError, match="n_splits=0"):
-        random_splits(Y, 9, 0, 0)
-
-
 def test_published_splits_are_the_rows():
     dataset = SimpleNamespace(name="toy", y=np.zeros(5), labeled_idx=np.array([[4, 0], [2, 1]], dtype=np.int32))
     first, second = published_splits(dataset)

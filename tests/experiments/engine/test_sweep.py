@@ -17,13 +17,7 @@ import numpy as np
 import pytest
 
 from specmargin.exceptions import SpecmarginError
-from specmargin.experiments import (
-    Cell,
-    StaleResultsError,
-    SweepInterruptedError,
-    read_sweep,
-    run_sweep,
-)
+from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin.experiments.engine import artifacts, locking, records
 from specmargin.experiments.engine.artifacts import NotWrittenError
 from specmargin.experiments.engine.locking import LockedError, locked
@@ -35,11 +29,13 @@ def cells_of(n, experiment="toy"):
     return [Cell(experiment, "m", "d", f"s{k % 3}", {"k": k}) for k in range(n)]
 
 
-def logging_work(log: Path, fail=()):
-    """Return a work that writes a byte per call into a file named after the cell."""
+def logging_work(log: Path, fail=(), at_3=lambda: None):
+    """Return a work that writes a byte per call into a file named after the cell; something may happen in cell 3."""
 
     def work(cell):
         k = cell.parameters["k"]
+        if k == 3:
+            at_3()
         with open(log / str(k), "ab") as file:
             file.write(b"x")
         if k in fail:
@@ -61,6 +57,14 @@ def stored(key):
     """Return a row as short as a row may be."""
     names = dict.fromkeys(("experiment", "method", "dataset", "split", "parameters", "run"), "")
     return {"key": key, "status": "ok", "seconds": 0.0, **names}
+
+
+def soon(holds, seconds=60.0):
+    """Wait until something holds, no longer than so; return whether it does."""
+    deadline = time.monotonic() + seconds
+    while not holds() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return holds()
 
 
 @pytest.fixture
@@ -112,10 +116,13 @@ def test_threads_are_set_in_the_cell(sweep, jobs, threads):
     def work(cell):
         from threadpoolctl import threadpool_info
 
-        return {"threads": max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")}
+        blas = max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+        return {"threads": blas, "limit": os.environ["OMP_NUM_THREADS"]}
 
     rows = sweep(cells_of(3), work, jobs=jobs, threads=threads)
     assert [row["threads"] for row in rows] == [threads] * 3
+    # Workers start with the limit in their environment, for libraries that only the cell loads.
+    assert jobs == 1 or [row["limit"] for row in rows] == [str(threads)] * 3
 
 
 SCRIPT = """
@@ -126,46 +133,46 @@ from specmargin.experiments import Cell, run_sweep
 def work(cell):
     with open(Path(sys.argv[1]) / "log" / f"{os.getpid()}", "ab") as file:
         file.write(b"x")
-    time.sleep(0.05)
+    time.sleep(float(sys.argv[4]))
     return {"error_test": 100.0 / (3 + cell.parameters["k"])}
 
 if __name__ == "__main__":
-    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(60)]
+    cells = [Cell("toy", "m", "d", f"s{k % 3}", {"k": k}) for k in range(int(sys.argv[3]))]
     run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=int(sys.argv[2]), progress=False)
 """
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
-def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, jobs):
-    script = tmp_path / "toy.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path), jobs]
+@pytest.fixture
+def command(tmp_path, log):
+    """Return a function that returns a command: a sweep whose processes are the names of the files in the log."""
+    (tmp_path / "toy.py").write_text(SCRIPT)
+    return lambda jobs, n_cells=60, seconds=0.05: [
+        sys.executable,
+        *map(str, (tmp_path / "toy.py", tmp_path, jobs, n_cells, seconds)),
+    ]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, command, jobs):
     store = Store(tmp_path / "sweep")
-    process = subprocess.Popen(command, start_new_session=True)
-    deadline = time.monotonic() + 60
-    while len(store.read()) < 8 and time.monotonic() < deadline:
-        time.sleep(0.02)
+    process = subprocess.Popen(command(jobs), start_new_session=True)
+    assert soon(lambda: len(store.read()) >= 8)
     os.killpg(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     time.sleep(0.1)
     kept = store.read()
     started = sum(path.stat().st_size for path in log.iterdir())
     assert 8 <= len(kept) < 60
-    assert started - len(kept) <= int(jobs)
+    assert started - len(kept) <= jobs
 
-    subprocess.run(command, check=True)
+    subprocess.run(command(jobs), check=True)
 
     total = sum(path.stat().st_size for path in log.iterdir())
     assert total - started == 60 - len(kept)
     rows = store.read()
     assert {key: rows[key] for key in kept} == kept
-    whole = run_sweep(
-        cells_of(60),
-        lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])},
-        folder=tmp_path / "whole",
-        version="1",
-        progress=False,
-    )
+    work = lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])}  # noqa: E731
+    whole = run_sweep(cells_of(60), work, folder=tmp_path / "whole", version="1", progress=False)
     assert timeless(rows[row["key"]] for row in whole) == timeless(whole)
 
 
@@ -181,19 +188,15 @@ def test_failed_cell_is_recorded_and_does_not_stop_the_rest(sweep, log):
 def test_failed_cells_are_retried_only_on_request(sweep, log):
     failed = sweep(cells_of(3), logging_work(log, fail={1}))
     assert sweep(cells_of(3), logging_work(log)) == failed
-    rows = sweep(cells_of(3), logging_work(log), retry_failed=True)
-    assert [row["status"] for row in rows] == ["ok"] * 3
-    assert calls(log) == {0: 1, 1: 2, 2: 1}
-    assert sweep(cells_of(3), logging_work(log)) == rows
-
-
-def test_second_failure_replaces_the_first(sweep, log):
-    sweep(cells_of(1), logging_work(log, fail={0}))
 
     def other(cell):
         raise LookupError("another reason")
 
-    assert sweep(cells_of(1), other, retry_failed=True)[0]["error"] == "LookupError: another reason"
+    assert sweep(cells_of(3), other, retry_failed=True)[1]["error"] == "LookupError: another reason"
+    rows = sweep(cells_of(3), logging_work(log), retry_failed=True)
+    assert [row["status"] for row in rows] == ["ok"] * 3
+    assert calls(log) == {0: 1, 1: 2, 2: 1}
+    assert sweep(cells_of(3), logging_work(log)) == rows
 
 
 @pytest.mark.parametrize(
@@ -218,9 +221,13 @@ def test_damaged_rows_are_computed_again(tmp_path, sweep, log, damage, caplog):
     assert sum(calls(log).values()) == 5 + missing
 
 
-def test_row_after_a_torn_one_in_the_same_file_is_kept(tmp_path):
-    store = Store(tmp_path)
-    store.cells.mkdir()
+@pytest.fixture
+def store(tmp_path):
+    (tmp_path / "cells").mkdir()
+    return Store(tmp_path)
+
+
+def test_row_after_a_torn_one_in_the_same_file_is_kept(store):
     store.append(stored("a"), "run")
     (shard,) = store.cells.iterdir()
     shard.write_bytes(shard.read_bytes() + b'\n12345678 {"key":"b","sta')  # what a full disk leaves
@@ -283,6 +290,7 @@ def test_another_experiment_is_refused_with_the_remedy(tmp_path, sweep, log):
     sweep(cells_of(2), logging_work(log))
     manifest = tmp_path / "sweep" / "manifest.json"
     before = manifest.read_bytes()
+    assert json.loads(before) == {"format": 2, "experiment": "toy"}
     for content in (before, b'{"version"', b"", b"[]", b"\xff\x00", None):
         if content is None:
             manifest.unlink()
@@ -326,26 +334,8 @@ def test_version_is_the_source_of_the_work_by_default(sweep, caplog):
         sweep(cells_of(1), len, version=None)
 
 
-def test_interrupt_leaves_a_folder_that_can_be_resumed(tmp_path, sweep, log):
-    def impatient(cell):
-        if cell.parameters["k"] == 3:
-            raise KeyboardInterrupt
-        return logging_work(log)(cell)
-
-    with pytest.raises(SweepInterruptedError, match="interrupted: 3 of 5 cells"):
-        sweep(cells_of(5), impatient)
-    assert len(sweep(cells_of(5), logging_work(log))) == 5
-    assert calls(log) == dict.fromkeys(range(5), 1)
-
-
 def test_death_of_a_worker_is_explained(sweep, log):
-    inner = logging_work(log)  # a closure goes to the workers by value; this module they may not be able to import
-
-    def mortal(cell):
-        if cell.parameters["k"] == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return inner(cell)
-
+    mortal = logging_work(log, at_3=lambda: os.kill(os.getpid(), signal.SIGKILL))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # joblib's own word on it
         with pytest.raises(SpecmarginError, match=r"worker process died.*goes on from there.*fewer jobs than 2"):
@@ -373,15 +363,7 @@ def test_warnings_are_kept_in_the_row(sweep):
         assert sweep(cells_of(1), work)[0]["warnings"] == "RuntimeWarning: gap 1e-3 only"
 
 
-def test_workers_start_with_the_limit_in_their_environment(sweep):
-    # For libraries that only the cell loads, after the limit was set.
-    rows = sweep(cells_of(2), lambda cell: {"limit": os.environ["OMP_NUM_THREADS"]}, jobs=2, threads=3)
-    assert [row["limit"] for row in rows] == ["3", "3"]
-
-
-def test_success_outlives_the_failure_of_a_later_or_parallel_run(tmp_path):
-    store = Store(tmp_path)
-    store.cells.mkdir()
+def test_success_outlives_the_failure_of_a_later_or_parallel_run(store):
     store.append(stored("a"), "1")
     store.append(stored("a") | {"status": "failed"}, "2")
     assert store.read() == {"a": stored("a")}
@@ -417,12 +399,6 @@ def test_progress_counts_what_was_there_and_what_failed(sweep, log, capsys):
     assert "2/5" in shown.err
     assert "5/5" in shown.err
     assert "failed=1" in shown.err
-
-
-def test_manifest_is_readable(tmp_path, sweep, log):
-    sweep(cells_of(1), logging_work(log))
-    manifest = json.loads((tmp_path / "sweep" / "manifest.json").read_text())
-    assert manifest == {"format": 2, "experiment": "toy"}
 
 
 def test_damaged_lines_are_set_aside_and_said_once(tmp_path, sweep, log, caplog):
@@ -506,13 +482,8 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
     assert n_asked >= 11  # the lock's text, manifest and record by two each, rows by two each
     for n in range(n_asked):
         folder, limit[0] = tmp_path / str(n), n
-        if n > 0:  # the lock holds without its text
-            pass
-        if True:
-            with pytest.raises(
-                NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"
-            ):
-                run(folder)
+        with pytest.raises(NotWrittenError, match=r"cannot write into .* of 3 cells or more are in .* run the same"):
+            run(folder)
         assert list(folder.rglob("*.tmp")) == []
         before = len(read_sweep(folder))
         limit[0] = 10**9
@@ -521,9 +492,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
         assert sum(calls(log).values()) - count == 3 - before
 
 
-def test_row_that_is_cut_short_is_taken_back(tmp_path, monkeypatch):
-    store = Store(tmp_path)
-    store.cells.mkdir()
+def test_row_that_is_cut_short_is_taken_back(store, monkeypatch):
     store.append(stored("a"), "run")
     (shard,) = store.cells.iterdir()
     before, write = shard.read_bytes(), os.write
@@ -549,19 +518,15 @@ def test_folder_that_is_a_file_is_named(tmp_path, log):
             run_sweep(cells_of(1), logging_work(log), folder=folder, version="1", progress=False)
 
 
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name, heeded):
-    number = heeded(name)
-
-    def signalled(cell):
-        if cell.parameters["k"] == 3:
-            os.kill(os.getpid(), number)
-        return logging_work(log)(cell)
-
-    with pytest.raises(SweepInterruptedError, match=rf"ended by {name}: 3 of 5 cells.*goes on from there") as caught:
-        sweep(cells_of(5), signalled)
+@pytest.mark.parametrize(("name", "how"), [("SIGINT", "interrupted"), ("SIGTERM", "ended by"), ("SIGHUP", "ended by")])
+def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name, how, heeded):
+    number = signal.SIGINT if name == "SIGINT" else heeded(name)
+    before = signal.getsignal(number)
+    message = rf"{how if name == 'SIGINT' else f'{how} {name}'}: 3 of 5 cells.*goes on from there"
+    with pytest.raises(SweepInterruptedError, match=message) as caught:
+        sweep(cells_of(5), logging_work(log, at_3=lambda: os.kill(os.getpid(), number)))
     assert caught.value.number == number
-    assert signal.getsignal(number) is signal.SIG_DFL
+    assert signal.getsignal(number) is before
     assert len(sweep(cells_of(5), logging_work(log))) == 5
     assert calls(log) == dict.fromkeys(range(5), 1)
 
@@ -577,59 +542,29 @@ def test_handlers_of_others_stay(sweep, log):
     assert issubclass(Terminated, KeyboardInterrupt)
 
 
-WORKERS = """
-import os, sys, time
-from pathlib import Path
-from specmargin.experiments import Cell, run_sweep
-
-def work(cell):
-    (Path(sys.argv[1]) / "pids" / str(os.getpid())).touch()
-    time.sleep(600)
-
-if __name__ == "__main__":
-    cells = [Cell("toy", "m", "d", str(k)) for k in range(4)]
-    run_sweep(cells, work, folder=Path(sys.argv[1]) / "sweep", version="1", jobs=2, progress=False)
-"""
-
-
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="Windows has no signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
-def test_workers_end_with_their_parent(tmp_path, number):
+def test_workers_end_with_their_parent(log, command, number):
     """In the middle of a cell, when the parent alone gets the signal."""
-    (tmp_path / "pids").mkdir()
-    (tmp_path / "toy.py").write_text(WORKERS)
-    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while len(list((tmp_path / "pids").iterdir())) < 2 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    workers = [int(path.name) for path in (tmp_path / "pids").iterdir()]
-    assert len(workers) == 2
+    process = subprocess.Popen(command(2, 4, 600), stderr=subprocess.PIPE)
+    assert soon(lambda: len(calls(log)) == 2)
+    workers = list(calls(log))
     process.send_signal(number)
     process.communicate()
-    deadline = time.monotonic() + 10
-    while any(map(alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, workers))
+    assert soon(lambda: not any(map(alive, workers)), 10)
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux for the workers of a process")
-def test_worker_that_has_no_cell_yet_ends_with_its_parent(tmp_path):
+def test_worker_that_has_no_cell_yet_ends_with_its_parent(log, command):
     """One cell for two workers: the other one waits, for five minutes if nobody told it."""
-    (tmp_path / "pids").mkdir()
-    (tmp_path / "toy.py").write_text(WORKERS.replace("range(4)", "range(1)"))
-    process = subprocess.Popen([sys.executable, str(tmp_path / "toy.py"), str(tmp_path)])
-    deadline = time.monotonic() + 60
-    while not list((tmp_path / "pids").iterdir()) and time.monotonic() < deadline:
-        time.sleep(0.05)
+    process = subprocess.Popen(command(2, 1, 600))
+    assert soon(lambda: calls(log))
     time.sleep(2)  # until the other one has begun, too
     workers = children(process.pid)
     process.kill()
     process.wait()
     assert len(workers) == 2
-    deadline = time.monotonic() + 10
-    while any(map(alive, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, workers))
+    assert soon(lambda: not any(map(alive, workers)), 10)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
@@ -657,24 +592,21 @@ time.sleep(0.0 if sys.argv[2] == "True" else 1.0)
     command = [sys.executable, "-c", code, str(asks_kernel), str(early)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     child = int(process.stdout.readline())
-    deadline = time.monotonic() + 20
-    while alive(child) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    dead = not alive(child)
+    dead = soon(lambda: not alive(child), 20)
     process.wait()
     assert dead
 
 
 def children(pid):
-    found = set()
+    workers = set()
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
             if parent == pid and b"LokyProcess" in (entry / "cmdline").read_bytes():
-                found.add(int(entry.name))
+                workers.add(int(entry.name))
         except OSError:  # it has ended
             continue
-    return found
+    return workers
 
 
 def alive(pid):
@@ -687,13 +619,10 @@ def alive(pid):
     return not (stat.exists() and stat.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
-def test_one_writer_to_a_folder(tmp_path, sweep, log):
+def test_one_writer_to_a_folder(tmp_path, sweep, log, command):
     sweep(cells_of(1), logging_work(log))
-    script = tmp_path / "toy.py"
-    script.write_text(SCRIPT)
-    command = [sys.executable, str(script), str(tmp_path), "1"]
     with locked(tmp_path / "sweep" / ".lock", "results"):
-        other = subprocess.run(command, capture_output=True, text=True)
+        other = subprocess.run(command(1), capture_output=True, text=True)
         sweep(cells_of(2), logging_work(log))  # the holder itself may
     assert other.returncode == 1
     assert f"LockedError: Process {os.getpid()} (" in other.stderr
@@ -705,10 +634,3 @@ def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
     assert "to compute, about" not in capsys.readouterr().err
     sweep(cells_of(6), logging_work(log), progress=True)
     assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("seconds", "said"), [(0.2, "0 s"), (89, "89 s"), (600, "10 min"), (9000, "2.5 h")])
-def test_durations_in_words(seconds, said):
-    from specmargin.experiments.engine.sweep import _duration
-
-    assert _duration(seconds) == said

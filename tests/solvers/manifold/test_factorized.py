@@ -4,12 +4,10 @@ import sys
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-import cvxpy as cp
 import numpy as np
 import pytest
+from manifold_problems import by_cvxpy, data, objective
 from scipy.optimize import minimize
-from scipy.sparse.csgraph import laplacian
-from scipy.spatial.distance import cdist
 from sklearn.svm import SVC
 
 import specmargin as sm
@@ -28,57 +26,16 @@ def without_libsvm(monkeypatch):
     monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda G, y: None)
 
 
-def data(n=60, l=6, *, seed=0, copies=1, width=4.0, n_classes=2):
-    """A radial kernel, the Laplacian of the six nearest neighbours, labels; l = 2 is one of each class."""
-    rng = np.random.default_rng(seed)
-    X = np.repeat(rng.normal(size=(n // copies, 2)), copies, axis=0)
-    truth = np.digitize(X[:, 0] + 0.5 * rng.normal(size=n), np.linspace(-1, 1, n_classes + 1)[1:-1])
-    distances = cdist(X, X)
-    W = (distances <= np.sort(distances, axis=1)[:, [6 * copies]]).astype(float)
-    W = np.maximum(W, W.T) - np.eye(n)
-    labeled = rng.permutation(n)[:l]
-    truth[labeled[:n_classes]] = np.arange(n_classes)
-    y = np.full(n, -1)
-    y[labeled] = truth[labeled]
-    return np.exp(-width * distances**2), laplacian(W, normed=True), sm.encode_labels(y)
-
-
-def objective(case, loss, gamma_A=1e-2, gamma_I=1.0, **options):
-    K, L, labels = case
-    return LapSVM(K, L, labels, loss=loss, gamma_A=gamma_A, gamma_I=gamma_I, **options)
-
-
-def by_cvxpy(obj):
-    """The primal in features of K, written out: its optimum and the decisions."""
-    eigenvalues, V = np.linalg.eigh(obj.K)
-    kept = eigenvalues > 1e-12 * eigenvalues[-1]
-    R = V[:, kept] * np.sqrt(eigenvalues[kept])
-    w, b = cp.Variable(R.shape[1]), cp.Variable()
-    t = cp.multiply(obj.labels.sign, R[obj.labels.labeled] @ w + b)
-    RLR = R.T @ obj.L @ R
-    penalty = obj.gamma_A * cp.sum_squares(w) + obj.gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
-    value = {
-        "hinge": lambda: cp.sum(cp.pos(1 - t)) + penalty,
-        "squared_hinge": lambda: 0.5 * (cp.sum_squares(cp.pos(1 - t)) + penalty),
-        # With h = 1/2: half of Huber's function of what t lacks of 3/2.
-        "huber_hinge": lambda: cp.sum(cp.huber(cp.pos(1.5 - t), 1.0)) / 2 + penalty,
-        "squared": lambda: cp.sum_squares(1 - t) + penalty,
-    }[obj.loss.name]()
-    problem = cp.Problem(cp.Minimize(value), [] if obj.fit_intercept else [b == 0])
-    problem.solve(solver="CLARABEL", tol_gap_rel=1e-12, tol_gap_abs=1e-12, tol_feas=1e-12)
-    return problem.value, R @ w.value
-
-
 @losses
 @intercepts
 @pytest.mark.parametrize("l", [2, 10, 40])
 def test_it_is_the_optimum_that_cvxpy_finds(loss, fit_intercept, l):
     obj = objective(data(40, l), loss, fit_intercept=fit_intercept)
     result = factorized(obj)
-    value, f = by_cvxpy(obj)
+    value, alpha, _ = by_cvxpy(loss, obj.K, obj.L, obj.labels, 1e-2, 1.0, fit_intercept, tol=1e-12)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(value, rel=1e-9)
-    np.testing.assert_allclose(obj.K @ result.variables["alpha"], f, atol=1e-5)
+    np.testing.assert_allclose(obj.K @ result.variables["alpha"], obj.K @ alpha, atol=1e-5)
 
 
 @losses
@@ -215,10 +172,10 @@ def test_classes_share_one_factorisation(loss):
 
 
 def test_losses_share_one_factorisation():
-    first = objective(data(), "squared")
+    first = objective(data(l=6), "squared")
     second = replace(first, loss="hinge")
     second.__dict__["reduction"] = first.reduction
-    assert factorized(second).certificate == factorized(objective(data(), "hinge")).certificate
+    assert factorized(second).certificate == factorized(objective(data(l=6), "hinge")).certificate
 
 
 @intercepts
@@ -271,7 +228,7 @@ def test_tolerance_decides_the_status():
 
 @losses
 def test_names(loss):
-    result = factorized(objective(data(), loss))
+    result = factorized(objective(data(l=6), loss))
     assert result.problem == ("LapRLS" if loss == "squared" else "LapSVM")
     assert result.solver == "factorized"
     assert "relative gap" in repr(result)
@@ -284,9 +241,9 @@ class Other(Hinge):
 
 
 def test_a_loss_is_taken_for_what_it_declares_not_for_its_name():
-    assert factorized(objective(data(), Other())).certificate.is_optimal(1e-9)
+    assert factorized(objective(data(l=6), Other())).certificate.is_optimal(1e-9)
     with pytest.raises(ValueError, match=r"solvers\.factorized does not take the loss 'smooth_hinge': it is not"):
-        factorized(objective(data(), "smooth_hinge"))
+        factorized(objective(data(l=6), "smooth_hinge"))
 
 
 def test_a_gap_that_grows_at_first_does_not_end_the_interior_point(monkeypatch):

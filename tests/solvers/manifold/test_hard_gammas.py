@@ -5,30 +5,24 @@ reported gap must cover the difference.
 """
 
 import decimal
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_losses import margin_loss
+from exact_numbers import ONE, number, wide
+from exact_values import Manifold as Exact
 
-HERE = str(Path(__file__).parents[2] / "exact")
-sys.path.insert(0, HERE)
-from exact_losses import margin_loss  # noqa: E402
-from exact_numbers import ONE, number, wide  # noqa: E402
-from exact_values import Manifold as Exact  # noqa: E402
-
-sys.path.remove(HERE)
-
-import specmargin as sm  # noqa: E402
-from specmargin import problems  # noqa: E402
-from specmargin.kernels import LowRankKernel  # noqa: E402
-from specmargin.objectives import LapSVM  # noqa: E402
-from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
-from specmargin.solvers import factorized, newton  # noqa: E402
-from specmargin.solvers.manifold.answer import never_worse_than_zero  # noqa: E402
-from specmargin.solvers.manifold.pcg import pcg  # noqa: E402
+import specmargin as sm
+from specmargin import problems
+from specmargin.kernels import LowRankKernel
+from specmargin.objectives import LapSVM
+from specmargin.objectives import lapsvm_certificate as parts
+from specmargin.results import Certificate, SolveResult, Status
+from specmargin.solvers import factorized, newton
+from specmargin.solvers.manifold.answer import never_worse_than_zero
+from specmargin.solvers.manifold.pcg import pcg
 
 LOSSES = ("hinge", "squared_hinge", "squared")
 
@@ -129,10 +123,12 @@ def test_an_error_of_the_products_hardly_matters_at_the_optimum(seed):
     theta, image = obj.repair_multipliers(obj.labels.sign * best["beta"]), obj.products.image(best["alpha"])
     error = np.full(len(image.f), 1e-7)
     moved = replace(image, f_error=error, g_shift=obj.products.spread(error))
-    residual = obj.residual(theta, obj.products.image(best["alpha"], slices=2))[0]
+    residual = parts.residual(obj, theta, obj.products.image(best["alpha"], slices=2))[0]
     least = 1e-7 * np.abs(residual - obj.gamma_A * best["alpha"]).sum()
     second = obj.gamma_I * float(error @ obj.products.spread(error))
-    assert obj._penalty(theta, moved)[1] <= 1.01 * (least + second + obj._penalty(theta, image)[1])
+    assert parts.penalty_with_error(obj, theta, moved)[1] <= 1.01 * (
+        least + second + parts.penalty_with_error(obj, theta, image)[1]
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -147,10 +143,13 @@ def test_rounding_counts_for_either_point(seed):
     assert abs(exact.primal(alpha, 0.0) - wide(certificate.primal_objective)) <= rounding
     assert wide(certificate.dual_objective) - rounding <= exact.dual(obj.labels.sign * theta)
     first, second = (obj.products.image(point) for point in (alpha, other))
-    penalties = [obj._penalty(theta, image) for image in (first, second)]
-    parts = [obj._primal(first, 0.0, theta, penalties[0][0])[1], obj._dual(theta, second, penalties[1], False)[1]]
+    penalties = [parts.penalty_with_error(obj, theta, image) for image in (first, second)]
+    errors = [
+        parts.primal_with_error(obj, first, 0.0, theta, penalties[0][0])[1],
+        parts.dual_with_error(obj, theta, second, penalties[1], False)[1],
+    ]
     assert certificate.rounding == pytest.approx(
-        sum(parts) + obj.scale * sum(error for _, error in penalties), rel=1e-9
+        sum(errors) + obj.scale * sum(error for _, error in penalties), rel=1e-9
     )
 
 
@@ -235,6 +234,6 @@ def test_smooth_losses_far_beyond_their_margins():
     with decimal.localcontext(prec=400):  # 1 + exp(-600)
         for _ in range(300):
             alpha, b = y * rng.uniform(7, 15, 2), float(rng.uniform(-0.2, 0.2))
-            primal, rounding = obj._primal(obj.products.image(alpha, slices=2), b, np.zeros(2), 0.0)
+            primal, rounding = parts.primal_with_error(obj, obj.products.image(alpha, slices=2), b, np.zeros(2), 0.0)
             exact = sum(margin_loss(obj.loss, wide(s) * (wide(f) + wide(b))) for s, f in zip(y, alpha, strict=True))
             assert abs(wide(primal) - exact) <= wide(rounding) <= wide(primal) * number("1e-11")

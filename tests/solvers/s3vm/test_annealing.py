@@ -1,5 +1,6 @@
 """Deterministic annealing against its definition, its cold limit, and enumeration of labels."""
 
+from functools import partial
 from importlib import import_module
 from itertools import product
 
@@ -7,14 +8,13 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import moons
 from scipy.optimize import brentq, minimize
 from scipy.special import expit, logit
 
 import specmargin as sm
-from specmargin.kernels.maps import kernel_map
 from specmargin.losses import SquaredHinge
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.annealing import annealing
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -24,16 +24,7 @@ module = import_module("specmargin.solvers.s3vm.annealing")
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-@pytest.fixture
-def problem():
-    """Return make(...) -> S3VM on two moons in the features of a Gaussian kernel."""
-
-    def make(n=40, per_class=2, seed=0, *, gamma=2.0, rank=None, **words):
-        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
-        labels = sm.encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
-        return S3VM(kernel_map(sm.kernels.gram(X, gamma=gamma), rank=rank).Z, labels, **{"C": 5.0, **words})
-
-    return make
+problem = partial(moons, n=40)
 
 
 # What is returned
@@ -41,7 +32,7 @@ def problem():
 
 @intercepts
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge", "hinge"])
-def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
+def test_the_lowest_of_the_path_is_returned(intercept, loss):
     obj = problem(intercept=intercept, loss=loss)
     result = annealing(obj)
     assert (result.problem, result.solver, result.status) == ("S3VM", "annealing", Status.STATIONARY)
@@ -52,7 +43,7 @@ def test_the_lowest_of_the_path_is_returned(problem, intercept, loss):
     # The columns speak of one machine.
     k = int(np.argmin(objective))
     p = result.variables["p"]
-    machine = WeightedSVM.guessed(obj, 2 * p - 1)
+    machine = obj.guessed(2 * p - 1)
     solved = weighted_svm(machine)
     assert machine.value_at(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
     assert len(np.unique(result.history["temperature"])) > 8
@@ -78,7 +69,7 @@ def test_the_lowest_need_not_be_the_last():
 # The path
 
 
-def test_temperatures_are_those_of_the_paper(problem):
+def test_temperatures_are_those_of_the_paper():
     obj = problem(C=5.0, C_star=2.0)
     temperatures = np.array(annealing(obj).history["temperature"])
     distinct = np.unique(temperatures)[::-1]
@@ -91,7 +82,7 @@ def test_temperatures_are_those_of_the_paper(problem):
 
 @pytest.mark.parametrize("temperature", [100.0, 3.0, 0.05])
 @pytest.mark.parametrize("balance", [-0.7, 0.0, 0.31])
-def test_probabilities_minimise_the_free_energy(problem, temperature, balance, rng):
+def test_probabilities_minimise_the_free_energy(temperature, balance, rng):
     """Expected cost less T times entropy under the mean R, against CVXPY."""
     obj = problem(n=24, balance=balance)
     f = 0.7 * rng.normal(size=24)
@@ -109,17 +100,17 @@ def test_probabilities_minimise_the_free_energy(problem, temperature, balance, r
     assert energy.value == pytest.approx(reached, rel=1e-8)
 
 
-def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
+def test_both_steps_lower_the_free_energy_at_one_temperature():
     obj = problem()
     temperature = 3.0
 
     def energy(w, p):
         entropy = -(p @ np.log(p) + (1 - p) @ np.log(1 - p))
-        return WeightedSVM.guessed(obj, 2 * p - 1).value_at(w) - temperature * entropy
+        return obj.guessed(2 * p - 1).value_at(w) - temperature * entropy
 
     p, w, values = np.full(len(obj.unlabeled), obj.positive_share), np.zeros(obj.size), []
     for _ in range(6):
-        w = weighted_svm(WeightedSVM.guessed(obj, 2 * p - 1), w).variables["w"]
+        w = weighted_svm(obj.guessed(2 * p - 1), w).variables["w"]
         values.append(energy(w, p))
         p = module._probabilities(obj, obj.decisions_at(w), temperature)
         values.append(energy(w, p))
@@ -130,7 +121,7 @@ def test_both_steps_lower_the_free_energy_at_one_temperature(problem):
 @intercepts
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
 @pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
-def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss, temperature, rng):
+def test_gradient_of_the_free_energy_is_its_differences(intercept, loss, temperature, rng):
     obj = problem(n=20, intercept=intercept, loss=loss, balance=0.3)
     w, directions = 0.5 * rng.normal(size=obj.size), rng.normal(size=(5, obj.size))
     value, gradient = module.free_energy(obj, temperature, w)
@@ -140,7 +131,7 @@ def test_gradient_of_the_free_energy_is_its_differences(problem, intercept, loss
 
 
 @pytest.mark.parametrize("temperature", [50.0, 3.0, 0.2])
-def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperature, rng):
+def test_the_free_energy_is_the_least_over_all_probabilities(temperature, rng):
     obj = problem(n=24, balance=0.1)
     w = 0.7 * rng.normal(size=obj.size)
     f, loss = obj.decisions_at(w), SquaredHinge()
@@ -155,7 +146,7 @@ def test_the_free_energy_is_the_least_over_all_probabilities(problem, temperatur
     assert module.free_energy(obj, temperature, w)[0] == pytest.approx(rest + convex.solution.opt_val, rel=1e-8)
 
 
-def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
+def test_the_hot_end_is_that_of_scipy_and_of_the_alternation():
     """At the first temperature there is one minimum."""
     obj = problem(balance=0.2)
     first = annealing(obj, max_iter=1)
@@ -167,21 +158,21 @@ def test_the_hot_end_is_that_of_scipy_and_of_the_alternation(problem):
     )
     assert value == pytest.approx(reference.fun, rel=1e-7)
     p = np.full(len(obj.unlabeled), obj.positive_share)
-    path = module._Path(obj)
+    path = module._Progress(obj)
     w, _, settled = module._Alternation(obj, 1e-12, 500)(None, p, 50.0, path)
     assert settled
     assert module.free_energy(obj, 50.0, w)[0] == pytest.approx(reference.fun, rel=1e-7)
     assert annealing(obj, max_iter=1, max_inner=1).status is Status.MAX_ITER
 
 
-def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
+def test_the_descent_ends_no_higher_than_the_alternation_mostly():
     """Above all where C* is large, where the alternation creeps."""
     lower = []
     for seed in range(6):
         for C in (1.0, 100.0):
             obj = problem(n=60, seed=seed, C=C)
             u, temperature, w = len(obj.unlabeled), 10.0 * C, None
-            p, path, settle = np.full(u, obj.positive_share), module._Path(obj), module._Alternation(obj, 1e-6, 100)
+            p, path, settle = np.full(u, obj.positive_share), module._Progress(obj), module._Alternation(obj, 1e-6, 100)
             for _ in range(30):
                 w, p, _ = settle(w, p, temperature, path)
                 temperature /= 1.5
@@ -189,12 +180,12 @@ def test_the_descent_ends_no_higher_than_the_alternation_mostly(problem):
     assert np.mean(lower) >= 0.7
 
 
-def test_small_problems_against_all_labels(problem):
+def test_small_problems_against_all_labels():
     """Ten unlabelled samples: never below the best of 1024 labellings, which it reaches at times."""
     gaps = []
     for seed in range(4):
         obj = problem(n=14, seed=seed, C=1.0, rank=6)
-        machines = [WeightedSVM.guessed(obj, np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
+        machines = [obj.guessed(np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
         best = min(weighted_svm(machine, tol=1e-8).certificate.primal_objective for machine in machines)
         gaps.append(annealing(obj).certificate.primal_objective / best - 1)
     assert min(gaps) > -1e-7
@@ -205,7 +196,7 @@ def test_small_problems_against_all_labels(problem):
 
 
 @pytest.mark.parametrize("temperature", [1e-300, 1e-12, 1.0, 1e300])
-def test_extreme_temperatures_are_finite_and_keep_the_share(problem, temperature, rng):
+def test_extreme_temperatures_are_finite_and_keep_the_share(temperature, rng):
     obj = problem(balance=0.0)
     f = rng.normal(size=40)
     with np.errstate(all="raise", under="ignore"):
@@ -231,26 +222,26 @@ def test_level_is_that_of_bisection(n, scale, rng):
             np.testing.assert_allclose(expit(nu - e), expit(reference - e), atol=1e-9)
 
 
-def test_ties_share_the_probability(problem):
+def test_ties_share_the_probability():
     obj = problem(balance=0.5)
     np.testing.assert_allclose(module._probabilities(obj, np.full(40, 0.3), 1e-9), 0.75, atol=1e-9)
 
 
 @pytest.mark.parametrize("balance", [-1.0, 1.0])
-def test_all_of_one_class(problem, balance):
+def test_all_of_one_class(balance):
     """R = 0 or 1: nothing is to be decided, one machine is all."""
     obj = problem(balance=balance)
     result = annealing(obj)
     assert (result.variables["p"] == (1 + balance) / 2).all()
     assert result.status is Status.STATIONARY
     assert result.n_iter == 1
-    machine = WeightedSVM.guessed(obj, np.full(len(obj.unlabeled), balance))
+    machine = obj.guessed(np.full(len(obj.unlabeled), balance))
     assert machine.value_at(result.variables["w"]) == pytest.approx(
         weighted_svm(machine).certificate.primal_objective, rel=1e-7
     )
 
 
-def test_a_share_that_no_labels_have_still_ends_cold(problem):
+def test_a_share_that_no_labels_have_still_ends_cold():
     """36 samples, R = 0.52: one of them stays undecided."""
     obj = problem(balance=0.04, C=0.5)
     assert obj.positive_share * len(obj.unlabeled) % 1 > 0.1
@@ -260,24 +251,24 @@ def test_a_share_that_no_labels_have_still_ends_cold(problem):
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
-def test_nothing_unlabelled_is_the_supervised_machine(problem, loss):
+def test_nothing_unlabelled_is_the_supervised_machine(loss):
     obj = problem(n=20, per_class=10, loss=loss)
     assert len(obj.unlabeled) == 0
     result = annealing(obj)
-    machine = WeightedSVM.guessed(obj, np.empty(0))
+    machine = obj.guessed(np.empty(0))
     assert result.certificate.primal_objective == pytest.approx(
         weighted_svm(machine).certificate.primal_objective, rel=1e-9
     )
     ignored = problem(C_star=0.0, loss=loss)
     value = annealing(ignored).certificate.primal_objective
-    supervised = weighted_svm(WeightedSVM.guessed(ignored, np.zeros(len(ignored.unlabeled))))
+    supervised = weighted_svm(ignored.guessed(np.zeros(len(ignored.unlabeled))))
     assert value == pytest.approx(supervised.certificate.primal_objective, rel=1e-7)
     assert result.status is annealing(ignored).status is Status.OPTIMAL
     assert annealing(ignored).variables["p"] == pytest.approx(ignored.positive_share)  # nothing is known of them
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
-def test_a_start_is_used(problem, loss):
+def test_a_start_is_used(loss):
     obj = problem(C=1.0, loss=loss)
     end = annealing(obj, max_iter=1, max_inner=1000, tol=1e-12).variables["w"]
     again = annealing(obj, end, max_iter=1, max_inner=1)
@@ -295,7 +286,7 @@ def test_sparse_features_are_the_dense_ones(rng):
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-6)
 
 
-def test_what_it_cannot_do_is_an_error(problem):
+def test_what_it_cannot_do_is_an_error():
     obj = problem()
     for words in ({"max_iter": 0}, {"max_inner": 0}):
         with pytest.raises(ValueError, match="must be at least 1"):

@@ -629,21 +629,17 @@ def test_a_ramp_without_a_plateau_is_the_symmetric_hinge():
 
 def test_bad_arguments():
     obj = problem()
-    with pytest.raises(ValueError, match="theta must hold 6"):
-        s3vm_bound(obj, theta=np.ones(5))
-    with pytest.raises(ValueError, match="beta must hold 4"):
-        s3vm_bound(obj, theta=np.ones(6), beta=np.ones(3))
-    for function in (branch_and_bound, probe):
-        with pytest.raises(ValueError, match="time_limit=0"):
-            function(obj, time_limit=0)
-    with pytest.raises(ValueError, match="rounds=-1"):
-        probe(obj, rounds=-1)
-    for function in (branch_and_bound, probe, one_flip):
-        with pytest.raises(ValueError, match="w must"):
-            function(obj, np.full(obj.size, np.nan))
-        with pytest.raises(ValueError, match="w must"):
-            function(obj, np.zeros(3))
-    with pytest.raises(ValueError, match="signs must hold 6"):
-        S3VMRelaxation(obj, np.full(6, 0.5))
+    searches, bad = (branch_and_bound, probe, one_flip), (np.full(obj.size, np.nan), np.zeros(3))
+    for function, options, message in (
+        (s3vm_bound, {"theta": np.ones(5)}, "theta must hold 6"),
+        (s3vm_bound, {"theta": np.ones(6), "beta": np.ones(3)}, "beta must hold 4"),
+        (branch_and_bound, {"time_limit": 0}, "time_limit=0"),
+        (probe, {"time_limit": 0}, "time_limit=0"),
+        (probe, {"rounds": -1}, "rounds=-1"),
+        (S3VMRelaxation, {"signs": np.full(6, 0.5)}, "signs must hold 6"),
+        *((function, {"w": w}, "w must") for function, w in itertools.product(searches, bad)),
+    ):
+        with pytest.raises(ValueError, match=message):
+            function(obj, **options)
     nan = s3vm_bound(obj, theta=np.full(6, np.nan))
     assert np.isfinite(nan.certificate.dual_objective)

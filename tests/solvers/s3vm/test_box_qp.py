@@ -2,10 +2,10 @@
 
 import itertools
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import weighted_by_cvxpy
 from sklearn.svm import SVC
 
 from specmargin.objectives import Features, WeightedSVM
@@ -29,18 +29,6 @@ def machine(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), "hinge", linear=linear - linear.mean())
 
 
-def by_cvxpy(svm):
-    A, w = svm.features.dense(), cp.Variable(svm.size)
-    f = A @ w + svm.features.offset
-    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
-    cost += svm.plus @ cp.pos(1 - f) + svm.minus @ cp.pos(1 + f)
-    if svm.linear is not None:
-        cost += svm.linear @ f
-    problem = cp.Problem(cp.Minimize(cost))
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return problem.value
-
-
 @intercepts
 @pytest.mark.parametrize(("n", "d"), [(60, 3), (40, 40), (20, 80)])
 @pytest.mark.parametrize("kind", ["one", "both"])
@@ -51,7 +39,7 @@ def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
         result = weighted_svm(svm)
         assert result.status is Status.OPTIMAL
         assert abs(result.certificate.relative_gap) < 1e-10
-        assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-8)
+        assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
 
 
 @pytest.mark.slow
@@ -118,7 +106,7 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
         point = hinge_svm(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
         certificate = svm.prove(point.w, point.theta_plus, point.theta_minus)
         assert certificate.relative_gap < 1e-7
-        assert certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-7)
+        assert certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-7)
 
 
 def slopes(envelope, f):
@@ -210,7 +198,7 @@ def test_copies_zero_rows_and_sparse_features(intercept, rng):
         assert result.status is Status.OPTIMAL
         values.append(result.certificate.primal_objective)
     assert values[0] == pytest.approx(values[1], rel=1e-12)
-    assert values[0] == pytest.approx(by_cvxpy(svm), rel=1e-8)
+    assert values[0] == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
 
 
 def test_free_intercept_with_nobody_on_a_kink():
@@ -224,7 +212,7 @@ def test_free_intercept_with_nobody_on_a_kink():
     )
     result = weighted_svm(svm)
     assert abs(result.certificate.relative_gap) < 1e-14
-    assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), abs=1e-9)
+    assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], abs=1e-9)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])

@@ -5,12 +5,11 @@ from importlib import import_module
 import cvxpy as cp
 import numpy as np
 import pytest
+from s3vm_problems import moons
 
 import specmargin as sm
-from specmargin.kernels.maps import kernel_map
 from specmargin.losses import Hinge, Ramp, SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
-from specmargin.objectives.weighted_svm import WeightedSVM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.cccp import cccp
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
@@ -22,17 +21,8 @@ intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "fr
 _TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
 
 
-@pytest.fixture
-def problem():
-    """Return make(...) -> S3VM with ramps on two moons in the features of a Gaussian kernel."""
-
-    def make(n=60, per_class=2, seed=0, *, s=-0.3, gamma=2.0, **words):
-        X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.12, random_state=seed)
-        labels = sm.encode_labels(sm.hide_labels(truth, per_class=per_class, random_state=seed))
-        Z = kernel_map(sm.kernels.gram(X, gamma=gamma)).Z
-        return S3VM(Z, labels, "hinge", SymmetricRamp(s=s), **{"C": 5.0, **words})
-
-    return make
+def problem(*args, s=-0.3, **options):
+    return moons(*args, loss="hinge", unlabeled_loss=SymmetricRamp(s=s), **options)
 
 
 def round_of(obj, beta):
@@ -40,7 +30,7 @@ def round_of(obj, beta):
     s = obj.unlabeled_loss.s
     linear = np.zeros(obj.labels.n_samples)
     linear[obj.unlabeled] = beta
-    machine = WeightedSVM.guessed(obj, np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
+    machine = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
     return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
 
 
@@ -55,7 +45,7 @@ def test_two_ramps_are_the_symmetric_one(s):
 
 @ramps
 @intercepts
-def test_a_round_lies_above_the_objective_and_touches_it(problem, s, intercept, rng):
+def test_a_round_lies_above_the_objective_and_touches_it(s, intercept, rng):
     obj = problem(s=s, intercept=intercept, C_star=2.0)
     at = rng.normal(size=obj.size)
     machine, constant = round_of(obj, module._linear_term(obj, obj.decisions_at(at), s))
@@ -68,7 +58,7 @@ def test_a_round_lies_above_the_objective_and_touches_it(problem, s, intercept, 
 @ramps
 @intercepts
 @pytest.mark.parametrize("C", [0.5, 50.0])
-def test_the_objective_never_rises(problem, s, intercept, C):
+def test_the_objective_never_rises(s, intercept, C):
     obj = problem(s=s, intercept=intercept, C=C)
     result = cccp(obj)
     objective = np.array(result.history["objective"])
@@ -80,7 +70,7 @@ def test_the_objective_never_rises(problem, s, intercept, C):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_rounds_end_because_beta_stays(problem, seed):
+def test_rounds_end_because_beta_stays(seed):
     """A few rounds; the answer is the optimum of the convex problem with its own tangent."""
     obj = problem(seed=seed, C=5.0)
     result = cccp(obj)
@@ -99,7 +89,7 @@ def test_rounds_end_because_beta_stays(problem, seed):
     assert obj.value_at(w) == pytest.approx(reference.value + constant, rel=1e-8)
 
 
-def test_it_starts_from_the_supervised_machine(problem):
+def test_it_starts_from_the_supervised_machine():
     obj = problem()
     w = cp.Variable(obj.size)
     A = obj.features.dense()[obj.labels.labeled]
@@ -110,7 +100,7 @@ def test_it_starts_from_the_supervised_machine(problem):
     assert result.certificate.primal_objective < 0.9 * result.history["objective"][0]
 
 
-def test_a_start_is_used_and_a_fixed_point_stays(problem):
+def test_a_start_is_used_and_a_fixed_point_stays():
     obj = problem()
     first = cccp(obj)
     again = cccp(obj, first.variables["w"])
@@ -130,7 +120,7 @@ def test_samples_in_the_flat_middle_are_left_alone():
     assert module._linear_term(flat, f, 0.0).tolist() == [-3.0, 3.0, -3.0, 3.0]
 
 
-def test_the_symmetric_hinge_is_the_ramp_at_zero(problem):
+def test_the_symmetric_hinge_is_the_ramp_at_zero():
     ramp = problem(s=0.0)
     hinge = ramp.with_(unlabeled_loss="symmetric_hinge")
     assert cccp(hinge).certificate.primal_objective == cccp(ramp).certificate.primal_objective
@@ -146,13 +136,13 @@ def test_it_learns_from_the_unlabelled_samples():
         labels = sm.encode_labels(sm.hide_labels(truth, per_class=5, random_state=seed))
         obj = S3VM(X, labels, "hinge", SymmetricRamp(s=-0.3), C=0.1, C_star=0.01)
         hidden = 2 * truth[obj.unlabeled] - 1
-        supervised = weighted_svm(WeightedSVM.guessed(obj, np.zeros(len(hidden)), 0.0)).variables["w"]
+        supervised = weighted_svm(obj.guessed(np.zeros(len(hidden)), 0.0)).variables["w"]
         for k, w in enumerate((supervised, cccp(obj).variables["w"])):
             errors[k] += (obj.labels_of(w) != hidden).sum()
     assert errors[1] < 0.75 * errors[0]
 
 
-def test_nothing_unlabelled_is_the_supervised_machine(problem):
+def test_nothing_unlabelled_is_the_supervised_machine():
     obj = problem(n=20, per_class=10)
     result = cccp(obj)
     w, b = cp.Variable(obj.size - 1), cp.Variable()
@@ -164,14 +154,14 @@ def test_nothing_unlabelled_is_the_supervised_machine(problem):
     assert result.status is Status.OPTIMAL
 
 
-def test_stopped_early_it_says_so(problem):
+def test_stopped_early_it_says_so():
     obj = problem(C=100.0, gamma=4.0)
     assert cccp(obj).n_iter > 1
     result = cccp(obj, max_iter=1)
     assert (result.status, result.n_iter, result.message) == (Status.MAX_ITER, 1, "beta still changes")
 
 
-def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
+def test_a_machine_that_fails_is_not_called_stationary(monkeypatch):
     obj = problem(C=100.0, gamma=4.0)
     solve = module.weighted_svm
 
@@ -189,7 +179,7 @@ def test_a_machine_that_fails_is_not_called_stationary(problem, monkeypatch):
     assert result.history["objective"][1] == result.history["objective"][0]
 
 
-def test_what_it_cannot_do_is_an_error(problem):
+def test_what_it_cannot_do_is_an_error():
     obj = problem()
     for loss, unlabeled in (("squared_hinge", None), ("hinge", "exp"), ("smooth_hinge", "symmetric_hinge")):
         with pytest.raises(ValueError, match=r"solvers\.cccp does not take the (unlabelled )?loss '\w+': it is no"):
@@ -203,7 +193,7 @@ def test_what_it_cannot_do_is_an_error(problem):
 # A schedule of C*
 
 
-def test_a_schedule_of_one_factor_changes_nothing(problem):
+def test_a_schedule_of_one_factor_changes_nothing():
     obj = problem()
     plain, given = cccp(obj), cccp(obj, schedule=1.0)
     np.testing.assert_array_equal(plain.variables["w"], given.variables["w"])
@@ -211,7 +201,7 @@ def test_a_schedule_of_one_factor_changes_nothing(problem):
 
 
 @ramps
-def test_every_factor_begins_where_the_last_one_ended(problem, s):
+def test_every_factor_begins_where_the_last_one_ended(s):
     """Factor by factor it is the procedure with that C*, from the end of the one before."""
     obj, schedule = problem(s=s), (0.0, 1e-2, 0.1, 1.0)
     result, w, rows = cccp(obj, schedule=schedule), None, 0
@@ -228,7 +218,7 @@ def test_every_factor_begins_where_the_last_one_ended(problem, s):
     assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
 
 
-def test_annealing_finds_lower_objectives(problem):
+def test_annealing_finds_lower_objectives():
     """At s = 0 a sample beyond the margin never changes sides once C* weighs."""
     schedule = (1e-4, 1e-3, 1e-2, 0.1, 0.5, 1.0)
     pairs = [
@@ -241,6 +231,6 @@ def test_annealing_finds_lower_objectives(problem):
 
 
 @pytest.mark.parametrize("schedule", [[], [-1.0], [np.nan], [[1.0, 1.0]]])
-def test_a_bad_schedule_is_refused(problem, schedule):
+def test_a_bad_schedule_is_refused(schedule):
     with pytest.raises(ValueError, match="must be a sequence of numbers >= 0"):
         cccp(problem(), schedule=schedule)

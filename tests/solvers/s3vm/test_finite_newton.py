@@ -1,9 +1,9 @@
 """The modified finite Newton method against CVXPY, scikit-learn and other routes of its own."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import weighted_by_cvxpy
 from scipy.optimize import minimize
 from sklearn.linear_model import Ridge
 from sklearn.svm import LinearSVC
@@ -30,26 +30,6 @@ def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", spars
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=linear)
 
 
-def by_cvxpy(svm):
-    """Optimal value in CVXPY, with Clarabel's tolerances as tight as it can."""
-    A, w = svm.features.dense(), cp.Variable(svm.size)
-    f = A @ w + svm.features.offset
-    part = {
-        "squared_hinge": lambda u: cp.square(cp.pos(u)),
-        "huber_hinge": lambda u: cp.huber(cp.pos(u + 0.5), 1.0) / 2,
-        "squared": cp.square,
-    }[svm.loss.name]
-    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w))
-    for weights, sign in ((svm.plus, 1.0), (svm.minus, -1.0)):
-        used = np.flatnonzero(weights)  # a slack that costs nothing would be anywhere
-        cost += weights[used] @ part(1 - sign * f[used])
-    if svm.linear is not None:
-        cost += svm.linear @ f
-    problem = cp.Problem(cp.Minimize(cost))
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-    return problem.value, w.value
-
-
 @intercepts
 @pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared"])
 @pytest.mark.parametrize(("n", "d"), [(60, 5), (30, 60)])
@@ -58,7 +38,7 @@ def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
     for C in (0.01, 1.0, 10.0):
         svm = machine(rng, n, d, intercept, C, loss, kind)
         result = finite_newton(svm)
-        theirs, w = by_cvxpy(svm)
+        theirs, w = weighted_by_cvxpy(svm)
         assert result.status is Status.OPTIMAL
         assert abs(result.certificate.relative_gap) < 1e-11
         assert result.certificate.primal_objective == pytest.approx(theirs, rel=1e-10)
@@ -204,7 +184,7 @@ def test_copies_zero_rows_and_constant_features(intercept, rng):
     result = finite_newton(svm)
     assert result.status is Status.OPTIMAL
     np.testing.assert_allclose(result.variables["f"][::2], result.variables["f"][1::2], atol=1e-12)
-    assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm)[0], rel=1e-10)
+    assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm)[0], rel=1e-10)
 
 
 @intercepts

@@ -1,40 +1,35 @@
 """Label switching against enumeration of all labels, its own invariants, and the USPST pairs."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
+from s3vm_problems import clouds, kernel_features, radial
 
 import specmargin as sm
-from specmargin.objectives import S3VM, WeightedSVM
+from specmargin.objectives import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.label_switching import _first_labels, _schedule, admissible_pairs, label_switching
+from specmargin.solvers.s3vm.multi_switch import multi_switch
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "smooth_hinge"])
 
 
-def objective(rng, loss="hinge", intercept="free", u=40, d=4, gap=0.8, sparse=False, **options):
-    """Two overlapping clouds, three labels of each."""
-    n = u + 6
-    truth = rng.integers(2, size=n)
-    truth[:6] = (0, 1, 0, 1, 0, 1)
-    X = rng.normal(size=(n, d)) + gap * (2.0 * truth[:, None] - 1.0)
-    y = np.where(np.arange(n) < 6, truth, -1)
-    return S3VM(sp.csr_array(X) if sparse else X, sm.encode_labels(y), loss, intercept=intercept, **options)
+objective = partial(clouds, loss="hinge")
 
 
 def held_value(obj, result):
     """J with the labels held: the surrogate that the search walked along."""
-    return WeightedSVM.guessed(obj, result.variables["held_labels"]).value_at(result.variables["w"])
+    return obj.guessed(result.variables["held_labels"]).value_at(result.variables["w"])
 
 
 @losses
 @intercepts
 def test_objective_never_rises_at_a_fixed_weight(loss, intercept, rng):
-    obj = objective(rng, loss, intercept, C_star=0.5)
+    obj = clouds(rng, loss, intercept, C_star=0.5)
     result = label_switching(obj, rng.normal(size=obj.size), rate=3.0)  # from labels that are far from good
     history, weights = result.history, np.array(result.history["C_star"])
     assert result.status is Status.STATIONARY
@@ -50,19 +45,19 @@ def test_objective_never_rises_at_a_fixed_weight(loss, intercept, rng):
 @intercepts
 def test_end_is_the_machine_of_its_labels_and_no_admissible_pair_improves(loss, intercept, rng):
     """Every pair tried in turn: those of the criterion would lower the losses, and there are none."""
-    obj = objective(rng, loss, intercept, C_star=0.5)
+    obj = clouds(rng, loss, intercept, C_star=0.5)
     result = label_switching(obj)
     held = result.variables["held_labels"]
-    trained = weighted_svm(WeightedSVM.guessed(obj, held))
+    trained = weighted_svm(obj.guessed(held))
     assert held_value(obj, result) == pytest.approx(trained.certificate.primal_objective, rel=1e-7)
     f = result.variables["f"]
-    now = WeightedSVM.guessed(obj, held).value_at(result.variables["w"], f)
+    now = obj.guessed(held).value_at(result.variables["w"], f)
     for i, j in itertools.product(np.flatnonzero(held > 0), np.flatnonzero(held < 0)):
         fi, fj = f[obj.unlabeled[i]], f[obj.unlabeled[j]]
         if fi < 1 and fj > -1:
             labels = held.copy()
             labels[i], labels[j] = -1.0, 1.0
-            assert WeightedSVM.guessed(obj, labels).value_at(result.variables["w"], f) >= now - 1e-6
+            assert obj.guessed(labels).value_at(result.variables["w"], f) >= now - 1e-6
 
 
 @losses
@@ -71,7 +66,7 @@ def test_not_below_the_best_of_all_labellings(loss, intercept):
     """Enumerated with the number of positive labels that the search keeps; the optimum is found more often than not."""
     hits = 0
     for seed in range(4):
-        obj = objective(np.random.default_rng(seed), loss, intercept, u=6, d=2)
+        obj = clouds(np.random.default_rng(seed), loss, intercept, u=6, d=2)
         result = label_switching(obj)
         held = result.variables["held_labels"]
         count = int((held > 0).sum())
@@ -79,7 +74,7 @@ def test_not_below_the_best_of_all_labellings(loss, intercept):
         for chosen in itertools.combinations(range(6), count):
             labels = np.full(6, -1.0)
             labels[list(chosen)] = 1.0
-            best = min(best, weighted_svm(WeightedSVM.guessed(obj, labels)).certificate.primal_objective)
+            best = min(best, weighted_svm(obj.guessed(labels)).certificate.primal_objective)
         value = held_value(obj, result)
         assert value >= best * (1 - 1e-8)
         hits += value <= best * (1 + 1e-6)
@@ -160,11 +155,11 @@ def test_weights_of_both_sides_start_alike_and_end_at_C_star():
 
 @losses
 def test_first_training_has_the_weights_of_both_sides(loss, rng):
-    obj = objective(rng, loss, C_star=2.0, balance=-0.5)
+    obj = clouds(rng, loss, C_star=2.0, balance=-0.5)
     result = label_switching(obj, start=0.1, max_iter=1)
-    supervised = weighted_svm(WeightedSVM.guessed(obj, np.zeros(40), weight=0.0))
+    supervised = weighted_svm(obj.guessed(np.zeros(40), weight=0.0))
     labels = _first_labels(supervised.variables["f"][obj.unlabeled], 0.25)
-    svm = WeightedSVM.guessed(obj, labels, weight=0.2)
+    svm = obj.guessed(labels, weight=0.2)
     plus = svm.plus.copy()
     plus[obj.unlabeled] *= 10 / 30
     expected = weighted_svm(svm.with_(plus=plus)).certificate.primal_objective
@@ -174,11 +169,11 @@ def test_first_training_has_the_weights_of_both_sides(loss, rng):
 
 @losses
 def test_no_unlabelled_losses_is_the_supervised_machine(loss, rng):
-    full = objective(rng, loss, "free")
+    full = clouds(rng, loss, "free")
     for obj in (full.with_(C_star=0.0), S3VM(full.features.X[:6], full.labels.__class__(
         full.labels.sign, full.labels.labeled, full.labels.classes, 6), loss)):  # fmt: skip
         result = label_switching(obj)
-        svm = WeightedSVM.guessed(obj, np.zeros(len(obj.unlabeled)), weight=0.0)
+        svm = obj.guessed(np.zeros(len(obj.unlabeled)), weight=0.0)
         expected = weighted_svm(svm).certificate.primal_objective
         assert result.certificate.primal_objective == pytest.approx(expected, rel=1e-8)
         assert result.status is Status.OPTIMAL
@@ -189,8 +184,8 @@ def test_no_unlabelled_losses_is_the_supervised_machine(loss, rng):
 @intercepts
 @losses
 def test_sparse_features_change_nothing(intercept, loss):
-    dense = label_switching(objective(np.random.default_rng(5), loss, intercept))
-    sparse = label_switching(objective(np.random.default_rng(5), loss, intercept, sparse=True))
+    dense = label_switching(clouds(np.random.default_rng(5), loss, intercept))
+    sparse = label_switching(clouds(np.random.default_rng(5), loss, intercept, sparse=True))
     np.testing.assert_array_equal(dense.variables["held_labels"], sparse.variables["held_labels"])
     assert dense.certificate.primal_objective == pytest.approx(sparse.certificate.primal_objective, rel=1e-6)
 
@@ -209,7 +204,7 @@ def test_copies_zero_rows_and_equal_features_end(intercept, rng):
 
 def test_objective_of_the_result_is_that_of_the_objective_passed(rng):
     """Also where its unlabelled loss is not the one that labels stand for."""
-    obj = objective(rng, "squared_hinge", unlabeled_loss="exp")
+    obj = clouds(rng, "squared_hinge", unlabeled_loss="exp")
     result = label_switching(obj)
     assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
     assert result.certificate.dual_objective == -np.inf
@@ -231,14 +226,15 @@ def test_cut_off_it_says_so(rng):
         ({"w": np.full(5, np.nan)}, "start w must be finite"),
     ],
 )
-def test_bad_options_are_refused(options, match, rng):
+@pytest.mark.parametrize("search", [label_switching, multi_switch], ids=lambda search: search.__name__)
+def test_bad_options_are_refused(search, options, match, rng):
     with pytest.raises(ValueError, match=match):
-        label_switching(objective(rng), **options)
+        search(clouds(rng), **options)
 
 
 def test_losses_that_rise_beyond_the_margin_are_refused(rng):
     with pytest.raises(ValueError, match=r"not take the loss 'squared': it rises beyond the margin"):
-        label_switching(objective(rng, "squared"))
+        label_switching(clouds(rng, "squared"))
 
 
 @pytest.mark.parametrize("seed", [8, 13, 15, 25, 50, 58])
@@ -271,11 +267,8 @@ def test_image_pairs_as_published(data_folder):
     for X, truth, labeled in tasks:
         y = np.full(len(truth), -1)
         y[labeled] = truth[labeled]
-        square = (X**2).sum(axis=1)
-        K = np.exp(-np.maximum(square[:, None] + square - 2 * X @ X.T, 0) / (2 * 8.0**2))
-        values, vectors = np.linalg.eigh(K)
-        kept = values > 1e-10 * values[-1]
-        obj = S3VM(vectors[:, kept] * np.sqrt(values[kept]), sm.encode_labels(y), "hinge", C=100.0, intercept="free")
+        Z = kernel_features(radial(X, 8.0))
+        obj = S3VM(Z, sm.encode_labels(y), "hinge", C=100.0, intercept="free")
         result = label_switching(obj)
         assert result.status is Status.STATIONARY
         f = np.delete(result.variables["f"], labeled)

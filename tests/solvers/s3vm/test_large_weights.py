@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 
 from specmargin import solvers
 from specmargin.labels import encode_labels
-from specmargin.objectives import S3VM, WeightedSVM
+from specmargin.objectives import S3VM
 from specmargin.results import Status
 from specmargin.solvers.s3vm.box_qp import hinge_svm
 
@@ -49,7 +49,7 @@ def way_down(obj, result):
     if result.solver == "continuation":
         obj = obj.smoothed(result.history["gamma"][-1])
     elif held is not None:
-        obj = WeightedSVM.guessed(obj, held)
+        obj = obj.guessed(held)
     before = obj.value_at(w)
     options = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-16, "gtol": 0.0}
     found = minimize(lambda v: (obj.value_at(v), obj.gradient(v)), w, jac=True, method="L-BFGS-B", options=options)
@@ -108,7 +108,7 @@ def test_the_hinge_machine_ends_at_its_rounding(C, intercept):
     X, labels = blobs()
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
     obj = S3VM(np.linalg.cholesky(K + 1e-9 * np.eye(len(K))), labels, "hinge", C=C, balance=0.0, intercept=intercept)
-    machine = WeightedSVM.guessed(obj, obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
+    machine = obj.guessed(obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
     first = hinge_svm(machine, np.zeros(obj.size), obj.decisions_at(np.zeros(obj.size)), warm=False)
     again = hinge_svm(machine.with_(plus=0.7 * machine.plus, minus=0.7 * machine.minus), first.w, first.f)
     assert again.n_iter <= 20

@@ -1,9 +1,9 @@
 """One door to all convex losses: each ends at the optimum of CVXPY with a gap that proves it."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from s3vm_problems import weighted_by_cvxpy
 from scipy.optimize import minimize
 
 import specmargin as sm
@@ -21,27 +21,6 @@ def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=0.2 * C * rng.normal(size=n))
 
 
-def huber_hinge(t):
-    """The hinge rounded off on |1 - t| <= 1/2, by the function of Huber."""
-    return cp.huber(cp.pos(1.5 - t), 1.0) / 2
-
-
-def by_cvxpy(svm):
-    A, w = svm.features.dense(), cp.Variable(svm.size)
-    f = A @ w + svm.features.offset
-    part = {
-        "hinge": lambda t: cp.pos(1 - t),
-        "squared_hinge": lambda t: cp.square(cp.pos(1 - t)),
-        "huber_hinge": huber_hinge,
-        "squared": lambda t: cp.square(1 - t),
-        "smooth_hinge": lambda t: cp.logistic(20 * (1 - t)) / 20,
-    }[svm.loss.name]
-    cost = 0.5 * cp.sum_squares(cp.multiply(np.sqrt(svm.features.weights), w)) + svm.linear @ f
-    problem = cp.Problem(cp.Minimize(cost + svm.plus @ part(f) + svm.minus @ part(-f)))
-    problem.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return problem.value
-
-
 @losses
 @intercepts
 @pytest.mark.parametrize("C", [0.1, 10.0])
@@ -50,7 +29,7 @@ def test_every_loss_ends_at_the_optimum_that_cvxpy_finds(loss, intercept, C, rng
     result = weighted_svm(svm)
     assert result.status is Status.OPTIMAL
     assert result.certificate.relative_gap < 1e-10
-    assert result.certificate.primal_objective == pytest.approx(by_cvxpy(svm), rel=1e-8)
+    assert result.certificate.primal_objective == pytest.approx(weighted_by_cvxpy(svm, 1e-10)[0], rel=1e-8)
     again = weighted_svm(svm, result.variables["w"])
     assert again.certificate.is_optimal(1e-10)
     assert again.n_iter <= max(2, result.n_iter // 2)
@@ -85,8 +64,8 @@ def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
     truth[:2] = (0, 1)
     known = S3VM(X, sm.encode_labels(truth), loss, C=0.5, intercept="free")
     hidden = S3VM(X, sm.encode_labels(np.where(np.arange(20) < 5, truth, -1)), loss, C=0.5, intercept="free")
-    one = weighted_svm(WeightedSVM.guessed(known, np.zeros(0)))
-    other = weighted_svm(WeightedSVM.guessed(hidden, np.where(truth[5:] > 0, 1.0, -1.0)))
+    one = weighted_svm(known.guessed(np.zeros(0)))
+    other = weighted_svm(hidden.guessed(np.where(truth[5:] > 0, 1.0, -1.0)))
     assert one.certificate.primal_objective == pytest.approx(other.certificate.primal_objective, rel=1e-9)
     assert one.certificate.primal_objective == pytest.approx(known.value_at(one.variables["w"]), rel=1e-12)
 

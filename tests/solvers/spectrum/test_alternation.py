@@ -1,9 +1,7 @@
 """The alternation against CVXPY and scikit-learn, and its promise that the smoothed objective never rises."""
 
-import importlib.util
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,14 +11,6 @@ import specmargin as sm
 from specmargin.objectives import SpectrumMargin
 from specmargin.results import Status
 from specmargin.solvers.spectrum.alternation import alternation
-
-# importlib mode cannot import a neighbouring folder by name.
-_SPEC = importlib.util.spec_from_file_location(
-    "specmargin_objective_fixtures_for_alternation", Path(__file__).parents[2] / "objectives" / "conftest.py"
-)
-_MODULE = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(_MODULE)
-spectrum_data = _MODULE.spectrum_data
 
 METHODS = {"STORM": (True, 1.2), "STOAM": (True, np.inf), "MKL-R": (False, 1.2), "MKL-S": (False, np.inf)}
 TIGHT = {"tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}

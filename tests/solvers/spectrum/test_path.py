@@ -1,8 +1,6 @@
 """The path over C: one by one, by CVXPY, and as a function of C."""
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,14 +10,6 @@ from specmargin.objectives import SpectrumMargin
 from specmargin.solvers.spectrum import path as module
 from specmargin.solvers.spectrum.path import spectrum_path
 from specmargin.solvers.spectrum.spectrum_margin import spectrum_margin
-
-# importlib mode cannot import a neighbouring folder by name.
-_SPEC = importlib.util.spec_from_file_location(
-    "specmargin_objective_fixtures_for_path", Path(__file__).parents[2] / "objectives" / "conftest.py"
-)
-_MODULE = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(_MODULE)
-spectrum_data = _MODULE.spectrum_data
 
 METHODS = {"STORM": (True, 1.2), "STOAM": (True, np.inf), "MKL-R": (False, 1.2), "MKL-S": (False, np.inf)}
 methods = pytest.mark.parametrize("method", METHODS)

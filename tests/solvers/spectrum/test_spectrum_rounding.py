@@ -1,25 +1,18 @@
 """Certificates against arithmetic in a hundred digits at returned points; any scale of the features; hard margins."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from exact_numbers import wide
+from exact_values import aligned, on_kernel, over_spectrum
 
-HERE = str(Path(__file__).parents[2] / "exact")
-sys.path.insert(0, HERE)
-from exact_numbers import wide  # noqa: E402
-from exact_values import aligned, on_kernel, over_spectrum  # noqa: E402
-
-sys.path.remove(HERE)
-
-import specmargin as sm  # noqa: E402
-from specmargin.objectives import RMM, Alignment, SpectrumMargin  # noqa: E402
-from specmargin.results import Status  # noqa: E402
-from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path  # noqa: E402
-from specmargin.solvers.spectrum.interior_point import _Woodbury  # noqa: E402
-from specmargin.spectra import Spectrum  # noqa: E402
+import specmargin as sm
+from specmargin.objectives import RMM, Alignment, SpectrumMargin
+from specmargin.results import Status
+from specmargin.solvers import alternation, relative_margin, spectrum_margin, spectrum_path
+from specmargin.solvers.spectrum.interior_point import _Woodbury
+from specmargin.spectra import Spectrum
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=")
 

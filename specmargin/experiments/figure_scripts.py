@@ -1,0 +1,129 @@
+"""Figure scripts: where they lie, what they offer and say of themselves, and on what their answer depends.
+
+A script is a plain module ``figures/NAME.py``. The first line of its docstring is the caption. ``compute(size,
+seed=0)`` returns plain data (arrays, numbers, strings, nested in dicts and lists), as much as the size asks for;
+``draw(data)`` turns them into a ``Figure``. The size ``"quick"`` is a look, ``"standard"`` is worth looking at and the
+default, ``"full"`` is for the record. ``SECONDS`` says what each takes on one core, on bundled data and on the data
+folder, ``{"quick": (2, 3), ...}``: a plain literal, so that a script need not run to be planned.
+
+In a checkout the scripts lie next to the package, in an installed wheel inside it.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Literal, TypeAlias, get_args
+
+import specmargin
+from specmargin.exceptions import SpecmarginError
+from specmargin.experiments.engine.fingerprint import fingerprint
+
+__all__ = ["SIZES", "Size", "data_folder", "expected_seconds", "figure_scripts", "load_script", "script_dependencies"]
+
+DATA_VARIABLE = "SPECMARGIN_DATA"
+
+Size: TypeAlias = Literal["quick", "standard", "full"]
+"""How much a figure computes."""
+
+SIZES: tuple[Size, ...] = get_args(Size)
+
+
+def figure_scripts(folder: str | os.PathLike[str] | None = None) -> dict[str, Path]:
+    """Return the paths of the scripts by name; of the package's own gallery, unless a folder is named."""
+    package = Path(specmargin.__file__).resolve().parent
+    if folder is not None:
+        place = Path(folder)
+    else:
+        installed = package / "_gallery"
+        place = installed if installed.is_dir() else package.parent / "figures"
+    if not place.is_dir():
+        raise SpecmarginError(
+            f"there is no folder of figure scripts at {place}; run from a checkout, install the wheel, or pass folder=."
+        )
+    return {path.stem: path for path in sorted(place.glob("*.py")) if not path.stem.startswith("_")}
+
+
+def expected_seconds(source: str, size: Size, real: bool) -> float | None:
+    """Return what ``SECONDS`` in the text of a script says, on real data sets or bundled ones; None without it.
+
+    Examples
+    --------
+    >>> expected_seconds("SECONDS = {'quick': (2, 3), 'standard': (20, 30)}", "standard", real=True)
+    30.0
+    """
+    for statement in ast.parse(source).body:
+        if isinstance(statement, ast.Assign) and any(
+            isinstance(target, ast.Name) and target.id == "SECONDS" for target in statement.targets
+        ):
+            seconds = ast.literal_eval(statement.value)
+            return float(seconds[size][int(real)]) if size in seconds else None
+    return None
+
+
+def load_script(path: Path) -> ModuleType:
+    """Import a script and check that it has ``compute`` and ``draw``."""
+    name = f"_specmargin_figure_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses of a script look their module up
+    spec.loader.exec_module(module)
+    missing = [function for function in ("compute", "draw") if not callable(getattr(module, function, None))]
+    if missing:
+        raise SpecmarginError(
+            f"figure script {path.name} has no {' and no '.join(missing)}; it needs compute(size, seed=0) "
+            "and draw(data)."
+        )
+    first = next(iter(inspect.signature(module.compute).parameters), None)
+    if first != "size":  # a script of before sizes would take the name of any size for `quick=True`
+        raise SpecmarginError(
+            f"compute of {path.name} takes {first!r} first; make that the size: compute(size, seed=0)."
+        )
+    return module
+
+
+def script_dependencies(module: ModuleType, path: Path, size: Size, seed: int) -> dict[str, Any]:
+    """Return all that compute's answer may depend on; not the commit, which most often leaves it as it is."""
+    from specmargin.datasets import available
+
+    # Sizes, not contents: `load` compares the checksum of every file that it reads.
+    files = {
+        name: Path(place).stat().st_size if place and Path(place).is_file() else place
+        for name, place in available().items()
+    }
+    return {
+        "code": fingerprint(module.compute, path),
+        "size": size,
+        "seed": seed,
+        "version": specmargin.__version__,
+        "data": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest(),
+    }
+
+
+@contextmanager
+def data_folder(data: str | None) -> Iterator[None]:
+    """Let scripts, by `datasets.load`, look into `data`, as if the variable had been set."""
+
+    def set_variable(value: str | None) -> None:
+        # A worker of an earlier call may have another folder in its environment, so that None is one, too.
+        os.environ.pop(DATA_VARIABLE, None)
+        if value is not None:
+            os.environ[DATA_VARIABLE] = value
+
+    before = os.environ.get(DATA_VARIABLE)
+    set_variable(data)
+    try:
+        yield
+    finally:
+        set_variable(before)
