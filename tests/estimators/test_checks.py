@@ -5,8 +5,9 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
+from specmargin import estimators
 
-S3VMS = [getattr(sm, name) for name in sm.estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+S3VMS = [getattr(estimators, name) for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
 CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
 CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
 SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
