@@ -214,11 +214,14 @@ def long_modules(root: Path, limit: int) -> dict[str, int]:
 
 
 def private_reads(root: Path) -> Counter[str]:
-    """Count the reads of private fields of other objects than self and cls, by module."""
+    """Count the reads of private fields of other objects than self and cls, by module.
+
+    A named tuple's public methods begin with an underscore.
+    """
     counts: Counter[str] = Counter()
     for name, path in module_paths(root).items():
         for node in ast.walk(parse(path)):
-            if isinstance(node, ast.Attribute) and re.match(r"_[a-zA-Z]", node.attr):
+            if isinstance(node, ast.Attribute) and re.match(r"_(?!replace$|asdict$|fields$)[a-zA-Z]", node.attr):
                 own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
                 own |= isinstance(node.value, ast.Call) and ast.unparse(node.value) == "super()"
                 counts[name] += not own

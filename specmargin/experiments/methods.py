@@ -24,15 +24,32 @@ from specmargin.typing import FloatArray, IntArray
 __all__ = ["Method", "decide", "fit_cell"]
 
 
-def decide(F: FloatArray) -> IntArray:
+def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:
     """Return the class of each row of decisions (n, c), a column per class, or one in all for two classes.
+
+    With shares `positive`, (c,), every column is first shifted so that this share of the rows is positive.
 
     Examples
     --------
     >>> decide(np.array([[0.5], [-0.5]])).tolist(), decide(np.array([[0.1, 0.3, 0.2]])).tolist()
     ([1, 0], [1])
+    >>> decide(np.array([[0.5], [0.4], [0.1], [0.2]]), np.array([0.5])).tolist()
+    [1, 1, 0, 0]
     """
+    if positive is not None:
+        counts = np.round(np.asarray(positive) * len(F)).astype(int).clip(0, len(F))
+        F = F - np.array([_threshold(column, count) for column, count in zip(F.T, counts, strict=True)])
     return np.asarray((F[:, 0] > 0).astype(np.intp) if F.shape[1] == 1 else F.argmax(axis=1))
+
+
+def _threshold(f: FloatArray, count: int) -> float:
+    """Return the middle between the decisions of rank `count` and `count` + 1 from above."""
+    ordered = np.sort(f)[::-1]
+    if count == 0:
+        return float(ordered[0]) + 1.0
+    if count == len(f):
+        return float(ordered[-1]) - 1.0
+    return float(ordered[count - 1] + ordered[count]) / 2.0
 
 
 @dataclass(frozen=True)

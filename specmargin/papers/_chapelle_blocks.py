@@ -34,12 +34,13 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.blocks import Block, Blocks, grouped
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.engine.splits import Split, published_splits
+from specmargin.experiments.methods import decide
 from specmargin.experiments.run import measured
 from specmargin.experiments.tasks import Samples, Task, labels_of, rbf, restricted, samples, splits, task_laplacian
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import deformed_kernel, kernel_map
 from specmargin.labels import Labels, hide_labels
-from specmargin.papers._s3vm_methods import FINISHED, Fit, Setting, common_objective, decide, error_percent, fit
+from specmargin.papers._s3vm_methods import FINISHED, Fit, Setting, common_objective, error_percent, fit
 from specmargin.solvers import continuation, gradient
 from specmargin.solvers.s3vm.continuation import smoothing_path
 from specmargin.typing import FloatArray, IntArray

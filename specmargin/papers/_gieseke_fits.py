@@ -21,10 +21,11 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.protocol import LabeledFolds, labeled_folds
 from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.engine.splits import Split, random_splits
+from specmargin.experiments.methods import decide
 from specmargin.experiments.tasks import Task, labels_of, rbf, samples
 from specmargin.kernels import gram, landmark_features
 from specmargin.kernels.maps import kernel_map
-from specmargin.papers._s3vm_methods import Setting, decide, error_percent, fit
+from specmargin.papers._s3vm_methods import Setting, error_percent, fit
 from specmargin.typing import FloatArray, IntArray
 
 N_PARTITIONS = 10

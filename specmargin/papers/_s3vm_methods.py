@@ -168,28 +168,6 @@ def common_objective(X: Any, labels: Labels, setting: Setting, v: FloatArray, b:
     return obj.value_at(np.append(v, b))
 
 
-def decide(F: FloatArray, positive: FloatArray | None = None) -> IntArray:
-    """Return the class of each row of decisions, (n, c), where two classes have one column.
-
-    With shares `positive`, (c,), every column is shifted so that this share of the rows is positive, before classes
-    are compared.
-    """
-    if positive is not None:
-        counts = np.round(np.asarray(positive) * len(F)).astype(int).clip(0, len(F))
-        F = F - np.array([_threshold(column, count) for column, count in zip(F.T, counts, strict=True)])
-    return np.asarray((F[:, 0] > 0).astype(np.intp) if F.shape[1] == 1 else F.argmax(axis=1))
-
-
-def _threshold(f: FloatArray, count: int) -> float:
-    """Return the middle between the decisions of rank `count` and `count` + 1 from above."""
-    ordered = np.sort(f)[::-1]
-    if count == 0:
-        return float(ordered[0]) + 1.0
-    if count == len(f):
-        return float(ordered[-1]) - 1.0
-    return float(ordered[count - 1] + ordered[count]) / 2.0
-
-
 def error_percent(decided: IntArray, y: IntArray) -> float:
     """Return the share of wrong classes in percent."""
     return 100.0 * float(np.mean(decided != y))

@@ -12,10 +12,11 @@ from scipy.spatial.distance import cdist
 import specmargin as sm
 from specmargin.experiments import Cell
 from specmargin.experiments import tasks as common
+from specmargin.experiments.methods import decide
 from specmargin.kernels.maps import kernel_map
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers import _chapelle_blocks as blocks
-from specmargin.papers._s3vm_methods import Setting, decide, fit
+from specmargin.papers._s3vm_methods import Setting, fit
 from specmargin.papers.chapelle_2006 import ContinuationBlock
 from specmargin.solvers.s3vm.continuation import continuation, smoothing_path
 

@@ -12,13 +12,14 @@ from specmargin.experiments import Cell, published, published_parameters
 from specmargin.experiments import tasks as common
 from specmargin.experiments.blocks import available_blocks
 from specmargin.experiments.gallery import run_figures
+from specmargin.experiments.methods import decide
 from specmargin.experiments.tasks import labels_of
 from specmargin.objectives.s3vm import S3VM
 from specmargin.papers import _gieseke_fits as fits
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers import run_table
 from specmargin.papers._gieseke_fits import Partition
-from specmargin.papers._s3vm_methods import Setting, decide, fit
+from specmargin.papers._s3vm_methods import Setting, fit
 
 SMALL = Partition(16, 50, n=130)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
+from specmargin.experiments.methods import decide
 from specmargin.labels import encode_labels
-from specmargin.papers import _s3vm_methods as methods
-from specmargin.papers._s3vm_methods import METHODS, Setting, common_objective, decide, fit
+from specmargin.papers._s3vm_methods import _SMOOTH, METHODS, Setting, common_objective, fit
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_methods_find_two_clouds(clouds, name):
     )
     assert "relative_gap" not in fitted.measured
     assert fitted.measured["ended"] == "stationary"
-    if name in methods._SMOOTH:
+    if name in _SMOOTH:
         assert fitted.measured["stationarity"] <= 1e-3
 
 
@@ -91,23 +91,3 @@ def test_several_classes_are_one_against_the_rest(rng):
     alone = [fit("grad_s3vm", X, column, Setting(10.0, 1.0, balance=(-1 / 3,))) for column in labels.one_vs_rest()]
     np.testing.assert_allclose(fitted.f, np.column_stack([one.f for one in alone]), rtol=1e-12)
     assert fitted.measured["objective"] == pytest.approx(sum(one.measured["objective"] for one in alone))
-
-
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.5, 1.0])
-def test_shift_makes_the_share_right(rng, share):
-    f = rng.normal(size=40) + 2
-    decided = decide(f[:, None], np.array([share]))
-    assert decided.sum() == round(40 * share)
-    assert share in (0.0, 1.0) or f[decided == 1].min() > f[decided == 0].max()
-
-
-def test_shift_is_to_the_middle_of_the_gap():
-    f = np.array([3.0, 1.0, 2.0])
-    assert [methods._threshold(f, count) for count in (1, 2)] == [2.5, 1.5]
-
-
-def test_decide_takes_the_largest_or_the_sign():
-    assert decide(np.array([[0.1, -2.0, 0.3], [1.0, 0.5, 0.2]])).tolist() == [2, 0]
-    assert decide(np.array([[0.1], [-0.1], [0.0]])).tolist() == [1, 0, 0]
-    shifted = decide(np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]]), np.array([1 / 3, 2 / 3]))
-    assert shifted.tolist() == [0, 1, 1]
