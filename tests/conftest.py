@@ -56,13 +56,14 @@ def heeded() -> Iterator[Callable[[str], int]]:
     before = {}
 
     def number(name: str) -> int:
-        found = getattr(signal, name)
-        before[found] = signal.signal(found, signal.SIG_DFL)
-        return found
+        sign = getattr(signal, name)
+        usual = signal.default_int_handler if name == "SIGINT" else signal.SIG_DFL
+        before[sign] = signal.signal(sign, usual)
+        return sign
 
     yield number
-    for found, handler in before.items():
-        signal.signal(found, handler)
+    for sign, handler in before.items():
+        signal.signal(sign, handler)
 
 
 @pytest.fixture(scope="session")

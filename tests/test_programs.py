@@ -98,7 +98,7 @@ BUILDERS = {
     "mkl",
     "rmm",
     "s3vm_relaxation",
-    "spectral_ridge",
+    "spectral_ridge_primal",
     "stoam",
     "storm",
 }

@@ -111,6 +111,7 @@ def fit(name: str, X: Any, labels: Labels, setting: Setting) -> Fit:
 
     Examples
     --------
+    >>> from specmargin.experiments.methods import decide
     >>> from specmargin.labels import encode_labels
     >>> X = np.array([[-2.0], [2.0], [-1.5], [1.0], [1.8], [-1.9]])
     >>> fitted = fit("cs3vm", X, encode_labels([0, 1, -1, -1, -1, -1]), Setting(1.0, 1.0))

@@ -520,7 +520,7 @@ def test_folder_that_is_a_file_is_named(tmp_path, log):
 
 @pytest.mark.parametrize(("name", "how"), [("SIGINT", "interrupted"), ("SIGTERM", "ended by"), ("SIGHUP", "ended by")])
 def test_signals_leave_a_folder_that_can_be_resumed(sweep, log, name, how, heeded):
-    number = signal.SIGINT if name == "SIGINT" else heeded(name)
+    number = heeded(name)
     before = signal.getsignal(number)
     message = rf"{how if name == 'SIGINT' else f'{how} {name}'}: 3 of 5 cells.*goes on from there"
     with pytest.raises(SweepInterruptedError, match=message) as caught:
