@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-from specmargin.experiments import Cell, Experiment, Findings, Setup, run_experiment, run_sweep
+from toy_rows import ERRORS, rows_of
+
+from specmargin.experiments import Experiment, Findings, Setup, run_experiment
 from specmargin.experiments.run import footer
-
-# Per split (validation error, unlabelled error) of the two settings.
-ERRORS = {"s0": [(1.0, 12.0), (2.0, 8.0)], "s1": [(5.0, 10.0), (4.0, 11.0)]}
-
-
-def rows_of(tmp_path, dataset="g50c", method="svm", errors=ERRORS, **options):
-    cells = [Cell("t", method, dataset, s, {"k": k}) for k in range(2) for s in errors]
-
-    def work(cell):
-        v, u = errors[cell.split][cell.parameters["k"]]
-        return {"error_validation": v, "error_unlabeled": u, "relative_gap": -1e-7 if u == 8.0 else 1e-9}
-
-    return run_sweep(cells, work, folder=tmp_path / "sweep", version="1", progress=False, **options)
 
 
 def test_footer_tells_of_failures_gaps_versions_and_command(tmp_path):

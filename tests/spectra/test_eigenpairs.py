@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from graph_samples import cloud, pieces, sparse
 from scipy.linalg import subspace_angles
 
 from specmargin.exceptions import SolverError
@@ -15,21 +16,6 @@ from specmargin.spectra import Spectrum, eigenpairs, laplacian_eigenpairs, nystr
 
 KINDS = pytest.mark.parametrize("normalized", [False, True])
 METHODS = pytest.mark.parametrize("method", ["dense", "arpack"])
-
-
-def sparse(graph):
-    return nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
-
-
-def cloud(n=400, seed=0, weight="heat"):
-    return knn_graph(np.random.default_rng(seed).normal(size=(n, 3)), 6, weight=weight)
-
-
-def pieces():
-    """Three components of different sizes, two isolated nodes, all shuffled: 52 nodes, 5 components."""
-    blocks = [cloud(n, seed=n) for n in (25, 15, 10)] + [sp.csr_array((2, 2))]
-    order = np.random.default_rng(1).permutation(52)
-    return sp.csr_array(sp.block_diag(blocks, format="csr"))[order][:, order]
 
 
 def assert_eigenpairs(s, W, normalized, atol=1e-10):

@@ -4,26 +4,12 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from graph_samples import cloud, pieces, sparse
 
 from specmargin.graphs import knn_graph, neighbor_weights
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs, nystrom
 
 KINDS = pytest.mark.parametrize("normalized", [False, True])
-
-
-def sparse(graph):
-    return nx.to_scipy_sparse_array(graph, dtype=float, format="csr")
-
-
-def cloud(n=400, seed=0, weight="heat"):
-    return knn_graph(np.random.default_rng(seed).normal(size=(n, 3)), 6, weight=weight)
-
-
-def pieces():
-    """Three components of different sizes, two isolated nodes, all shuffled: 52 nodes, 5 components."""
-    blocks = [cloud(n, seed=n) for n in (25, 15, 10)] + [sp.csr_array((2, 2))]
-    order = np.random.default_rng(1).permutation(52)
-    return sp.csr_array(sp.block_diag(blocks, format="csr"))[order][:, order]
 
 
 PATH = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
