@@ -36,6 +36,14 @@ def test_landmarks_are_the_optimum_in_their_span(moons):
     np.testing.assert_allclose(clf.decision_function(X), clf.result_.variables["f"], atol=1e-9)
 
 
+def test_every_labelled_sample_is_a_landmark_however_few_are_asked_for(moons):
+    X, _, y = moons
+    n_labeled = sm.encode_labels(y).n_labeled
+    few, all_labelled = (sm.LapSVM(**OPTIONS, span="landmarks", n_landmarks=m).fit(X, y) for m in (2, n_labeled))
+    assert few.dual_coef_.shape == (1, n_labeled)
+    np.testing.assert_array_equal(few.decision_function(X), all_labelled.decision_function(X))
+
+
 @losses
 def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, loss):
     """In the basis sqrt(n/q) U the penalty is diagonal: gamma_A + gamma_I n/q lambda^p, by CVXPY."""

@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 
+import specmargin as sm
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.run import measured
 from specmargin.papers import belkin_2006 as paper
@@ -122,6 +123,23 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
     for each in told["certificates"].values():
         assert 0 <= each["relative gap"] < 1e-7  # where gamma is small, it is what the kernel's own rounding may hide
         assert each["violation of the constraints"] < 1e-9
+
+
+def test_the_transductive_svm_is_that_of_svm_light(nowhere, monkeypatch):
+    """The hinge at the label that is held, a free intercept, C = C* = 10, and weights that double."""
+    seen = []
+
+    def searched(obj, **options):
+        seen.append((obj, options))
+        return sm.solvers.label_switching(obj, **options)
+
+    monkeypatch.setattr(fits, "label_switching", searched)
+    plan = paper.Plan(["digits 3-8"], (2,), 1, 40, transductive=True)
+    (cell,) = (cell for cell in plan.cells() if cell.method == fits.TSVM)
+    fits.work(cell, data=nowhere)
+    ((obj, options),) = seen
+    assert options == {"rate": 2.0}
+    assert (obj.C, obj.C_star, obj.loss.name, obj.intercept) == (10.0, 10.0, "hinge", "free")
 
 
 @pytest.mark.data
