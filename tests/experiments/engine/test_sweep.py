@@ -126,9 +126,11 @@ def test_threads_are_set_in_the_cell(sweep, jobs, threads):
 
 
 SCRIPT = """
-import os, sys, time
+import os, signal, sys, time
 from pathlib import Path
 from specmargin.experiments import Cell, run_sweep
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # also where these tests run in the background
 
 def work(cell):
     with open(Path(sys.argv[1]) / "log" / f"{os.getpid()}", "ab") as file:
@@ -550,7 +552,7 @@ def test_workers_end_with_their_parent(log, command, number):
     assert soon(lambda: len(calls(log)) == 2)
     workers = list(calls(log))
     process.send_signal(number)
-    process.communicate()
+    process.communicate(timeout=60)
     assert soon(lambda: not any(map(alive, workers)), 10)
 
 
