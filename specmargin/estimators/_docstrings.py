@@ -65,6 +65,9 @@ def _parameters(defaults: dict[str, Any], described: list[dict[str, str]]) -> st
     entries: dict[str, str] = {}
     for nearer in described:
         entries = {**entries, **{name: entry for name, entry in nearer.items() if name not in entries}}
+    undescribed = [name for name in defaults if name not in entries]
+    if undescribed:
+        raise ValueError(f"no class describes the parameters {', '.join(undescribed)}; write their entries.")
     texts = []
     for entry in dict.fromkeys(entries[name] for name in sorted(defaults, key=list(entries).index)):
         head, *lines = entry.split("\n")

@@ -6,6 +6,7 @@ weight>``; `with_graph_sections` fills them in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
@@ -48,10 +49,13 @@ def with_graph_sections(documented: Documented) -> Documented:
         "<each weight>": _entries({name: weight.summary for name, weight in EDGE_WEIGHTS.items()}),
     }
     for marker, text in texts.items():
-        documented.__doc__ = documented.__doc__.replace(marker, text)
+        # Entries stand where their marker does: since Python 3.13 a docstring loses its own indentation.
+        at = re.search(rf"^ *(?={marker})", documented.__doc__, re.MULTILINE)
+        indented = text.replace("\n", "\n" + at.group() if at else "\n")
+        documented.__doc__ = documented.__doc__.replace(marker, indented)
     return documented
 
 
 def _entries(texts: dict[str, str]) -> str:
-    """Return a list, indented as the text of a parameter is."""
-    return "\n        ".join(f'* "{name}": {text}' for name, text in texts.items())
+    """Return a list, a line for each entry."""
+    return "\n".join(f'* "{name}": {text}' for name, text in texts.items())

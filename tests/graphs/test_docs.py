@@ -27,7 +27,10 @@ def test_markers_of_functions_and_classes_are_filled():
 def test_every_weight_has_an_entry_in_one_line():
     for name, weight in EDGE_WEIGHTS.items():
         assert weight.summary
-        assert f'        * "{name}": {weight.summary}\n' in knn_graph.__doc__
+        assert f'    * "{name}": {weight.summary}\n' in knn_graph.__doc__
+    # All stand one under the other, whether or not the Python strips a docstring's own indentation.
+    entries = [line for line in knn_graph.__doc__.splitlines() if line.lstrip().startswith('* "')]
+    assert len({len(line) - len(line.lstrip()) for line in entries}) == 1
 
 
 def test_no_marker_is_left():
