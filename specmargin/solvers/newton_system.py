@@ -52,7 +52,7 @@ _MOST_SAMPLES, _FEW_SAMPLES = 0.7, 0.2
 
 
 class NewtonSystem:
-    """Newton steps of one machine; it remembers the last matrix.
+    """Newton steps of one classifier; it remembers the last matrix.
 
     Parameters
     ----------

@@ -307,7 +307,7 @@ def features_of(rng, regime, n):
     return X, y, intercept, spread
 
 
-def machines(rng, regime):
+def convex_svms(rng, regime):
     """Weighted SVMs, and rounds of the CCCP by CVXPY."""
     n = int(rng.integers(8, 30))
     X, y, intercept, spread = features_of(rng, regime, n)
@@ -398,7 +398,7 @@ KINDS = {
     "ridge": ridges,
     "transducer": transducers,
     "clustering": clusterings,
-    "weighted SVM": machines,
+    "weighted SVM": convex_svms,
     "S3VM": s3vms,
 }
 

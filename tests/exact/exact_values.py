@@ -274,7 +274,7 @@ class Clustering:
         return primal, primal * (ONE - high)
 
 
-# Machines in the weights of features
+# SVMs in the weights of features
 
 
 def rows_of(features):

@@ -43,7 +43,7 @@ def test_new_samples_have_the_kernel_with_the_old_ones(X, rng, tol):
     np.testing.assert_allclose(features(block) @ features.Z.T, block, atol=tol["linalg"])
 
 
-def test_a_linear_machine_on_the_features_is_the_kernel_machine(X, rng):
+def test_a_linear_svm_on_the_features_is_the_kernel_svm(X, rng):
     y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1, -1)
     K = gram(X, gamma=0.5)
     features = kernel_map(K)
@@ -159,7 +159,7 @@ def test_large_ratios_keep_their_digits(ratio):
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 @pytest.mark.parametrize("power", [1, 2])
-def test_a_supervised_machine_on_it_is_lapsvm(loss, power, rng):
+def test_a_supervised_svm_on_it_is_lapsvm(loss, power, rng):
     """In the sample and out of it; gamma_I = 0 on the deformed kernel against gamma_I > 0 on the plain one."""
     X, truth = sm.datasets.make_two_moons(n_samples=50, noise=0.1, random_state=0)
     labels = sm.encode_labels(sm.hide_labels(truth, per_class=4, random_state=0))

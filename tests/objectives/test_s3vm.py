@@ -202,7 +202,7 @@ def test_supervised_minimum_is_that_of_cvxpy(loss, intercept):
 
 
 @intercepts
-def test_without_unlabeled_samples_it_is_the_supervised_machine(intercept, rng):
+def test_without_unlabeled_samples_it_is_the_supervised_svm(intercept, rng):
     X, _ = case(n=12)
     labels = encode_labels([1, 0] * 6)
     obj = S3VM(X, labels, "squared_hinge", intercept=intercept)

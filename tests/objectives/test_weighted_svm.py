@@ -1,4 +1,4 @@
-"""The convex machine with a weight for each label: its formulas against differences, duality and CVXPY."""
+"""The convex SVM with a weight for each label: its formulas against differences, duality and CVXPY."""
 
 from decimal import Decimal, getcontext
 from fractions import Fraction
@@ -19,13 +19,13 @@ intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "fr
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
-def machine(rng, loss="squared_hinge", intercept="balance", n=25, d=4, tilted=True, sparse=False):
+def convex_svm(rng, loss="squared_hinge", intercept="balance", n=25, d=4, with_linear_term=True, sparse=False):
     """Both labels of most samples weigh something; with a free intercept the linear term leaves the problem bounded."""
     X = rng.normal(size=(n, d))
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n // 2), balance=0.2)
     plus, minus = rng.uniform(0.0, 2.0, n), rng.uniform(0.0, 2.0, n)
     plus[::5], minus[1::5] = 0.0, 0.0
-    linear = 0.3 * rng.normal(size=n) if tilted else None
+    linear = 0.3 * rng.normal(size=n) if with_linear_term else None
     return WeightedSVM(features, plus, minus, loss, linear=linear)
 
 
@@ -47,7 +47,7 @@ def written_out(svm, w):
 @intercepts
 @pytest.mark.parametrize("sparse", [False, True])
 def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, tol):
-    svm = machine(rng, loss, intercept, sparse=sparse)
+    svm = convex_svm(rng, loss, intercept, sparse=sparse)
     w = rng.normal(size=svm.size)
     assert svm.value_at(w) == pytest.approx(written_out(svm, w), rel=tol["exact"])
 
@@ -55,7 +55,7 @@ def test_value_is_the_sum_over_samples_and_labels(loss, intercept, sparse, rng, 
 @losses
 @intercepts
 def test_gradient_is_that_of_differences(loss, intercept, rng):
-    svm = machine(rng, loss, intercept)
+    svm = convex_svm(rng, loss, intercept)
     w, step = rng.normal(size=svm.size), 1e-6
     numeric = [(svm.value_at(w + step * e) - svm.value_at(w - step * e)) / (2 * step) for e in np.eye(svm.size)]
     np.testing.assert_allclose(svm.gradient(w), numeric, rtol=1e-6, atol=1e-6)
@@ -63,7 +63,7 @@ def test_gradient_is_that_of_differences(loss, intercept, rng):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "squared", "smooth_hinge"])
 def test_curvatures_are_the_differences_of_slopes(loss, rng):
-    svm = machine(rng, loss)
+    svm = convex_svm(rng, loss)
     f, step = rng.normal(size=svm.features.n_samples), 1e-6
     numeric = (svm.slopes(f + step) - svm.slopes(f - step)) / (2 * step)
     np.testing.assert_allclose(svm.curvatures(f), numeric, rtol=1e-6, atol=1e-6)
@@ -73,7 +73,7 @@ def test_curvatures_are_the_differences_of_slopes(loss, rng):
 @intercepts
 def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
     """Weak duality, for random multipliers in the domain of the conjugate and random weights, with a linear term."""
-    svm = machine(rng, loss, intercept)
+    svm = convex_svm(rng, loss, intercept)
     upper = 1.0 if loss in ("hinge", "huber_hinge", "smooth_hinge") else 3.0
     lower = -3.0 if loss == "squared" else 0.0
     n, bounds = svm.features.n_samples, []
@@ -88,9 +88,9 @@ def test_every_multiplier_bounds_every_weight_vector(loss, intercept, rng):
 
 @losses
 @intercepts
-@pytest.mark.parametrize("tilted", [False, True])
-def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, tilted, rng):
-    svm = machine(rng, loss, intercept, tilted=tilted)
+@pytest.mark.parametrize("with_linear_term", [False, True])
+def test_optimum_and_bound_meet_where_cvxpy_ends(loss, intercept, with_linear_term, rng):
+    svm = convex_svm(rng, loss, intercept, with_linear_term=with_linear_term)
     value, w = weighted_by_cvxpy(svm)
     assert svm.value_at(w) == pytest.approx(value, rel=1e-7)
     if loss != "hinge":  # whose multipliers are not the slopes at its kink
@@ -124,7 +124,7 @@ def test_known_labels_make_the_semi_supervised_objective(intercept, rng, tol):
 )
 def test_bad_weights_are_refused(changes, match, rng):
     with pytest.raises(ValueError, match=match):
-        machine(rng).with_(**changes)
+        convex_svm(rng).with_(**changes)
 
 
 @losses
@@ -133,7 +133,7 @@ def test_bad_weights_are_refused(changes, match, rng):
 def test_exact_arithmetic_finds_no_larger_gap(loss, intercept, C, rng):
     """Primal and dual once more, in rational numbers (the entropies in 60 decimals), at the very same points."""
     for scale in (1.0, 100.0):
-        svm = machine(rng, loss, intercept, n=12, d=3)
+        svm = convex_svm(rng, loss, intercept, n=12, d=3)
         X = scale * (svm.features.X + 2.0)
         svm = svm.with_(
             features=Features.of(X, intercept, rows=np.arange(6), balance=0.2),
@@ -185,11 +185,11 @@ def exact_values(svm, w, theta_plus, theta_minus):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
-@pytest.mark.parametrize("tilted", [False, True])
-def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, tilted, rng):
+@pytest.mark.parametrize("with_linear_term", [False, True])
+def test_samples_with_weights_on_both_sides_are_computed_anew_on_both(loss, with_linear_term, rng):
     """Where decisions cancel, extended precision takes them; what float64 knew of them is to leave no trace."""
     for size in 10.0 ** np.arange(0, 10, 3):
-        w, linear = size * rng.normal(size=4), rng.normal(size=6) if tilted else np.zeros(6)
+        w, linear = size * rng.normal(size=4), rng.normal(size=6) if with_linear_term else np.zeros(6)
         across = rng.normal(size=(6, 4))
         across -= np.outer(across @ w, w) / (w @ w)
         features = Features(across + np.outer(rng.uniform(-0.9, 0.9, 6), w) / (w @ w))
@@ -218,7 +218,7 @@ def test_a_tilt_far_larger_than_the_multipliers_is_balanced_by_them(loss, rng):
 
 
 def dual_case(name, rng):
-    """A machine and multipliers whose dual objective is little beside one thing that rounds."""
+    """An SVM and multipliers whose dual objective is little beside one thing that rounds."""
     n = 8
     plus, minus = rng.uniform(0.5, 1.0, size=(2, n))
     theta, X, linear = rng.uniform(size=(2, n)), rng.normal(size=(n, 3)), np.zeros(n)
@@ -311,8 +311,8 @@ def decimal(x):
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
 def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
     """Whatever multipliers are given, those that the bound takes leave b without a slope."""
-    for tilted in (False, True):
-        svm = machine(rng, loss, "free", tilted=tilted)
+    for with_linear_term in (False, True):
+        svm = convex_svm(rng, loss, "free", with_linear_term=with_linear_term)
         for _ in range(20):
             given = rng.uniform(0.0, 1.0, size=(2, 25))
             plus, minus = svm.repair_multipliers(*given)

@@ -49,12 +49,12 @@ def test_it_is_the_round_in_numpy(problem, tight, intercept, loss, C):
     result = solve(built, "CLARABEL", tol=1e-8, **tight["CLARABEL"])
     linear = np.zeros(obj.labels.n_samples)
     linear[obj.unlabeled] = beta
-    machine = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
-    reference = weighted_svm(machine)
+    svm = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
+    reference = weighted_svm(svm)
     assert result.status is Status.OPTIMAL
     assert result.certificate.primal_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-8)
     assert result.certificate.dual_objective == pytest.approx(reference.certificate.primal_objective, rel=1e-7)
-    assert built.problem.value == pytest.approx(machine.value_at(result.variables["w"]), rel=1e-8)
+    assert built.problem.value == pytest.approx(svm.value_at(result.variables["w"]), rel=1e-8)
     np.testing.assert_allclose(result.variables["f"], reference.variables["f"], atol=1e-4)
 
 

@@ -1,7 +1,7 @@
 """STORM, STOAM, MKL and, on one kernel, RMM without CVXPY: an interior point, then the active set.
 
 `spectrum_margin` solves any `objectives.SpectrumMargin` (ordered or not, with or without a bound on the decisions,
-over one graph or several, or on a fixed spectrum) and `relative_margin` the same machine on a Gram matrix. A step of
+over one graph or several, or on a fixed spectrum) and `relative_margin` the same classifier on a Gram matrix. A step of
 the interior point costs O(q l^2 + l^3) for l labelled samples and q eigenvectors, O(l q^2 + q^3) when l > q; the paper
 expects O(q l^3) of a general solver. As soon as the interior point knows who is active, Newton's method on these
 equations gives the last digits. What is returned is the point with the smallest gap, which the objective recomputes.

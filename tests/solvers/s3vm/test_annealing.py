@@ -40,12 +40,12 @@ def test_the_lowest_of_the_path_is_returned(intercept, loss):
     assert result.certificate.primal_objective == min(objective)
     assert result.certificate.primal_objective == obj.value_at(result.variables["w"])
     assert result.n_iter == len(objective)
-    # The columns speak of one machine.
+    # The columns speak of one SVM.
     k = int(np.argmin(objective))
     p = result.variables["p"]
-    machine = obj.guessed(2 * p - 1)
-    solved = weighted_svm(machine)
-    assert machine.value_at(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
+    svm = obj.guessed(2 * p - 1)
+    solved = weighted_svm(svm)
+    assert svm.value_at(result.variables["w"]) == pytest.approx(solved.certificate.primal_objective, rel=1e-6)
     assert len(np.unique(result.history["temperature"])) > 8
     assert result.history["gradient"][k] == pytest.approx(obj.stationarity(result.variables["w"]))
     entropy = -(p * np.log(np.maximum(p, 1e-300)) + (1 - p) * np.log(np.maximum(1 - p, 1e-300))).mean()
@@ -185,8 +185,8 @@ def test_small_problems_against_all_labels():
     gaps = []
     for seed in range(4):
         obj = problem(n=14, seed=seed, C=1.0, rank=6)
-        machines = [obj.guessed(np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
-        best = min(weighted_svm(machine, tol=1e-8).certificate.primal_objective for machine in machines)
+        svms = [obj.guessed(np.array(signs)) for signs in product((-1.0, 1.0), repeat=10)]
+        best = min(weighted_svm(svm, tol=1e-8).certificate.primal_objective for svm in svms)
         gaps.append(annealing(obj).certificate.primal_objective / best - 1)
     assert min(gaps) > -1e-7
     assert sum(gap < 1e-6 for gap in gaps) >= 2
@@ -229,15 +229,15 @@ def test_ties_share_the_probability():
 
 @pytest.mark.parametrize("balance", [-1.0, 1.0])
 def test_all_of_one_class(balance):
-    """R = 0 or 1: nothing is to be decided, one machine is all."""
+    """R = 0 or 1: nothing is to be decided, one SVM is all."""
     obj = problem(balance=balance)
     result = annealing(obj)
     assert (result.variables["p"] == (1 + balance) / 2).all()
     assert result.status is Status.STATIONARY
     assert result.n_iter == 1
-    machine = obj.guessed(np.full(len(obj.unlabeled), balance))
-    assert machine.value_at(result.variables["w"]) == pytest.approx(
-        weighted_svm(machine).certificate.primal_objective, rel=1e-7
+    svm = obj.guessed(np.full(len(obj.unlabeled), balance))
+    assert svm.value_at(result.variables["w"]) == pytest.approx(
+        weighted_svm(svm).certificate.primal_objective, rel=1e-7
     )
 
 
@@ -251,13 +251,13 @@ def test_a_share_that_no_labels_have_still_ends_cold():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
-def test_nothing_unlabelled_is_the_supervised_machine(loss):
+def test_nothing_unlabelled_is_the_supervised_svm(loss):
     obj = problem(n=20, per_class=10, loss=loss)
     assert len(obj.unlabeled) == 0
     result = annealing(obj)
-    machine = obj.guessed(np.empty(0))
+    svm = obj.guessed(np.empty(0))
     assert result.certificate.primal_objective == pytest.approx(
-        weighted_svm(machine).certificate.primal_objective, rel=1e-9
+        weighted_svm(svm).certificate.primal_objective, rel=1e-9
     )
     ignored = problem(C_star=0.0, loss=loss)
     value = annealing(ignored).certificate.primal_objective

@@ -1,6 +1,6 @@
 """Global bounds, branch and bound, probing and one-flip descent against the enumeration of all labelings.
 
-With fixed labels the S3VM is a convex machine whose dual is a least-squares problem in a box: scipy's active-set
+With fixed labels the S3VM is a convex SVM whose dual is a least-squares problem in a box: scipy's active-set
 methods solve it here, with code that the package does not share. Its value at w is an upper bound, that of its
 multipliers a lower bound, and both must meet.
 """
@@ -72,7 +72,7 @@ def problem(kind="moons", C=1.0, balance=0.0, loss="squared_hinge", seed=0, u=6,
 
 
 def trained(obj, labels):
-    """The convex machine with these labels of the unlabelled samples: its dual and its primal value, and w."""
+    """The convex SVM with these labels of the unlabelled samples: its dual and its primal value, and w."""
     A, b = obj.features.dense(), obj.features.offset
     y, c = np.empty(len(A)), np.full(len(A), obj.C_star)
     y[obj.labels.labeled], c[obj.labels.labeled] = obj.labels.sign, obj.C

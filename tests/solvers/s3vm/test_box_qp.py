@@ -18,8 +18,8 @@ from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def machine(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
-    """Kind "both" weighs both labels of every sample and tilts, as the CCCP does; the tilt keeps the dual feasible."""
+def convex_svm(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
+    """Kind "both" weighs both labels of every sample; its linear term, as the CCCP has one, keeps the dual feasible."""
     X = rng.normal(size=(n, d))
     y = np.where(X[:, 0] + 0.7 * rng.normal(size=n) > 0, 1.0, -1.0)
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=0.1)
@@ -35,7 +35,7 @@ def machine(rng, n, d, intercept, C=1.0, kind="one", sparse=False):
 def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
     """Gram matrices of low rank, of full rank, and more features than samples; weights over four orders."""
     for C in (0.01, 1.0, 100.0):
-        svm = machine(rng, n, d, intercept, C, kind)
+        svm = convex_svm(rng, n, d, intercept, C, kind)
         result = weighted_svm(svm)
         assert result.status is Status.OPTIMAL
         assert abs(result.certificate.relative_gap) < 1e-10
@@ -44,18 +44,18 @@ def test_it_is_the_optimum_that_cvxpy_finds(intercept, n, d, kind, rng):
 
 @pytest.mark.slow
 def test_small_weights_and_a_free_intercept_are_no_trap():
-    """Hardly anyone is on a kink: Newton steps may zigzag at one width, and once did in one of a thousand machines."""
+    """Hardly anyone is on a kink: Newton steps may zigzag at one width, and once did in one of a thousand SVMs."""
     for seed in range(150):
         rng = np.random.default_rng(seed)
         for n, d in ((60, 3), (40, 5), (30, 2)):
             for C, kind in itertools.product((0.003, 0.01, 0.03, 1.0), ("one", "both")):
-                result = weighted_svm(machine(rng, n, d, "free", C, kind))
+                result = weighted_svm(convex_svm(rng, n, d, "free", C, kind))
                 assert result.certificate.is_optimal(1e-10), (seed, n, d, C, kind)
 
 
 @pytest.mark.parametrize("C", [0.05, 5.0])
-def test_libsvm_has_the_same_machine_with_sample_weights(C, rng):
-    svm = machine(rng, 80, 80, "free", C)
+def test_libsvm_has_the_same_svm_with_sample_weights(C, rng):
+    svm = convex_svm(rng, 80, 80, "free", C)
     weights = rng.uniform(0.2, 3.0, 80)
     svm = svm.with_(plus=svm.plus * weights, minus=svm.minus * weights)
     y = np.where(svm.plus > 0, 1, -1)
@@ -73,7 +73,7 @@ def test_libsvm_has_the_same_machine_with_sample_weights(C, rng):
 @pytest.mark.parametrize("d", [4, 60])
 def test_warm_start_at_the_optimum_is_one_system(intercept, d, rng):
     for kind in ("one", "both"):
-        svm = machine(rng, 60, d, intercept, 0.5, kind)
+        svm = convex_svm(rng, 60, d, intercept, 0.5, kind)
         cold = weighted_svm(svm)
         again = weighted_svm(svm, cold.variables["w"])
         assert again.n_iter == 1
@@ -85,7 +85,7 @@ def test_warm_start_at_the_optimum_is_one_system(intercept, d, rng):
 @intercepts
 def test_warm_start_after_a_switch_of_labels(intercept, rng):
     """With a Gram matrix of full rank the partition alone gets there, in a handful of systems."""
-    svm = machine(rng, 120, 150, intercept)
+    svm = convex_svm(rng, 120, 150, intercept)
     w, taken = weighted_svm(svm).variables["w"], []
     plus, minus = svm.plus.copy(), svm.minus.copy()
     for i in range(20):
@@ -102,7 +102,7 @@ def test_the_augmented_lagrangian_alone_gets_there(intercept, monkeypatch, rng):
     """Without the search for the partition, which would hide a wrong step of Newton's method."""
     monkeypatch.setattr(Partition, "search", lambda self, state, max_iter: (None, 0))
     for d in (5, 50):
-        svm = machine(rng, 40, d, intercept, 1.0, "both")
+        svm = convex_svm(rng, 40, d, intercept, 1.0, "both")
         point = hinge_svm(svm, np.zeros(svm.size), svm.features.decisions(np.zeros(svm.size)), warm=False)
         certificate = svm.prove(point.w, point.theta_plus, point.theta_minus)
         assert certificate.relative_gap < 1e-7
@@ -116,7 +116,7 @@ def slopes(envelope, f):
 
 def test_envelope_is_the_infimal_convolution(rng):
     """a(u) is the slope of min_z h(z) + (z - u)^2 / (2 eps), by a grid of z."""
-    svm = machine(rng, 6, 3, "balance", 1.0, "both")
+    svm = convex_svm(rng, 6, 3, "balance", 1.0, "both")
     eps, centre = 0.4, rng.normal(size=6)
     envelope = Envelope(svm, centre, eps)
     z = np.linspace(-6, 6, 240_001)[:, None]
@@ -144,7 +144,7 @@ def test_partition_is_read_off_decisions_and_slopes():
 
 
 def test_line_search_finds_the_root(rng):
-    svm = machine(rng, 30, 3, "balance", 1.0, "both")
+    svm = convex_svm(rng, 30, 3, "balance", 1.0, "both")
     envelope = Envelope(svm, np.zeros(30), 0.05)
     for _ in range(20):
         f, df = rng.normal(size=30), rng.normal(size=30)
@@ -160,7 +160,7 @@ def test_line_search_finds_the_root(rng):
 def test_tiny_problems_by_enumeration(intercept, rng):
     """Every partition of five samples solved; the best feasible dual value is the optimum."""
     for _ in range(5):
-        svm = machine(rng, 5, 2, intercept, 0.6)
+        svm = convex_svm(rng, 5, 2, intercept, 0.6)
         sign = np.where(svm.plus > 0, 1.0, -1.0)
         cost = svm.plus + svm.minus
         A = svm.features.dense()
@@ -224,7 +224,7 @@ def test_one_class_of_labels_is_the_intercept_alone(loss):
 
 
 def test_large_problems_go_without_the_whole_gram_matrix(monkeypatch, rng):
-    svm = machine(rng, 80, 20, "free")
+    svm = convex_svm(rng, 80, 20, "free")
     expected = weighted_svm(svm).certificate.primal_objective
     monkeypatch.setattr(_box_qp, "_GRAM", 60)
     again = WeightedSVM(Features.of(svm.features.X, "free", rows=np.arange(80)), svm.plus, svm.minus, "hinge")

@@ -26,12 +26,12 @@ def problem(*args, s=-0.3, **options):
 
 
 def round_of(obj, beta):
-    """Return the machine of a round, and what its value is short of the objective where beta is the tangent."""
+    """Return the SVM of a round, and what its value is short of the objective where beta is the tangent."""
     s = obj.unlabeled_loss.s
     linear = np.zeros(obj.labels.n_samples)
     linear[obj.unlabeled] = beta
-    machine = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
-    return machine, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
+    svm = obj.guessed(np.zeros(len(beta)), 2 * obj.C_star, linear=linear)
+    return svm, -s * np.abs(beta).sum() - obj.C_star * len(beta) * (1 - s)
 
 
 @ramps
@@ -48,11 +48,11 @@ def test_two_ramps_are_the_symmetric_one(s):
 def test_a_round_lies_above_the_objective_and_touches_it(s, intercept, rng):
     obj = problem(s=s, intercept=intercept, C_star=2.0)
     at = rng.normal(size=obj.size)
-    machine, constant = round_of(obj, module._linear_term(obj, obj.decisions_at(at), s))
-    assert machine.value_at(at) + constant == pytest.approx(obj.value_at(at), rel=1e-12)
+    svm, constant = round_of(obj, module._linear_term(obj, obj.decisions_at(at), s))
+    assert svm.value_at(at) + constant == pytest.approx(obj.value_at(at), rel=1e-12)
     for size in (0.1, 1.0, 10.0):
         w = at + size * rng.normal(size=obj.size)
-        assert machine.value_at(w) + constant >= obj.value_at(w) * (1 - 1e-12)
+        assert svm.value_at(w) + constant >= obj.value_at(w) * (1 - 1e-12)
 
 
 @ramps
@@ -80,16 +80,16 @@ def test_rounds_end_because_beta_stays(seed):
     assert result.n_iter <= 20
     assert set(beta) <= {-5.0, 0.0, 5.0}
     np.testing.assert_array_equal(beta, module._linear_term(obj, obj.decisions_at(w), -0.3))
-    machine, constant = round_of(obj, beta)
+    svm, constant = round_of(obj, beta)
     convex = cp.Variable(obj.size)
     f = obj.features.dense() @ convex + obj.features.offset
-    loss = machine.plus @ cp.pos(1 - f) + machine.minus @ cp.pos(1 + f) + machine.linear @ f
+    loss = svm.plus @ cp.pos(1 - f) + svm.minus @ cp.pos(1 + f) + svm.linear @ f
     reference = cp.Problem(cp.Minimize(0.5 * cp.sum_squares(convex) + loss))
     reference.solve(**_TIGHT)
     assert obj.value_at(w) == pytest.approx(reference.value + constant, rel=1e-8)
 
 
-def test_it_starts_from_the_supervised_machine():
+def test_it_starts_from_the_supervised_svm():
     obj = problem()
     w = cp.Variable(obj.size)
     A = obj.features.dense()[obj.labels.labeled]
@@ -127,7 +127,7 @@ def test_the_symmetric_hinge_is_the_ramp_at_zero():
 
 
 def test_it_learns_from_the_unlabelled_samples():
-    """Two Gaussians of 20 dimensions, six draws: fewer errors than the machine that it starts from."""
+    """Two Gaussians of 20 dimensions, six draws: fewer errors than the SVM that it starts from."""
     errors = np.zeros(2)
     for seed in range(6):
         rng = np.random.default_rng(seed)
@@ -142,7 +142,7 @@ def test_it_learns_from_the_unlabelled_samples():
     assert errors[1] < 0.75 * errors[0]
 
 
-def test_nothing_unlabelled_is_the_supervised_machine():
+def test_nothing_unlabelled_is_the_supervised_svm():
     obj = problem(n=20, per_class=10)
     result = cccp(obj)
     w, b = cp.Variable(obj.size - 1), cp.Variable()
@@ -161,13 +161,13 @@ def test_stopped_early_it_says_so():
     assert (result.status, result.n_iter, result.message) == (Status.MAX_ITER, 1, "beta still changes")
 
 
-def test_a_machine_that_fails_is_not_called_stationary(monkeypatch):
+def test_an_svm_that_fails_is_not_called_stationary(monkeypatch):
     obj = problem(C=100.0, gamma=4.0)
     solve = module.weighted_svm
 
-    def fail(machine, w=None, **words):
-        result = solve(machine, w, **words)
-        if machine.linear is None:
+    def fail(svm, w=None, **words):
+        result = solve(svm, w, **words)
+        if svm.linear is None:
             return result
         result.variables["w"][:] = 100.0
         return result

@@ -11,7 +11,7 @@ origin, one label in a class, and no unlabelled sample at all. What must hold:
 - no bound (the root's, branch and bound's, those of probing) is above J at any point that was met;
 - no proved label is contradicted by a labeling.
 
-The machines of the labelings are solved by Clarabel, in soft and in hard margins, and repaired by least squares; their
+The SVMs of the labelings are solved by Clarabel, in soft and in hard margins, and repaired by least squares; their
 J is computed in extended precision. The package shares no code with that.
 """
 
@@ -116,7 +116,7 @@ def exactly(obj, w):
 
 
 class Oracle:
-    """Machines with given labels by Clarabel."""
+    """SVMs with given labels by Clarabel."""
 
     def __init__(self, obj):
         self.obj = obj

@@ -17,8 +17,8 @@ from specmargin.solvers.s3vm.finite_newton import descend, finite_newton
 intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 
 
-def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", sparse=False):
-    """Noisy labels; kind "both" weighs both labels of every sample and tilts."""
+def convex_svm(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", sparse=False):
+    """Noisy labels; kind "both" weighs both labels of every sample and adds a linear term."""
     X = rng.normal(size=(n, d))
     if sparse:
         X[np.abs(X) < 1.2] = 0.0
@@ -36,7 +36,7 @@ def machine(rng, n, d, intercept, C=1.0, loss="squared_hinge", kind="one", spars
 @pytest.mark.parametrize("kind", ["one", "both"])
 def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
     for C in (0.01, 1.0, 10.0):
-        svm = machine(rng, n, d, intercept, C, loss, kind)
+        svm = convex_svm(rng, n, d, intercept, C, loss, kind)
         result = finite_newton(svm)
         theirs, w = weighted_by_cvxpy(svm)
         assert result.status is Status.OPTIMAL
@@ -45,9 +45,9 @@ def test_it_is_the_optimum_that_cvxpy_finds(intercept, loss, n, d, kind, rng):
         np.testing.assert_allclose(result.variables["f"], svm.features.decisions(w), atol=1e-5)
 
 
-def test_liblinear_has_the_same_machine(rng):
+def test_liblinear_has_the_same_svm(rng):
     """Its squared hinge is C sum max(0, 1 - y f)^2 with the intercept penalised as a feature of one."""
-    svm = machine(rng, 120, 6, "regularized", 0.7)
+    svm = convex_svm(rng, 120, 6, "regularized", 0.7)
     y = np.where(svm.plus > 0, 1, -1)
     theirs = LinearSVC(C=0.7, tol=1e-10, max_iter=100_000).fit(svm.features.X, y)
     result = finite_newton(svm)
@@ -56,7 +56,7 @@ def test_liblinear_has_the_same_machine(rng):
 
 
 def test_squared_loss_is_ridge_regression(rng, tol):
-    svm = machine(rng, 50, 7, "free", 2.5, "squared")
+    svm = convex_svm(rng, 50, 7, "free", 2.5, "squared")
     theirs = Ridge(alpha=1.0 / 5.0).fit(svm.features.X, np.where(svm.plus > 0, 1.0, -1.0))
     result = finite_newton(svm)
     assert result.n_iter == 1
@@ -73,7 +73,7 @@ def test_the_three_routes_to_a_newton_step_agree(intercept, route, monkeypatch, 
         monkeypatch.setattr(_newton_system, "_FEW_FEATURES", 0)
         monkeypatch.setattr(_newton_system, "_SPARSE_ORDER", 10)
     n, d = (40, 70) if route == "samples" else (90, 12)
-    svm = machine(rng, n, d, intercept, 3.0, kind="both", sparse=sparse)
+    svm = convex_svm(rng, n, d, intercept, 3.0, kind="both", sparse=sparse)
     called = []
     names = {"samples": "_by_samples", "features": "_by_features", "gradients": "_by_conjugate_gradients"}
     for name in names.values():
@@ -114,7 +114,7 @@ def test_heavy_samples_are_preconditioned_away(intercept, monkeypatch, rng):
 
 def test_updated_matrix_stays_that_of_its_rows(rng):
     """Curvatures that change sample by sample, past the point where the matrix is summed anew."""
-    svm = machine(rng, 80, 6, "regularized")
+    svm = convex_svm(rng, 80, 6, "regularized")
     system, A = NewtonSystem(svm.features), svm.features.dense()
     bends = rng.uniform(1.0, 2.0, 80)
     for _ in range(120):
@@ -126,7 +126,7 @@ def test_updated_matrix_stays_that_of_its_rows(rng):
 
 @intercepts
 def test_objective_falls_in_every_step_and_a_warm_start_needs_none(intercept, rng):
-    svm = machine(rng, 300, 40, intercept, 50.0)
+    svm = convex_svm(rng, 300, 40, intercept, 50.0)
     cold = finite_newton(svm)
     assert (np.diff(cold.history["objective"]) < 0).all()
     assert 3 <= cold.n_iter <= 40
@@ -135,7 +135,7 @@ def test_objective_falls_in_every_step_and_a_warm_start_needs_none(intercept, rn
 
 @intercepts
 def test_a_kept_factor_serves_near_matrices_and_is_replaced_for_far_ones(intercept, rng, monkeypatch):
-    svm = machine(rng, 300, 220, intercept)
+    svm = convex_svm(rng, 300, 220, intercept)
     system, A, weights = NewtonSystem(svm.features), svm.features.dense(), svm.features.weights
     factors, factor = [], _newton_system._factor
     monkeypatch.setattr(_newton_system, "_factor", lambda M: factors.append(len(M)) or factor(M))
@@ -164,7 +164,7 @@ def test_a_kept_factor_serves_near_matrices_and_is_replaced_for_far_ones(interce
 @pytest.mark.parametrize("d", [10, 220])
 def test_repeated_calls_share_a_system(intercept, d, rng):
     """Labels that flip from call to call, as in label switching: the remembered matrix is never stale."""
-    svm = machine(rng, 150 if d == 10 else 300, d, intercept)
+    svm = convex_svm(rng, 150 if d == 10 else 300, d, intercept)
     system, w = NewtonSystem(svm.features), np.zeros(svm.size)
     plus, minus = svm.plus.copy(), svm.minus.copy()
     for i in range(30):
@@ -198,7 +198,7 @@ def test_features_that_are_all_equal_leave_the_intercept(intercept):
     assert np.ptp(result.variables["f"]) < 1e-12
 
 
-def test_no_weights_at_all_is_the_zero_machine():
+def test_no_weights_at_all_is_the_zero_svm():
     svm = WeightedSVM(Features.of(np.eye(3), "balance", rows=np.arange(3)), np.zeros(3), np.zeros(3))
     result = finite_newton(svm, np.ones(3))
     np.testing.assert_allclose(result.variables["w"], 0.0, atol=1e-15)
@@ -206,12 +206,12 @@ def test_no_weights_at_all_is_the_zero_machine():
 
 
 def test_cut_off_it_says_so(rng):
-    result = finite_newton(machine(rng, 200, 50, "balance", 100.0), max_iter=1)
+    result = finite_newton(convex_svm(rng, 200, 50, "balance", 100.0), max_iter=1)
     assert (result.status, result.n_iter) == (Status.MAX_ITER, 1)
 
 
 def test_bad_input_is_refused(rng):
-    svm = machine(rng, 20, 3, "free")
+    svm = convex_svm(rng, 20, 3, "free")
     with pytest.raises(
         ValueError, match=r"not take the loss 'hinge': it has no continuous slope. What takes it: solvers\.weighted_svm"
     ):

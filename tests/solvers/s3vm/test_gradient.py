@@ -70,7 +70,7 @@ def test_newton_finds_the_same_minimum_mostly():
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "smooth_hinge"])
 @pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
-def test_supervised_machine_is_that_of_cvxpy(loss, intercept):
+def test_supervised_svm_is_that_of_cvxpy(loss, intercept):
     """The primal problem, the losses written out in CVXPY's own atoms."""
     obj = gaussians(loss=loss, intercept=intercept, C=2.0, C_star=0.0)
     A, y = obj.features.dense()[:10], obj.labels.sign

@@ -1,4 +1,4 @@
-"""The exact active-set method of machines with given labels, in rational arithmetic and against other solvers."""
+"""The exact active-set method of SVMs with given labels, in rational arithmetic and against other solvers."""
 
 import itertools
 from fractions import Fraction
@@ -16,8 +16,8 @@ from specmargin.solvers.s3vm.label_qp import LabelPoint, LabelQP
 MIXES = list(itertools.product(["hinge", "squared_hinge"], ["symmetric_hinge", "symmetric_squared_hinge"]))
 
 
-def machine(seed, mix, hardness, l=4, u=10):
-    """The machines of a random S3VM, and labels; every third with copies and a zero row, every fourth with ties."""
+def svm(seed, mix, hardness, l=4, u=10):
+    """The SVMs of a random S3VM, and labels; every third with copies and a zero row, every fourth with ties."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((l + u, (2, 5, 20)[seed % 3]))
     if seed % 3 == 0:
@@ -55,7 +55,7 @@ def objectives(qp, obj, labels, w, a):
 @pytest.mark.parametrize("mix", MIXES, ids="-".join)
 def test_exact_at_every_weight(mix, hardness):
     for seed in range(12):
-        qp, obj, labels = machine(seed, mix, hardness)
+        qp, obj, labels = svm(seed, mix, hardness)
         point = qp.solve(qp.labels(labels))
         assert point.ended
         assert (point.a >= 0).all()
@@ -70,7 +70,7 @@ def test_exact_at_every_weight(mix, hardness):
 def test_a_warm_start_changes_nothing(mix, rng):
     """From fewer labels, from other labels, and from none."""
     for seed in range(8):
-        qp, _, labels = machine(seed, mix, 1e5)
+        qp, _, labels = svm(seed, mix, 1e5)
         cold = qp.lower(qp.solve(qp.labels(labels)))
         fewer = qp.solve(qp.labels(np.where(np.arange(10) < 5, labels, 0.0)))
         others = qp.solve(qp.labels(rng.choice([-1.0, 1.0], 10)))
@@ -83,7 +83,7 @@ def test_a_warm_start_changes_nothing(mix, rng):
 
 def test_squared_hinge_against_nonnegative_least_squares():
     for seed in range(10):
-        qp, obj, labels = machine(seed, MIXES[3], 30.0)
+        qp, obj, labels = svm(seed, MIXES[3], 30.0)
         A, b = obj.features.dense(), obj.features.offset
         y = qp.labels(labels)
         q = 1 - y * b
@@ -99,7 +99,7 @@ def test_any_multipliers_bound():
 
     rng = np.random.default_rng(5)
     for seed in range(10):
-        qp, obj, labels = machine(seed, MIXES[seed % 4], 10.0 ** rng.integers(-3, 12))
+        qp, obj, labels = svm(seed, MIXES[seed % 4], 10.0 ** rng.integers(-3, 12))
         point = qp.solve(qp.labels(labels))
         a = np.minimum(point.a * rng.uniform(0.5, 1.5, len(point.a)), qp.upper)
         _, dual = objectives(qp, obj, labels, np.zeros(obj.size), a)
@@ -121,7 +121,7 @@ def test_multipliers_beyond_their_bounds_prove_nothing_more():
     from dataclasses import replace
 
     for seed in range(8):
-        qp, obj, labels = machine(seed, MIXES[seed % 4], 10.0 ** (3 * seed - 12))
+        qp, obj, labels = svm(seed, MIXES[seed % 4], 10.0 ** (3 * seed - 12))
         point = qp.solve(qp.labels(labels))
         beyond = np.where(point.a == 0.0, -0.1, np.where(point.a == qp.upper, 2.0 * point.a, point.a))
         assert qp.lower(replace(point, a=beyond)) == qp.lower(point)
@@ -151,7 +151,7 @@ def test_pulls_that_cancel_are_charged_for_their_rounding():
 
 
 def test_unknown_labels_are_left_out():
-    qp, _, labels = machine(1, MIXES[1], 10.0)
+    qp, _, labels = svm(1, MIXES[1], 10.0)
     none = qp.solve(qp.labels(np.zeros(10)))
     assert (none.a[qp.unlabeled] == 0).all()
     one = qp.solve(qp.labels(np.append(labels[:1], np.zeros(9))), none)

@@ -43,7 +43,7 @@ def test_objective_never_rises_at_a_fixed_weight(loss, intercept, rng):
 
 @losses
 @intercepts
-def test_end_is_the_machine_of_its_labels_and_no_admissible_pair_improves(loss, intercept, rng):
+def test_end_is_the_svm_of_its_labels_and_no_admissible_pair_improves(loss, intercept, rng):
     """Every pair tried in turn: those of the criterion would lower the losses, and there are none."""
     obj = clouds(rng, loss, intercept, C_star=0.5)
     result = label_switching(obj)
@@ -168,7 +168,7 @@ def test_first_training_has_the_weights_of_both_sides(loss, rng):
 
 
 @losses
-def test_no_unlabelled_losses_is_the_supervised_machine(loss, rng):
+def test_no_unlabelled_losses_is_the_supervised_svm(loss, rng):
     full = clouds(rng, loss, "free")
     for obj in (full.with_(C_star=0.0), S3VM(full.features.X[:6], full.labels.__class__(
         full.labels.sign, full.labels.labeled, full.labels.classes, 6), loss)):  # fmt: skip

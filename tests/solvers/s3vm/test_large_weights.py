@@ -1,6 +1,6 @@
 """S3VM searches where C |x|^2 is far beyond float64's digits: what says STATIONARY has no way down, and all end soon.
 
-A search over labels or probabilities is held against the convex machine of those that it ended with, continuation
+A search over labels or probabilities is held against the convex SVM of those that it ended with, continuation
 against the smoothed objective that it descends, all others against J itself: L-BFGS of scipy from the answer must not
 lower that by more than 1e-6.
 """
@@ -103,15 +103,15 @@ def test_sparse_features_far_away_are_named_with_the_remedy(name):
 
 @pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
 @pytest.mark.parametrize("C", [1e6, 1e10, 1e14])
-def test_the_hinge_machine_ends_at_its_rounding(C, intercept):
+def test_the_hinge_svm_ends_at_its_rounding(C, intercept):
     """Not after hundreds of systems in search of digits that there are not; and its multipliers keep theirs."""
     X, labels = blobs()
     K = np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))
     obj = S3VM(np.linalg.cholesky(K + 1e-9 * np.eye(len(K))), labels, "hinge", C=C, balance=0.0, intercept=intercept)
-    machine = obj.guessed(obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
-    first = hinge_svm(machine, np.zeros(obj.size), obj.decisions_at(np.zeros(obj.size)), warm=False)
-    again = hinge_svm(machine.with_(plus=0.7 * machine.plus, minus=0.7 * machine.minus), first.w, first.f)
+    svm = obj.guessed(obj.labels_of(solvers.one_flip(obj, max_iter=1).variables["w"]))
+    first = hinge_svm(svm, np.zeros(obj.size), obj.decisions_at(np.zeros(obj.size)), warm=False)
+    again = hinge_svm(svm.with_(plus=0.7 * svm.plus, minus=0.7 * svm.minus), first.w, first.f)
     assert again.n_iter <= 20
     assert first.n_iter <= 100
-    certificate = machine.prove(first.w, first.theta_plus, first.theta_minus)
+    certificate = svm.prove(first.w, first.theta_plus, first.theta_minus)
     assert certificate.relative_gap <= 1e-6

@@ -35,7 +35,7 @@ def test_objective_never_rises_at_a_fixed_weight(intercept, most, rng):
 
 
 @intercepts
-def test_end_is_the_machine_of_its_labels_and_no_pair_is_left(intercept, rng):
+def test_end_is_the_svm_of_its_labels_and_no_pair_is_left(intercept, rng):
     obj = objective(rng, intercept)
     result = multi_switch(obj)
     held, f = result.variables["held_labels"], result.variables["f"]
@@ -99,7 +99,7 @@ def test_it_separates_what_few_labels_leave_open():
     assert np.mean((result.variables["f"] > 0) == truth) > 0.99
 
 
-def test_no_unlabelled_samples_is_the_supervised_machine(rng):
+def test_no_unlabelled_samples_is_the_supervised_svm(rng):
     X = rng.normal(size=(20, 3))
     y = (X[:, 0] > 0).astype(int)
     obj = S3VM(X, sm.encode_labels(y), intercept="free")

@@ -152,7 +152,7 @@ def test_data_stay_sparse_and_untouched():
 
 
 @pytest.mark.parametrize("options", [{"C_star": 0.0}, {"l": 120, "C_star": 1.0}])
-def test_supervised_is_the_convex_machine(options):
+def test_supervised_is_the_convex_svm(options):
     obj = words(**options)
     result = quasi_newton(obj)
     assert result.status is Status.OPTIMAL

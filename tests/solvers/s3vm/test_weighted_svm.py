@@ -15,7 +15,7 @@ intercepts = pytest.mark.parametrize("intercept", ["balance", "regularized", "fr
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
 
 
-def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
+def convex_svm(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
     X = rng.normal(size=(n, d))
     features = Features.of(sp.csr_array(X) if sparse else X, intercept, rows=np.arange(n), balance=-0.2)
     return WeightedSVM(features, C * rng.random(n), C * rng.random(n), loss, linear=0.2 * C * rng.normal(size=n))
@@ -25,7 +25,7 @@ def machine(rng, loss, intercept, n=40, d=6, C=1.0, sparse=False):
 @intercepts
 @pytest.mark.parametrize("C", [0.1, 10.0])
 def test_every_loss_ends_at_the_optimum_that_cvxpy_finds(loss, intercept, C, rng):
-    svm = machine(rng, loss, intercept, C=C)
+    svm = convex_svm(rng, loss, intercept, C=C)
     result = weighted_svm(svm)
     assert result.status is Status.OPTIMAL
     assert result.certificate.relative_gap < 1e-10
@@ -39,15 +39,15 @@ def test_every_loss_ends_at_the_optimum_that_cvxpy_finds(loss, intercept, C, rng
 @intercepts
 def test_sparse_features_change_nothing(loss, intercept, rng):
     state = rng.bit_generator.state
-    dense = weighted_svm(machine(rng, loss, intercept))
+    dense = weighted_svm(convex_svm(rng, loss, intercept))
     rng.bit_generator.state = state
-    sparse = weighted_svm(machine(rng, loss, intercept, sparse=True))
+    sparse = weighted_svm(convex_svm(rng, loss, intercept, sparse=True))
     assert sparse.status is Status.OPTIMAL
     assert sparse.certificate.primal_objective == pytest.approx(dense.certificate.primal_objective, rel=1e-9)
 
 
 def test_sharp_smooth_hinge_tends_to_the_hinge(rng):
-    svm = machine(rng, "hinge", "balance")
+    svm = convex_svm(rng, "hinge", "balance")
     hinge = weighted_svm(svm).certificate.primal_objective
     above = [
         weighted_svm(svm.with_(loss=sm.losses.SmoothHinge(s=s))).certificate.primal_objective - hinge
@@ -58,8 +58,8 @@ def test_sharp_smooth_hinge_tends_to_the_hinge(rng):
 
 
 @losses
-def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
-    """All labels known: the machine of S3VM with guesses equals that with the labels given."""
+def test_guessed_labels_are_the_supervised_svm_of_those_labels(loss, rng):
+    """All labels known: the SVM of S3VM with guesses equals that with the labels given."""
     X, truth = rng.normal(size=(20, 3)), rng.integers(2, size=20)
     truth[:2] = (0, 1)
     known = S3VM(X, sm.encode_labels(truth), loss, C=0.5, intercept="free")
@@ -72,7 +72,7 @@ def test_guessed_labels_are_the_supervised_machine_of_those_labels(loss, rng):
 
 @losses
 def test_a_tilt_that_a_free_intercept_follows_to_infinity_is_refused(loss, rng):
-    svm = machine(rng, loss, "free")
+    svm = convex_svm(rng, loss, "free")
     svm = svm.with_(linear=np.full(40, 5.0), plus=np.zeros(40))
     if loss == "squared":
         assert np.abs(svm.gradient(weighted_svm(svm).variables["w"])).max() < 1e-9
@@ -83,7 +83,7 @@ def test_a_tilt_that_a_free_intercept_follows_to_infinity_is_refused(loss, rng):
 
 @losses
 def test_bad_input_is_refused(loss, rng):
-    svm = machine(rng, loss, "balance")
+    svm = convex_svm(rng, loss, "balance")
     with pytest.raises(ValueError, match=r"of the shape \(6,\), got \(7,\)"):
         weighted_svm(svm, np.zeros(7))
     with pytest.raises(ValueError, match="start w must be finite"):
@@ -135,7 +135,7 @@ def test_a_loss_that_knows_no_parabola_above_itself_is_minimised_as_well(rng):
     class Plain(sm.losses.SmoothHinge):
         majorant = None
 
-    svm = machine(rng, Plain(), "free", C=1e3)
+    svm = convex_svm(rng, Plain(), "free", C=1e3)
     known = weighted_svm(svm.with_(loss="smooth_hinge")).certificate.primal_objective
     result = weighted_svm(svm)
     assert result.status is Status.OPTIMAL

@@ -115,7 +115,7 @@ def test_without_smoothing_a_weight_at_zero_never_returns(spectrum_data):
 
 @methods
 def test_smoothed_objective_is_the_one_recorded(method, spectrum_data):
-    """After one turn: the machine on the uniform spectrum, then the best spectrum for sqrt(v^2 + mu^2)."""
+    """After one turn: the SVM on the uniform spectrum, then the best spectrum for sqrt(v^2 + mu^2)."""
     obj = objective(spectrum_data(), method)
     uniform = alternation(replace(obj, delta=np.ones(obj.q))).variables
     mu = np.abs(uniform["v"]).mean()
@@ -127,7 +127,7 @@ def test_smoothed_objective_is_the_one_recorded(method, spectrum_data):
     assert history["objective"] == pytest.approx([expected], rel=1e-9)
 
 
-# One turn: a machine on a given kernel
+# One turn: a SVM on a given kernel
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e3])

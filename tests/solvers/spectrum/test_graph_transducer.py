@@ -188,13 +188,13 @@ def test_moreover_the_conditions_of_optimality(family, seed):
     assert np.linalg.eigvalsh(written.A - lam * np.eye(obj.k))[0] >= -1e-14 * norm
 
 
-@pytest.mark.parametrize("tilt", 10.0 ** -np.arange(1.0, 17.0))
+@pytest.mark.parametrize("share", 10.0 ** -np.arange(1.0, 17.0))
 @pytest.mark.parametrize("C", [10.0, 1e4])
-def test_nearly_hard_cases(tilt, C):
+def test_nearly_hard_cases(share, C):
     """The dark eigenvector gains a little light: lam approaches the lowest eigenvalue, w_1 does not vanish."""
     obj = case("dark", 3)
     U = obj.spectrum.eigenvectors.copy()
-    U[obj.labels.labeled[0], 1] = tilt
+    U[obj.labels.labeled[0], 1] = share
     obj = SpectralGraphTransducer(Spectrum(obj.spectrum.eigenvalues, U, 1), obj.labels, C)
     result = graph_transducer(obj)
     assert Written(obj).value(result.variables["w"]) == pytest.approx(Written(obj).optimum()[0], rel=1e-12)
