@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
 from typing import Any, TypeVar
 
 _HEADER = re.compile(r"^([A-Z][a-z]+)\n-{3,}\n", re.MULTILINE)
@@ -25,7 +26,7 @@ def documented(cls: _Class) -> _Class:
     if cls.__doc__ is None:  # python -OO
         return cls
     package = __name__.partition(".")[0]
-    family = [_sections(base) for base in cls.__mro__ if base.__module__.partition(".")[0] == package]
+    family = [dict(_written(base)) for base in cls.__mro__ if base.__module__.partition(".")[0] == package]
     own = family[0]
     signature = inspect.signature(cls).parameters
     own["Parameters"] = _parameters(
@@ -45,13 +46,12 @@ def documented(cls: _Class) -> _Class:
     return cls
 
 
-def _sections(cls: type) -> dict[str, str]:
-    """Return the sections of a docstring as it is written, by title; the summary has none."""
-    if "_sections" not in cls.__dict__:
-        summary, *rest = _HEADER.split(inspect.cleandoc(cls.__dict__["__doc__"] or ""))
-        titled = {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
-        cls._sections = {title: text.strip("\n") for title, text in titled.items()}  # type: ignore[attr-defined]
-    return dict(cls._sections)  # type: ignore[attr-defined]
+@cache
+def _written(cls: type) -> dict[str, str]:
+    """Return the sections of a docstring as it is written, before it is completed, by title; the summary has none."""
+    summary, *rest = _HEADER.split(inspect.cleandoc(vars(cls)["__doc__"] or ""))
+    titled = {"": summary, **dict(zip(rest[::2], rest[1::2], strict=True))}
+    return {title: text.strip("\n") for title, text in titled.items()}
 
 
 def _entries(section: str) -> dict[str, str]:

@@ -259,7 +259,8 @@ def along_direction(X: FloatArray, labels: Labels, setting: Setting) -> Fit:
     if float(labels.sign @ f[labels.labeled]) < 0:
         v, f = -v, -f
     first = gradient(obj.smoothed(float(smoothing_path(obj)[0])), schedule=1.0, tol=1e-4).variables["w"]
-    b = -float(obj.features.mu @ v)  # type: ignore[operator]
+    assert obj.features.mu is not None  # its intercept is "balance"
+    b = -float(obj.features.mu @ v)
     row = {
         "objective": common_objective(X, labels, setting, v, b),
         "stationarity": 0.0,
