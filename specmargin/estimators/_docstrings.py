@@ -11,6 +11,8 @@ import re
 from functools import cache
 from typing import Any, TypeVar
 
+from specmargin.exceptions import InvalidInputError
+
 _HEADER = re.compile(r"^([A-Z][a-z]+)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"\n(?=\S)")
 
@@ -67,7 +69,7 @@ def _parameters(defaults: dict[str, Any], described: list[dict[str, str]]) -> st
         entries = {**entries, **{name: entry for name, entry in nearer.items() if name not in entries}}
     undescribed = [name for name in defaults if name not in entries]
     if undescribed:
-        raise ValueError(f"no class describes the parameters {', '.join(undescribed)}; write their entries.")
+        raise InvalidInputError(f"no class describes the parameters {', '.join(undescribed)}; write their entries.")
     texts = []
     for entry in dict.fromkeys(entries[name] for name in sorted(defaults, key=list(entries).index)):
         head, *lines = entry.split("\n")

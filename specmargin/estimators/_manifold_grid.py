@@ -141,7 +141,7 @@ class ManifoldCV(
     gamma_As: Sequence[float] | None = None
     gamma_Is: Sequence[float] | None = None
     ratios: Sequence[float] = (1e2, 1e4, 1e6)
-    n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]
+    n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]  # a search takes a list
     powers: Sequence[int] = (1, 2, 4)
     criterion: str = "nll"
     cv: Any = "loo"

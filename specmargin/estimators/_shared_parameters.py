@@ -49,7 +49,7 @@ class KernelFamily:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags = super().__sklearn_tags__()  # type: ignore[misc]  # of the class it is mixed into
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 
@@ -158,7 +158,7 @@ class SearchedNeighbors(GraphParameters):
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
         self._search = None
-        return super()._validated(X, y, graph)  # type: ignore[misc]
+        return super()._validated(X, y, graph)  # type: ignore[misc]  # of the class it is mixed into
 
     def _opened(self, X: Matrix) -> NeighborSearch:
         angles = self.weight == "cosine" or self.metric == "cosine"

@@ -121,11 +121,11 @@ class SpectralRidge(
     """
 
     penalty: float | str = "loo"
-    power: float = 2.0  # type: ignore[assignment]
+    power: float = 2.0  # type: ignore[assignment]  # of a spectrum: need not be whole
     class_balance: str | None = "zscore"
     refine: str | None = None
     q: int | None = None
-    n_neighbors: int | None = None  # type: ignore[assignment]
+    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
     weight: str = "self_tuning"
     reduce: int | str | None = "auto"
     eigen_tol: float = 1e-3
@@ -141,7 +141,7 @@ class SpectralRidge(
     _joint: ClassVar[bool] = True
 
     @property
-    def _reduce(self) -> int | str | None:  # type: ignore[override]
+    def _reduce(self) -> int | str | None:  # type: ignore[override]  # a parameter here, a constant above
         return self.reduce
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:

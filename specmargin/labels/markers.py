@@ -50,7 +50,7 @@ def label_array(y: npt.ArrayLike) -> AnyArray:
         array = array.astype(object)
         array[np.ma.getmaskarray(y)] = None
     if array.dtype.kind in "US" and array.ndim == 1 and not hasattr(y, "dtype"):
-        values = list(y)  # type: ignore[arg-type]
+        values = list(y)  # type: ignore[arg-type]  # it made an array of one dimension
         if not all(isinstance(value, str if array.dtype.kind == "U" else bytes) for value in values):
             array = np.empty(len(values), dtype=object)
             array[:] = values

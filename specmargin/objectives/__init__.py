@@ -101,7 +101,7 @@ _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=F
 
 
 def _check_arguments(cls: type, **rules: Rule) -> None:
-    cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]
+    cls.__init__ = checked(**rules)(cls.__init__)  # type: ignore[misc]  # of the class, before any object exists
 
 
 _check_arguments(

@@ -153,7 +153,7 @@ def test_a_parameter_without_a_description_is_noticed():
             pass
 
     Silent.__module__ = "specmargin.silent"
-    with pytest.raises(ValueError, match="no class describes the parameters silent"):
+    with pytest.raises(sm.exceptions.InvalidInputError, match="no class describes the parameters silent"):
         documented(Silent)
     Silent.__init__ = lambda self, loud=1: None
     assert "loud : int, default 1\n" in documented(Silent).__doc__
