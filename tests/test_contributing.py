@@ -82,8 +82,9 @@ def carry_out(blocks: list[Block], tree: Path) -> None:
     """Add an example to a copy, hold what it changed against the style, and run its checks."""
     changed = [apply(block, tree) for block in blocks if block.header != "check"]
     names = [str(path.relative_to(tree)) for path in dict.fromkeys(changed) if path.suffix == ".py"]
-    for command in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
-        run([sys.executable, "-m", "ruff", *command, *names], tree)
+    if names:  # without any name ruff would check the whole copy
+        for command in (["check", "--no-cache"], ["format", "--check", "--no-cache"]):
+            run([sys.executable, "-m", "ruff", *command, *names], tree)
     for block in blocks:
         if block.header == "check":
             run([sys.executable, "-c", block.text], tree)
