@@ -77,7 +77,7 @@ test-lowest: $(READY) ## the fast tests on the lowest versions that pyproject.to
 	@$(PIP) install uv
 	@$(BIN)/python -m venv --clear $(LOWEST)
 	@$(BIN)/uv pip compile pyproject.toml --quiet --resolution lowest-direct --only-binary :all: --no-header --no-annotate \
-	    --python $(LOWEST)/bin/python --extra data --extra experiments --extra cli --group dev \
+	    --python $(LOWEST)/bin/python --extra data --extra experiments --extra cli --extra verify --group dev \
 	    --output-file $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --requirement $(LOWEST)/requirements.txt
 	@$(BIN)/uv pip install --quiet --python $(LOWEST)/bin/python --no-deps --no-build-isolation --editable .
@@ -121,7 +121,7 @@ format: $(READY) ## mend the style, strip the notebooks
 lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	@$(PIP) install uv
 	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --extra data --extra experiments --extra cli --group dev --output-file $(LOCK)
+	    --extra data --extra experiments --extra cli --extra verify --group dev --output-file $(LOCK)
 	@$(BIN)/uv pip compile --group bench --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
 	    --output-file $(BENCH_LOCK)
 	@echo "$(LOCK) and $(BENCH_LOCK) are up to date; run make test, then commit them."
