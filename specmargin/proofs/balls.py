@@ -149,13 +149,14 @@ def solution(A: arb_mat, b: AnyArray) -> AnyArray:
     try:
         inverse = np.linalg.inv(floats(entries(A)))
         for _ in range(9):
+            if total(rest**2) <= 2.0**-160 * total(b**2):
+                return x
             x = x + balls(inverse @ floats(rest))
             rest = b - times(A, x)
     except np.linalg.LinAlgError:
         pass
     # Where A is too ill-conditioned for floats, this takes ten times as long.
-    is_solved = total(rest**2) <= 2.0**-160 * total(b**2)
-    return x if is_solved else entries(A.solve(column(b)))[:, 0]
+    return np.asarray(entries(A.solve(column(b)))[:, 0])
 
 
 def balanced(y: AnyArray, s: AnyArray, low: Ball, high: Ball, free: bool = True, rest: Iterable[Ball] = ()) -> AnyArray:
