@@ -55,7 +55,7 @@ class Box:
             self.lower, self.evidence = lower, evidence
 
     def halves(self, j: int, at: float, sample: int, log: TreeLog | None) -> tuple[Box, Box]:
-        """Return the boxes in which the unlabelled sample j, of that index, has a decision of at most, at least `at`."""
+        """Return the boxes with decisions of the unlabelled sample j, `sample` of all, up to `at` and from there."""
         low, high = self.lo.copy(), self.hi.copy()
         low[j] = high[j] = at
         numbers = (None, None) if log is None or self.number is None else log.split(self.number, sample, at)
@@ -187,8 +187,9 @@ class ExpBoxes:
             point = pieces.solve(np.concatenate(ys)[kept])
             lower, w = pieces.lower(point) + math.fsum(constants), point.w
             if lower > best and box.number is not None:
-                slopes_of = np.bincount(index[kept], -point.y * np.clip(point.a, 0.0, pieces.upper), len(self.qp.Z))
-                evidence = Evidence.of(box.number, slopes_of, np.zeros(len(slopes_of)))
+                lines = np.zeros(len(self.qp.Z))
+                np.subtract.at(lines, index[kept], point.y * np.clip(point.a, 0.0, pieces.upper))
+                evidence = Evidence.of(box.number, lines, np.zeros(len(lines)))
             best = max(best, lower)
             t = np.clip(side * (self.Z @ w + self.b), lo, hi)
             for j in range(len(free)):
