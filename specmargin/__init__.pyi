@@ -44,6 +44,7 @@ from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
 from .objectives import certify
 from .problems import solve
+from .proofs import Verification, verify
 from .results import Certificate, SolveResult, Status
 
 __version__: str
@@ -96,9 +97,11 @@ __all__ = [
     # solving, and what comes back
     "solve",
     "certify",
+    "verify",
     "SolveResult",
     "Status",
     "Certificate",
+    "Verification",
     "SolverError",
     "DataNotFoundError",
 ]
