@@ -40,7 +40,7 @@ from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["DENSE", "record_of"]
+__all__ = ["DENSE", "record_of", "tree_record_of"]
 
 DENSE = 3000
 """Samples up to which kernels and graphs that are no stored matrices are written out."""
@@ -316,3 +316,48 @@ def _(obj: S3VMRelaxation, variables: Variables, held: Variables, certificate: C
     else:
         arrays["w"] = obj.coordinates(np.asarray(variables["w"], dtype=float))
     return "s3vm", numbers, arrays
+
+
+def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
+    """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
+
+    Parameters
+    ----------
+    objective : S3VM
+        The problem that was solved.
+    result : SolveResult
+        Of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
+
+    Returns
+    -------
+    ProofRecord
+        Of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `objective` is no S3VM.
+    InvalidInputError
+        If the result holds no log.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
+    >>> svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
+    >>> record = tree_record_of(svm, sm.solvers.branch_and_bound(svm, log=True))
+    >>> record.kind, record.arrays["parent"].tolist()
+    ('s3vm_tree', [])
+    """
+    if not isinstance(objective, S3VM):
+        raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
+    if result.log is None:
+        raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
+    numbers, arrays = _s3vm(objective, {})
+    arrays = {name: array for name, array in arrays.items() if name not in ("theta", "beta")}
+    arrays.update(result.log.arrays, w=result.variables["w"])
+    if "proved" in result.variables:
+        arrays["proved"] = result.variables["proved"]
+    certificate = result.certificate
+    claim = Claim(certificate.primal_objective, certificate.dual_objective, certificate.rounding)
+    return ProofRecord("s3vm_tree", numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
