@@ -44,6 +44,7 @@ from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
 from .objectives import certify
 from .problems import solve
+from .proofs.saving import load_result, save_result
 from .results import Certificate, SolveResult, Status
 
 __version__: str
@@ -96,6 +97,8 @@ __all__ = [
     # solving, and what comes back
     "solve",
     "certify",
+    "save_result",
+    "load_result",
     "SolveResult",
     "Status",
     "Certificate",

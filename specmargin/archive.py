@@ -108,7 +108,7 @@ def write_archive(
         "arrays": table,
     }
     document["checksum"] = _digest(_canonical(document))
-    replace_file(target, _zipped({_HEADER: _canonical(document), **members}))
+    replace_file(target, _zipped({_HEADER: json.dumps(document).encode(), **members}))
 
 
 def read_archive(
