@@ -179,7 +179,7 @@ def branch_and_bound(
 class _Search:
     """The state of one branch and bound."""
 
-    def __init__(self, relaxation: S3VMRelaxation, tol: float, deadline: float, log: TreeLog | None) -> None:
+    def __init__(self, relaxation: S3VMRelaxation, tol: float, deadline: float, log: TreeLog | None = None) -> None:
         self.relaxation, self.tol, self.deadline, self.log = relaxation, tol, deadline, log
         self.local = LocalSearch(relaxation)
         self.exact = self.local.by_labels or relaxation.obj.is_supervised
