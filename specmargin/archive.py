@@ -147,8 +147,8 @@ def read_archive(
         )
     if archive.comment != _seal(content[: len(content) - len(archive.comment)]):
         raise InvalidInputError(
-            f"{named} does not match the checksum at its end, sha256 of all before it: its bytes changed after it was "
-            "written, or some are missing; use the original, or make it again."
+            f"{named} does not match the checksum at its end, sha256 of all before it: it changed after it was "
+            "written, or its end is missing; use the original, or make it again."
         )
     claimed = document.pop("checksum", None)
     if claimed != _digest(_canonical(document)):
@@ -202,7 +202,7 @@ def _opened(named: str, path: Path) -> tuple[dict[str, Any], zipfile.ZipFile, by
         if content.startswith(b"PK\x03\x04"):
             raise InvalidInputError(
                 f"{named} is truncated: it begins as an archive does, but after {len(content)} bytes its end is "
-                "missing; copy it again."
+                "missing; copy the whole file, or make it again."
             ) from error
         what = f"begins with {content[:8]!r}" if content else "is empty"
         raise InvalidInputError(f"{named} {what}: no archive of specmargin; {_WROTE}.") from error

@@ -172,7 +172,7 @@ def test_any_missing_end_is_refused(path):
         with pytest.raises(InvalidInputError):
             read_archive(path, "toy")
     path.write_bytes(content[: len(content) // 2])
-    refused(path, "is truncated: .* after [0-9]+ bytes its end is missing; copy it again")
+    refused(path, "is truncated: .* after [0-9]+ bytes its end is missing; copy the whole file")
     path.write_bytes(content[:-3])
     refused(path, "does not match the checksum at its end")
 

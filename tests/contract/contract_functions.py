@@ -449,14 +449,14 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     yield from nonsense(
         "save_result",
         with_defaults(sm.save_result, path=path, objective=obj, result=result),
-        path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no" / "a.npz", "no folder", "in no folder")),
+        path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
         objective=(None, "objective", X, objectives.RMM, sm.RMM()),
         result=(None, "answer", X, answer_of(objectives.RMM(K[:5, :5], sm.encode_labels(TRUTH[:5])))),
         note=(3, NOTHING, Bad({"seed": NOTHING}, "object", "one object")),
         called="header|gamma",
     )
     wrong = {"text": "begins with b'text'", "empty": "is empty", "foreign": "none of specmargin"}
-    wrong |= {"truncated": "truncated", "changed": "does not match the checksum", "missing": "does not exist"}
+    wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
     files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
     yield from nonsense("load_result", sm.load_result, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
 
