@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from flint import arb, arb_mat, ctx
@@ -29,31 +28,26 @@ from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["replay"]
 
-Ball = Any
-"""flint.arb"""
-
 
 def replay(record: ProofRecord) -> Verification:
     """Return what the log of a record of the kind "s3vm_tree" proves."""
     with ctx.workprec(exact.BITS):
         try:
             return exact.judged(record.claim, proof(record))
-        except exact.Refuted as refuted:
+        except (exact.Refuted, np.linalg.LinAlgError, ZeroDivisionError) as refuted:
             return Verification(False, str(refuted))
 
 
 def proof(record: ProofRecord) -> exact.Proof:
     """Return J(w) and the bound of the whole tree."""
-    r = exact.read(record, "X=nd J=l y=l w=d", "loss parameter unlabeled_loss unlabeled_parameter C C_star b")
-    n = r.X.nrows()
-    r.free = np.setdiff1d(np.arange(n), r.J)
-    log = tree(record, r, n)
-    f = exact.times(r.X, r.w) + r.b
-    J = r.w @ r.w / 2 + r.C * sum((exact.value(r.loss, r.parameter, u) for u in 1 - r.y * f[r.J]), arb(0))
-    J += r.C_star * sum((exact.unlabeled_value(r.unlabeled_loss, r.unlabeled_parameter, x) for x in f[r.free]), arb(0))
-    attained = exact.outward(J)[1]
-    r.G, r.label = exact.gram(r.X), dict(zip(r.J.tolist(), r.y, strict=True))
-    r.lo, r.hi = np.full(n, -np.inf), np.full(n, np.inf)
+    r = exact.read(record, "X:nd mu:d? J:l y:l w:d", "loss p unlabeled_loss q C C_star b")
+    Z = exact.rows(r)
+    n, r.free = Z.nrows(), np.setdiff1d(np.arange(Z.nrows()), record.arrays["J"])
+    log, f, r.G = tree(record, r, n), exact.times(Z, r.w) + r.b, exact.gram(Z)
+    r.label = dict(zip(r.J.tolist(), r.y, strict=True))
+    J = r.w @ r.w / 2 + r.C * exact.total(exact.value(r.loss, r.p, u) for u in 1 - r.y * f[r.J])
+    J += r.C_star * exact.total(exact.value(r.unlabeled_loss, r.q, u) for u in 1 - f[r.free])
+    attained, r.lo, r.hi = exact.outward(J)[1], np.full(n, -np.inf), np.full(n, np.inf)
     for i in r.free.tolist() if r.unlabeled_loss == "exp" else ():
         radius = (2 * arb(attained) * r.G[i, i]).sqrt()
         r.lo[i], r.hi[i] = exact.outward(r.b - radius)[0], exact.outward(r.b + radius)[1]
@@ -79,9 +73,8 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
     for wrong, sentence in (
         (record.kind != "s3vm_tree" or record.claim.sense != "minimize", "this is no log of a bound from below"),
         (U not in ("symmetric_hinge", "symmetric_squared_hinge", "exp"), f"the loss {U!r} is not covered"),
-        (not (r.C > 0 and r.C_star >= 0), "weights of losses are not positive"),
-        (U == "exp" and not r.unlabeled_parameter > 0, "the loss exp(-s f^2) needs s > 0"),
-        (len(r.free) + len(r.J) != n or not all(abs(y) == 1 for y in r.y), "J and y are no labels"),
+        (U == "exp" and not r.q > 0, "the loss exp(-s f^2) needs s > 0"),
+        (r.J.dtype.kind != "i" or len(r.free) + len(r.J) != n, "J are no labelled samples"),
         (not splits == len(log.sample) == len(log.at), "splits are not complete"),
         (later.any() or (log.parent < 0).any(), "a node is split before it is there"),
         (not np.isin(log.sample, r.free).all(), "a split is by no unlabelled sample"),
@@ -114,23 +107,21 @@ def evident(r: SimpleNamespace, log: SimpleNamespace, n: int) -> FloatArray:
         entries, both, total = slice(log.start[e], log.start[e + 1]), np.zeros(2 * n), arb(0)
         both[log.index[entries]] = log.value[entries]
         g, theta, (lo, hi) = both[:n], both[n:], region(r, log, node)
-        used = (g != 0) | (theta != 0) | (r.hi < np.inf)
-        for i in np.flatnonzero(used).tolist() if bounds[node] < np.inf else ():
+        for i in np.flatnonzero((g != 0) | (theta != 0) | (r.hi < np.inf)).tolist() if bounds[node] < np.inf else ():
             total += top(r, i, *(arb(float(x[i])) for x in (g, theta, lo, hi)))
             if not total > arb.neg_inf():
                 raise exact.Refuted(f"evidence {e} is not below the loss of sample {i} at node {node}")
         lines += [] if theta.any() else [(node, total, g)]
         if theta.any() and bounds[node] < np.inf:
-            h = exact.balls(np.zeros(n))
-            total += exact.parabolas_minimum(r.G, r.b, h, exact.balls(g), exact.balls(theta))
+            with ctx.workprec(exact.BITS // 2):
+                total += exact.parabolas_minimum(r.G, r.b, *(exact.balls(x) for x in (0.0 * g, g, theta)))
             if not total > arb.neg_inf():
                 raise exact.Refuted(f"evidence {e}: I - Z'diag(theta)Z is not proved to be positive definite")
             bounds[node] = max(bounds[node], exact.outward(total)[0])
     for first in range(0, len(lines), 256):  # without parabolas the minimum is that of |w|^2 / 2 + g'(Zw + b)
-        several = lines[first : first + 256]
-        V = arb_mat([g.tolist() for _, _, g in several])
-        squares = (np.array((V * r.G).entries()) * np.array(V.entries())).reshape(len(several), n).sum(axis=1)
-        for (node, total, g), square in zip(several, squares, strict=True):
+        V = arb_mat([g.tolist() for _, _, g in lines[first : first + 256]])
+        squares = (exact.entries(V * r.G) * exact.entries(V)).sum(axis=1)
+        for (node, total, g), square in zip(lines[first:], squares, strict=False):
             bounds[node] = max(bounds[node], exact.outward(total + r.b * exact.balls(g).sum() - square / 2)[0])
     return bounds
 
@@ -145,23 +136,23 @@ def propagated(log: SimpleNamespace, bounds: FloatArray) -> FloatArray:
     return bounds
 
 
-def top(r: SimpleNamespace, i: int, g: Ball, theta: Ball, lo: Ball, hi: Ball) -> Ball:
+def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
     """Return the highest h with h + g f - theta f^2 / 2 below the loss of sample i on [lo, hi], or less; or -inf."""
     c, U, none = r.C_star, r.unlabeled_loss, arb.neg_inf()
     if i in r.label:
-        return r.C * exact.conjugate(r.loss, r.parameter, -r.label[i] * g / r.C) if theta == 0 else none
+        return r.C * exact.conjugate(r.loss, r.p, -r.label[i] * g / r.C) if theta == 0 else none
     if not (c > 0 and theta >= 0):
         return none
     if U == "exp":
-        return exp_top(c, r.unlabeled_parameter, g, theta, lo, hi)
+        return exp_top(c, r.q, g, theta, lo, hi)
     if g == 0:
-        return c * exact.height(U, r.unlabeled_parameter, theta / c)
+        return c * exact.height(U, r.q, theta / c)
     decided = theta == 0 and (lo >= 0 if g < 0 else hi <= 0)
-    return c * exact.conjugate(U.removeprefix("symmetric_"), r.parameter, abs(g) / c) if decided else none
+    return c * exact.conjugate(U.removeprefix("symmetric_"), r.p, abs(g) / c) if decided else none
 
 
-def exp_top(c: Ball, s: Ball, g: Ball, theta: Ball, lo: Ball, hi: Ball) -> Ball:
-    """Return the minimum of m(f) = c exp(-s f^2) + theta f^2 / 2 - g f on [lo, hi], or less; -inf if that is unknown.
+def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
+    """Return the minimum of m(f) = c exp(-s f^2) + theta f^2 / 2 - g f on [lo, hi], or less; or -inf.
 
     exp(-s f^2) is concave for |f| <= 1 / sqrt(2s), and convex beyond; its least curvature is that of the least |f|.
     """

@@ -17,7 +17,7 @@ from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import Laplacian
 from specmargin.kernels import KernelOperator, LowRankKernel
-from specmargin.losses import ExpSquared, MarginLoss, Squared
+from specmargin.losses import ExpSquared
 from specmargin.objectives import (
     RMM,
     S3VM,
@@ -40,7 +40,7 @@ from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["DENSE", "record_of"]
+__all__ = ["DENSE", "record_of", "tree_record_of"]
 
 DENSE = 3000
 """Samples up to which kernels and graphs that are no stored matrices are written out."""
@@ -120,8 +120,7 @@ def _parts(objective: Any, variables: Variables, held: Variables, certificate: C
 
 def _loss(loss: Any) -> tuple[str, float]:
     """Return the name of a loss and its parameter."""
-    parameter = next((float(getattr(loss, name)) for name in ("h", "s") if hasattr(loss, name)), 0.0)
-    return loss.name, parameter
+    return loss.name, next((float(getattr(loss, name)) for name in ("h", "s") if hasattr(loss, name)), 1.0)
 
 
 @_parts.register
@@ -129,7 +128,7 @@ def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certifica
     alpha, b = _answer(obj, variables)
     theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
     name, p = _loss(obj.margin_loss)
-    numbers = {"loss": name, "p": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}
+    numbers = {"loss": name, "parameter": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}
     numbers.update(scale=float(obj.scale), fit_intercept=bool(obj.fit_intercept), b=float(b))
     arrays = {"J": obj.labels.labeled, "y": obj.labels.sign, "alpha": alpha, "theta": obj.repair_multipliers(theta)}
     if isinstance(obj.K, LowRankKernel):
@@ -156,15 +155,10 @@ def _dense(K: Any, name: str) -> FloatArray:
 
 
 def _graph(L: Any, arrays: dict[str, Any]) -> int:
-    """Put a Laplacian among the arrays, by rows where it is sparse, and return its power."""
+    """Put a Laplacian among the arrays and return its power."""
     L = getattr(L, "L", L)  # `specmargin.objectives.products.Applied`
     matrix, power = (L.matrix, L.power) if isinstance(L, Laplacian) else (L, 1)
-    if sp.issparse(matrix):
-        matrix = sp.csr_array(matrix)
-        matrix.sum_duplicates()
-        arrays.update(L_data=matrix.data, L_indices=matrix.indices, L_indptr=matrix.indptr)
-    else:
-        arrays["L"] = _dense(matrix, "L")
+    arrays["L"] = _dense(matrix, "L")
     return int(power)
 
 
@@ -180,7 +174,7 @@ def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate)
 @_parts.register
 def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     v, b, delta = _answer(obj, variables)
-    gamma = held.get("gamma")
+    gamma: Any = held.get("gamma")
     gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
     gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
     if not np.isfinite(obj.value(variables)):
@@ -194,7 +188,13 @@ def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: C
         v, b = share * v, share * b
     fixed = isinstance(obj.cone, FixedSpectrum)
     numbers = {"C": float(obj.C), "B": float(obj.B), "eps": float(obj.eps), "fixed": fixed, "b": float(b)}
-    arrays = {"U": obj.U, "y": obj.labels.sign, "v": v, "delta": obj.cone.delta if fixed else delta, "gamma": gamma}
+    arrays = {
+        "U": obj.U,
+        "y": obj.labels.sign,
+        "v": v,
+        "delta": obj.cone.weights(np.ones(1)) if fixed else delta,
+        "gamma": gamma,
+    }
     return "spectrum_margin", numbers, {**arrays, **_rays(obj.cone)}
 
 
@@ -256,7 +256,7 @@ def _(obj: RegularizedClustering, variables: Variables, held: Variables, certifi
     f, theta = obj.K @ alpha, obj.rayleigh_quotients(alpha)
     arrays = {"K": obj.K, "alpha": alpha, "Z": f / np.linalg.norm(f, axis=0), "s": theta.max() - theta}
     power = _graph(obj.L, arrays)
-    return "clustering", {"gamma": float(obj.gamma), "centred": obj.basis.row_sums is None, "power": power}, arrays
+    return "clustering", {"gamma_A": float(obj.gamma), "centred": obj.basis.row_sums is None, "power": power}, arrays
 
 
 def _rows(features: Features) -> dict[str, Any]:
@@ -272,7 +272,7 @@ def _(obj: WeightedSVM, variables: Variables, held: Variables, certificate: Cert
     f = obj.features.decisions(w)
     sides = [held[name] if name in held else -obj.loss.gradient(y * f) for name, y in (("plus", 1.0), ("minus", -1.0))]
     name, p = _loss(obj.loss)
-    numbers = {"loss": name, "p": p, "b": float(obj.features.offset)}
+    numbers = {"loss": name, "parameter": p, "b": float(obj.features.offset)}
     arrays = {"P": obj.features.weights, "plus": obj.plus, "minus": obj.minus, "w": w, **_rows(obj.features)}
     linear = np.zeros(len(f)) if obj.linear is None else obj.linear
     return "weighted_svm", numbers, {**arrays, "linear": linear, "theta_plus": sides[0], "theta_minus": sides[1]}
@@ -295,7 +295,7 @@ def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
     unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
     branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")
-    numbers = {"loss": name, "p": p, "unlabeled_loss": unlabeled, "branch": branch, "q": q}
+    numbers = {"loss": name, "parameter": p, "unlabeled_loss": unlabeled, "branch": branch, "unlabeled_parameter": q}
     numbers.update(C=float(obj.C), C_star=float(obj.C_star), b=float(obj.features.offset))
     arrays = {**_rows(obj.features), "J": obj.labels.labeled, "y": obj.labels.sign}
     arrays["theta"] = np.asarray(held.get("theta", np.zeros(len(obj.unlabeled))))
@@ -318,3 +318,48 @@ def _(obj: S3VMRelaxation, variables: Variables, held: Variables, certificate: C
     else:
         arrays["w"] = obj.coordinates(np.asarray(variables["w"], dtype=float))
     return "s3vm", numbers, arrays
+
+
+def tree_record_of(objective: S3VM, result: SolveResult) -> ProofRecord:
+    """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
+
+    Parameters
+    ----------
+    objective : S3VM
+        The problem that was solved.
+    result : SolveResult
+        Of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
+
+    Returns
+    -------
+    ProofRecord
+        Of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `objective` is no S3VM.
+    InvalidInputError
+        If the result holds no log.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
+    >>> svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
+    >>> record = tree_record_of(svm, sm.solvers.branch_and_bound(svm, log=True))
+    >>> record.kind, record.arrays["parent"].tolist()
+    ('s3vm_tree', [])
+    """
+    if not isinstance(objective, S3VM):
+        raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
+    if result.log is None:
+        raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
+    numbers, arrays = _s3vm(objective, {})
+    arrays = {name: array for name, array in arrays.items() if name not in ("theta", "beta")}
+    arrays.update(result.log.arrays, w=result.variables["w"])
+    if "proved" in result.variables:
+        arrays["proved"] = result.variables["proved"]
+    certificate = result.certificate
+    claim = Claim(certificate.primal_objective, certificate.dual_objective, certificate.rounding)
+    return ProofRecord("s3vm_tree", numbers, {name: _plain(array) for name, array in arrays.items()}, claim)

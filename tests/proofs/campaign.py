@@ -56,13 +56,13 @@ MULTIPLIERS = {
 """The evidence of each kind, or the answer where the evidence is made of that."""
 
 DATA = {
-    "lapsvm": ("K", "F", "L", "L_data", "gamma_A"),
+    "lapsvm": ("K", "F", "L", "gamma_A"),
     "rmm": ("K", "C"),
     "spectrum_margin": ("U", "C"),
     "alignment": ("U",),
     "spectral_ridge": ("U", "penalty"),
     "graph_transducer": ("V", "C"),
-    "clustering": ("K", "L", "L_data", "gamma"),
+    "clustering": ("K", "L", "gamma_A"),
     "weighted_svm": ("X", "plus", "minus"),
     "s3vm": ("X", "C"),
     "s3vm_tree": ("X", "C"),

@@ -44,23 +44,11 @@ def balanced(y, s, low=-np.inf, high=np.inf, rest=0.0):
     return np.where(heavy, share * s, s)
 
 
-def laplacian(numbers, arrays):
-    """L as a dense matrix, its power applied."""
-    if "L_data" in arrays:
-        n = len(arrays["L_indptr"]) - 1
-        L = np.zeros((n, n))
-        rows = np.repeat(np.arange(n), np.diff(arrays["L_indptr"]))
-        L[rows, arrays["L_indices"]] = arrays["L_data"]
-    else:
-        L = arrays["L"]
-    return np.linalg.matrix_power(L, int(numbers["power"]))
-
-
 def lapsvm(number, a):
     K = a["F"] @ a["F"].T if "F" in a else a["K"]
     n, J, y = len(K), a["J"], a["y"]
-    L = laplacian(number, a) if number["gamma_I"] > 0 else np.zeros((n, n))
-    loss = margin_loss(number["loss"], number["p"])
+    L = np.linalg.matrix_power(a["L"], number["power"]) if number["gamma_I"] > 0 else np.zeros((n, n))
+    loss = margin_loss(number["loss"], number["parameter"])
     S = number["gamma_A"] * np.eye(n) + number["gamma_I"] * L @ K
     f = K @ a["alpha"]
     primal = loss.value(y * (f[J] + number["b"])).sum() + number["gamma_A"] * a["alpha"] @ f
@@ -137,7 +125,7 @@ def graph_transducer(number, a):
 
 
 def clustering(number, a):
-    K, L, alpha = a["K"], laplacian(number, a), a["alpha"]
+    K, L, alpha = a["K"], np.linalg.matrix_power(a["L"], number["power"]), a["alpha"]
     n, m = alpha.shape
     k = K.sum(axis=0)
     if number["centred"]:
@@ -146,12 +134,12 @@ def clustering(number, a):
     else:
         K0, alpha = K - np.outer(k, k) / k.sum(), alpha - (k @ alpha) / k.sum()
     f = K @ alpha
-    cost = number["gamma"] * alpha.T @ f + f.T @ L @ f
+    cost = number["gamma_A"] * alpha.T @ f + f.T @ L @ f
     primal = np.trace(np.linalg.solve(f.T @ f, cost))
     w, U = np.linalg.eigh(K0)
     kept = w > 1e-13 * w[-1]
     R = U[:, kept] * np.sqrt(w[kept])
-    form = number["gamma"] * np.eye(kept.sum()) + R.T @ (L + (a["Z"] * a["s"]) @ a["Z"].T) @ R
+    form = number["gamma_A"] * np.eye(kept.sum()) + R.T @ (L + (a["Z"] * a["s"]) @ a["Z"].T) @ R
     kappa = 1 / sla.eigh(R.T @ R, form, eigvals_only=True)[-1]
     return primal, m * kappa - a["s"] @ (a["Z"] ** 2).sum(axis=0)
 
@@ -162,7 +150,7 @@ def rows(a):
 
 
 def weighted_svm(number, a):
-    loss, X, P = margin_loss(number["loss"], number["p"]), rows(a), a["P"]
+    loss, X, P = margin_loss(number["loss"], number["parameter"]), rows(a), a["P"]
     f = X @ a["w"] + number["b"]
     primal = P @ a["w"] ** 2 / 2 + a["linear"] @ f + a["plus"] @ loss.value(f) + a["minus"] @ loss.value(-f)
     c, y = np.concatenate([a["plus"], a["minus"]]), np.repeat([-1.0, 1.0], len(f))
@@ -186,15 +174,15 @@ def s3vm(number, a):
     free = np.setdiff1d(np.arange(len(f)), np.concatenate([a["J"], decided]))
     h, g, theta, primal = np.zeros(len(f)), np.zeros(len(f)), np.zeros(len(f)), length / 2
     beta, l = a.get("beta", np.zeros(len(a["J"]) + len(decided))), len(a["J"])
-    sides = [(a["J"], a["y"], beta[:l], number["C"], margin_loss(number["loss"], number["p"]))]
+    sides = [(a["J"], a["y"], beta[:l], number["C"], margin_loss(number["loss"], number["parameter"]))]
     if len(decided):
-        side = margin_loss(number["branch"], number["q"])
+        side = margin_loss(number["branch"], number["unlabeled_parameter"])
         sides.append((decided, a["signs"], beta[l:], number["C_star"], side))
     for at, y, multipliers, c, loss in sides:
         multipliers = np.clip(multipliers, loss.lower, loss.upper)
         primal += c * loss.value(y * f[at]).sum()
         h[at], g[at] = c * loss.dual_value(multipliers), -c * y * multipliers
-    U = unlabeled_loss(number["unlabeled_loss"], number["q"])
+    U = unlabeled_loss(number["unlabeled_loss"], number["unlabeled_parameter"])
     if number["C_star"] > 0 and len(free):
         primal += number["C_star"] * U.value(np.sqrt(f[free] ** 2 + spread[free])).sum()
         theta[free] = np.maximum(a.get("theta", np.zeros(len(free))), 0.0)

@@ -1,0 +1,161 @@
+"""Branch and bound and probing with their proofs written down, replayed, tampered with and replayed again.
+
+`python tests/proofs/replay_runs.py --n 100` does it for a hundred searches and thirty probings, and says what it took;
+`tests/proofs/test_replay.py` for some of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+import specmargin as sm
+from specmargin.kernels.maps import kernel_map
+from specmargin.labels import encode_labels
+from specmargin.objectives.s3vm import S3VM
+from specmargin.proofs.record import ProofRecord
+from specmargin.proofs.replay import replay
+from specmargin.proofs.translation import tree_record_of
+from specmargin.results import SolveResult
+from specmargin.solvers import branch_and_bound, probe
+
+SIZES = (5, 8, 12, 18, 25, 40, 60, 100)
+"""Unlabelled samples."""
+
+
+def problem(i: int) -> S3VM:
+    """Return the i-th problem: losses, intercepts, linear and RBF features, and weights in turn; every fifth is smooth."""
+    rng = np.random.default_rng(1000 + i)
+    loss, intercept = ("hinge", "squared_hinge")[i % 2], ("balance", "regularized")[i // 2 % 2]
+    smooth = i % 5 == 4
+    u = int(rng.integers(4, 11)) if smooth else SIZES[i % 8]
+    l, d = int(rng.integers(2, 7)), int(rng.integers(2, 6))
+    truth = np.arange(u + l) % 2
+    X = rng.normal(size=(u + l, d)) + 0.9 * (2.0 * truth[:, None] - 1.0) * (np.arange(d) < 2)
+    if i // 4 % 2:
+        X = kernel_map(sm.kernels.gram(X, gamma=0.2)).Z
+    labels = encode_labels(np.where(np.arange(u + l) < l, truth, -1))
+    C, share = float(10.0 ** rng.uniform(-1, 1)), float(rng.choice([0.1, 0.3, 1.0]))
+    C_star = C * share * (l / u if u > 30 else 1.0)
+    return S3VM(X, labels, loss, "exp" if smooth else None, C=C, C_star=C_star, intercept=intercept)
+
+
+def searched(i: int, nodes: int = 200) -> tuple[S3VM, SolveResult]:
+    """Return the i-th problem and its branch and bound, stopped after some nodes."""
+    obj = problem(i)
+    smooth = obj.unlabeled_loss.name == "exp"
+    return obj, branch_and_bound(obj, max_nodes=30 if smooth else nodes, time_limit=600.0, log=True)
+
+
+def probed(i: int) -> tuple[S3VM, SolveResult]:
+    """Return the i-th problem and its probing."""
+    obj = problem(i)
+    return obj, probe(obj, rounds=2, time_limit=600.0, log=True)
+
+
+def changed(record: ProofRecord, dual: float | None = None, **arrays: np.ndarray) -> ProofRecord:
+    """Return the record with other arrays, and another claim."""
+    claim = record.claim if dual is None else replace(record.claim, dual=dual)
+    return replace(record, arrays={**record.arrays, **arrays}, claim=claim)
+
+
+def least_leaf(record: ProofRecord) -> tuple[int, float]:
+    """Return a piece of evidence without which nothing is proved as claimed, and the bound that is left then."""
+    for e in range(len(record.arrays["node"])):
+        verification = replay(without(record, e))
+        if not verification:
+            return e, verification.bound[0]
+    raise AssertionError("no evidence of this log matters")
+
+
+def without(record: ProofRecord, e: int) -> ProofRecord:
+    """Return the record less one piece of evidence."""
+    start, entries = record.arrays["start"], np.arange(len(record.arrays["index"]))
+    kept = (entries < start[e]) | (entries >= start[e + 1])
+    ends = np.delete(start, e + 1)
+    ends[e + 1 :] -= start[e + 1] - start[e]
+    arrays = {name: record.arrays[name][kept] for name in ("index", "value")}
+    return changed(record, node=np.delete(record.arrays["node"], e), start=ends, **arrays)
+
+
+def tampered(record: ProofRecord, other: ProofRecord | None, seed: int = 0) -> Iterator[tuple[str, ProofRecord, str]]:
+    """Yield what was done to a record, the record, and what is to be said of it (any of the texts between bars)."""
+    rng, arrays, claim = np.random.default_rng(seed), record.arrays, record.claim
+    weak, missing = "splits below the root, has the bound", "is not below the loss|not proved to be positive definite"
+    raised = claim.dual + max(4.0 * claim.rounding, 1e-3 * abs(claim.dual)) + max(claim.primal - claim.dual, 0.0)
+    yield "a bound raised", changed(record, dual=raised), weak
+    yield (
+        "an objective changed",
+        replace(record, claim=replace(claim, primal=1.001 * claim.primal + 1e-9)),
+        "the objective is",
+    )
+    e, _ = least_leaf(record)
+    yield "a leaf dropped", without(record, e), weak
+    lines = np.flatnonzero((arrays["index"] < len(arrays["X"])) & (np.abs(arrays["value"]) > 1e-9))
+    if len(lines):
+        value = arrays["value"].copy()
+        value[rng.choice(lines)] *= -1.0
+        yield "a sign flipped", changed(record, value=value), f"{missing}|{weak}"
+    value = arrays["value"].copy()
+    value[arrays["start"][e] : arrays["start"][e + 1]] *= 1e3
+    yield "multipliers of a leaf times a thousand", changed(record, value=value), f"{missing}|{weak}"
+    value = arrays["value"].copy()
+    value[arrays["start"][e] : arrays["start"][e + 1]] *= 0.1
+    yield "multipliers of a leaf divided by ten", changed(record, value=value), weak
+    if len(arrays["parent"]):
+        used = {int(node) for node in arrays["node"] if node > 0}
+        k = (min(used) - 1) // 2 if used else 0
+        sample = arrays["sample"].copy()
+        free = np.setdiff1d(np.arange(len(arrays["X"])), [*arrays["J"], sample[k]])
+        if len(free):
+            sample[k] = rng.choice(free)
+            yield "another sample branched", changed(record, sample=sample), f"{missing}|{weak}|not every label"
+    y = arrays["y"].copy()
+    y[0] *= -1.0
+    yield "a label of the data flipped", changed(record, y=y), f"{missing}|{weak}|the objective is"
+    if other is not None:
+        log = {name: other.arrays[name] for name in ("parent", "sample", "at", "node", "start", "index", "value")}
+        yield (
+            "another objective's log",
+            changed(record, **log),
+            f"{missing}|{weak}|no log of this problem|not every label",
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=100, help="branch-and-bound runs; a third as many probings")
+    parser.add_argument("--first", type=int, default=0)
+    n, first = (vars(parser.parse_args())[name] for name in ("n", "first"))
+    accepted, refused, through, wrong, other = 0, 0, [], [], None
+    for run, i in [(searched, i) for i in range(first, first + n)] + [
+        (probed, i) for i in range(first, first + 3 * n // 10)
+    ]:
+        start = time.process_time()
+        obj, result = run(i)
+        solved = time.process_time()
+        record = tree_record_of(obj, result)
+        verification = replay(record)
+        seconds = time.process_time() - solved
+        accepted += bool(verification)
+        print(
+            f"{i} {result.solver} u={len(obj.unlabeled)} {obj.loss.name} {obj.unlabeled_loss.name} {result.status.name} "
+            f"{result.log}: solved {solved - start:.2f} s, replayed {seconds:.2f} s, {verification.message}",
+            flush=True,
+        )
+        for what, changed_record, _ in tampered(record, other, i) if len(obj.unlabeled) <= 25 else ():
+            again = replay(changed_record)
+            refused += not again
+            through += [f"{i} {result.solver}: {what}"] if again else []
+        other = record
+        wrong += [] if verification else [f"{i} {result.solver}: {verification.message}"]
+    print(f"{accepted} of {n + 3 * n // 10} accepted, {refused} tampered ones refused, {len(through)} not")
+    print("\n".join(wrong + through))
+
+
+if __name__ == "__main__":
+    main()
