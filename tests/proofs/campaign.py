@@ -22,7 +22,7 @@ import time
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,10 +36,9 @@ from specmargin.proofs.saving import KIND, read_record
 HERE = str(Path(__file__).parent)
 sys.path.insert(0, HERE)
 import proof_problems  # noqa: E402
+import record_values  # noqa: E402
 
 sys.path.remove(HERE)
-
-TAMPERINGS = ("bytes", "multiplier", "bound", "data", "label", "other proof", "leaf")
 
 MULTIPLIERS = {
     "lapsvm": ("theta",),
@@ -128,15 +127,25 @@ def places(record: Any, names: tuple[str, ...], rng: np.random.Generator) -> Ite
     yield from ((name, at) for _, name, at in sorted(found, key=lambda one: one[0], reverse=bool(rng.integers(2))))
 
 
-def changed_record(record: Any, name: str, at: tuple[int, ...], value: float, mirrored: bool) -> Any:
+def changed(record: Any, name: str, at: tuple[int, ...], value: float, mirrored: bool) -> Any:
     """Return a record with a number changed, in a symmetric matrix on both sides of the diagonal."""
     if name in record.numbers:
-        return type(record)(record.kind, {**record.numbers, name: value}, record.arrays, record.claim)
+        return replace(record, numbers={**record.numbers, name: value})
     array = record.arrays[name].copy()
     array[at] = value
     if mirrored:
         array[at[::-1]] = value
-    return type(record)(record.kind, record.numbers, {**record.arrays, name: array}, record.claim)
+    return replace(record, arrays={**record.arrays, name: array})
+
+
+def with_record(record: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    """Return the change of a file's contents that puts in a record of the same claim."""
+
+    def change(header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        header["proof"]["numbers"] = dict(record.numbers)
+        arrays.update({f"proof/{name}": x for name, x in record.arrays.items()})
+
+    return change
 
 
 def matters(record: Any, other: Any) -> bool:
@@ -157,7 +166,7 @@ def matters(record: Any, other: Any) -> bool:
     return not worse <= allowed
 
 
-def spoil_bytes(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | None:
+def spoil_bytes(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Change some bytes, and leave the checksum."""
     content = bytearray(path.read_bytes())
     at = sorted({int(k) for k in rng.integers(0, len(content), rng.integers(1, 4))})
@@ -167,105 +176,247 @@ def spoil_bytes(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | 
     return Spoilt(f"bytes {at}", verify_file(target))
 
 
-def spoil_numbers(path: Path, target: Path, rng: np.random.Generator, names: tuple[str, ...]) -> Spoilt | None:
+def spoil_number(
+    path: Path, target: Path, rng: np.random.Generator, names: dict[str, tuple[str, ...]]
+) -> Spoilt | None:
     """Change a leading digit that matters."""
     record = read_record(path)
-    tried = 0
-    for name, at in places(record, names, rng):
+    for name, at in [*places(record, names[record.kind], rng)][:TRIES]:
         stored = name not in record.numbers
         old = float(record.arrays[name][at] if stored else record.numbers[name])
-        square = stored and name in ("K", "L") and at[0] != at[1]
-        for _ in range(3):
-            new, mirrored = other_digit(old, rng), square and bool(rng.integers(4))
-            tried += 1
-            if matters(record, changed_record(record, name, at, new, mirrored)):
-
-                def change(header: dict[str, Any], arrays: dict[str, Any]) -> None:
-                    if not stored:
-                        header["proof"]["numbers"][name] = new  # noqa: B023
-                        return
-                    array = arrays[f"proof/{name}"].copy()  # noqa: B023
-                    array[at] = new  # noqa: B023
-                    if mirrored:  # noqa: B023
-                        array[at[::-1]] = new  # noqa: B023
-                    arrays[f"proof/{name}"] = array  # noqa: B023
-
-                where = f"{name}{list(at) if stored else ''}"
-                return Spoilt(f"{where} {old!r} -> {new!r}{', mirrored' * mirrored}", edited(path, target, change))
-        if tried >= TRIES:
-            break
+        new = other_digit(old, rng)
+        mirrored = stored and name in ("K", "L") and at[0] != at[1] and bool(rng.integers(4))
+        other = changed(record, name, at, new, mirrored)
+        if matters(record, other):
+            what = f"{name}{list(at) if stored else ''} {old!r} -> {new!r}{', mirrored' * mirrored}"
+            return Spoilt(what, edited(path, target, with_record(other)))
     return None
 
 
-def spoil_multiplier(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | None:
+def spoil_multiplier(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Change a leading digit of the evidence."""
-    return spoil_numbers(path, target, rng, MULTIPLIERS[read_record(path).kind])
+    return spoil_number(path, target, rng, MULTIPLIERS)
 
 
-def spoil_data(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | None:
+def spoil_data(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Change a leading digit of the problem."""
-    return spoil_numbers(path, target, rng, DATA[read_record(path).kind])
+    return spoil_number(path, target, rng, DATA)
 
 
-def spoil_bound(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | None:
+def spoil_bound(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Claim a better bound, or a better objective: by the leading digit, in the claim and in the certificate."""
     claim = read_record(path).claim
     name = ("dual", "primal")[rng.integers(2)]
-    up = (claim.sense == "minimize") == (name == "dual")
     old = getattr(claim, name)
-    new = other_digit(old, rng, up)
-    name, old, new = ("dual", claim.dual, claim.dual + claim.primal) if new == old else (name, old, new)
+    new = other_digit(old, rng, (claim.sense == "minimize") == (name == "dual"))
     if not abs(new - old) > 10 * (abs(claim.gap) + claim.rounding):
         return None
-    change = {name: float(new)}
-    verdict = edited(path, target, lambda header, _: with_claim(header, **change))
+    verdict = edited(path, target, lambda header, _: with_claim(header, **{name: float(new)}))
     return Spoilt(f"{name} {old!r} -> {new!r}", verdict)
 
 
-def spoil_label(path: Path, target: Path, rng: np.random.Generator) -> Spoilt | None:
-    """Flip a label."""
+def spoil_label(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
+    """Flip a label that matters; in a weighted SVM both of its weights change places."""
     record = read_record(path)
-    name = "y" if "y" in record.arrays else "plus"
-    if name == "y":
-        y = record.arrays["y"]
-        for k in rng.permutation(y.size):
-            flipped = y.copy()
-            flipped.flat[k] *= -1
-            if matters(record, type(record)(record.kind, record.numbers, {**record.arrays, "y": flipped}, record.claim)):
-                verdict = edited(path, target, lambda _, arrays: arrays.update({"proof/y": flipped}))  # noqa: B023
-                return Spoilt(f"label {k}", verdict)
-        return None
-    plus, minus = record.arrays["plus"], record.arrays["minus"]
-    for k in rng.permutation(len(plus)) if record.kind == "weighted_svm" else ():
-        sides = {"plus": plus.copy(), "minus": minus.copy()}
-        sides["plus"][k], sides["minus"][k] = minus[k], plus[k]
-        if matters(record, type(record)(record.kind, record.numbers, {**record.arrays, **sides}, record.claim)):
-            change = {f"proof/{side}": x for side, x in sides.items()}
-            return Spoilt(f"label {k}", edited(path, target, lambda _, arrays: arrays.update(change)))  # noqa: B023
+    for k in rng.permutation(record.arrays["y" if "y" in record.arrays else "plus"].size):
+        new = {name: record.arrays[name].copy() for name in ("y", "plus", "minus") if name in record.arrays}
+        if "y" in new:
+            new["y"].flat[k] *= -1
+        else:
+            new["plus"][k], new["minus"][k] = new["minus"][k], new["plus"][k]
+        other = replace(record, arrays={**record.arrays, **new})
+        if matters(record, other):
+            return Spoilt(f"label {k}", edited(path, target, with_record(other)))
     return None
 
 
 def spoil_proof(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Put the proof of another problem into the file: as it is, or under the claim of this one."""
-    for other in rng.permutation(np.array(others, dtype=object)):
-        if other == path:
+    own, keep = read_record(path).claim, bool(rng.integers(2))
+    for k in rng.permutation(len(others)):
+        header, arrays = read_archive(others[k], KIND, prefix="proof/")
+        apart = abs(header["proof"]["claim"]["primal"] - own.primal)
+        if not apart > 10 * (abs(own.gap) + own.rounding) + CLEAR * abs(own.primal):
             continue
-        header, arrays = read_archive(other, KIND, prefix="proof/")
-        own = read_record(path).claim
-        claim = header["proof"]["claim"]
-        if not abs(claim["primal"] - own.primal) > 10 * (abs(own.gap) + own.rounding) + CLEAR * abs(own.primal):
-            continue
-        keep = bool(rng.integers(2))
-
-        def change(mine: dict[str, Any], own_arrays: dict[str, Any]) -> None:
-            for name in [name for name in own_arrays if name.startswith("proof/")]:
-                del own_arrays[name]
-            own_arrays.update(arrays)  # noqa: B023
-            kept = mine["proof"]["claim"]
-            mine["proof"] = header["proof"]  # noqa: B023
-            if keep:  # noqa: B023
-                mine["proof"]["claim"] = kept
-
         under = "under this claim" if keep else "with its claim"
-        return Spoilt(f"the proof of {other.stem} {under}", edited(path, target, change))
+        return Spoilt(
+            f"the proof of {others[k].stem} {under}", edited(path, target, with_proof(header["proof"], arrays, keep))
+        )
     return None
+
+
+def with_proof(
+    proof: dict[str, Any], arrays: dict[str, Any], keep: bool
+) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    """Return the change of a file's contents that puts in the proof of another file."""
+
+    def change(header: dict[str, Any], mine: dict[str, Any]) -> None:
+        for name in [name for name in mine if name.startswith("proof/")]:
+            del mine[name]
+        mine.update(arrays)
+        header["proof"] = {**proof, "claim": header["proof"]["claim"]} if keep else proof
+
+    return change
+
+
+def spoil_leaf(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
+    """Drop the evidence of a leaf of a log, and of all nodes above it but the root, where the root's is not enough."""
+    record = read_record(path)
+    if record.kind != "s3vm_tree" or not len(record.arrays["parent"]):
+        return None
+    obj, result = sm.load_result(path)
+    relaxed = sm.solvers.s3vm_bound(obj).certificate
+    if not record.claim.dual - 10 * record.claim.rounding > relaxed.dual_objective + 0.01 * abs(record.claim.dual):
+        return None
+    parent, node, start = (record.arrays[name] for name in ("parent", "node", "start"))
+    leaves = np.setdiff1d(np.arange(1, 2 * len(parent) + 1), parent)
+    leaf = int(rng.choice(leaves))
+    above, at = [leaf], leaf
+    while at > 0:
+        at = int(parent[(at - 1) // 2])
+        above.append(at)
+    kept = np.flatnonzero(~np.isin(node, [one for one in above if one]))
+    entries = [np.arange(start[e], start[e + 1]) for e in kept]
+    new = {
+        "node": node[kept],
+        "start": np.cumsum([0, *map(len, entries)]),
+        **{name: record.arrays[name][np.concatenate([np.zeros(0, int), *entries])] for name in ("index", "value")},
+    }
+    if len(kept) == len(node):
+        return None
+    other = replace(record, arrays={**record.arrays, **new})
+    return Spoilt(f"leaf {leaf} of {len(leaves)}", edited(path, target, with_record(other)))
+
+
+TAMPERINGS: dict[str, Callable[[Path, Path, np.random.Generator, list[Path]], Spoilt | None]] = {
+    "bytes": spoil_bytes,
+    "multiplier": spoil_multiplier,
+    "bound": spoil_bound,
+    "data": spoil_data,
+    "label": spoil_label,
+    "other proof": spoil_proof,
+    "leaf": spoil_leaf,
+}
+"""What is done to files; each says what it has changed, or None where nothing of that kind would matter."""
+
+
+# The campaign
+
+
+def saved(kind: str, seed: int, folder: Path) -> tuple[Path | None, dict[str, Any]]:
+    """Solve a problem and save the answer: one in five by CVXPY. No path where there is no certificate."""
+    problem = proof_problems.made(kind, seed)
+    ours = sorted(name for name in problem.solvers if not name.startswith("cvxpy"))
+    cvxpy = sorted(problem.solvers.keys() - set(ours))
+    round_ = seed // len(proof_problems.REGIMES) + seed
+    names = cvxpy if cvxpy and (round_ % 5 == 0 or not ours) else ours
+    solver = names[round_ % len(names)]
+    row = {"kind": kind, "seed": seed, "regime": problem.regime, "solver": solver}
+    result = problem.solvers[solver]()
+    row["status"] = result.status.name
+    if not (result.status.has_solution and math.isfinite(result.certificate.dual_objective)):
+        return None, row
+    path = folder / f"{kind}-{seed}.npz"
+    sm.save_result(path, problem.objective, result, note={"kind": kind, "seed": seed})
+    return path, row
+
+
+def one(kind: str, seed: int, folder: Path, others: list[Path]) -> dict[str, Any]:
+    """Save, verify and spoil one result; what happened as a line of the report."""
+    start = time.perf_counter()
+    path, row = saved(kind, seed, folder)
+    if path is None:
+        return {**row, "outcome": "no certificate"}
+    solved = time.perf_counter()
+    verdict = verify_file(path)
+    row |= {"outcome": verdict.outcome, "message": verdict.line().partition(": ")[2]}
+    row |= {"seconds": [round(solved - start, 3), round(time.perf_counter() - solved, 3)]}
+    if verdict.outcome != "proved":
+        return row
+    rng = np.random.default_rng([seed, list(proof_problems.KINDS).index(kind)])
+    names = list(TAMPERINGS)
+    target = path.with_suffix(".spoilt.npz")
+    for k in range(len(names)):
+        name = names[(seed + k) % len(names)]
+        spoilt = TAMPERINGS[name](path, target, rng, [other for other in others if other != path])
+        if spoilt is not None:
+            row |= {"tampering": name, "what": spoilt.what, "caught": spoilt.caught, "how": spoilt.verdict.outcome}
+            row["said"] = spoilt.verdict.message
+            break
+    if row.get("caught", True):
+        target.unlink(missing_ok=True)
+    return row
+
+
+def campaign(n: int, seed: int, folder: Path, say: Callable[[str], None] = lambda line: None) -> list[dict[str, Any]]:
+    """Make n certificates of all kinds in turn, verify and spoil each; go on where an earlier call ended."""
+    folder.mkdir(parents=True, exist_ok=True)
+    report = folder / "campaign.jsonl"
+    rows = [json.loads(line) for line in report.read_text().splitlines()] if report.is_file() else []
+    done = {(row["kind"], row["seed"]) for row in rows}
+    others = {
+        kind: [folder / f"{row['kind']}-{row['seed']}.npz" for row in rows if row["kind"] == kind]
+        for kind in proof_problems.KINDS
+    }
+    others = {kind: [path for path in paths if path.is_file()] for kind, paths in others.items()}
+    count, k = sum(row["outcome"] != "no certificate" for row in rows), seed
+    while count < n:
+        for kind in proof_problems.KINDS:
+            if (kind, k) in done or count >= n:
+                continue
+            try:
+                row = one(kind, k, folder, others[kind])
+            except Exception as error:  # of any kind: the campaign goes on
+                row = {"kind": kind, "seed": k, "outcome": "raised", "message": f"{type(error).__name__}: {error}"}
+            rows.append(row)
+            if (folder / f"{kind}-{k}.npz").is_file():
+                others[kind].append(folder / f"{kind}-{k}.npz")
+            with report.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+            count += row["outcome"] != "no certificate"
+            if row["outcome"] not in ("proved", "no certificate") or not row.get("caught", True):
+                say(f"LOOK {json.dumps(row)}")
+            if count % 50 == 0:
+                say(f"{count} of {n}")
+        k += 1
+    return rows
+
+
+def summary(rows: list[dict[str, Any]]) -> list[str]:
+    """A line a kind: how many were proved, and how many of which tamperings were caught."""
+    lines = []
+    for kind in (*proof_problems.KINDS, "all"):
+        own = [row for row in rows if kind in (row["kind"], "all")]
+        outcomes = Counter(row["outcome"] for row in own)
+        spoilt = [row for row in own if "caught" in row]
+        ways: dict[str, list[bool]] = defaultdict(list)
+        for row in spoilt:
+            ways[row["tampering"]].append(row["caught"])
+        parts = ", ".join(f"{name} {sum(ways[name])}/{len(ways[name])}" for name in TAMPERINGS if ways[name])
+        told = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
+        lines.append(f"{kind}: {told}; {sum(row['caught'] for row in spoilt)} of {len(spoilt)} caught: {parts}")
+    return lines
+
+
+def main() -> int:
+    """Run the campaign from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--n", type=int, default=1000, help="certificates")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed of each kind")
+    parser.add_argument("--out", type=Path, required=True, help="folder of the files and the report")
+    given = parser.parse_args()
+
+    def say(line: str) -> None:
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rows = campaign(given.n, given.seed, given.out, say)
+    say("\n".join(summary(rows)))
+    bad = [row for row in rows if row["outcome"] in ("refuted", "unreadable", "raised") or not row.get("caught", True)]
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -298,8 +298,15 @@ def s3vms(rng, regime):
     return obj, {
         "with_bound": bounded,
         "s3vm_bound": lambda: sm.solvers.s3vm_bound(obj),
-        "branch_and_bound": lambda: sm.solvers.branch_and_bound(obj, time_limit=10),
-        "probe": lambda: sm.solvers.probe(obj),
+    }
+
+
+def searches(rng, regime):
+    """S3VMs solved by searches over the labels that write down their proof."""
+    obj = semi_supervised(rng, regime)
+    return obj, {
+        "branch_and_bound": lambda: sm.solvers.branch_and_bound(obj, time_limit=10, log=True),
+        "probe": lambda: sm.solvers.probe(obj, log=True),
     }
 
 
@@ -322,6 +329,7 @@ KINDS: dict[str, Callable[[Any, str], tuple[Any, Solvers]]] = {
     "clustering": clusterings,
     "weighted_svm": weighted_svms,
     "s3vm": s3vms,
+    "s3vm_tree": searches,
     "s3vm_relaxation": relaxations,
 }
 
