@@ -30,6 +30,7 @@ __all__ = [
     "Refuted",
     "balanced",
     "balls",
+    "column",
     "diagonal",
     "entries",
     "floats",
@@ -75,9 +76,14 @@ def entries(A: arb_mat) -> AnyArray:
     return np.array(A.entries(), dtype=object).reshape(A.nrows(), A.ncols())
 
 
+def column(v: AnyArray) -> arb_mat:
+    """Return a vector as a matrix."""
+    return arb_mat(len(v), 1, list(v))
+
+
 def times(A: arb_mat, v: AnyArray) -> AnyArray:
     """Return A v."""
-    return entries(A * arb_mat(len(v), 1, list(v)))[:, 0]
+    return entries(A * column(v))[:, 0]
 
 
 def gram(X: arb_mat) -> arb_mat:
@@ -146,16 +152,16 @@ def solution(A: arb_mat, b: AnyArray) -> AnyArray:
         pass
     # Where A is too ill-conditioned for floats, this takes ten times as long.
     is_solved = total(rest**2) <= 2.0**-160 * total(b**2)
-    return x if is_solved else entries(A.solve(arb_mat(len(b), 1, list(b))))[:, 0]
+    return x if is_solved else entries(A.solve(column(b)))[:, 0]
 
 
-def balanced(y: AnyArray, s: AnyArray, low: Ball, high: Ball, free: bool = True, rest: Ball = ZERO) -> AnyArray:
-    """Return multipliers in [low, high], in rationals, with y's + rest = 0 where an intercept is free.
+def balanced(y: AnyArray, s: AnyArray, low: Ball, high: Ball, free: bool = True, rest: Iterable[Ball] = ()) -> AnyArray:
+    """Return multipliers in [low, high], in rationals, with y's + 1'rest = 0 where an intercept is free.
 
     What is too much is taken off in proportion: of the weights y where there are no bounds, else of the heavier side.
     """
     pairs = [(a.fmpq(), b.max(low).min(high).fmpq()) for a, b in zip(y, s, strict=True)]
-    excess = sum((a * b for a, b in pairs), rest.fmpq())
+    excess = sum((a * b for a, b in pairs), sum((x.fmpq() for x in rest), ZERO.fmpq()))
     if not free or excess == 0:
         return balls([b for _, b in pairs])
     if low > -INFINITE:

@@ -21,6 +21,7 @@ from specmargin.proofs.balls import (
     Refuted,
     balanced,
     balls,
+    column,
     diagonal,
     entries,
     gram,
@@ -86,6 +87,10 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     S = gamma_A + gamma_I L^p K, r = 2Sa - J'theta, KS^-1 <= K / gamma_A. For K + 2sI, where K + sI is semidefinite,
     decisions Ka have a norm of at most a'Ka + 2s|a|^2.
     """
+    if (r.K is None and r.F is None) or (r.L is None and r.gamma_I > 0):
+        raise Refuted("the kernel or the graph is missing")
+    if not (r.fit_intercept or r.b == 0):
+        raise Refuted(f"there is an intercept of {float(r.b):.17g} in a problem without one")
     n, J, I = len(r.alpha), r.J, diagonal([ONE] * len(r.alpha))
     K, s = (gram(r.F), Shift("K")) if r.K is None else (r.K, shift(r.K, "K"))
     L = r.L**r.power if r.gamma_I > 0 else arb_mat(n, n)
@@ -139,6 +144,8 @@ def sums(r: SimpleNamespace, p: AnyArray) -> AnyArray:
 def admissible(r: SimpleNamespace, eps: Ball) -> AnyArray:
     """Return A'kappa, kappa >= eps, of trace 1, that delta is but for rounding."""
     c, after = r.last - r.first + 1, balls(np.zeros(len(r.last)))
+    if not eps * int(c.sum()) < 1:
+        raise Refuted(f"eps={float(eps):.3g} leaves no trace to {len(c)} drops")
     nested = np.flatnonzero(r.first[1:] == r.first[:-1])
     after[nested] = r.delta[r.last[nested] + 1]
     kappa = positive_part(r.delta[r.last] - after - eps)
@@ -180,8 +187,9 @@ def alignment(r: SimpleNamespace) -> Proof:
     kept = sizes > 1e-28 * largest(sizes)
     h, Mh, t = sums(r, a)[kept], sums(r, M @ delta)[kept], aligned / norm**2
     bound = t * norm + total(positive_part(h - t * Mh) / sizes[kept])
-    if (Mh[h > 0] > 0).all():
-        bound = bound.min(largest(h[h > 0] / Mh[h > 0]) * norm)
+    out = ~(h <= 0)
+    if (Mh[out] > 0).all():
+        bound = bound.min(largest(h[out] / Mh[out]) * norm)
     note = "" if kept.all() else "extreme kernels of a share below 1e-28 are rounding, and do not count"
     return Proof(aligned / (len(r.y) * norm), bound / len(r.y), assumption=note)
 
@@ -212,8 +220,11 @@ def graph_transducer(r: SimpleNamespace) -> Proof:
     """
     plus = r.y > 0
     sizes = balls(np.where(plus, plus.sum(), (~plus).sum()).astype(float))
+    stretch = (r.n / (r.w @ r.w)).sqrt()
+    if not abs(stretch - 1) <= 2e-9:
+        raise Refuted(f"|w|^2 is {float(r.w @ r.w):.17g}, not n = {float(r.n):.17g}")
     w, p, tau = (
-        r.w * (r.n / (r.w @ r.w)).sqrt(),
+        stretch * r.w,
         1 / sizes,
         r.y * np.array([((len(plus) - x) / x).sqrt() for x in sizes]),
     )
@@ -226,7 +237,7 @@ def graph_transducer(r: SimpleNamespace) -> Proof:
         lam = r.lam - size * lowered
         shifted, x = A - diagonal([lam] * len(w)), slope - lam * w
         if is_definite(shifted):
-            lower = primal - x @ solution(shifted, x) / 2
+            lower = primal - x @ entries(shifted.solve(column(x)))[:, 0] / 2
             if lower < bound:
                 break
             bound = lower
@@ -237,7 +248,7 @@ def clustering(r: SimpleNamespace) -> Proof:
     """Eigenmaps: trace(gamma_A a'Ka + f'L^p f), f = Ka, f'f = I, 1'f = 0.
 
     For any Z and s >= 0 it is at least m kappa - sum_j s_j |z_j|^2, where gamma_A |f|_K^2 + f'(L^p + Z diag(s) Z')f >=
-    kappa |f|^2 if 1'f = 0; that is so if gamma_A K + KNK > 0 with N = L^p + Z diag(s) Z' - kappa + beta 11' and any beta.
+    kappa |f|^2 if 1'f = 0; that is so if gamma_A K + KNK > 0, N = L^p + Z diag(s) Z' - kappa + beta 11' with any beta.
     In K + 2sI every f costs less than in K: the bound holds for both, and the charge is that of the primal.
     """
     n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), r.L**r.power, shift(r.K, "K")
@@ -250,6 +261,11 @@ def clustering(r: SimpleNamespace) -> Proof:
         alpha = r.alpha - ones * (k.transpose() * r.alpha) * (1 / (ones.transpose() * k)[0, 0])
     f = K * alpha
     mass = f.transpose() * f
+    off = largest(
+        abs(x) for x in [*(mass - diagonal([ONE] * m)).entries(), *(ones.transpose() * r.K * r.alpha).entries()]
+    )
+    if not off <= 0.01:  # coefficients of size 1 / gamma_A round; what is proved is proved of the orthonormal ones
+        raise Refuted(f"the columns of K alpha are not orthonormal and of mean 0: they miss it by {float(off):.3g}")
     primal = mass.solve(alpha.transpose() * f * r.gamma_A + f.transpose() * L * f).trace()
     own = total(r.s * [total(z**2) for z in entries(r.Z).T])
     bound = (arb(r.claim.dual) - r.claim.rounding).max(primal - (arb(r.claim.primal) - r.claim.dual + r.claim.rounding))
@@ -274,10 +290,12 @@ def weighted_svm(r: SimpleNamespace) -> Proof:
     sum [p V*(theta+) + m V*(theta-)] + b 1'a - 1/2 a'XP^-1 X'a.
     """
     X, n, penalised = rows(r), len(r.plus), r.P > 0
+    if not (entries(X)[:, ~penalised] == ONE).all():
+        raise Refuted("a weight other than that of a constant feature has no penalty")
     f = times(X, r.w) + r.b
     c, y, t = np.concatenate([r.plus, r.minus]), balls([-1.0] * n + [1.0] * n), np.concatenate([f, -f])
     theta = np.concatenate([r.theta_plus, r.theta_minus])
-    theta = balanced(c * y, theta, *box(r.loss, r.parameter), not penalised.all(), total(r.linear))
+    theta = balanced(c * y, theta, *box(r.loss, r.parameter), not penalised.all(), r.linear)
     used = np.flatnonzero(c > 0)
     losses = total(c[i] * value(r.loss, r.parameter, 1 - t[i]) for i in used)
     gains = total(c[i] * conjugate(r.loss, r.parameter, theta[i]) for i in used)
@@ -293,7 +311,7 @@ def parabolas_minimum(G: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyA
     w = Z'a has for any a the gradient Z'r, r = a + g - theta f, and the minimum is the value there less
     1/2 r'Z A^-1 Z'r. -inf where A > 0 is not proved. b is a ball; h, g, theta >= 0 are arrays of balls.
     """
-    bent, least = np.flatnonzero(theta > 0), ONE
+    bent, least = np.flatnonzero(~(theta <= 0)), ONE
     if len(bent):
         root = np.array([x.sqrt() for x in theta[bent]])
         scaled = root[:, None] * entries(G)[np.ix_(bent, bent)] * root

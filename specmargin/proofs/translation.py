@@ -237,11 +237,9 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Ce
 @_parts.register
 def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     (w,) = _answer(obj, variables)
-    if "lam" in held:
-        lam = float(held["lam"])
-    else:
-        scaled = w * np.sqrt(obj.n / (w @ w))
-        lam = float(scaled @ (obj.A @ scaled - obj.b)) / obj.n
+    if not np.isfinite(obj.value(variables)):
+        w = w * np.sqrt(obj.n / (w @ w))
+    lam = float(held["lam"]) if "lam" in held else float(w @ (obj.A @ w - obj.b)) / obj.n
     lam = min(lam, float(obj.eigen[0].min()))
     numbers = {"C": float(obj.C), "n": float(obj.n), "lam": lam}
     return "graph_transducer", numbers, {"V": obj.labeled_rows, "y": obj.labels.sign, "Q": obj.Q, "w": w}

@@ -85,6 +85,8 @@ def check(record: ProofRecord) -> Verification:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
             if not math.isfinite(record.claim.dual):
                 raise Refuted("nothing to verify: stationary")
+            if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
+                raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
             return judged(record.claim, prove(read(record, arrays, numbers)))
         except Refuted as refuted:
@@ -134,7 +136,9 @@ def judged(claim: Claim, proof: Proof) -> Verification:
     sign = 1 if claim.sense == "minimize" else -1
     gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
     found: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
-    if not abs(proof.primal - claim.primal) <= arb(claim.rounding) + math.ulp(claim.primal):
+    if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= arb(claim.rounding) + math.ulp(
+        claim.primal
+    ):
         message = f"the objective is {found['primal'][0]:.17g}, not {claim.primal:.17g}"
     elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
         message = f"the multipliers prove the bound {found['bound'][0]:.17g}, not {claim.dual:.17g}"
