@@ -21,7 +21,7 @@ import sys
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -218,7 +218,8 @@ def spoil_bound(path: Path, target: Path, rng: np.random.Generator, others: list
 def spoil_label(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
     """Flip a label that matters; in a weighted SVM both of its weights change places."""
     record = read_record(path)
-    for k in rng.permutation(record.arrays["y" if "y" in record.arrays else "plus"].size):
+    labels = next((record.arrays[name] for name in ("y", "plus") if name in record.arrays), np.zeros(0))
+    for k in rng.permutation(labels.size):
         new = {name: record.arrays[name].copy() for name in ("y", "plus", "minus") if name in record.arrays}
         if "y" in new:
             new["y"].flat[k] *= -1
@@ -264,8 +265,7 @@ def spoil_leaf(path: Path, target: Path, rng: np.random.Generator, others: list[
     record = read_record(path)
     if record.kind != "s3vm_tree" or not len(record.arrays["parent"]):
         return None
-    obj, result = sm.load_result(path)
-    relaxed = sm.solvers.s3vm_bound(obj).certificate
+    relaxed = sm.solvers.s3vm_bound(sm.load_result(path)[0]).certificate
     if not record.claim.dual - 10 * record.claim.rounding > relaxed.dual_objective + 0.01 * abs(record.claim.dual):
         return None
     parent, node, start = (record.arrays[name] for name in ("parent", "node", "start"))
@@ -303,6 +303,11 @@ TAMPERINGS: dict[str, Callable[[Path, Path, np.random.Generator, list[Path]], Sp
 # The campaign
 
 
+def file_of(folder: Path, kind: str, seed: int) -> Path:
+    """Name the file of a result."""
+    return folder / f"{kind}-{seed}.npz"
+
+
 def saved(kind: str, seed: int, folder: Path) -> tuple[Path | None, dict[str, Any]]:
     """Solve a problem and save the answer: one in five by CVXPY. No path where there is no certificate."""
     problem = proof_problems.made(kind, seed)
@@ -316,7 +321,7 @@ def saved(kind: str, seed: int, folder: Path) -> tuple[Path | None, dict[str, An
     row["status"] = result.status.name
     if not (result.status.has_solution and math.isfinite(result.certificate.dual_objective)):
         return None, row
-    path = folder / f"{kind}-{seed}.npz"
+    path = file_of(folder, kind, seed)
     sm.save_result(path, problem.objective, result, note={"kind": kind, "seed": seed})
     return path, row
 
@@ -348,20 +353,24 @@ def one(kind: str, seed: int, folder: Path, others: list[Path]) -> dict[str, Any
     return row
 
 
-def campaign(n: int, seed: int, folder: Path, say: Callable[[str], None] = lambda line: None) -> list[dict[str, Any]]:
+def campaign(
+    n: int,
+    seed: int,
+    folder: Path,
+    say: Callable[[str], None] = lambda line: None,
+    kinds: Sequence[str] = tuple(proof_problems.KINDS),
+) -> list[dict[str, Any]]:
     """Make n certificates of all kinds in turn, verify and spoil each; go on where an earlier call ended."""
     folder.mkdir(parents=True, exist_ok=True)
     report = folder / "campaign.jsonl"
     rows = [json.loads(line) for line in report.read_text().splitlines()] if report.is_file() else []
     done = {(row["kind"], row["seed"]) for row in rows}
-    others = {
-        kind: [folder / f"{row['kind']}-{row['seed']}.npz" for row in rows if row["kind"] == kind]
-        for kind in proof_problems.KINDS
-    }
-    others = {kind: [path for path in paths if path.is_file()] for kind, paths in others.items()}
+    others: dict[str, list[Path]] = {kind: [] for kind in proof_problems.KINDS}
+    for row in rows:
+        others[row["kind"]] += [path for path in (file_of(folder, row["kind"], row["seed"]),) if path.is_file()]
     count, k = sum(row["outcome"] != "no certificate" for row in rows), seed
     while count < n:
-        for kind in proof_problems.KINDS:
+        for kind in kinds:
             if (kind, k) in done or count >= n:
                 continue
             try:
@@ -369,8 +378,7 @@ def campaign(n: int, seed: int, folder: Path, say: Callable[[str], None] = lambd
             except Exception as error:  # of any kind: the campaign goes on
                 row = {"kind": kind, "seed": k, "outcome": "raised", "message": f"{type(error).__name__}: {error}"}
             rows.append(row)
-            if (folder / f"{kind}-{k}.npz").is_file():
-                others[kind].append(folder / f"{kind}-{k}.npz")
+            others[kind] += [path for path in (file_of(folder, kind, k),) if path.is_file()]
             with report.open("a") as file:
                 file.write(json.dumps(row) + "\n")
             count += row["outcome"] != "no certificate"
@@ -404,6 +412,7 @@ def main() -> int:
     parser.add_argument("--n", type=int, default=1000, help="certificates")
     parser.add_argument("--seed", type=int, default=0, help="the first seed of each kind")
     parser.add_argument("--out", type=Path, required=True, help="folder of the files and the report")
+    parser.add_argument("--kinds", nargs="+", choices=proof_problems.KINDS, default=[*proof_problems.KINDS])
     given = parser.parse_args()
 
     def say(line: str) -> None:
@@ -412,7 +421,7 @@ def main() -> int:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = campaign(given.n, given.seed, given.out, say)
+        rows = campaign(given.n, given.seed, given.out, say, given.kinds)
     say("\n".join(summary(rows)))
     bad = [row for row in rows if row["outcome"] in ("refuted", "unreadable", "raised") or not row.get("caught", True)]
     return int(bool(bad))

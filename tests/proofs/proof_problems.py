@@ -103,7 +103,7 @@ def kernel(rng, X, regime):
     K = sm.kernels.gram(X, kernel=name, gamma=float(10 ** rng.uniform(-1, 1)) / spread(X), degree=2)
     K = (K + K.T) / 2
     if regime == "indefinite":
-        K = K - 10 ** rng.uniform(-15, -9) * np.abs(K).max() * np.eye(len(K))
+        K = K - 10 ** rng.uniform(-17, -14.5) * np.abs(K).max() * np.eye(len(K))
     return K
 
 
