@@ -79,8 +79,10 @@ def write_archive(
 
     Examples
     --------
-    >>> write_archive("example.npz", "example", {"C": 1.0}, {"x": np.arange(3.0)})
-    >>> read_archive("example.npz", "example")
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "example.npz"
+    >>> write_archive(path, "example", {"C": 1.0}, {"x": np.arange(3.0)})
+    >>> read_archive(path, "example")
     ({'C': 1.0}, {'x': array([0., 1., 2.])})
     """
     checks.path("path", path)
@@ -135,6 +137,14 @@ def read_archive(
     ValueError
         If there is no such file, or it is no archive of the package, one of another kind, of a newer version of the
         format, truncated, or changed after it was written. The text says which.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "example.npz"
+    >>> write_archive(path, "example", {}, {"data/x": np.arange(3.0), "answer/x": np.ones(1)})
+    >>> read_archive(path, "example", prefix="data/")
+    ({}, {'data/x': array([0., 1., 2.])})
     """
     checks.path("path", path)
     named = f"path={str(path)!r}"

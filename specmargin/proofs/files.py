@@ -84,10 +84,12 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     Examples
     --------
     >>> import numpy as np
+    >>> import tempfile
     >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> sm.save_result("pair.npz", obj, sm.solvers.relative_margin(obj))
-    >>> verify_file("pair.npz").outcome, verify_file("missing.npz").outcome
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
+    >>> verify_file(path).outcome, verify_file("missing.npz").outcome
     ('proved', 'unreadable')
     """
     from specmargin.proofs.verifier import check

@@ -77,12 +77,14 @@ def save_result(
 
     Examples
     --------
+    >>> import tempfile
     >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/answer.npz"
     >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
     >>> obj = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0, B=1.5)
     >>> result = sm.solvers.relative_margin(obj)
-    >>> save_result("answer.npz", obj, result, note="four points")
-    >>> again, answer = load_result("answer.npz")
+    >>> save_result(path, obj, result, note="four points")
+    >>> again, answer = load_result(path)
     >>> again.C, answer.certificate == result.certificate
     (1.0, True)
     """
@@ -127,10 +129,12 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
     --------
     `save_result` has one. Whoever trusts nobody proves the answer again, from the data of the file:
 
+    >>> import tempfile
     >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> sm.save_result("pair.npz", obj, sm.solvers.relative_margin(obj))
-    >>> sm.certify(*sm.load_result("pair.npz")).is_optimal(1e-12)
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
+    >>> sm.certify(*sm.load_result(path)).is_optimal(1e-12)
     True
     """
     header, arrays = read_archive(path, KIND, prefix=("objective/", "result/", "log/"))
@@ -159,10 +163,12 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
 
     Examples
     --------
+    >>> import tempfile
     >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> sm.save_result("pair.npz", obj, sm.solvers.relative_margin(obj))
-    >>> record = read_record("pair.npz")
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
+    >>> record = read_record(path)
     >>> record.kind, record.claim.gap < 1e-12
     ('rmm', True)
     """
@@ -205,10 +211,12 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Examples
     --------
+    >>> import tempfile
     >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
     >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
-    >>> sm.save_result("pair.npz", obj, sm.solvers.relative_margin(obj), note={"seed": 3})
-    >>> read_provenance("pair.npz")["note"]
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj), note={"seed": 3})
+    >>> read_provenance(path)["note"]
     {'seed': 3}
     """
     header, _ = read_archive(path, KIND, prefix="provenance/")
