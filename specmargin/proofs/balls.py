@@ -118,7 +118,7 @@ def least_eigenvalue(A: arb_mat) -> Ball:
     values, V = np.linalg.eigh(floats(entries(A)))
     R = V * np.sqrt(values - values[0])
     E = A - gram(arb_mat(R.tolist())) - diagonal([values[0]] * len(V))
-    return (values[0] - total(x * x for x in E.entries()).sqrt()).lower()
+    return (values[0] - total(x.abs_upper() ** 2 for x in E.entries()).sqrt()).lower()
 
 
 def is_definite(A: arb_mat) -> bool:

@@ -22,8 +22,11 @@ from types import SimpleNamespace
 import numpy as np
 from flint import arb, arb_mat, ctx
 
-from specmargin.proofs import verifier as exact
+from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
+from specmargin.proofs.bounds import Proof, parabolas_minimum, rows
+from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
 from specmargin.proofs.record import ProofRecord, Verification
+from specmargin.proofs.verifier import judged, read
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["replay"]
@@ -31,34 +34,34 @@ __all__ = ["replay"]
 
 def replay(record: ProofRecord) -> Verification:
     """Return what the log of a record of the kind "s3vm_tree" proves."""
-    with ctx.workprec(exact.BITS):
+    with ctx.workprec(BITS):
         try:
-            return exact.judged(record.claim, proof(record))
-        except (exact.Refuted, np.linalg.LinAlgError, ZeroDivisionError) as refuted:
+            return judged(record.claim, proof(record))
+        except (Refuted, np.linalg.LinAlgError, ZeroDivisionError, OverflowError, ValueError) as refuted:
             return Verification(False, str(refuted))
 
 
-def proof(record: ProofRecord) -> exact.Proof:
+def proof(record: ProofRecord) -> Proof:
     """Return J(w) and the bound of the whole tree."""
-    r = exact.read(record, "X:nd mu:d? J:l y:l w:d", "loss p unlabeled_loss q C C_star b")
-    Z = exact.rows(r)
-    n, r.free = Z.nrows(), np.setdiff1d(np.arange(Z.nrows()), record.arrays["J"])
-    log, f, r.G = tree(record, r, n), exact.times(Z, r.w) + r.b, exact.gram(Z)
-    r.label = dict(zip(r.J.tolist(), r.y, strict=True))
-    J = r.w @ r.w / 2 + r.C * exact.total(exact.value(r.loss, r.p, u) for u in 1 - r.y * f[r.J])
-    J += r.C_star * exact.total(exact.value(r.unlabeled_loss, r.q, u) for u in 1 - f[r.free])
-    attained, r.lo, r.hi = exact.outward(J)[1], np.full(n, -np.inf), np.full(n, np.inf)
+    r = read(record, "X=nd mu=d? J=l y=l w=d", "loss parameter unlabeled_loss unlabeled_parameter C C_star b")
+    Z = rows(r)
+    n, r.G, r.label = Z.nrows(), gram(Z), dict(zip(r.J.tolist(), r.y, strict=True))
+    r.free = np.setdiff1d(np.arange(n), r.J)
+    log, f = tree(record, r, n), times(Z, r.w) + r.b
+    J = r.w @ r.w / 2 + r.C * total(value(r.loss, r.parameter, u) for u in 1 - r.y * f[r.J])
+    J += r.C_star * total(unlabeled_value(r.unlabeled_loss, r.unlabeled_parameter, x) for x in f[r.free])
+    attained, r.lo, r.hi = outward(J)[1], np.full(n, -np.inf), np.full(n, np.inf)
     for i in r.free.tolist() if r.unlabeled_loss == "exp" else ():
         radius = (2 * arb(attained) * r.G[i, i]).sqrt()
-        r.lo[i], r.hi[i] = exact.outward(r.b - radius)[0], exact.outward(r.b + radius)[1]
+        r.lo[i], r.hi[i] = outward(r.b - radius)[0], outward(r.b + radius)[1]
     bounds = propagated(log, evident(r, log, n))
     if not bounds[0] >= record.claim.dual - record.claim.rounding:
-        raise exact.Refuted(weakest(log, bounds, record.claim.dual))
+        raise Refuted(weakest(log, bounds, record.claim.dual))
     if "proved" in record.arrays:
         claimed, shared = np.asarray(record.arrays["proved"]), common(log, bounds > attained, n)[r.free]
         if claimed.shape != shared.shape or not ((claimed == 0) | (claimed == shared)).all():
-            raise exact.Refuted("not every label that is claimed for all optima is proved")
-    return exact.Proof(J, arb(float(bounds[0])))
+            raise Refuted("not every label that is claimed for all optima is proved")
+    return Proof(J, arb(float(bounds[0])))
 
 
 def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
@@ -67,14 +70,12 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
     log = SimpleNamespace(**{name: np.asarray(record.arrays.get(name)) for name in kinds})
     for name, x in vars(log).items():
         if x.ndim != 1 or x.dtype.kind != kinds[name] or not np.isfinite(x).all():
-            raise exact.Refuted(f"the log has no proper array {name}")
+            raise Refuted(f"the log has no proper array {name}")
     splits, log.count = len(log.parent), 2 * len(log.parent) + 1
     later, length, U = log.parent > 2 * np.arange(splits), np.diff(log.start, append=len(log.index)), r.unlabeled_loss
     for wrong, sentence in (
         (record.kind != "s3vm_tree" or record.claim.sense != "minimize", "this is no log of a bound from below"),
         (U not in ("symmetric_hinge", "symmetric_squared_hinge", "exp"), f"the loss {U!r} is not covered"),
-        (U == "exp" and not r.q > 0, "the loss exp(-s f^2) needs s > 0"),
-        (r.J.dtype.kind != "i" or len(r.free) + len(r.J) != n, "J are no labelled samples"),
         (not splits == len(log.sample) == len(log.at), "splits are not complete"),
         (later.any() or (log.parent < 0).any(), "a node is split before it is there"),
         (not np.isin(log.sample, r.free).all(), "a split is by no unlabelled sample"),
@@ -84,7 +85,7 @@ def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
         ((log.index < 0).any() or (log.index >= 2 * n).any(), "evidence is of no sample"),
     ):
         if wrong:
-            raise exact.Refuted(f"no log of this problem: {sentence}")
+            raise Refuted(f"no log of this problem: {sentence}")
     return log
 
 
@@ -104,25 +105,25 @@ def evident(r: SimpleNamespace, log: SimpleNamespace, n: int) -> FloatArray:
     if r.unlabeled_loss == "exp":
         bounds[[node for node in range(log.count) if np.greater(*region(r, log, node)).any()]] = np.inf
     for e, node in enumerate(log.node.tolist()):
-        entries, both, total = slice(log.start[e], log.start[e + 1]), np.zeros(2 * n), arb(0)
-        both[log.index[entries]] = log.value[entries]
+        own, both, h = slice(log.start[e], log.start[e + 1]), np.zeros(2 * n), arb(0)
+        both[log.index[own]] = log.value[own]
         g, theta, (lo, hi) = both[:n], both[n:], region(r, log, node)
         for i in np.flatnonzero((g != 0) | (theta != 0) | (r.hi < np.inf)).tolist() if bounds[node] < np.inf else ():
-            total += top(r, i, *(arb(float(x[i])) for x in (g, theta, lo, hi)))
-            if not total > arb.neg_inf():
-                raise exact.Refuted(f"evidence {e} is not below the loss of sample {i} at node {node}")
-        lines += [] if theta.any() else [(node, total, g)]
+            h += top(r, i, *(arb(float(x[i])) for x in (g, theta, lo, hi)))
+            if not h > arb.neg_inf():
+                raise Refuted(f"evidence {e} is not below the loss of sample {i} at node {node}")
+        lines += [] if theta.any() else [(node, h, g)]
         if theta.any() and bounds[node] < np.inf:
-            with ctx.workprec(exact.BITS // 2):
-                total += exact.parabolas_minimum(r.G, r.b, *(exact.balls(x) for x in (0.0 * g, g, theta)))
-            if not total > arb.neg_inf():
-                raise exact.Refuted(f"evidence {e}: I - Z'diag(theta)Z is not proved to be positive definite")
-            bounds[node] = max(bounds[node], exact.outward(total)[0])
+            with ctx.workprec(BITS // 2):
+                h += parabolas_minimum(r.G, r.b, *(balls(x) for x in (0.0 * g, g, theta)))
+            if not h > arb.neg_inf():
+                raise Refuted(f"evidence {e}: I - Z'diag(theta)Z is not proved to be positive definite")
+            bounds[node] = max(bounds[node], outward(h)[0])
     for first in range(0, len(lines), 256):  # without parabolas the minimum is that of |w|^2 / 2 + g'(Zw + b)
         V = arb_mat([g.tolist() for _, _, g in lines[first : first + 256]])
-        squares = (exact.entries(V * r.G) * exact.entries(V)).sum(axis=1)
-        for (node, total, g), square in zip(lines[first:], squares, strict=False):
-            bounds[node] = max(bounds[node], exact.outward(total + r.b * exact.balls(g).sum() - square / 2)[0])
+        squares = (entries(V * r.G) * entries(V)).sum(axis=1)
+        for (node, h, g), square in zip(lines[first:], squares, strict=False):
+            bounds[node] = max(bounds[node], outward(h + r.b * balls(g).sum() - square / 2)[0])
     return bounds
 
 
@@ -140,22 +141,20 @@ def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb
     """Return the highest h with h + g f - theta f^2 / 2 below the loss of sample i on [lo, hi], or less; or -inf."""
     c, U, none = r.C_star, r.unlabeled_loss, arb.neg_inf()
     if i in r.label:
-        return r.C * exact.conjugate(r.loss, r.p, -r.label[i] * g / r.C) if theta == 0 else none
+        return r.C * conjugate(r.loss, r.parameter, -r.label[i] * g / r.C) if theta == 0 else none
     if not (c > 0 and theta >= 0):
         return none
     if U == "exp":
-        return exp_top(c, r.q, g, theta, lo, hi)
+        return exp_top(c, r.unlabeled_parameter, g, theta, lo, hi)
     if g == 0:
-        return c * exact.height(U, r.q, theta / c)
+        return c * height(U, r.unlabeled_parameter, theta / c)
     decided = theta == 0 and (lo >= 0 if g < 0 else hi <= 0)
-    return c * exact.conjugate(U.removeprefix("symmetric_"), r.p, abs(g) / c) if decided else none
+    return c * conjugate(U.removeprefix("symmetric_"), r.parameter, abs(g) / c) if decided else none
 
 
 def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
-    """Return the minimum of m(f) = c exp(-s f^2) + theta f^2 / 2 - g f on [lo, hi], or less; or -inf.
-
-    exp(-s f^2) is concave for |f| <= 1 / sqrt(2s), and convex beyond; its least curvature is that of the least |f|.
-    """
+    """Return the minimum of m(f) = c exp(-s f^2) + theta f^2 / 2 - g f on [lo, hi], or less; or -inf."""
+    # exp(-s f^2) is concave for |f| <= 1 / sqrt(2s), and convex beyond; its least curvature is that of the least |f|.
     turn, least, (C, S, G, T) = (1 / (2 * s)).sqrt(), arb.pos_inf(), (float(x) for x in (c, s, g, theta))
     for a, z, outer in ((lo, hi.min(-turn), True), (lo.max(-turn), hi.min(turn), False), (lo.max(turn), hi, True)):
         nearest = s * a.max(-z).max(arb(0)) ** 2
@@ -163,7 +162,7 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         if z < a:
             continue
         if not convex and theta > 0:  # one parabola below the loss wherever it is
-            least = least.min(c * exact.height("exp", s, theta / c) if g == 0 else arb.neg_inf())
+            least = least.min(c * height("exp", s, theta / c) if g == 0 else arb.neg_inf())
             continue
         left, right = float(a), float(z)
         for _ in range(60 if convex else 0):
@@ -179,7 +178,7 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
 
 
 def weakest(log: SimpleNamespace, bounds: FloatArray, claimed: float) -> str:
-    """Return what stands against a bound: a leaf whose own is lower."""
+    """Return what stands against a bound: a leaf that has a lower one."""
     node, depth, splits = 0, 0, {parent: k for k, parent in enumerate(log.parent.tolist())}
     while node in splits:
         low, depth = 2 * splits[node] + 1, depth + 1

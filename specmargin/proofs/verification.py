@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from specmargin.objectives import Objective
-from specmargin.proofs.record import Verification
-from specmargin.proofs.translation import record_of
+from specmargin.proofs.record import ProofRecord, Verification
+from specmargin.proofs.translation import record_of, tree_record_of
 from specmargin.results import SolveResult
 
-__all__ = ["verify"]
+__all__ = ["verify", "verify_record"]
 
 
 def verify(objective: Objective, result: SolveResult) -> Verification:
@@ -22,7 +22,7 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     objective : Objective
         The problem that was solved.
     result : SolveResult
-        Of any solver, with its certificate.
+        Of any solver, with its certificate. Where it holds a log, that is replayed.
 
     Returns
     -------
@@ -48,7 +48,33 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     >>> bool(sm.verify(svm, sm.solvers.relative_margin(svm)))
     True
     """
-    record = record_of(objective, result)  # first: what is wrong with the arguments needs no flint
+    with_log = isinstance(result, SolveResult) and result.log is not None
+    record = tree_record_of(objective, result) if with_log else record_of(objective, result)
+    return verify_record(record)  # last: what is wrong with the arguments needs no flint
+
+
+def verify_record(record: ProofRecord) -> Verification:
+    """Return what is proved of a record: by the replay of its log, or by the verifier.
+
+    Parameters
+    ----------
+    record : ProofRecord
+        Of `specmargin.proofs.translation`, or from a file.
+
+    Returns
+    -------
+    Verification
+        As of `verify`.
+
+    Raises
+    ------
+    SolverNotInstalledError
+        Without python-flint, ``pip install 'specmargin[verify]'``.
+    """
     from specmargin.proofs.verifier import check
 
-    return check(record)
+    if record.kind != "s3vm_tree":
+        return check(record)
+    from specmargin.proofs.replay import replay
+
+    return replay(record)

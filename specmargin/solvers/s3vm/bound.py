@@ -175,6 +175,8 @@ def _holding(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
     """Return the result with that bound in its certificate, and a status that it allows."""
     certificate = obj.prove(np.asarray(result.variables["w"], dtype=float), bound)
     gap = certificate.relative_gap
+    if bound != result.certificate.dual_objective:
+        result = replace(result, log=None)  # that of another bound
     if certificate.is_optimal(_PROVED):
         message = f"global optimum proved: relative gap {max(gap, 0.0):.1e}"
         return replace(result, status=Status.OPTIMAL, certificate=certificate, message=message)

@@ -14,7 +14,7 @@ from specmargin.losses import SymmetricRamp
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import ProofLog, SolveResult
-from specmargin.solvers import branch_and_bound, probe
+from specmargin.solvers import branch_and_bound, probe, with_bound
 from specmargin.solvers.s3vm.label_qp import LabelQP
 from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 
@@ -207,3 +207,15 @@ def test_logs_are_small() -> None:
 def test_logs_belong_to_the_public_solvers() -> None:
     assert "log" in sm.solvers.branch_and_bound.__doc__  # type: ignore[operator]
     assert "log" in sm.solvers.probe.__doc__  # type: ignore[operator]
+
+
+def test_a_better_bound_has_no_log() -> None:
+    obj = objective(1, u=30, C_star=0.3)
+    stopped = branch_and_bound(obj, max_nodes=0, log=True)
+    better = with_bound(obj, stopped, tol=1e-6)
+    assert better.certificate.dual_objective > stopped.certificate.dual_objective
+    assert better.log is None
+    proved = branch_and_bound(obj, log=True)
+    same_bound = with_bound(obj, proved)
+    assert same_bound.certificate.dual_objective == proved.certificate.dual_objective
+    assert same_bound.log is proved.log
