@@ -11,6 +11,7 @@ from typing import Any, Literal
 from specmargin.exceptions import InvalidInputError
 from specmargin.proofs.record import Verification
 from specmargin.proofs.saving import read_record
+from specmargin.proofs.verification import verify_record
 
 __all__ = ["Verdict", "verify_file"]
 
@@ -92,8 +93,6 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     >>> verify_file(path).outcome, verify_file("missing.npz").outcome
     ('proved', 'unreadable')
     """
-    from specmargin.proofs.verifier import check
-
     file = str(path)
     try:
         record = read_record(Path(path))
@@ -101,5 +100,5 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
         return Verdict(file, "unreadable", str(error))
     if not math.isfinite(record.claim.dual):
         return Verdict(file, "nothing to verify", "its answer claims no bound (stationary)", record.kind)
-    verification = check(record)
+    verification = verify_record(record)
     return Verdict(file, "proved" if verification.holds else "refuted", verification.message, record.kind, verification)

@@ -28,11 +28,11 @@ from specmargin import __version__
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.objectives import Objective
+from specmargin.objectives import S3VM, Objective
 from specmargin.objectives.contract import read
 from specmargin.proofs.packing import OBJECTIVES, pack, unpack
 from specmargin.proofs.record import Claim, ProofRecord
-from specmargin.proofs.translation import record_of
+from specmargin.proofs.translation import record_of, tree_record_of
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
@@ -95,7 +95,7 @@ def save_result(
     arrays: dict[str, AnyArray] = {}
     packed = pack(objective, data, "objective")  # first, because it says what a file cannot hold
     header = {
-        "proof": _packed_record(record_of(objective, result), arrays) if result.status.has_solution else None,
+        "proof": _packed_record(_record(objective, result), arrays) if result.status.has_solution else None,
         "objective": packed,
         "result": _packed_result(result, data),
         "log": pack(result.log, data, "log"),
@@ -235,6 +235,12 @@ def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
     if result.status.has_solution:
         read(objective.variables, result.variables)
     return objective, result
+
+
+def _record(objective: Objective, result: SolveResult) -> ProofRecord:
+    if isinstance(objective, S3VM) and result.log is not None:
+        return tree_record_of(objective, result)
+    return record_of(objective, result)
 
 
 def _packed_record(record: ProofRecord, arrays: dict[str, AnyArray]) -> dict[str, Any]:
