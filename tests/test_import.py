@@ -58,7 +58,7 @@ NAMES = {
         "RegularizedEigenmaps",
     ],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
-    "proofs.saving": ["save_result", "load_result"],
+    "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
 }

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, fields
@@ -270,7 +271,7 @@ def _provenance(note: Any) -> dict[str, Any]:
     versions = {"specmargin": __version__, "python": platform.python_version()}
     return {
         "versions": versions | {name: _version(name) for name in _PACKAGES},
-        "platform": f"{platform.system()} {platform.machine()}, {platform.python_implementation()}",
+        "platform": f"{sysconfig.get_platform()}, {platform.python_implementation()}",
         "utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "note": note,
     }
@@ -279,7 +280,7 @@ def _provenance(note: Any) -> dict[str, Any]:
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
-    except metadata.PackageNotFoundError:
+    except ImportError:
         return None
 
 
