@@ -17,7 +17,7 @@ from specmargin.exceptions import SolverNotInstalledError
 from specmargin.typing import AnyArray, FloatArray
 
 try:
-    from flint import arb, arb_mat
+    from flint import arb, arb_mat, ctx
 except ImportError as error:  # pragma: no cover
     raise SolverNotInstalledError("to verify needs python-flint: pip install 'specmargin[verify]'") from error
 
@@ -28,9 +28,12 @@ __all__ = [
     "ZERO",
     "Ball",
     "Refuted",
+    "arb",
+    "arb_mat",
     "balanced",
     "balls",
     "column",
+    "ctx",
     "diagonal",
     "entries",
     "floats",

@@ -13,10 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx
 
 from specmargin.proofs import bounds
-from specmargin.proofs.balls import BITS, Ball, Refuted, balls, gram, outward, times
+from specmargin.proofs.balls import BITS, Ball, Refuted, arb, arb_mat, balls, ctx, gram, outward, times
 from specmargin.proofs.bounds import Proof, parabolas_minimum
 from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
 from specmargin.proofs.record import Claim, ProofRecord, Verification

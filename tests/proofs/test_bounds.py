@@ -145,7 +145,7 @@ class TestLapSVM:
     def test_an_intercept_where_there_is_none(self, rng):
         labels = labels_of(rng, 5, 3)
         obj = LapSVM(kernel_of(rng, 5), None, labels, gamma_A=0.5, fit_intercept=False)
-        with pytest.raises(Refuted, match="intercept of 0.25 in a problem without one"):
+        with pytest.raises(Refuted, match=r"intercept of 0\.25 in a problem without one"):
             proof_of(obj, {"alpha": np.zeros(5), "b": 0.25})
 
     def test_matrices_that_are_missing_or_indefinite(self, rng):
@@ -159,7 +159,7 @@ class TestLapSVM:
             bad = record.arrays[name] - 1e-3 * np.eye(5) * np.linalg.eigvalsh(record.arrays[name])[-1]
             bad -= np.eye(5) * np.linalg.eigvalsh(bad)[0] + 1e-3 * np.eye(5)
             with pytest.raises(
-                Refuted, match=f"{name} with a diagonal of .* has eigenvalues down to -0.001: indefinite"
+                Refuted, match=rf"{name} with a diagonal of .* has eigenvalues down to -0\.001: indefinite"
             ):
                 proof(replace(record, arrays={**record.arrays, name: bad}))
 
@@ -169,12 +169,12 @@ class TestRMM:
     def test_primal_and_bound(self, rng, B):
         l = 6
         labels, K, c = labels_of(rng, l, l), kernel_of(rng, l), rng.standard_normal(l) / 8
-        with pytest.warns(UserWarning) if B < 1 else ctx.workprec(BITS):
+        with pytest.warns(UserWarning, match="below 1") if B < 1 else ctx.workprec(BITS):
             obj = RMM(K, labels, C=0.75, B=B)
         c *= min(1.0, 0.4 * B / np.abs(K @ c).max())
         b = 0.125 * min(1.0, B)
         y = labels.sign
-        gamma = y * balanced_signs(rng, y, 0.75) if B == np.inf else np.append(dyadic(rng, l - 1, -3, 3), 0.0)
+        gamma = y * balanced_signs(rng, y, 0.75) if np.inf == B else np.append(dyadic(rng, l - 1, -3, 3), 0.0)
         gamma[-1] -= gamma.sum()
         found = proof_of(obj, {"gamma": c, "b": b}, {"gamma": gamma})
         primal, dual = exact.on_kernel(obj, c, b, gamma)
@@ -252,7 +252,7 @@ class TestOverSpectrum:
         record = record_of(obj, answer({"v": np.zeros(4), "b": 0.0, "delta": np.array([0.25, 0.25, 0.25, 0.25])}))
         proof(record)
         for delta in ([0.25, 0.2, 0.3, 0.25], [0.25, 0.25, 0.25, 0.2501], [0.25, 0.25, 0.25 + 6e-9, 0.25]):
-            with pytest.raises(Refuted, match="delta is not admissible: it is .* away from what is"):
+            with pytest.raises(Refuted, match=r"delta is not admissible: it is .* away from what is"):
                 proof(replace(record, arrays={**record.arrays, "delta": np.array(delta)}))
         near = replace(record, arrays={**record.arrays, "delta": np.array([0.25, 0.25, 0.25 + 1e-10, 0.25])})
         assert proof(near).bound == proof(record).bound

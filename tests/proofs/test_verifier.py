@@ -161,8 +161,7 @@ def test_a_digit_of_a_multiplier_or_of_the_data(kind):
             array.dtype.kind != "f"
             or not array.size
             or name in ("F", "V", "s", "mu", "linear")
-            or kind == "alignment"
-            and name == "delta"
+            or (kind == "alignment" and name == "delta")
         ):
             continue
         size = np.abs(array)
