@@ -44,7 +44,7 @@ from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
 from .objectives import certify
 from .problems import solve
-from .proofs import Verification, verify
+from .proofs import Verification, load_result, save_result, verify
 from .results import Certificate, SolveResult, Status
 
 __version__: str
@@ -98,6 +98,8 @@ __all__ = [
     "solve",
     "certify",
     "verify",
+    "save_result",
+    "load_result",
     "SolveResult",
     "Status",
     "Certificate",
