@@ -35,7 +35,7 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
-from specmargin.proofs.conjugates import box, conjugate, height, margin_conjugate, unlabeled_value, value
+from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -99,8 +99,8 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     t = shift(r.L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L")
     beta = balanced(r.y, r.y * r.theta, *box(r.loss, r.parameter), r.fit_intercept)
     gains = total(conjugate(r.loss, r.parameter, x) for x in beta)
-    pull = balls(np.zeros(n))
-    pull[J] = r.y * beta
+    placed = balls(np.zeros(n))
+    placed[J] = r.y * beta
 
     S = float(r.gamma_A) * np.eye(n) + float(r.gamma_I) * floats(entries(L)) @ floats(entries(K))
 
@@ -112,10 +112,10 @@ def lapsvm(r: SimpleNamespace) -> Proof:
             f = Kx(x)
             return r.gamma_A * x + r.gamma_I * (times(L, f) + t * f)
 
-        a = solution(S, Sx, pull / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
+        a = solution(S, Sx, placed / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
         Sa, f = Sx(a), Kx(a)
-        rest = 2 * Sa - pull
-        return r.scale * (gains + f @ Sa - f @ pull - rest @ Kx(rest) / (4 * r.gamma_A))
+        rest = 2 * Sa - placed
+        return r.scale * (gains + f @ Sa - f @ placed - rest @ Kx(rest) / (4 * r.gamma_A))
 
     f = times(K, r.alpha)
     losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[J] + r.b))
@@ -362,6 +362,6 @@ def s3vm(r: SimpleNamespace) -> Proof:
         raise Refuted("there is no multiplier for each of the free samples")
     if r.C_star > 0:
         loss, p, theta[free] = r.unlabeled_loss, r.unlabeled_parameter, positive_part(r.theta)
-        h[free] = [r.C_star * height(loss, p, x / r.C_star) for x in theta[free]]
+        h[free] = [r.C_star * parabola_top(loss, p, x / r.C_star) for x in theta[free]]
         primal += r.C_star * total(unlabeled_value(loss, p, x.sqrt()) for x in f[free] ** 2 + spread[free])
     return Proof(primal, parabolas_minimum(gram(X), r.b, h, g, theta).max(ZERO))
