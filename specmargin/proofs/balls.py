@@ -17,7 +17,7 @@ from specmargin.exceptions import SolverNotInstalledError
 from specmargin.typing import AnyArray, FloatArray
 
 try:
-    from flint import arb, arb_mat
+    from flint import arb, arb_mat, ctx
 except ImportError as error:  # pragma: no cover
     raise SolverNotInstalledError("to verify needs python-flint: pip install 'specmargin[verify]'") from error
 
@@ -28,9 +28,12 @@ __all__ = [
     "ZERO",
     "Ball",
     "Refuted",
+    "arb",
+    "arb_mat",
     "balanced",
     "balls",
     "column",
+    "ctx",
     "diagonal",
     "entries",
     "floats",
@@ -146,13 +149,14 @@ def solution(A: arb_mat, b: AnyArray) -> AnyArray:
     try:
         inverse = np.linalg.inv(floats(entries(A)))
         for _ in range(9):
+            if total(rest**2) <= 2.0**-160 * total(b**2):
+                return x
             x = x + balls(inverse @ floats(rest))
             rest = b - times(A, x)
     except np.linalg.LinAlgError:
         pass
     # Where A is too ill-conditioned for floats, this takes ten times as long.
-    is_solved = total(rest**2) <= 2.0**-160 * total(b**2)
-    return x if is_solved else entries(A.solve(column(b)))[:, 0]
+    return np.asarray(entries(A.solve(column(b)))[:, 0])
 
 
 def balanced(y: AnyArray, s: AnyArray, low: Ball, high: Ball, free: bool = True, rest: Iterable[Ball] = ()) -> AnyArray:

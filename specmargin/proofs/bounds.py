@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
-from flint import arb, arb_mat
 
 from specmargin.proofs.balls import (
     INFINITE,
@@ -19,6 +18,8 @@ from specmargin.proofs.balls import (
     ZERO,
     Ball,
     Refuted,
+    arb,
+    arb_mat,
     balanced,
     balls,
     column,

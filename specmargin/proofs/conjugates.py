@@ -6,8 +6,6 @@ h(theta) = inf_f U(f) + theta f^2 / 2. p is the parameter of a loss that has one
 
 from __future__ import annotations
 
-from flint import arb
-
 from specmargin.proofs.balls import INFINITE, ONE, ZERO, Ball, Refuted, positive_part
 
 __all__ = ["box", "conjugate", "height", "margin_conjugate", "touch", "unlabeled_value", "value"]
@@ -82,7 +80,7 @@ def height(loss: str, p: Ball, theta: Ball) -> Ball:
 
 def margin_conjugate(C: Ball, B: Ball, s: Ball) -> Ball:
     """Return the infimum of C max(0, 1 - t) + s t over |t| <= B, which is attained at a corner t = -B, 1 or B."""
-    if not arb.pos_inf() > B:
+    if not B < INFINITE:
         return s if 0 <= s <= C else -INFINITE
     ends = (C * (1 + B) - B * s).min(C * positive_part(1 - B) + B * s)
     return ends.min(s) if B >= 1 else ends

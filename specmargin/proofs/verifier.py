@@ -13,10 +13,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from flint import arb, arb_mat, ctx
 
 from specmargin.proofs import bounds
-from specmargin.proofs.balls import BITS, Ball, Refuted, balls, gram, outward, times
+from specmargin.proofs.balls import BITS, Ball, Refuted, arb, arb_mat, balls, ctx, gram, outward, times
 from specmargin.proofs.bounds import Proof, parabolas_minimum
 from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
 from specmargin.proofs.record import Claim, ProofRecord, Verification
@@ -85,6 +84,8 @@ def check(record: ProofRecord) -> Verification:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
             if not math.isfinite(record.claim.dual):
                 raise Refuted("nothing to verify: stationary")
+            if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
+                raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
                 raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
@@ -151,13 +152,12 @@ def judged(claim: Claim, proof: Proof) -> Verification:
 
 def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, found: dict[str, Any]) -> Verification:
     """Say what a claim that is proved rests on: matrices that are positive semidefinite but for rounding."""
-    message, assumptions = f"the gap is at most {found['gap'][1]:.3g}", (proof.assumption,) if proof.assumption else ()
+    message, assumptions = f"the gap is at most {_above(gap)}", (proof.assumption,) if proof.assumption else ()
     shifts = [one for one in proof.shifts if one.s > 0]
     if not shifts:
         return Verification(True, message, **found, assumptions=assumptions)
     shifted = " and ".join(f"{one.name} + {2 * float(one.s):.2g} I" for one in shifts)
-    whole = outward(gap + proof.charges)[1]
-    message = f"{message}, and {whole:.3g} for {shifted}, which is positive semidefinite by proof"
+    message = f"{message}, and {_above(gap + proof.charges)} for {shifted}, which is positive semidefinite by proof"
     if gap + proof.charges <= claimed:
         return Verification(True, message, **found, assumptions=(*assumptions, f"stated for {shifted}"))
     if all(one.is_rounding for one in shifts):
@@ -166,3 +166,8 @@ def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, found: dict[str, Any]) 
             True, message, **found, assumptions=(*assumptions, f"{names} as meant is positive semidefinite")
         )
     return Verification(False, f"{message}; {float(claimed):.3g} is claimed", **found)
+
+
+def _above(x: Ball) -> str:
+    """Return three digits that are not below a number."""
+    return f"{1.0051 * outward(x)[1]:.3g}"
