@@ -317,6 +317,12 @@ def test_bounds_of_lines_and_parabolas_are_exact() -> None:
             assert abs(evident(logged(small(unlabeled_loss, loss), [], evidence))[0] - float(best)) <= 4e-16
 
 
+def test_multipliers_of_one_count_as_any_other() -> None:
+    bounds = evident(logged(small(), [(0, 1, 0.0)], [(1, {0: 1.0}), (2, {5: 1.0})]))
+    # 1 + b - 1/2, and the top 3/8 of a parabola less b^2 / 2 + (b / 2)^2 / (2 - 1/2).
+    assert bounds.tolist() == pytest.approx([0.0, 0.75, 0.375 - 1 / 32 - 1 / 64 / 1.5], rel=1e-15)
+
+
 def test_evidence_that_is_no_bound_is_refused() -> None:
     at_root = "is not below the loss of sample"
     for multipliers, sample in (
