@@ -75,7 +75,6 @@ TESTED_THROUGH = {
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
-    "solvers/s3vm/nodes.py": "solvers/s3vm/test_range.py",
     "typing.py": "test_layers.py",
 }
 

@@ -167,13 +167,13 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         left, right = float(a), float(z)
         for _ in range(60 if convex else 0):
             f = (left + right) / 2
-            falls = -2 * S * C * f * math.exp(-S * f * f) + T * f - G < 0
-            left, right = (f, right) if falls else (left, f)
+            decreases = -2 * S * C * f * math.exp(-S * f * f) + T * f - G < 0
+            left, right = (f, right) if decreases else (left, f)
         # Where m is convex it is above its tangent near the minimum, where it is concave above the lower end.
         for at in (arb(right).max(a).min(z),) if convex else (a, z):
             slope = theta * at - g - 2 * s * c * at * (-s * at * at).exp()
-            fall = (slope * (a - at)).min(slope * (z - at)).min(arb(0)) if convex else 0
-            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + fall)
+            most = (slope * (a - at)).min(slope * (z - at)).min(arb(0)) if convex else 0
+            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + most)
     return least
 
 

@@ -318,7 +318,7 @@ def _(obj: S3VMRelaxation, variables: Variables, held: Variables, certificate: C
     return "s3vm", numbers, arrays
 
 
-def tree_record_of(objective: S3VM, result: SolveResult) -> ProofRecord:
+def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
 
     Parameters

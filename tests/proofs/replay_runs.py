@@ -109,14 +109,18 @@ def tampered(record: ProofRecord, other: ProofRecord | None, seed: int = 0) -> I
     value = arrays["value"].copy()
     value[arrays["start"][e] : arrays["start"][e + 1]] *= 0.1
     yield "multipliers of a leaf divided by ten", changed(record, value=value), weak
-    if len(arrays["parent"]):
-        used = {int(node) for node in arrays["node"] if node > 0}
-        k = (min(used) - 1) // 2 if used else 0
+    # A sample whose label that leaf rests on, and one that nobody has split yet on the way to it.
+    multiplied = arrays["index"][arrays["start"][e] : arrays["start"][e + 1]]
+    path, node = [], int(arrays["node"][e])
+    while node > 0:
+        path.append((node - 1) // 2)
+        node = int(arrays["parent"][path[-1]])
+    others = np.setdiff1d(np.arange(len(arrays["X"])), [*arrays["J"], *arrays["sample"][path]])
+    needed = [k for k in path if arrays["sample"][k] in np.intersect1d(multiplied, one_way)]
+    if needed and len(others):
         sample = arrays["sample"].copy()
-        free = np.setdiff1d(np.arange(len(arrays["X"])), [*arrays["J"], sample[k]])
-        if len(free):
-            sample[k] = rng.choice(free)
-            yield "another sample branched", changed(record, sample=sample), f"{missing}|{weak}|not every label"
+        sample[needed[0]] = rng.choice(others)
+        yield "another sample branched", changed(record, sample=sample), missing
     y = arrays["y"].copy()
     y[0] *= -1.0
     yield "a label of the data flipped", changed(record, y=y), f"{missing}|{weak}|the objective is"

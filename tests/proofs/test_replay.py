@@ -433,6 +433,60 @@ def test_flat_parabolas_of_the_smooth_loss_have_their_height() -> None:
     assert float(module.exp_top(*(arb(float(v)) for v in (0.5, 3.0, 0.0, 3.0, -2.0, 2.0)))) == pytest.approx(0.5)
 
 
+@pytest.mark.parametrize(("lo", "hi"), [(0.3, 0.4), (-0.4, -0.3), (-0.1, 0.3), (0.0, 0.4), (0.3, 0.8), (-0.9, -0.2)])
+def test_parabolas_of_the_smooth_loss_count_where_what_is_left_is_convex(lo: float, hi: float) -> None:
+    c, s = 0.7, 2.0
+    nearest = 0.0 if lo <= 0.0 <= hi else s * min(abs(lo), abs(hi)) ** 2
+    least_theta = 2 * s * c * (1 - 2 * nearest) * math.exp(-nearest)
+    for g in (0.4, -0.4):
+        for theta, known in ((least_theta * (1 - 1e-9), False), (least_theta * (1 + 1e-9), True)):
+            least = module.exp_top(*(arb(x) for x in (c, s, g, theta, lo, hi)))
+            assert bool(least > arb.neg_inf()) is known, (g, theta)
+
+
+def test_minima_of_the_smooth_loss_are_bounds_to_the_last_bit() -> None:
+    """Near a minimum inside a convex part no float is the minimiser: what its slope may hide is taken off."""
+    for c, s, g, theta, lo, hi, f in (
+        (0.7, 2.0, -0.5, 0.0, 0.6, 2.0, 0.9),
+        (0.7, 2.0, 0.5, 0.0, -2.0, -0.6, -0.9),
+        (0.7, 2.0, 0.3, 3.0, -1.0, 1.0, 0.3),
+        (0.7, 2.0, -0.1, 2.9, -0.4, 0.4, 0.0),
+    ):
+        C, S, G, T, F = (arb(x) for x in (c, s, g, theta, f))
+        for _ in range(60):  # Newton's method, from inside the convex part
+            rate = T * F - G - 2 * S * C * F * (-S * F * F).exp()
+            bend = T + 2 * S * C * (2 * S * F * F - 1) * (-S * F * F).exp()
+            F = (F - rate / bend).mid()
+        assert lo < float(F) < hi
+        true = C * (-S * F * F).exp() + T * F * F / 2 - G * F
+        least = module.exp_top(C, S, G, T, arb(lo), arb(hi))
+        assert least < true
+        assert least > true - 1e-15
+
+
+def test_decisions_of_better_points_are_enclosed(monkeypatch: Any) -> None:
+    seen = []
+    monkeypatch.setattr(module, "evident", lambda r, log, n: seen.append(r) or np.zeros(log.count))
+    for unlabeled_loss in ("exp", "symmetric_hinge"):
+        replay(stated(small(unlabeled_loss), 1.0, 0.0, 1.0))
+    r = seen[0]
+    f = arb(0.625), arb(-0.875)
+    J = arb(9) / 32 + arb(3) / 4 + ((-2 * f[0] ** 2).exp() + (-2 * f[1] ** 2).exp()) / 2
+    for i, x in ((1, arb(0.5)), (3, arb(1.5))):
+        radius = (2 * J).sqrt() * x
+        for end, exact in ((r.lo[i], arb(0.25) - radius), (-r.hi[i], -arb(0.25) - radius)):
+            assert arb(float(end)) < exact
+            assert exact - arb(float(end)) < 1e-14
+            assert arb(math.nextafter(math.nextafter(float(end), INF), INF)) > exact - 1e-15
+    for i in (0, 2):
+        assert (r.lo[i], r.hi[i]) == (-INF, INF)
+    assert np.isinf(seen[1].lo).all()
+    assert np.isinf(seen[1].hi).all()
+    # They are those of J rounded up: the objective itself is inside.
+    attained = module.outward(J)[1]
+    assert arb(float(r.lo[3])) <= arb(0.25) - (2 * arb(attained) * arb(2.25)).sqrt()
+
+
 def test_boxes_by_hand() -> None:
     """J with exp(-2 f^2) at w = 3/4: decisions are within |x| sqrt(2 J), and nodes beyond are empty."""
     f = np.array([0.625, -0.875])
