@@ -1,0 +1,301 @@
+"""A table of failures: 1,000 QPs and QCQPs by our numpy solvers and by the solvers that CVXPY finds installed.
+
+    python benchmarks/failures.py            all programs at two settings each; hours, and it can be taken up again
+    python benchmarks/failures.py --quick    the first 24 programs at the default settings
+    python benchmarks/failures.py --docs     write docs/failures.md from the rows that exist, and solve nothing
+
+Every solver gets the same CVXPY problem, once as it comes and once at a tolerance of 1e-10, and every
+answer is judged by the certificate that the objective computes from it: a solver's status is recorded, not believed.
+Solves run one at a time in a process of their own, which is ended after `LIMIT` seconds.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+import math
+import multiprocessing
+import os
+import statistics
+import time
+import traceback
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from importlib import metadata
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import _harness as harness
+import _programs as programs
+import _verdicts as verdicts
+import cvxpy as cp
+from _verdicts import OURS, Row
+
+import specmargin as sm
+from specmargin.experiments.engine.provenance import collect
+from specmargin.experiments.engine.syntax import hash_of
+
+LIMIT = 10.0
+"""Seconds that a solve may take, and"""
+
+ASKED = 5.0
+"""those after which a solver that knows a limit of time is asked for what it has."""
+
+SHORT, REPEATS = 0.05, 3
+"""Calls of fewer seconds than that are repeated, and the median counts."""
+
+SHARP = 1e-10
+"""The tight tolerance: HiGHS takes no smaller one, and interior points gain nothing from one."""
+
+TIGHT: dict[str, dict[str, Any]] = {
+    OURS: {"tol": SHARP},
+    "CLARABEL": {
+        **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), SHARP),
+        "accept_unknown": True,
+        "time_limit": ASKED,
+    },
+    "ECOS": {**dict.fromkeys(("abstol", "reltol", "feastol"), SHARP), "max_iters": 500},
+    "HIGHS": {"primal_feasibility_tolerance": SHARP, "dual_feasibility_tolerance": SHARP, "time_limit": ASKED},
+    "OSQP": {"eps_abs": SHARP, "eps_rel": SHARP, "max_iter": 1_000_000, "time_limit": ASKED},
+    "PIQP": {
+        **dict.fromkeys(("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"), SHARP),
+        "max_iter": 500,
+    },
+    "PROXQP": {"eps_abs": SHARP, "max_iter": 100_000},
+    "QOCO": {"abstol": SHARP, "reltol": SHARP, "max_iters": 500},
+    "SCS": {"eps_abs": SHARP, "eps_rel": SHARP, "max_iters": 1_000_000, "time_limit_secs": ASKED},
+}
+TAKES = {
+    "QP": ("CLARABEL", "ECOS", "HIGHS", "OSQP", "PIQP", "PROXQP", "QOCO", "SCS"),
+    "QCQP": ("CLARABEL", "ECOS", "QOCO", "SCS"),
+    "SDP": ("CLARABEL", "SCS"),
+}
+PACKAGES = {"HIGHS": "highspy", "PROXQP": "proxsuite"}
+DOCS = Path(__file__).parents[1] / "docs" / "failures.md"
+
+
+def main() -> None:
+    options = harness.options(__doc__.splitlines()[0], docs="write docs/failures.md from the rows, and solve nothing")
+    name = "failures_quick" if options.quick else "failures"
+    record = harness.RESULTS / f"{name}.jsonl"
+    tasks = [
+        (instance, solver, setting)
+        for setting in (("default",) if options.quick else ("default", "tight"))
+        for instance in programs.instances()[: 24 if options.quick else None]
+        for solver in solvers_of(programs.FAMILIES[instance.family].kind)
+    ]
+    rows = {(row.key, row.solver, row.setting): row for row in kept(record)}
+    if not options.docs:
+        solve_all(tasks, rows, record)
+    wanted = {(instance.key, solver, setting) for instance, solver, setting in tasks}
+    text = page([row for known, row in rows.items() if known in wanted], len(tasks))
+    path = DOCS if options.docs else record.with_suffix(".md")
+    path.write_text(text, encoding="utf-8")
+    print(text if options.quick else f"written to {path}")
+
+
+def solvers_of(kind: str) -> list[str]:
+    """Return ours, and the installed solvers that take programs of a kind."""
+    return [OURS, *(name for name in TAKES[kind] if name in cp.installed_solvers())]
+
+
+@cache
+def plan() -> str:
+    """Return a hash of the programs and of the settings: rows of others are not taken up."""
+    source = hash_of([ast.parse(Path(programs.__file__).read_text(encoding="utf-8"))])
+    return hashlib.sha256(f"{source} {TIGHT} {LIMIT}".encode()).hexdigest()[:12]
+
+
+def kept(record: Path) -> Iterator[Row]:
+    """Yield the rows that an earlier run has written; a line that it was cut off in does not count."""
+    if record.exists():
+        for line in record.read_text(encoding="utf-8").splitlines():
+            try:
+                row = Row(**json.loads(line))
+            except (json.JSONDecodeError, TypeError):
+                continue
+            if row.plan == plan():
+                yield row
+
+
+def solve_all(tasks: list[Any], rows: dict[Any, Row], record: Path) -> None:
+    """Solve what has no row yet, and write every row as it comes."""
+    record.parent.mkdir(exist_ok=True)
+    worker, began, done = Worker(), time.perf_counter(), 0
+    with record.open("a", encoding="utf-8") as file:
+        file.write("\n" if record.stat().st_size else "")
+        for k, (instance, solver, setting) in enumerate(tasks, 1):
+            if (instance.key, solver, setting) in rows:
+                continue
+            row = worker.solve(instance, solver, setting)
+            rows[row.key, solver, setting] = row
+            file.write(json.dumps(row.record()) + "\n")
+            file.flush()
+            done += 1
+            if done % 200 == 0:
+                print(f"  {k} of {len(tasks)} solves, {time.perf_counter() - began:.0f} s", flush=True)
+    worker.end()
+
+
+class Worker:
+    """A process that solves what it is handed; a solve that takes too long ends with it, and the next has a new one."""
+
+    def __init__(self) -> None:
+        self.context = multiprocessing.get_context("fork")
+        self.start()
+
+    def start(self) -> None:
+        """Start a process and keep our end of its pipe."""
+        self.pipe, theirs = self.context.Pipe()
+        self.process = self.context.Process(target=serve, args=(theirs,), daemon=True)
+        self.process.start()
+        theirs.close()
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.join()
+
+    def solve(self, instance: programs.Instance, solver: str, setting: str) -> Row:
+        """Return the row of one solve, whatever happens to it."""
+        self.pipe.send((instance, solver, setting))
+        found: dict[str, Any]
+        try:
+            size = self.pipe.recv()  # the program is drawn, the clock starts
+            found = self.pipe.recv() if self.pipe.poll(LIMIT) else {"end": "timeout", "seconds": LIMIT}
+        except EOFError:
+            size, found = 0, {"end": "crash"}
+        if found["end"] in ("timeout", "crash"):
+            self.end()
+            self.start()
+        return Row(
+            key=instance.key,
+            family=instance.family,
+            kind=programs.FAMILIES[instance.family].kind,
+            regime=instance.regime,
+            size=size,
+            solver=solver,
+            setting=setting,
+            version=sm.__version__ if solver == OURS else metadata.version(PACKAGES.get(solver, solver.lower())),
+            plan=plan(),
+            **found,
+        )
+
+
+def serve(pipe: Connection) -> None:
+    """Solve until the pipe closes; what solvers write to the screen is dropped."""
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    warnings.simplefilter("ignore")
+    used: set[str] = set()
+    while True:
+        instance, solver, setting = pipe.recv()
+        program = instance.program()
+        parameters = TIGHT[solver] if setting == "tight" else {}
+        if solver not in used:  # the first call loads the solver
+            used.add(solver)
+            outcome(programs.Instance("SVM, RMM", programs.PAPERS, 0).program(), solver, {})
+        pipe.send(program.size)
+        found = outcome(program, solver, parameters)
+        times = [found["seconds"]]
+        while found["end"] == "answer" and times[0] < SHORT and len(times) < REPEATS:
+            times.append(outcome(program, solver, parameters)["seconds"])
+        pipe.send({**found, "seconds": statistics.median(times)})
+
+
+def outcome(program: programs.Program, solver: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Solve once, from the raw data on, and return the fields of a row."""
+    start = time.perf_counter()
+    own = math.nan
+    try:
+        if solver == OURS:
+            result = program.ours(**parameters)
+            claimed, message = str(result.status), result.message
+        else:
+            built = program.built()
+            result = sm.solve(built, solver, **parameters)
+            stats, message = built.problem.solver_stats, result.message
+            claimed = str(built.problem.status or "solver_error")
+            own = float(getattr(stats, "solve_time", None) or math.nan)
+    except Exception as error:  # whatever a solver or its interface raises is a row of the table
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        message = f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+        return {"end": "error", "message": message[:300], "seconds": time.perf_counter() - start}
+    seconds, certificate = time.perf_counter() - start, result.certificate
+    scale = max(abs(certificate.primal_objective), min(abs(certificate.dual_objective), 1e300))
+    return {
+        "end": "answer" if result.status.has_solution else "failed",
+        "claimed": claimed,
+        "gap": certificate.relative_gap,
+        "rounding": certificate.rounding / scale if scale > 0 else certificate.rounding,
+        "primal": certificate.primal_objective,
+        "dual": certificate.dual_objective,
+        "sense": certificate.sense,
+        "seconds": seconds,
+        "own_seconds": own,
+        "n_iter": result.n_iter,
+        "message": message[:300],
+    }
+
+
+def page(rows: list[Row], wanted: int) -> str:
+    """Return the Markdown page of the rows."""
+    best = verdicts.best_bounds(rows)
+    ours = {(row.key, row.setting): row.seconds for row in rows if row.solver == OURS}
+    edge = [row for row in rows if row.regime != programs.PAPERS]
+    versions = {row.solver: row.version for row in rows if row.solver != OURS}
+    provenance = collect()
+    parts = [
+        "# Failures\n",
+        f"{len({row.key for row in rows if row.kind != 'SDP'}):,} QPs and QCQPs and "
+        f"{len({row.key for row in rows if row.kind == 'SDP'})} semidefinite programs of this package, solved by its "
+        "numpy solvers and by those that CVXPY reaches. Written by `make bench` (`benchmarks/failures.py`); "
+        f"{len(rows):,} of {wanted:,} solves are in it.\n",
+    ]
+    parts.append(INTRODUCTION.format(limit=LIMIT))
+    parts += [f"- **{column.title}**: {column.meaning}." for column in verdicts.COLUMNS]
+    parts.append("\n" + SETTINGS)
+    parts += [
+        f"- {name}: {', '.join(f'{k}={v:g}' for k, v in TIGHT[name].items())}" for name in (OURS, *sorted(versions))
+    ]
+    for kind, title in (("QP", "Quadratic programs"), ("QCQP", "Quadratic constraints"), ("SDP", "Semidefinite")):
+        for regime, some in (
+            ("the papers' ranges", [row for row in rows if row.kind == kind and row.regime == programs.PAPERS]),
+            ("the edges", [row for row in edge if row.kind == kind]),
+        ):
+            if some:
+                parts.append(f"\n## {title}: {regime}\n\n{verdicts.table(some, best, ours)}")
+    parts.append(f"\n## By family\n\nPercent proved to 1e-8 / to 1e-4.\n\n{verdicts.shares(rows, 'family')}")
+    convex = [row for row in rows if row.kind != "SDP"]
+    parts.append(
+        f"\n## By regime\n\nThe same, without the semidefinite programs.\n\n{verdicts.shares(convex, 'regime')}"
+    )
+    parts.append(f"\n## Ours above 1e-8\n\n{verdicts.exceptions(rows)}\n")
+    named = {"python": provenance["versions"]["python"], "cvxpy": provenance["versions"]["cvxpy"], **versions}
+    parts.append("Versions: " + ", ".join(f"{name} {version}" for name, version in sorted(named.items())) + ".\n")
+    return "\n".join(parts)
+
+
+INTRODUCTION = """\
+Half of the programs lie in the ranges of the papers (C from 1e-2 to 1e3 per unit mean kernel diagonal, gamma_A to 1e-6,
+n from 20 to 300), the other half at an edge: weights of 1e+-10, gammas of 1e-10 to 1e10, features or eigenvectors on
+scales of 1e+-8, samples up to 1e8 from the origin, kernels that are constant to rounding, duplicates, separable
+classes, ties, one label a class. `benchmarks/_programs.py` draws each of them from its name. No program is scaled for a
+solver: each gets the problem that `specmargin.problems` builds, and scales as it does by itself. Quadratic constraints
+are cones of three rows (`compact`), or those of the paper (`literal`).
+
+A gap is that of the certificate: the objective takes the answer and the multipliers, repairs them until they are
+feasible, and computes both values from the data, with an allowance for rounding. It is relative to the objective. One
+thread, one process; a solve is stopped after {limit:g} seconds.
+"""
+SETTINGS = """\
+*default* is each solver as CVXPY calls it, ours at a proved relative gap of 1e-9. *tight* asks for 1e-10 by each
+solver's own measure, with more iterations:
+"""
+
+if __name__ == "__main__":
+    main()
