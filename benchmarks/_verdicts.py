@@ -41,9 +41,9 @@ class Row:
     dual: float = math.nan
     sense: str = "minimize"
     seconds: float = math.nan
-    """The whole call, from the raw data to the certificate."""
+    """The whole call, from the raw data to the certificate, of the processor's time."""
     own_seconds: float = math.nan
-    """What the solver itself reports of it."""
+    """What the solver took of it, with the interface that CVXPY calls."""
     n_iter: int = 0
     message: str = ""
     plan: str = ""
@@ -72,6 +72,8 @@ class Verdict:
     """Claimed infeasible or unbounded; every program has an optimum."""
     nothing: bool
     """No answer: gave up, no finite values, or an exception."""
+    crash: bool
+    """The process ended with it."""
     timeout: bool
 
 
@@ -89,7 +91,8 @@ def judged(row: Row, best: float | None = None) -> Verdict:
         wrong=false_optimal and excess(row, best) > LOOSE_GAP,
         pessimistic=answered and not optimal and 0.0 <= row.gap <= GOOD_GAP,
         denied=denied,
-        nothing=row.end in ("failed", "error", "crash") and not denied,
+        nothing=row.end in ("failed", "error") and not denied,
+        crash=row.end == "crash",
         timeout=row.end == "timeout",
     )
 
@@ -166,8 +169,8 @@ COLUMNS = (
     ),
     _Column(
         "own time",
-        "the same with the seconds that the solver reports for itself: without CVXPY, the matrices of the program and "
-        "the certificate, all of which ours includes",
+        "the same with the seconds of the solver's interface alone: without CVXPY's compilation, the matrices of the "
+        "program and the certificate; ours includes the latter two",
         _ratio("own_seconds"),
     ),
     _Column(
@@ -187,10 +190,9 @@ COLUMNS = (
         _count("pessimistic"),
     ),
     _Column("denied", "claimed infeasible or unbounded; every program has an optimum", _count("denied")),
-    _Column(
-        "no answer", "gave up without values, values that are not finite, an exception, a crash", _count("nothing")
-    ),
-    _Column("timeout", "stopped at the limit of time without an answer", _count("timeout")),
+    _Column("no answer", "gave up without values, values that are not finite, an exception", _count("nothing")),
+    _Column("crash", "ended the process of Python, by a segmentation fault for one", _count("crash")),
+    _Column("timeout", "ended at the limit of time", _count("timeout")),
 )
 
 
