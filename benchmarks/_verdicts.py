@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["COLUMNS", "OURS", "Row", "Verdict", "best_bounds", "exceptions", "judged", "shares", "table"]
+__all__ = ["COLUMNS", "OURS", "Row", "Verdict", "best_bounds", "ends", "exceptions", "judged", "shares", "table"]
 
 OURS = "specmargin"
 Ours: TypeAlias = Mapping[tuple[str, str], float]
@@ -230,6 +230,19 @@ def exceptions(rows: Iterable[Row]) -> str:
                 f"- `{row.key}` (n = {row.size}): {row.end}, {row.claimed}, gap {row.gap:.1e}, rounding allowance "
                 f"{row.rounding:.1e}: {cause}."
             )
+    return "\n".join(lines) or "None."
+
+
+def ends(rows: Iterable[Row]) -> str:
+    """Return the Markdown list of crashes and exceptions: how many of each, with a program to see it on."""
+    groups: dict[tuple[str, str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row.end in ("crash", "error"):
+            groups[row.solver, row.setting, row.message[:120] or "the process ended"].append(row.key)
+    lines = [
+        f"- {solver}, {setting}, {len(keys)} x, `{keys[0]}` for one: {message}"
+        for (solver, setting, message), keys in sorted(groups.items())
+    ]
     return "\n".join(lines) or "None."
 
 

@@ -89,6 +89,7 @@ def main() -> None:
     print(text if options.quick else f"written to {path}")
 
 
+@cache
 def solvers_of(kind: str) -> list[str]:
     """Return ours, and the installed solvers that take programs of a kind."""
     return [OURS, *(name for name in TAKES[kind] if name in cp.installed_solvers())]
@@ -275,6 +276,7 @@ def page(rows: list[Row], wanted: int) -> str:
     parts.append(
         f"\n## By regime\n\nThe same, without the semidefinite programs.\n\n{verdicts.shares(convex, 'regime')}"
     )
+    parts.append(f"\n## Crashes and exceptions\n\n{verdicts.ends(rows)}")
     parts.append(f"\n## Ours above 1e-8\n\n{verdicts.exceptions(rows)}\n")
     named = {"python": provenance["versions"]["python"], "cvxpy": provenance["versions"]["cvxpy"], **versions}
     parts.append("Versions: " + ", ".join(f"{name} {version}" for name, version in sorted(named.items())) + ".\n")
@@ -287,7 +289,7 @@ n from 20 to 300), the other half at an edge: weights of 1e+-10, gammas of 1e-10
 scales of 1e+-8, samples up to 1e8 from the origin, kernels that are constant to rounding, duplicates, separable
 classes, ties, one label a class. `benchmarks/_programs.py` draws each of them from its name. No program is scaled for a
 solver: each gets the problem that `specmargin.problems` builds, and scales as it does by itself. Quadratic constraints
-are cones of three rows (`compact`), or those of the paper (`literal`).
+are cones of three rows (`compact`), or those of the paper (`literal`). ECOS takes quadratic objectives as cones, too.
 
 A gap is that of the certificate: the objective takes the answer and the multipliers, repairs them until they are
 feasible, and computes both values from the data, with an allowance for rounding. It is relative to the objective. One

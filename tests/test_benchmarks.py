@@ -124,6 +124,14 @@ def test_table_of_made_up_rows(bench, row):
     said = bench.verdicts.exceptions([replace(ours, gap=1e-7, rounding=2e-8), replace(ours, gap=1e-3)])
     assert "the rounding allowance alone" in said.splitlines()[0]
     assert "not rounding" in said.splitlines()[1]
+    ended = [
+        replace(row, end="crash"),
+        replace(row, end="crash", key="SVM/1"),
+        replace(row, end="error", message="why"),
+    ]
+    assert bench.verdicts.ends(ended) == (
+        "- A, default, 2 x, `SVM/0` for one: the process ended\n- A, default, 1 x, `SVM/0` for one: why"
+    )
 
 
 @pytest.mark.parametrize(
