@@ -201,9 +201,9 @@ def spectrum_of(rng: Rng, regime: str, X: Array, most: int = 60) -> tuple[sm.spe
     return replace(spectrum, eigenvectors=unit * spectrum.eigenvectors), unit
 
 
-def lapsvm(rng: Rng, regime: str) -> Program:
+def lapsvm(rng: Rng, regime: str, form: str = "dual", most: int = 300) -> Program:
     """Draw a LapSVM with the hinge, the squared hinge or the Huber hinge."""
-    X, truth = sample(rng, regime, size_of(rng))
+    X, truth = sample(rng, regime, size_of(rng, most))
     y = labelled(rng, regime, truth, len(X) // 2)
     K, labels = kernel(rng, regime, X), sm.encode_labels(y)
     L = sm.graphs.laplacian(graph(rng, X), normalized=bool(rng.integers(2)), power=int(rng.integers(1, 3)))
@@ -223,9 +223,14 @@ def lapsvm(rng: Rng, regime: str) -> Program:
 
     return Program(
         lambda **options: sm.solvers.factorized(objective(), **options),
-        lambda: sm.problems.lapsvm_dual(objective()),
+        lambda: (sm.problems.lapsvm_dual if form == "dual" else sm.problems.lapsvm_primal)(objective()),
         len(X),
     )
+
+
+def lapsvm_primal(rng: Rng, regime: str) -> Program:
+    """Draw a LapSVM whose CVXPY problem is the primal, over functions."""
+    return lapsvm(rng, regime, "primal", 120)
 
 
 def relative_margin(rng: Rng, regime: str) -> Program:
@@ -357,7 +362,8 @@ _OF_SPECTRA = ("scale", "near-singular", "duplicates", "separable", "ties", "one
 _OF_SAMPLES = tuple(edge for edge in EDGES if edge != "gammas")
 
 FAMILIES = {
-    "LapSVM": Family(lapsvm, "QP", 220, EDGES),
+    "LapSVM": Family(lapsvm, "QP", 160, EDGES),
+    "LapSVM, primal": Family(lapsvm_primal, "QP", 60, EDGES),
     "SVM, RMM": Family(relative_margin, "QP", 200, _OF_SAMPLES),
     "STORM, STOAM, MKL": Family(spectrum_margin, "QCQP", 220, ("weights", *_OF_SPECTRA)),
     "the same, literal": Family(literal, "QCQP", 40, ("weights", *_OF_SPECTRA)),

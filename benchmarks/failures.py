@@ -288,8 +288,10 @@ Half of the programs lie in the ranges of the papers (C from 1e-2 to 1e3 per uni
 n from 20 to 300), the other half at an edge: weights of 1e+-10, gammas of 1e-10 to 1e10, features or eigenvectors on
 scales of 1e+-8, samples up to 1e8 from the origin, kernels that are constant to rounding, duplicates, separable
 classes, ties, one label a class. `benchmarks/_programs.py` draws each of them from its name. No program is scaled for a
-solver: each gets the problem that `specmargin.problems` builds, and scales as it does by itself. Quadratic constraints
-are cones of three rows (`compact`), or those of the paper (`literal`). ECOS takes quadratic objectives as cones, too.
+solver: each gets the problem that `specmargin.problems` builds, and scales as it does by itself. LapSVM and the SVM
+are the dual QPs of the papers over the multipliers, from which the classifier is read by the same function for all; one
+family is LapSVM's primal. Quadratic constraints are cones of three rows (`compact`), or those of the paper (`literal`).
+ECOS takes quadratic objectives as cones, too.
 
 A gap is that of the certificate: the objective takes the answer and the multipliers, repairs them until they are
 feasible, and computes both values from the data, with an allowance for rounding. It is relative to the objective. One
