@@ -40,7 +40,7 @@ import specmargin as sm
 from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.syntax import hash_of
 
-LIMIT = 20.0
+LIMIT = 10.0
 """Seconds of the processor that a solve may take."""
 
 SHARP = 1e-10
@@ -56,7 +56,7 @@ TIGHT: dict[str, dict[str, Any]] = {
         **dict.fromkeys(("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"), SHARP),
         "max_iter": 500,
     },
-    "PROXQP": {"eps_abs": SHARP, "max_iter": 100_000},
+    "PROXQP": {"eps_abs": SHARP},
     "QOCO": {"abstol": SHARP, "reltol": SHARP, "max_iters": 500},
     "SCS": {"eps_abs": SHARP, "eps_rel": SHARP, "max_iters": 20_000},
 }
