@@ -65,6 +65,20 @@ def candidates(rule: Rule) -> Rule:
     return checked
 
 
+def or_word(rule: Rule, *words: str) -> Rule:
+    """Return a rule that also takes some words."""
+    known = " or ".join(map(repr, words))
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if value not in words:
+            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {known}.")
+        return value
+
+    return checked
+
+
 def _bound(name: str, value: Any) -> Any:
     text = isinstance(value, str)
     if text and value == "auto":
@@ -143,7 +157,7 @@ RULES: dict[str, Rule] = {
     "C_star": maybe(number(least=0)),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
-    "class_balance": choice("zscore", "mass", None),
+    "class_balance": choice("shrunk", "zscore", "mass", None),
     "coef0": number(),
     "cv": _cv,
     "degree": number(least=0),
@@ -153,7 +167,7 @@ RULES: dict[str, Rule] = {
     "fit_intercept": flag,
     "gamma": GAMMA,
     "gamma_A": number(above=0),
-    "gamma_As": maybe(candidates(number(above=0))),
+    "gamma_As": maybe(candidates(or_word(number(above=0), "auto"))),
     "gamma_I": number(least=0),
     "gamma_Is": maybe(candidates(number(least=0))),
     "gammas": candidates(_gammas),
@@ -177,6 +191,7 @@ RULES: dict[str, Rule] = {
     "q": maybe(count(1)),
     "random_state": seed,
     "rank": maybe(count(1)),
+    "ratio": number(least=0),
     "ratios": candidates(number(least=0)),
     "reduce": REDUCE,
     "refine": choice("kmeans", None),
