@@ -37,10 +37,10 @@ def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
     X, y, *_ = tasks.samples(TASK, nowhere)
     labeled = next(iter(tasks.splits(TASK, nowhere).values())).labeled
     marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
-    options = {"gamma_A": 1e-2, "loss": "squared_hinge"}
-    direct = sm.LapSVM(gamma_I=1.0, **OPTIONS, **options).fit(X, marked)
+    options = {"gamma_A": 1e-2, "loss": "squared_hinge", "class_balance": None}
+    direct = sm.LapSVM(gamma_I=1.0, **{**OPTIONS, **options}).fit(X, marked)
     K = table._deformed_kernel(TASK, 100.0, nowhere)
-    reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, class_balance=None, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
+    reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
     expected = direct.decision_function(X)
     assert np.abs(expected).max() > 0.5
     np.testing.assert_allclose(reduced.decision_function(K[:, labeled]), expected, rtol=0, atol=tol["linalg"])
