@@ -21,9 +21,10 @@ from specmargin import objectives
 from specmargin.checks import Rule, count
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, FeatureMap, KernelFunctions
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, outside
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import (
     DEFAULT_NEIGHBORS,
     KernelFamily,

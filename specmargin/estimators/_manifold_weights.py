@@ -1,4 +1,4 @@
-"""The weights gamma_A and gamma_I of LapSVM and LapRLS: numbers, units of the data, or those of a paper."""
+"""The weights gamma_A and gamma_I of manifold regularization: numbers, units of the data, or those of a paper."""
 
 from __future__ import annotations
 
