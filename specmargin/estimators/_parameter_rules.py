@@ -65,15 +65,14 @@ def candidates(rule: Rule) -> Rule:
     return checked
 
 
-def or_word(rule: Rule, *words: str) -> Rule:
-    """Return a rule that also takes some words."""
-    known = " or ".join(map(repr, words))
+def or_word(rule: Rule, word: str) -> Rule:
+    """Return a rule that also takes a word."""
 
     def checked(name: str, value: Any) -> Any:
         if not isinstance(value, str):
             return rule(name, value)
-        if value not in words:
-            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {known}.")
+        if value != word:
+            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {word!r}.")
         return value
 
     return checked
@@ -106,6 +105,8 @@ def _solver_params(name: str, value: Any) -> Any:
 def _balance(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str)):
         return value  # checked against the classes
+    if isinstance(value, str) and value == "shrunk":
+        return value
     return mean_label(name, value)
 
 
@@ -114,9 +115,33 @@ def mean_label(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
         raise InvalidInputError(
             f"{name}={shown(value)} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
-            "where a share p of them is positive."
+            "where a share p of them is positive; or 'shrunk', to estimate it."
         )
     return value
+
+
+def share_multiple(value: Any) -> float | None:
+    """Return the m of the text "m share", 1 of "share", and None of anything else."""
+    if not isinstance(value, str) or not (value == "share" or value.endswith(" share")):
+        return None
+    try:
+        multiple = 1.0 if value == "share" else float(value.removesuffix(" share"))
+    except ValueError:
+        return None
+    return multiple if 0 <= multiple < np.inf else None
+
+
+def _share_or(rule: Rule) -> Rule:
+    """Return a rule that also takes "share" and its multiples."""
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if share_multiple(value) is None:
+            raise InvalidInputError(f"{name}={shown(value)} is no weight; take a number, 'share', or e.g. '0.5 share'.")
+        return value
+
+    return checked
 
 
 def _penalty(name: str, value: Any) -> Any:
@@ -154,7 +179,7 @@ def _cv(name: str, value: Any) -> Any:
 RULES: dict[str, Rule] = {
     "B": _bound,
     "C": number(above=0),
-    "C_star": maybe(number(least=0)),
+    "C_star": maybe(_share_or(number(least=0))),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
     "class_balance": choice("shrunk", "zscore", "mass", None),

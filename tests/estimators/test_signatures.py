@@ -139,8 +139,12 @@ TO_BE_UNIFIED = "To be unified; until then the value that results were computed 
 
 REASONS: dict[str, dict[str, str]] = {
     "B": {"1.5": "The relative margin is what `RMM` and `STORM` are for; elsewhere it is an option."},
-    "C": {"10000.0": "Its loss is a mean per class, which is not the loss of a margin."},
+    "C": {
+        "1.0": "As in `sklearn.svm.SVC`, or per unit mean kernel diagonal; an S3VM takes units of the features.",
+        "10000.0": "Its loss is a mean per class, which is not the loss of a margin.",
+    },
     "class_balance": {
+        '"shrunk"': "With few labels the error is mostly the threshold's; over a spectrum it gained nothing for sure.",
         '"zscore"': "Better than the shrunken share where classes are of equal size, worse where they are not.",
     },
     "gamma_A": {
@@ -149,6 +153,9 @@ REASONS: dict[str, dict[str, str]] = {
     },
     "gamma_I": {
         '"auto"': "The graph is what these are for; an S3VM is a hybrid with one only where that is asked for.",
+    },
+    "kernel": {
+        '"rbf"': "An S3VM errs least with the linear kernel where clusters mislead; radial ones are for low dimension.",
     },
     "loss": {'"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted."},
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
