@@ -104,6 +104,7 @@ class LapSVM(
     (True, True)
     """
 
+    gamma: float | str = "median"
     loss: Any = "hinge"
     fit_intercept: bool = True
     n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n

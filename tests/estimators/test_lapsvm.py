@@ -220,7 +220,7 @@ def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
 def test_it_can_be_piped_and_searched(moons):
     X, _, y = moons
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), sm.LapSVM(**{**PLAIN, "n_neighbors": 8})),
+        make_pipeline(StandardScaler(), sm.LapSVM(**{**PLAIN, "n_neighbors": 8}, gamma="scale")),
         {"lapsvm__gamma_I": [0.0, 1.0]},
         cv=sm.LabeledKFold(4, random_state=0),
         scoring=lambda model, X, y: (model.predict(X) == y)[y != -1].mean(),
