@@ -61,8 +61,9 @@ NAMES = {
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
+    "proofs": ["Verification", "verify"],
 }
-HEAVY = {"matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
+HEAVY = {"flint", "matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
 
 
 def run_fresh(code: str) -> str:

@@ -79,7 +79,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
     >>> svm = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0)
     >>> record = record_of(svm, sm.solvers.relative_margin(svm))
-    >>> record.kind, sorted(record.arrays), record.claim.primal
+    >>> record.kind, sorted(record.arrays), round(record.claim.primal, 12)
     ('rmm', ['K', 'c', 'gamma', 'y'], 0.5)
     """
     if isinstance(objective, type) or not isinstance(objective, Objective):

@@ -571,3 +571,26 @@ class TestParabolasMinimum:
         assert is_near(inside, minimum, 30)
         with ctx.workprec(400):
             assert inside <= arb(str(minimum))
+
+
+class TestWhatAGuessCosts:
+    """A solution of a linear system is a guess: what it leaves is charged in full."""
+
+    @pytest.fixture(autouse=True)
+    def no_guess(self, monkeypatch):
+        monkeypatch.setattr("specmargin.proofs.bounds.solution", lambda A, product, b, stored: 0 * b)
+
+    def test_lapsvm(self, rng):
+        labels, K = labels_of(rng, 6, 4), kernel_of(rng, 6)
+        obj = LapSVM(K, None, labels, "squared_hinge", gamma_A=0.375)
+        beta = balanced_signs(rng, labels.sign)
+        found = proof_of(obj, {"alpha": np.zeros(6), "b": 0.0}, {"beta": beta})
+        assert is_near(found.bound, exact.Manifold(obj).dual(beta))  # without a graph the charge is exact
+
+    def test_parabolas(self, rng):
+        Z, h, g = dyadic(rng, (5, 3)), rng.standard_normal(5), rng.standard_normal(5)
+        with ctx.workprec(BITS):
+            G = gram(arb_mat(Z.tolist()))
+            found = parabolas_minimum(G, arb(0.25), balls(h), balls(g), balls(np.zeros(5)))
+        known = h.sum() + 0.25 * g.sum() - g @ Z @ Z.T @ g / 2
+        assert float(found) == pytest.approx(known, rel=1e-12)
