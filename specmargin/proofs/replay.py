@@ -24,7 +24,7 @@ from flint import arb, arb_mat, ctx
 
 from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
 from specmargin.proofs.bounds import Proof, parabolas_minimum, rows
-from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
+from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import judged, read
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -147,7 +147,7 @@ def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb
     if U == "exp":
         return exp_top(c, r.unlabeled_parameter, g, theta, lo, hi)
     if g == 0:
-        return c * height(U, r.unlabeled_parameter, theta / c)
+        return c * parabola_top(U, r.unlabeled_parameter, theta / c)
     decided = theta == 0 and (lo >= 0 if g < 0 else hi <= 0)
     return c * conjugate(U.removeprefix("symmetric_"), r.parameter, abs(g) / c) if decided else none
 
@@ -162,7 +162,7 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         if z < a:
             continue
         if not convex and theta > 0:  # one parabola below the loss wherever it is
-            least = least.min(c * height("exp", s, theta / c) if g == 0 else arb.neg_inf())
+            least = least.min(c * parabola_top("exp", s, theta / c) if g == 0 else arb.neg_inf())
             continue
         left, right = float(a), float(z)
         for _ in range(60 if convex else 0):
