@@ -60,8 +60,9 @@ NAMES = {
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
+    "proofs": ["Verification", "verify"],
 }
-HEAVY = {"matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
+HEAVY = {"flint", "matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
 
 
 def run_fresh(code: str) -> str:

@@ -112,10 +112,14 @@ def lapsvm(r: SimpleNamespace) -> Proof:
             f = Kx(x)
             return r.gamma_A * x + r.gamma_I * (times(L, f) + t * f)
 
-        a = solution(S, Sx, placed / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
-        Sa, f = Sx(a), Kx(a)
-        rest = 2 * Sa - placed
-        return r.scale * (gains + f @ Sa - f @ placed - rest @ Kx(rest) / (4 * r.gamma_A))
+        def at(a: AnyArray) -> Ball:
+            Sa, f = Sx(a), Kx(a)
+            rest = 2 * Sa - placed
+            return r.scale * (gains + f @ Sa - f @ placed - positive_part(rest @ Kx(rest)) / (4 * r.gamma_A))
+
+        best = solution(S, Sx, placed / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
+        # Of a K that is semidefinite but for rounding the coefficients of the answer may prove more.
+        return at(best).max(at(r.alpha))
 
     f = times(K, r.alpha)
     losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[J] + r.b))
@@ -263,6 +267,11 @@ def clustering(r: SimpleNamespace) -> Proof:
     """
     n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), r.L**r.power, shift(r.K, "K")
     ones, I = arb_mat([[ONE]] * n), diagonal([ONE] * n)
+    # Functions that K has by its rounding only cost gamma_A / 2s.
+    for part in (2.0**-8, 2.0**-4) if s.s > 0 else ():
+        if is_definite(r.K + I * (s.s * part)):
+            s = s._replace(s=s.s * part)
+            break
     P = I - gram(ones) * (ONE / n)
     if r.centred:
         K, alpha = P * r.K * P, P * r.alpha

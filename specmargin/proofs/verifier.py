@@ -94,8 +94,9 @@ def check(record: ProofRecord) -> Verification:
         try:
             if record.kind not in KINDS:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
-            if not math.isfinite(record.claim.dual):
-                raise Refuted("nothing to verify: stationary")
+            if not math.isfinite(record.claim.dual) or record.claim.rounding == math.inf:
+                nothing = "stationary" if record.kind == "s3vm" else "no bound is claimed"
+                raise Refuted(f"nothing to verify: {nothing}")
             if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
                 raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
