@@ -172,8 +172,8 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         # Where m is convex it is above its tangent near the minimum, where it is concave above the lower end.
         for at in (arb(right).max(a).min(z),) if convex else (a, z):
             slope = theta * at - g - 2 * s * c * at * (-s * at * at).exp()
-            most = (slope * (a - at)).min(slope * (z - at)).min(arb(0)) if convex else 0
-            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + most)
+            rest = (slope * (a - at)).min(slope * (z - at)) if convex else 0
+            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + rest)
     return least
 
 
