@@ -71,6 +71,8 @@ LONGEST = 10.0
 BUDGET = 20.0
 """Seconds of tests that a mutant meets, likewise, as timed without it."""
 MEMORY = 6 * 2**30
+WAIT = 20.0
+"""Seconds on the clock for a second of the processor, of a mutant that hangs without computing."""
 
 
 def modules(group: str) -> list[Path]:
@@ -130,8 +132,8 @@ def run_tests(nodes: Sequence[str], plugins: Sequence[Any] = ()) -> int:
     return int(pytest.main([*QUIET, *nodes], plugins=list(plugins)))
 
 
-def forked(work: Any, seconds: float) -> str:
-    """Do work in a process of its own; return its exit code, or "timeout"."""
+def forked(work: Callable[[], int], seconds: float) -> str:
+    """Do work in a process of its own, of so many seconds of the processor; return its exit code, or "timeout"."""
     child = os.fork()
     if child == 0:
         code = 99
@@ -142,19 +144,20 @@ def forked(work: Any, seconds: float) -> str:
             os.dup2(log, 2)
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), math.ceil(seconds) + 5))
             code = work()
         finally:
             with contextlib.suppress(Exception):
                 sys.stdout.flush()
             os._exit(code)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + WAIT * seconds
     while True:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
             code = os.waitstatus_to_exitcode(status)
             if code == NOT_REPLACED:
                 raise SystemExit("The code of a function could not be replaced; this is a defect of mutation.py.")
-            return str(code)
+            return "timeout" if code == -signal.SIGXCPU else str(code)
         if time.monotonic() > deadline:
             for end in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -276,7 +279,8 @@ def test_files() -> tuple[list[Path], list[Path]]:
     places = [ROOT / name for name in existing_tests()]
     files = {file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))}
     tests = sorted(file for file in files if file.name.startswith("test_"))
-    return tests, sorted({*files, *(ROOT / "tests").glob("*.py")} - set(tests))
+    helpers = {file for file in (*files, *(ROOT / "tests").glob("*.py")) if not file.name.startswith("test_")}
+    return tests, sorted(helpers)
 
 
 def measured() -> dict[str, Any]:
@@ -404,6 +408,10 @@ class Results:
 
     def __init__(self, reached: dict[str, Any] | None) -> None:
         self.path, self.reached = CACHE / "results.json", reached
+        self.load()
+
+    def load(self) -> None:
+        """Read the file, which another process may have written."""
         self.all: dict[str, dict[str, str]] = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def of(self, mutant: Any) -> str | None:
@@ -554,14 +562,14 @@ def main() -> int:
 
 
 def attempt(todo: Sequence[Any], results: Results) -> None:
-    """Try mutants, those first whose change the import runs."""
+    """Try mutants, those last whose change the import runs: they take longer."""
     done = 0
 
     def one(mutant: Any, trial: Callable[[Any, Sequence[str], float], str]) -> None:
         nonlocal done
         began = time.monotonic()
         nodes, seconds = chosen(mutant, results.reached)
-        found = trial(mutant, nodes, 60.0 + 15.0 * seconds) if nodes else "unreached"
+        found = trial(mutant, nodes, 5.0 + 4.0 * seconds) if nodes else "unreached"
         results.store(mutant, found)
         done += 1
         say(
@@ -569,15 +577,27 @@ def attempt(todo: Sequence[Any], results: Results) -> None:
             f"{mutant.path}:{mutant.line}  {mutant.before}  =>  {mutant.after}"
         )
 
+    static = [mutant for mutant in todo if mutant.static]
+
     def rest(loop: Loop) -> None:
         for mutant in todo:
             if not mutant.static:
                 one(mutant, loop.verdict)
 
-    for mutant in todo:
-        if mutant.static:
-            one(mutant, imported_anew)
-    run_tests([*existing_tests(), "-m", "not slow", "--capture=no"], [Loop(rest)])
+    if len(static) < len(todo):
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                code = run_tests([*existing_tests(), "-m", "not slow", "--capture=no"], [Loop(rest)])
+            finally:
+                os._exit(code)
+        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
+            raise SystemExit("The loop over the mutants ended early.")
+        results.load()
+        done = len(todo) - len(static)
+    for mutant in static:
+        one(mutant, imported_anew)
 
 
 if __name__ == "__main__":
