@@ -52,19 +52,28 @@ GROUPS = {
     "objectives": ["specmargin/objectives/*.py"],
     "certificates": ["specmargin/results.py", "specmargin/rounding.py"],
     "bounds": ["specmargin/solvers/s3vm/bound.py"],
-    "verify": ["specmargin/proofs/verif*.py", "specmargin/proofs/record.py"],
-    "checker": ["specmargin/proofs/replay*.py"],
+    "verify": [
+        f"specmargin/proofs/{name}.py" for name in ("verifier", "bounds", "balls", "conjugates", "verification")
+    ],
+    "checker": ["specmargin/proofs/replay.py"],
 }
 GOALS = {"objectives": 0.90, "certificates": 0.90, "bounds": 0.90, "verify": 0.95, "checker": 0.95}
 
-TESTS = [
+_OF_ANSWERS = [
     "tests/objectives",
-    "tests/proofs",
+    "tests/exact",
     "tests/test_results.py",
     "tests/test_rounding.py",
     "tests/solvers/s3vm/test_bound.py",
     "tests/solvers/spectrum/test_spectrum_rounding.py",
 ]
+TESTS = {
+    "objectives": _OF_ANSWERS,
+    "certificates": _OF_ANSWERS,
+    "bounds": _OF_ANSWERS,
+    "verify": ["tests/proofs"],
+    "checker": ["tests/proofs"],
+}
 
 LONGEST = 10.0
 """Seconds of the longest test that counts, of the processor."""
@@ -243,14 +252,14 @@ def codes(module: CodeType) -> Iterator[CodeType]:
             yield from codes(constant)
 
 
-def preload() -> None:
+def preload(groups: Iterable[str]) -> None:
     """Import what the tests import, but for the package: a fork then has it."""
     names = CACHE / "imports.json"
 
     def work() -> int:
         import pytest
 
-        pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist", *existing_tests()])
+        pytest.main(["-q", "--collect-only", "-p", "no:cacheprovider", "-p", "no:xdist", *existing_tests(groups)])
         own = ("specmargin", "tests", "conftest", "exact_", "test_", "__main__", "_pytest", "s3vm_", "manifold_")
         loaded = [name for name, module in sys.modules.items() if getattr(module, "__spec__", None) is not None]
         files = {name: str(getattr(sys.modules[name], "__file__", None) or "") for name in loaded}
@@ -269,38 +278,45 @@ def preload() -> None:
 # -- which tests reach which lines
 
 
-def existing_tests() -> list[str]:
-    """Return the folders and files of tests that exist."""
-    return [name for name in TESTS if (ROOT / name).exists()]
+def existing_tests(groups: Iterable[str]) -> list[str]:
+    """Return the folders and files of the tests of groups that exist, each once."""
+    names = dict.fromkeys(name for group in groups for name in TESTS[group])
+    return [name for name in names if (ROOT / name).exists()]
 
 
-def test_files() -> tuple[list[Path], list[Path]]:
-    """Return the files of tests, and those that they import from."""
-    places = [ROOT / name for name in existing_tests()]
-    files = {file for place in places for file in ([place] if place.is_file() else place.rglob("*.py"))}
-    tests = sorted(file for file in files if file.name.startswith("test_"))
-    helpers = {file for file in (*files, *(ROOT / "tests").glob("*.py")) if not file.name.startswith("test_")}
-    return tests, sorted(helpers)
+def stamps(groups: Iterable[str]) -> dict[str, str]:
+    """Return a digest for each file of tests of the groups: of it, of what it imports from, and of what it tests."""
+    out = {}
+    for name in existing_tests(groups):
+        place = ROOT / name
+        folders = {
+            ROOT / "tests",
+            *(folder for folder in (place, *place.parents) if folder.is_relative_to(ROOT / "tests")),
+        }
+        helpers = {file for folder in folders for file in folder.glob("*.py") if not file.name.startswith("test_")}
+        sources = {path for group, tests in TESTS.items() if name in tests for path in modules(group)}
+        for file in [place] if place.is_file() else sorted(place.rglob("test_*.py")):
+            out[file.relative_to(ROOT).as_posix()] = digest({file, *helpers, *sources})
+    return out
 
 
-def measured() -> dict[str, Any]:
+def measured(groups: Iterable[str]) -> dict[str, Any]:
     """Return the seconds of each test, and the tests that reach each line, measured where sources or tests are new."""
-    place = CACHE / "reached.json"
-    sources = [path for group in GROUPS for path in modules(group)]
-    tests, helpers = test_files()
-    base, files = digest([*sources, *helpers]), {path.relative_to(ROOT).as_posix(): digest([path]) for path in tests}
-    known: dict[str, Any] = {"base": base, "files": {}, "names": [], "seconds": {}, "lines": {}}
-    if place.exists() and (stored := json.loads(place.read_text()))["base"] == base:
-        known = stored
+    place, files = CACHE / "reached.json", stamps(groups)
+    known: dict[str, Any] = {"files": {}, "names": [], "seconds": {}, "lines": {}}
+    if place.exists():
+        known = json.loads(place.read_text())
     fresh = [name for name in files if known["files"].get(name) != files[name]]
-    if not fresh and files.keys() == known["files"].keys():
+    gone = {name for name in known["files"] if not (ROOT / name).exists()}
+    if not fresh and not gone:
         return known
     say(f"Running {len(fresh)} files of tests once, with the lines that they reach ...")
     began, part = time.monotonic(), CACHE / "part.json"
-    if fresh and forked(lambda: measure(part, fresh, sources), 3600) != "0":
+    if fresh and forked(lambda: measure(part, fresh), 3600) != "0":
         raise SystemExit(f"Tests fail without any mutant; see {CACHE / 'last.log'}.")
     new = json.loads(part.read_text()) if fresh else {"seconds": {}, "lines": {}}
-    kept = {test: took for test, took in known["seconds"].items() if test.split("::")[0] in files.keys() - set(fresh)}
+    stale = gone | set(fresh)
+    kept = {test: took for test, took in known["seconds"].items() if test.split("::")[0] not in stale}
     seconds = {**kept, **new["seconds"]}
     names, lines = sorted(seconds), {}
     numbers = {name: i for i, name in enumerate(names)}
@@ -313,17 +329,19 @@ def measured() -> dict[str, Any]:
             )
             for line in {**old, **more}
         }
-    known = {"base": base, "files": files, "names": names, "seconds": seconds, "lines": lines}
+    files = {name: stamp for name, stamp in {**known["files"], **files}.items() if name not in gone}
+    known = {"files": files, "names": names, "seconds": seconds, "lines": lines}
     place.write_text(json.dumps(known))
     say(f"{len(new['seconds'])} tests in {time.monotonic() - began:.0f} s.")
     return known
 
 
-def measure(place: Path, tests: Sequence[str], sources: Sequence[Path]) -> int:
+def measure(place: Path, tests: Sequence[str]) -> int:
     """Run tests under coverage, and write what they reach."""
     import coverage
     import pytest
 
+    sources = [path for group in GROUPS for path in modules(group)]
     cov = coverage.Coverage(data_file=None, include=[str(path) for path in sources], config_file=False)
     seconds: dict[str, float] = {}
     shared: dict[str, set[str]] = defaultdict(set)
@@ -549,19 +567,19 @@ def main() -> int:
         return 0
     results = Results(None)
     if not options.report:
-        preload()
-        results = Results(measured())
+        preload(chosen_of)
+        results = Results(measured(chosen_of))
         todo = []
         for i in range(max(map(len, chosen_of.values()))):  # of all groups in turn
             todo += [sample[i] for sample in chosen_of.values() if i < len(sample)]
         renew = ("survived", "unreached") if options.again else ()
         todo = [mutant for mutant in todo if results.of(mutant) in (None, *renew)]
         if todo:
-            attempt(todo, results)
+            attempt(todo, results, existing_tests(chosen_of))
     return 0 if report(chosen_of, sizes, results, show=True) else 1
 
 
-def attempt(todo: Sequence[Any], results: Results) -> None:
+def attempt(todo: Sequence[Any], results: Results, tests: Sequence[str]) -> None:
     """Try mutants, those last whose change the import runs: they take longer."""
     done = 0
 
@@ -589,7 +607,7 @@ def attempt(todo: Sequence[Any], results: Results) -> None:
         if child == 0:
             code = 1
             try:
-                code = run_tests([*existing_tests(), "-m", "not slow", "--capture=no"], [Loop(rest)])
+                code = run_tests([*tests, "-m", "not slow", "--capture=no"], [Loop(rest)])
             finally:
                 os._exit(code)
         if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
