@@ -7,6 +7,7 @@ its own, so that properties, cached properties and module constants are mutated 
 - what an error or a warning says: everything inside ``raise``, ``warnings.warn``, ``__repr__``, f-strings, strings of
   several words, the names that the functions of `specmargin.checks` are told;
 - what only changes speed, memory or warnings: ``np.errstate``, and the keywords of `INERT_KEYWORDS`;
+- ``dtype=float``, which is there for numbers that are given as integers;
 - factors between 1 and 1.1 (1.001, 1.01), which cover the rounding of an allowance's own arithmetic: mutmut knows only
   larger ones.
 """
@@ -27,6 +28,7 @@ from mutmut.mutation.pragma_handling import IgnoredCode
 INERT_KEYWORDS = {"check_finite", "overwrite_a", "overwrite_b", "overwrite_c", "copy", "order", "out", "optimize"}
 INERT_CALLS = {"len", "isinstance", "cast", "TypeVar", "warn", "errstate", "shown", "several"}
 CHECKS = {"number", "numeric", "real", "whole", "flag", "instance", "operator_like", "members", "numbers_array"}
+FLOATS = {"float", "float64"}
 TEXT_METHODS = {"__repr__", "__str__"}
 
 
@@ -83,8 +85,8 @@ class Mutants(MutationVisitor):
             return node.name.value in TEXT_METHODS
         if isinstance(node, cst.Call):
             return _name(node.func) in INERT_CALLS
-        if isinstance(node, cst.Arg) and node.keyword is not None:
-            return node.keyword.value in INERT_KEYWORDS
+        if isinstance(node, cst.Arg):
+            return _inert_argument(node)
         if isinstance(node, cst.If):
             return isinstance(node.test, cst.Name) and node.test.value == "TYPE_CHECKING"
         if isinstance(node, cst.Expr):
@@ -106,6 +108,11 @@ def _name(node: cst.CSTNode) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
+def _inert_argument(argument: cst.Arg) -> bool:
+    keyword = argument.keyword.value if argument.keyword is not None else ""
+    return keyword in INERT_KEYWORDS or (keyword == "dtype" and _name(argument.value) in FLOATS)
+
+
 def _inert(call: cst.Call, changed: cst.CSTNode) -> bool:
     """Whether the changed call differs in an argument that does not matter, or is only told another name."""
     if not isinstance(changed, cst.Call):
@@ -113,7 +120,7 @@ def _inert(call: cst.Call, changed: cst.CSTNode) -> bool:
     for i, argument in enumerate(call.args):
         if i >= len(changed.args) or changed.args[i] is not argument:
             said = _name(call.func) in CHECKS and isinstance(argument.value, (cst.SimpleString, cst.FormattedString))
-            return said or (argument.keyword is not None and argument.keyword.value in INERT_KEYWORDS)
+            return said or _inert_argument(argument)
     return False
 
 
