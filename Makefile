@@ -13,6 +13,7 @@ PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 LOWEST := .venv-lowest
 LOCK := requirements.lock
 BENCH_LOCK := requirements-bench.lock
+MUTATION_LOCK := requirements-mutation.lock
 
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
@@ -28,7 +29,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables golden bench test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -63,6 +64,15 @@ bench: $(READY) $(VENV)/.ready-bench ## run the scripts in benchmarks: ratios of
 $(VENV)/.ready-bench: $(BENCH_LOCK) $(READY)
 	@echo "Installing what $(BENCH_LOCK) lists ..."
 	@$(PIP) install --requirement $(BENCH_LOCK) || echo "Not all rivals could be installed; their columns will be missing."
+	@touch $@
+
+# One process, resumed where it ended; results lie in .mutation.
+mutation: $(READY) $(VENV)/.ready-mutation ## how many mutants the tests notice, of a sample (ARGS="--sample 400"; "--report"; "--all": hours)
+	@$(BIN)/python tests/mutation/mutation.py $(ARGS)
+
+$(VENV)/.ready-mutation: $(MUTATION_LOCK) $(READY)
+	@echo "Installing what $(MUTATION_LOCK) lists ..."
+	@$(PIP) install --requirement $(MUTATION_LOCK)
 	@touch $@
 
 test: lint ## lint, fast tests, slow tests, notebooks
@@ -124,10 +134,12 @@ lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	    --extra data --extra experiments --extra cli --extra verify --group dev --output-file $(LOCK)
 	@$(BIN)/uv pip compile --group bench --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
 	    --output-file $(BENCH_LOCK)
-	@echo "$(LOCK) and $(BENCH_LOCK) are up to date; run make test, then commit them."
+	@$(BIN)/uv pip compile --group mutation --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
+	    --output-file $(MUTATION_LOCK)
+	@echo "$(LOCK), $(BENCH_LOCK) and $(MUTATION_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
-	@rm -rf $(VENV) $(LOWEST) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(LOWEST) .mutation build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 VERSION_OF = -c 'import sys; print(sys.version_info[:2])'

@@ -99,6 +99,7 @@ def test_locks_pin_every_dependency_and_name_no_place() -> None:
     asked = [*project["dependencies"], *groups["dev"], *(line for extra in extras.values() for line in extra)]
     assert names(asked) - pinned("requirements.lock") == set(), "run make lock"
     assert rivals - pinned("requirements-bench.lock") == set(), "run make lock"
+    assert names(groups["mutation"]) - pinned("requirements-mutation.lock") == set(), "run make lock"
 
 
 def test_lock_installs_without_a_compiler() -> None:

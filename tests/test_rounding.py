@@ -8,14 +8,19 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from specmargin import rounding
 from specmargin.rounding import (
+    EXTENDED_UNIT,
     UNIT,
     accurate_dot,
     accurate_product,
     blocked_depth,
     blocked_product,
+    bounded_product,
+    directions,
     exact_dot,
     exact_sum,
+    extended_product,
     gamma,
     split_product,
     two_product,
@@ -84,9 +89,11 @@ def test_blocked_products_pass_through_few_roundings(n: int) -> None:
     x = rng.standard_normal(n) * 10.0 ** rng.integers(0, 9, n)
     depth = blocked_depth(n)
     assert depth == n if n < 512 else 256 < depth <= 260
-    for row, value in zip(A, blocked_product(A, x), strict=True):
-        off = abs(Fraction(float(value)) - exact(row, x))
-        assert off <= Fraction(gamma(depth)) * exact(row, np.abs(x))
+    product = blocked_product(A, x)
+    np.testing.assert_allclose(product, A @ x, rtol=1e-9)
+    for i in (0, 1, 127, 128, 130):  # of both blocks of rows
+        off = abs(Fraction(float(product[i])) - exact(A[i], x))
+        assert off <= Fraction(gamma(depth)) * exact(A[i], np.abs(x))
 
 
 def test_exact_sums_products_and_dots() -> None:
@@ -112,3 +119,127 @@ def test_exact_sums_products_and_dots() -> None:
     assert np.isnan(exact_dot(np.array([np.nan]), np.ones(1)))
     high, low, error = split_product(np.zeros((2, 3)), np.ones(3))
     assert high.tolist() == low.tolist() == error.tolist() == [0.0, 0.0]
+
+
+def test_depths_of_blocks_count_the_pairwise_sums() -> None:
+    """Blocks of 256, whose sums are added in a binary tree: one of 256, then a level for every doubling."""
+    for n in range(512, 5000, 37):
+        sums, levels = -(-n // 256), 0
+        while sums > 1:
+            sums, levels = (sums + 1) // 2, levels + 1
+        assert blocked_depth(n) == 256 + levels
+    A = np.random.default_rng(0).standard_normal((3, 512))
+    x = np.random.default_rng(1).standard_normal(512)
+    halves = A[:, :256] @ x[:256] + A[:, 256:] @ x[256:]
+    np.testing.assert_allclose(blocked_product(A, x), halves, rtol=1e-12)
+
+
+def test_units_are_those_of_the_formats() -> None:
+    """The unit roundoff u: 1 + u rounds to 1, and 1 + 1.5 u does not."""
+    for unit, kind in ((UNIT, np.float64), (EXTENDED_UNIT, np.longdouble)):
+        one = kind(1)
+        assert one + kind(unit) == one
+        assert one + kind(1.5) * kind(unit) > one
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_tiny_rows_are_scaled_by_powers_of_two(form) -> None:
+    X = np.array([[3.0, 4.0], [3e-300, 4e-300], [0.0, 0.0], [-7e-6, 2e-6], [1e-5, 0.0], [0.0, 5e-324]])
+    found = directions(form(X))
+    found = found.toarray() if sp.issparse(found) else found
+    np.testing.assert_array_equal(found[[0, 2, 4]], X[[0, 2, 4]])
+    for i in (1, 3):
+        assert 0.5 <= np.abs(found[i]).max() < 1.0
+        j = int(np.abs(X[i]).argmax())
+        factor = Fraction(found[i, j]) / Fraction(X[i, j])
+        assert factor.denominator == 1
+        assert factor.numerator & (factor.numerator - 1) == 0
+        assert [Fraction(value) * factor for value in X[i].tolist()] == [Fraction(v) for v in found[i].tolist()]
+    assert found[5].tolist() == [0.0, 2.0**-74]  # by 2^1000 and no more
+    plain = form(X[[0, 4]])
+    assert directions(plain) is plain
+    nothing = form(np.zeros((2, 3)))
+    assert directions(nothing) is nothing
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 60])
+def test_bounds_are_those_of_the_theory(n: int) -> None:
+    """No smaller than gamma_n |a||x| in rationals, which rounding may attain, and no more than some times that."""
+    rng = np.random.default_rng(n)
+    A, x = rng.standard_normal((4, n)) * 10.0 ** rng.integers(-3, 4, (4, n)), rng.standard_normal(n)
+    value, error = bounded_product(A, x)
+    np.testing.assert_allclose(value, A @ x)
+    far = gamma(n + 1) * np.linalg.norm(A, axis=1) * np.linalg.norm(x)
+    for row, bound, most in zip(A, error, far, strict=True):
+        assert Fraction(gamma(n)) * exact(np.abs(row), np.abs(x)) <= Fraction(float(bound))
+        assert bound <= 1.01 * most
+    wide, error = extended_product(A, x)
+    rounded, coarse = accurate_product(A, x)
+    assert wide.dtype == np.longdouble
+    for i, row in enumerate(A):
+        share = Fraction(EXTENDED_UNIT) * exact(np.abs(row), np.abs(x))
+        assert (n + 1) * share <= Fraction(float(error[i])) <= 2 * (n + 1) * share * (1 + Fraction(1, 10**9))
+        last = Fraction(UNIT) * abs(Fraction(float(rounded[i])))
+        assert last * (1 - Fraction(1, 10**9)) <= Fraction(float(coarse[i])) - Fraction(float(error[i]))
+        assert Fraction(float(coarse[i])) <= (Fraction(float(error[i])) + last) * (1 + Fraction(1, 10**9))
+        single, bound = accurate_dot(row, x)
+        assert single == pytest.approx(float(rounded[i]), rel=1e-12, abs=float(coarse[i]))
+        theory = (n + 1) * share + Fraction(UNIT) * abs(Fraction(single))
+        assert theory * (1 - Fraction(1, 10**9)) <= Fraction(bound) <= 2 * theory * (1 + Fraction(1, 10**9))
+
+
+def test_extended_products_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    A, x = rng.standard_normal((11, 6)), rng.standard_normal(6)
+    whole = extended_product(A, x)
+    for entries in (1, 6, 13, 24):
+        monkeypatch.setattr(rounding, "_BLOCK", entries)
+        for got, expected in zip(extended_product(A, x), whole, strict=True):
+            np.testing.assert_allclose(got, expected, rtol=1e-15)
+    assert extended_product(np.zeros((2, 0)), np.zeros(0))[1].tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("slices", [1, 2])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 3, 7])
+def test_split_products_of_few_columns(n: int, sparse: bool, slices: int) -> None:
+    """Where gamma_n is small, and its bound has little to spare; -1e-3 is the largest modulus of some."""
+    rng = np.random.default_rng(n)
+    for draw in range(40):
+        A = rng.standard_normal((3, n)) * (-1e-3 if draw % 2 else 1.0)
+        A = -np.abs(A) if draw % 4 > 1 else A
+        x = rng.standard_normal(n) * 10.0 ** rng.integers(-4, 5, n)
+        high, low, error = split_product(sp.csr_array(A) if sparse else A, x, slices)
+        largest, depth = float(np.abs(A).max()), max(4, (51 - max(1, n - 1).bit_length()) // 2)
+        theory = gamma(n) * 2.0 ** (-depth * slices) * largest * np.abs(x).sum()
+        assert (error >= theory).all()
+        assert (error <= 100.0 * theory + 100.0 * n * UNIT**2 * largest * np.abs(x).sum()).all()
+        for row, h, l, bound in zip(A, high.tolist(), low.tolist(), error.tolist(), strict=True):
+            assert abs(Fraction(h) + Fraction(l) - exact(row, x)) <= Fraction(bound)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_split_products_know_no_scale(sparse: bool) -> None:
+    """Powers of two in either factor are those of the answer and of its bound, to the last bit."""
+    rng = np.random.default_rng(3)
+    A, x = rng.standard_normal((5, 30)), rng.standard_normal(30) * 10.0 ** rng.integers(0, 6, 30)
+    form = sp.csr_array if sparse else np.asarray
+    known = split_product(form(A), x)
+    for a, b in ((2.0**-40, 1.0), (1.0, 2.0**-60), (2.0**30, 2.0**50), (-(2.0**-20), 2.0**-20)):
+        for got, expected, sign in zip(split_product(form(a * A), b * x), known, (a, a, abs(a)), strict=True):
+            np.testing.assert_array_equal(got, sign * b * expected)
+    given = split_product(form(A), x, largest=float(np.abs(A).max()))
+    for got, expected in zip(given, known, strict=True):
+        np.testing.assert_array_equal(got, expected)
+
+
+def test_split_products_in_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    A, x = rng.standard_normal((9, 5)), rng.standard_normal(5)
+    whole = split_product(A, x, 2)
+    for entries in (1, 5, 11, 20):
+        monkeypatch.setattr(rounding, "_TILE", entries)
+        high, low, error = split_product(A, x, 2)
+        np.testing.assert_allclose(error, whole[2], rtol=1e-9)
+        for row, h, l, bound in zip(A, high.tolist(), low.tolist(), error.tolist(), strict=True):
+            assert abs(Fraction(h) + Fraction(l) - exact(row, x)) <= Fraction(bound)

@@ -36,3 +36,4 @@ def test_what_is_too_small_or_too_large_for_a_grid_stays_or_vanishes():
     y = np.array([1.0, -1.0])
     assert exactly_balanced(y, np.array([1e-300, 1e-300])).tolist() == [0.0, 0.0]
     assert exactly_balanced(y, np.array([1e300, 1e300])).tolist() == [1e300, -1e300]
+    assert exactly_balanced(np.zeros(0), np.zeros(0)).tolist() == []

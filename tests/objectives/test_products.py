@@ -186,3 +186,42 @@ def test_bounded_products(rng):
         x[-1] = -(A[0, :-1] @ x[:-1]) / A[0, -1]
         value, error = bounded_product(A, x)
         assert (np.abs(fractions(value) - fractions(A) @ fractions(x)) <= fractions(error)).all()
+
+
+def test_norms_of_images_whose_low_parts_round():
+    """Low parts as large as the high ones, on different samples: only the rounding of their products is left."""
+    rng, n = np.random.default_rng(5), 41
+    first, zero = np.arange(n - 1) < (n - 1) // 2, np.zeros(n)
+    for _ in range(200):
+        f, g, f_low, g_low, alpha = (rng.normal(size=n) for _ in range(5))
+        f_low[:-1][~first], g_low[:-1][first] = 0.0, 0.0
+        f_low[-1] = g_low[-1] = 0.0
+        # Both products of a high and a low part weigh the same, and a last sample cancels all of them.
+        g_low *= (np.abs(f_low) @ np.abs(g)) / (np.abs(f) @ np.abs(g_low))
+        f[-1], g[-1] = 1.0, 0.0
+        g[-1] = -(f @ g + f_low @ g + f @ g_low)
+        alpha[-1] = 1.0
+        image = Image(alpha, f, f_low, zero, g, g_low, zero, zero)
+        value, error = image.intrinsic()
+        exact = (fractions(f) + fractions(f_low)) @ (fractions(g) + fractions(g_low))
+        assert abs(Fraction(value) - exact) <= Fraction(error)
+        f[-1] = -(alpha[:-1] @ f[:-1] + alpha @ f_low)
+        value, error = Image(alpha, f, f_low, zero, g, g_low, zero, zero).ambient()
+        assert abs(Fraction(value) - fractions(alpha) @ (fractions(f) + fractions(f_low))) <= Fraction(error)
+        assert error <= 1e-13 * float(np.abs(alpha) @ (np.abs(f) + np.abs(f_low)))
+
+
+def test_norms_of_images_are_charged_for_every_error():
+    """Each error by itself, with the sign that makes the norm the largest."""
+    rng, n, zero = np.random.default_rng(6), 7, np.zeros(7)
+    for _ in range(50):
+        f, g, off = rng.normal(size=n), rng.normal(size=n), 1e-3 * rng.random(n)
+        value, error = Image(zero, f, zero, zero, g, zero, off, zero).intrinsic()
+        worst = fractions(f) @ (fractions(g) + fractions(np.sign(f)) * fractions(off))
+        assert 0.999 * error <= abs(float(worst - Fraction(value))) <= error
+        f_off, shift = 1e-3 * rng.random(n), 1e-2 * rng.random(n)
+        value, error = Image(zero, f, zero, f_off, g, zero, off, shift).intrinsic()
+        # (f + d)'(g + e + S d) less f'g, but for what is linear in d.
+        worst = np.abs(fractions(f)) @ fractions(off) + fractions(f_off) @ (fractions(off) + fractions(shift))
+        assert worst <= Fraction(error) * (1 + Fraction(1, 10**6))
+        assert error <= 1.1 * float(worst)

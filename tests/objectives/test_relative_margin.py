@@ -1,6 +1,8 @@
 """The margin loss against brute force, and the certificate of the RMM against its literal formula."""
 
+import math
 import warnings
+from fractions import Fraction
 
 import cvxpy as cp
 import numpy as np
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 import specmargin as sm
 from specmargin.objectives import RMM, RelativeMargin
 from specmargin.objectives.intercept import balanced, hinge_intercepts
+from specmargin.rounding import UNIT
 
 pytestmark = pytest.mark.filterwarnings("ignore:B=.* is below 1")
 BOUNDS = (0.0, 0.5, 1.0, 1.2, 3.0)
@@ -256,3 +259,92 @@ def test_a_kernel_that_is_not_quite_symmetric_is_its_symmetric_part():
     certificate = sm.solvers.relative_margin(obj).certificate
     whole = sm.solvers.relative_margin(RMM((K + 1e-9 * N.T + K.T + 1e-9 * N) / 2, labels, C=10.0)).certificate
     assert certificate == whole
+
+
+# Rounding
+
+
+def fraction(x):
+    """Of any float, long double too."""
+    return Fraction(*np.longdouble(x).as_integer_ratio())
+
+
+@pytest.mark.parametrize("B", [np.inf, 0.75, 1.0, 1.3, 7.0])
+@pytest.mark.parametrize("n", [1, 30])
+def test_the_bound_below_conjugates_is_below_that_of_fractions(n, B):
+    """Also where the two parts of a line cancel, and what they round to is all that is left."""
+    rng = np.random.default_rng(n)
+    for draw in range(200):
+        C = float(np.exp(rng.normal()))
+        loss = RelativeMargin(C, B)
+        s = C * rng.random(n) if np.isinf(B) else np.full(n, (1 + B) * C / B) * (1 + 1e-16 * rng.integers(-3, 4, n))
+        if np.isfinite(B) and draw % 3 == 0:
+            s = (-np.ones(n) if draw % 2 else np.ones(n)) * C * rng.exponential(size=n)
+        value, least = loss.dual_bounds(s)
+        if np.isinf(B):
+            exact = sum(map(Fraction, s.tolist()))
+        else:
+            c, b = Fraction(C), Fraction(B)
+            lines = [
+                (c * (1 + b) - b * x, c * max(0, 1 - b) + b * x, *([x] if b >= 1 else [])) for x in map(Fraction, s)
+            ]
+            exact = sum(map(min, lines))
+        assert fraction(least) <= exact
+        assert abs(fraction(value) - exact) <= fraction(value) - fraction(least)
+        assert float(value - least) <= 1e-17 * (n + 8) * (
+            sum(np.abs(s)) * (1 if np.isinf(B) else B) + n * C * (1 + B) if np.isfinite(B) else sum(np.abs(s)) * n
+        )
+    assert RelativeMargin(1.0).dual_bounds(np.array([-1e-9, 0.5]))[1] == -np.inf
+
+
+@pytest.mark.parametrize("B", [np.inf, 0.9, 1.0, 2.5])
+def test_the_bound_above_losses_is_above_those_of_all_decisions_within_the_error(B):
+    rng = np.random.default_rng(7)
+    for _ in range(100):
+        n, C = int(rng.integers(1, 12)), float(np.exp(rng.normal()))
+        y, b = np.where(rng.random(n) < 0.5, -1.0, 1.0), float(rng.normal())
+        f = rng.uniform(-1, 1, n) * (3.0 if np.isinf(B) else B) - b
+        error = 1e-12 * rng.exponential(size=n)
+        value, most = RelativeMargin(C, B).value_bounds(y, f.astype(np.longdouble), error, b)
+        worst = [Fraction(v) + Fraction(b) - Fraction(sign * e) for v, sign, e in zip(f, y, error, strict=True)]
+        share = Fraction(1)
+        if np.isfinite(B):
+            share = min(share, Fraction(B) / max(map(abs, worst)))
+        exact = sum(
+            Fraction(C) * max(1 - Fraction(sign) * share * v, Fraction(0)) for v, sign in zip(worst, y, strict=True)
+        )
+        assert exact <= Fraction(most) * (1 + Fraction(UNIT))  # its own rounding to float64 is charged by the caller
+        charged = float(np.sum(error)) + (n * float(error.max()) if np.isfinite(B) else 0.0)
+        assert most - value <= 1.001 * C * charged + 1e-14 * n * C * (4.0 + abs(b))
+
+
+def test_decisions_and_multipliers_beyond_their_bounds():
+    loss = RelativeMargin(2.0, 1.5)
+    f = np.array([0.5, -6.0, 1.0])
+    assert loss.share_within(f) == 0.25
+    assert np.abs(loss.share_within(f) * f).max() == 1.5
+    assert loss.share_within(np.array([1.5, -1.5])) == 1.0
+    y, hard = np.array([1.0, -1.0, 1.0, -1.0]), RelativeMargin(1.0)
+    for gamma in (
+        np.array([0.5, -1.0, 0.75, -0.25]),
+        np.array([0.5, -2.0, 1.75, -0.25]),
+        np.array([-0.1, -0.1, 0.3, -0.1]),
+    ):
+        found = hard.nearest_multipliers(y, gamma)
+        assert abs(math.fsum(found)) <= 1e-16
+        assert ((y * found >= 0) & (y * found <= 1.0)).all()
+        feasible = ((y * gamma >= 0) & (y * gamma <= 1.0)).all() and math.fsum(gamma) == 0
+        assert (found is gamma) == feasible
+    loose = loss.nearest_multipliers(y, np.array([5.0, 1.0, -4.0, 1.0]))
+    np.testing.assert_allclose(loose, [4.25, 0.25, -4.75, 0.25])
+
+
+def test_decisions_that_fill_the_interval_have_one_intercept():
+    """Twice B from end to end, but for rounding: the middle, whatever intercept was given."""
+    for B in (0.3, 1.1, 7.7):
+        loss = RelativeMargin(1.0, B)
+        for f in (np.array([-3.0, 2.0, 21.0]), np.array([0.1, 0.7, 123.456]), np.array([-1e3, 1e3, 1.0 / 3.0])):
+            scale, b = loss.repair_decisions(np.array([1.0, -1.0, 1.0]), f, 17.0)
+            assert scale == pytest.approx(2 * B / (f.max() - f.min()), rel=1e-12)
+            assert np.abs(scale * f + b).max() <= B * (1 + 1e-12)
+            assert b == pytest.approx(-scale * (f.max() + f.min()) / 2, abs=1e-9 * B)

@@ -22,7 +22,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.results import Status
 from specmargin.solvers.s3vm.barrier import barrier
-from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
+from specmargin.solvers.s3vm.bound import _best_multipliers, s3vm_bound, with_bound
 from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
 from specmargin.solvers.s3vm.label_qp import LabelQP
 from specmargin.solvers.s3vm.one_flip import one_flip
@@ -272,6 +272,56 @@ def test_any_feasible_theta_bounds_and_any_theta_is_repaired(rng):
     for given in (beta, None):
         again = s3vm_bound(obj, theta=theta, beta=given).certificate.dual_objective
         assert again == pytest.approx(solved.certificate.dual_objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_what_is_returned_proves_what_is_said(loss):
+    """The multipliers attain the lower bound, and M the relaxed value; whether solved, given, or none."""
+    obj = problem("gaussians", C=10.0, balance=0.2, loss=loss, u=6)
+    relaxation = S3VMRelaxation(obj)
+    solved = s3vm_bound(obj, tol=1e-7)
+    M = solved.variables["M"]
+    assert solved.certificate.primal_objective == pytest.approx(relaxation.value({"M": M}), rel=1e-9)
+    theta, beta = solved.variables["theta"], solved.variables["beta"]
+    starts = ({"theta": theta, "beta": beta}, {"theta": theta}, {"theta": np.zeros(6)}, {"theta": np.full(6, 1e3)})
+    for result in (solved, *(s3vm_bound(obj, **start) for start in starts)):
+        proved = relaxation.dual_bound(result.variables["theta"], result.variables["beta"])
+        assert result.certificate.dual_objective == pytest.approx(proved, rel=1e-9)
+        assert "M" in result.variables if result is solved else "M" not in result.variables
+        assert result.solver == "s3vm_bound"
+        assert result.problem == relaxation.name
+        assert 0.0 < result.seconds < 600.0
+    # With no multipliers for the unlabelled samples the best ones of the labelled are those of an SVM.
+    assert s3vm_bound(obj, theta=np.zeros(6)).certificate.dual_objective > 0.0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.3, 30.0])
+def test_multipliers_of_a_given_theta_are_the_best_in_their_box(loss, C):
+    obj = problem("gaussians", C=C, balance=0.2, loss=loss, u=6)
+    relaxation, rng = S3VMRelaxation(obj), np.random.default_rng(0)
+    theta = 0.5 * s3vm_bound(obj, tol=1e-7).variables["theta"]
+    beta = _best_multipliers(relaxation, theta)
+    assert ((beta >= 0.0) & (beta <= relaxation.upper)).all()
+    best = relaxation.dual_bound(theta, beta)
+    for scale in (1.0, 1e-2, 1e-4):
+        for _ in range(50):
+            other = np.clip(beta + scale * rng.standard_normal(len(beta)), 0.0, relaxation.upper)
+            assert relaxation.dual_bound(theta, other) <= best + 1e-9 * abs(best)
+
+
+def test_a_bound_that_ends_early_says_how_far_it_got(monkeypatch):
+    """Before its limit: the gap names the status, and no limit does."""
+    obj = problem("digits", u=12)
+    full = barrier(S3VMRelaxation(obj), tol=1e-7, keep=True)
+
+    def early(relaxation, **options):
+        return replace(full, upper=1.001 * full.upper)
+
+    monkeypatch.setattr("specmargin.solvers.s3vm.bound.barrier", early)
+    assert s3vm_bound(obj, tol=1e-7, max_iter=full.n_iter + 1).status is Status.OPTIMAL_INACCURATE
+    assert s3vm_bound(obj, tol=1e-7, max_iter=full.n_iter).status is Status.MAX_ITER
+    assert s3vm_bound(obj, tol=0.1, max_iter=full.n_iter).status is Status.OPTIMAL
 
 
 def test_infeasible_theta_is_no_bound_before_its_repair():
@@ -595,6 +645,36 @@ def test_certify_keeps_the_status_until_the_gap_is_closed():
     assert kept.certificate.dual_objective == exact.certificate.dual_objective
     with pytest.raises(ValueError, match="no variable 'w'"):
         with_bound(obj, replace(start, variables={}))
+
+
+def test_options_of_the_bound_and_numbers_of_any_kind():
+    """A bound with a limit is a worse one; weights that are integers are measured like floats."""
+    obj = problem("gaussians", C=100.0, u=10, seed=1)
+    start = obj.result(np.zeros(obj.size), solver="mine")
+    limited, full = with_bound(obj, start, max_iter=2), with_bound(obj, start)
+    assert limited.certificate.dual_objective < full.certificate.dual_objective
+    assert limited.certificate.dual_objective == s3vm_bound(obj, max_iter=2).certificate.dual_objective
+    exact = branch_and_bound(obj)
+    found = with_bound(obj, obj.result(exact.variables["w"], solver="mine"), tol=1e-9)
+    if found.certificate.is_optimal(1e-6):
+        assert found.status is Status.OPTIMAL
+    easy = S3VM(np.array([[-2.0], [2.0], [-1.0], [1.0]]), encode_labels([0, 1, -1, -1]), C=1.0)
+    closed = with_bound(easy, easy.result(np.array([0.8]), solver="mine"), tol=1e-9)
+    assert closed.certificate.is_optimal(1e-6)
+    assert closed.status is Status.OPTIMAL
+
+
+def test_a_given_theta_has_its_own_minimiser():
+    """The weights of a bound from elsewhere minimise its minorant: there the bound is attained."""
+    obj = problem("gaussians", C=10.0, balance=0.2, u=6)
+    relaxation = S3VMRelaxation(obj)
+    solved = s3vm_bound(obj, tol=1e-7)
+    again = s3vm_bound(obj, theta=solved.variables["theta"], beta=solved.variables["beta"])
+    assert np.abs(again.variables["w"]).max() > 1e-3
+    np.testing.assert_allclose(again.variables["w"], solved.variables["w"], rtol=1e-3, atol=1e-4)
+    assert again.variables["w"].shape == (obj.size,)
+    np.testing.assert_allclose(again.variables["f"], obj.decisions_at(again.variables["w"]))
+    assert relaxation.rank > 0
 
 
 def test_history_of_the_bound():

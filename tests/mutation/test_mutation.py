@@ -1,0 +1,62 @@
+"""The score of `make mutation` is computed as it says, and every survivor that it leaves out is one that exists."""
+
+import sys
+import tomllib
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from scipy.stats import binomtest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+import mutation  # noqa: E402
+
+sys.path.remove(str(HERE))
+
+SURVIVORS = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8")).get("survivor", [])
+
+
+@pytest.mark.parametrize("survivor", SURVIVORS, ids=lambda survivor: f"{survivor['module']}: {survivor['before'][:60]}")
+def test_a_survivor_is_a_change_of_a_line_that_exists(survivor):
+    source = (ROOT / survivor["module"]).read_text(encoding="utf-8")
+    assert survivor["before"] in " ".join(line.strip() for line in source.splitlines())
+    assert survivor["after"]
+    assert survivor["before"] not in survivor["after"]
+    assert len(survivor["reason"].split()) >= 5
+
+
+def test_no_survivor_stands_twice():
+    changes = [(s["module"], s["function"], s["before"], after) for s in SURVIVORS for after in s["after"]]
+    assert len(changes) == len(set(changes)) == len(mutation.explained())
+
+
+@pytest.mark.parametrize(("good", "n"), [(0, 1), (1, 1), (3, 7), (180, 200), (400, 400)])
+def test_the_interval_is_wilsons(good, n):
+    expected = binomtest(good, n).proportion_ci(confidence_level=0.95, method="wilson")
+    assert mutation.wilson(good, n) == pytest.approx((expected.low, expected.high), abs=1e-6)
+
+
+def test_a_larger_sample_contains_a_smaller_one_of_the_same_seed():
+    mutants = [SimpleNamespace(key=str(i)) for i in range(500)]
+    small, large = mutation.sampled(mutants, 50, seed=3), mutation.sampled(mutants, 80, seed=3)
+    assert large[:50] == small
+    assert {mutant.key for mutant in small} != {mutant.key for mutant in mutation.sampled(mutants, 50, seed=4)}
+
+
+def test_a_module_is_imported_with_the_changed_source():
+    path = ROOT / "specmargin" / "exceptions.py"
+    changed = mutation.Changed(path, "value = 41 + 1\n")
+    assert changed.find_spec("specmargin.rounding") is None
+    spec = changed.find_spec("specmargin.exceptions")
+    assert spec.origin == str(path)
+    names = {}
+    exec(spec.loader.get_code(spec.name), names)
+    assert names["value"] == 42
+
+
+def test_every_group_has_its_modules_and_every_folder_its_tests():
+    assert all(mutation.modules(group) for group in ("objectives", "certificates", "bounds"))
+    assert len(mutation.modules("objectives")) > 25
+    assert {"tests/objectives", "tests/test_rounding.py"} <= set(mutation.existing_tests(["objectives"]))
