@@ -294,8 +294,9 @@ family is LapSVM's primal. Quadratic constraints are cones of three rows (`compa
 ECOS takes quadratic objectives as cones, too.
 
 A gap is that of the certificate: the objective takes the answer and the multipliers, repairs them until they are
-feasible, and computes both values from the data, with an allowance for rounding. It is relative to the objective. One
-thread, one process; a solve is stopped after {limit:g} seconds of the processor.
+feasible, and computes both values from the data, with an allowance for rounding. It is relative to the objective. What
+`specmargin.problems` does to an answer before that, e.g. the linear system of the support in alignment, counts for the
+solver. One thread, one process; a solve is stopped after {limit:g} seconds of the processor.
 """
 SETTINGS = """\
 *default* is each solver as CVXPY calls it, ours at a proved relative gap of 1e-9. *tight* asks for 1e-10 by each
