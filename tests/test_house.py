@@ -53,6 +53,7 @@ OF_NO_MODULE = {
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "solvers/test_seconds.py": "all solvers: what they say about their time",
+    "test_benchmarks.py": "the programs and tables of benchmarks/failures.py",
     "test_conftest.py": "the suite's own fixtures",
     "test_contributing.py": "the examples of CONTRIBUTING.md",
     "test_docs.py": "examples of docstrings and README",
@@ -75,7 +76,6 @@ TESTED_THROUGH = {
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
-    "solvers/s3vm/nodes.py": "solvers/s3vm/test_range.py",
     "typing.py": "test_layers.py",
 }
 

@@ -8,7 +8,7 @@ judge what they guessed. All of it is called within ``flint.ctx.workprec(BITS)``
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -143,20 +143,25 @@ def is_definite(A: arb_mat) -> bool:
     return False
 
 
-def solution(A: arb_mat, b: AnyArray) -> AnyArray:
-    """Return about the solution of A x = b, to nearly all bits: by floats that balls correct, else by flint."""
+def solution(
+    A: FloatArray, product: Callable[[AnyArray], AnyArray], b: AnyArray, stored: Callable[[], arb_mat]
+) -> AnyArray:
+    """Return about the solution of A x = b, to nearly all bits: by floats that balls correct, else by flint.
+
+    A is that matrix in floats, `product` multiplies with it, and `stored` returns it.
+    """
     x, rest = balls(np.zeros(len(b))), b
     try:
-        inverse = np.linalg.inv(floats(entries(A)))
+        inverse = np.linalg.inv(A)
         for _ in range(9):
-            if total(rest**2) <= 2.0**-160 * total(b**2):
+            if total(rest**2) <= 2.0**-240 * total(b**2):
                 return x
             x = x + balls(inverse @ floats(rest))
-            rest = b - times(A, x)
+            rest = b - product(x)
     except np.linalg.LinAlgError:
         pass
     # Where A is too ill-conditioned for floats, this takes ten times as long.
-    return np.asarray(entries(A.solve(column(b)))[:, 0])
+    return np.asarray(entries(stored().solve(column(b)))[:, 0])
 
 
 def balanced(y: AnyArray, s: AnyArray, low: Ball, high: Ball, free: bool = True, rest: Iterable[Ball] = ()) -> AnyArray:

@@ -25,6 +25,7 @@ from specmargin.proofs.balls import (
     column,
     diagonal,
     entries,
+    floats,
     gram,
     is_definite,
     largest,
@@ -34,7 +35,7 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
-from specmargin.proofs.conjugates import box, conjugate, height, margin_conjugate, unlabeled_value, value
+from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -98,23 +99,31 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     t = shift(r.L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L")
     beta = balanced(r.y, r.y * r.theta, *box(r.loss, r.parameter), r.fit_intercept)
     gains = total(conjugate(r.loss, r.parameter, x) for x in beta)
-    pull = balls(np.zeros(n))
-    pull[J] = r.y * beta
+    placed = balls(np.zeros(n))
+    placed[J] = r.y * beta
 
-    def bound(K: arb_mat, L: arb_mat) -> Ball:
-        S = I * r.gamma_A + L * K * r.gamma_I
-        a = solution(S, pull / 2)
-        Sa, f = times(S, a), times(K, a)
-        rest = 2 * Sa - pull
-        return r.scale * (gains + f @ Sa - f @ pull - rest @ times(K, rest) / (4 * r.gamma_A))
+    S = float(r.gamma_A) * np.eye(n) + float(r.gamma_I) * floats(entries(L)) @ floats(entries(K))
+
+    def bound(s: Ball, t: Ball) -> Ball:
+        def Kx(x: AnyArray) -> AnyArray:
+            return times(K, x) + s * x
+
+        def Sx(x: AnyArray) -> AnyArray:
+            f = Kx(x)
+            return r.gamma_A * x + r.gamma_I * (times(L, f) + t * f)
+
+        a = solution(S, Sx, placed / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
+        Sa, f = Sx(a), Kx(a)
+        rest = 2 * Sa - placed
+        return r.scale * (gains + f @ Sa - f @ placed - rest @ Kx(rest) / (4 * r.gamma_A))
 
     f = times(K, r.alpha)
     losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[J] + r.b))
     primal = r.scale * (losses + r.gamma_A * (r.alpha @ f) + r.gamma_I * (f @ times(L, f)))
-    least, charges = bound(K, L), ZERO
+    least, charges = bound(ZERO, ZERO), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
-        charges += least - bound(K + I * (2 * s.s), L + I * t.s**r.power)
+        charges += least - bound(2 * s.s, t.s**r.power)
     return Proof(primal, least, (s, t), charges)
 
 
@@ -312,14 +321,19 @@ def parabolas_minimum(G: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyA
     w = Z'a has for any a the gradient Z'r, r = a + g - theta f, and the minimum is the value there less
     1/2 r'Z A^-1 Z'r. -inf where A > 0 is not proved. b is a ball; h, g, theta >= 0 are arrays of balls.
     """
-    bent, least = np.flatnonzero(~(theta <= 0)), ONE
+    bent, least, curved = np.flatnonzero(~(theta <= 0)), ONE, floats(theta)[:, None] * floats(entries(G))
     if len(bent):
         root = np.array([x.sqrt() for x in theta[bent]])
         scaled = root[:, None] * entries(G)[np.ix_(bent, bent)] * root
         least = least.min(least_eigenvalue(arb_mat((np.eye(len(bent)) - scaled).tolist())))
     if not least > 0:
         return -INFINITE
-    a = solution(diagonal([ONE] * len(theta)) - diagonal(theta) * G, theta * b - g)
+    a = solution(
+        np.eye(len(theta)) - curved,
+        lambda x: x - theta * times(G, x),
+        theta * b - g,
+        lambda: diagonal([ONE] * len(theta)) - diagonal(theta) * G,
+    )
     f = times(G, a) + b
     r = a + g - theta * f
     return (a @ (f - b) / 2 + total(h + g * f - theta * f**2 / 2) - r @ times(G, r) / (2 * least)).lower()
@@ -348,6 +362,6 @@ def s3vm(r: SimpleNamespace) -> Proof:
         raise Refuted("there is no multiplier for each of the free samples")
     if r.C_star > 0:
         loss, p, theta[free] = r.unlabeled_loss, r.unlabeled_parameter, positive_part(r.theta)
-        h[free] = [r.C_star * height(loss, p, x / r.C_star) for x in theta[free]]
+        h[free] = [r.C_star * parabola_top(loss, p, x / r.C_star) for x in theta[free]]
         primal += r.C_star * total(unlabeled_value(loss, p, x.sqrt()) for x in f[free] ** 2 + spread[free])
     return Proof(primal, parabolas_minimum(gram(X), r.b, h, g, theta).max(ZERO))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from specmargin.proofs.balls import INFINITE, ONE, ZERO, Ball, Refuted, positive_part
 
-__all__ = ["box", "conjugate", "height", "margin_conjugate", "touch", "unlabeled_value", "value"]
+__all__ = ["box", "conjugate", "parabola_top", "margin_conjugate", "touch", "unlabeled_value", "value"]
 
 
 def value(loss: str, p: Ball, u: Ball) -> Ball:
@@ -68,7 +68,7 @@ def conjugate(loss: str, p: Ball, beta: Ball) -> Ball:
     return beta
 
 
-def height(loss: str, p: Ball, theta: Ball) -> Ball:
+def parabola_top(loss: str, p: Ball, theta: Ball) -> Ball:
     """Return h(theta), or less."""
     if loss == "symmetric_squared_hinge":
         return theta / (2 + theta)

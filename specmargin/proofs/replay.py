@@ -24,7 +24,7 @@ from flint import arb, arb_mat, ctx
 
 from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
 from specmargin.proofs.bounds import Proof, parabolas_minimum, rows
-from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
+from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.verifier import judged, read
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -147,7 +147,7 @@ def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb
     if U == "exp":
         return exp_top(c, r.unlabeled_parameter, g, theta, lo, hi)
     if g == 0:
-        return c * height(U, r.unlabeled_parameter, theta / c)
+        return c * parabola_top(U, r.unlabeled_parameter, theta / c)
     decided = theta == 0 and (lo >= 0 if g < 0 else hi <= 0)
     return c * conjugate(U.removeprefix("symmetric_"), r.parameter, abs(g) / c) if decided else none
 
@@ -162,18 +162,18 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         if z < a:
             continue
         if not convex and theta > 0:  # one parabola below the loss wherever it is
-            least = least.min(c * height("exp", s, theta / c) if g == 0 else arb.neg_inf())
+            least = least.min(c * parabola_top("exp", s, theta / c) if g == 0 else arb.neg_inf())
             continue
         left, right = float(a), float(z)
         for _ in range(60 if convex else 0):
             f = (left + right) / 2
-            falls = -2 * S * C * f * math.exp(-S * f * f) + T * f - G < 0
-            left, right = (f, right) if falls else (left, f)
+            decreases = -2 * S * C * f * math.exp(-S * f * f) + T * f - G < 0
+            left, right = (f, right) if decreases else (left, f)
         # Where m is convex it is above its tangent near the minimum, where it is concave above the lower end.
         for at in (arb(right).max(a).min(z),) if convex else (a, z):
             slope = theta * at - g - 2 * s * c * at * (-s * at * at).exp()
-            fall = (slope * (a - at)).min(slope * (z - at)).min(arb(0)) if convex else 0
-            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + fall)
+            rest = (slope * (a - at)).min(slope * (z - at)) if convex else 0
+            least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + rest)
     return least
 
 

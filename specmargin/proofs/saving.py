@@ -29,10 +29,11 @@ from specmargin import __version__
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.objectives import S3VM, Objective
+from specmargin.objectives import S3VM, LapSVM, Objective, RegularizedClustering, S3VMRelaxation, WeightedSVM
 from specmargin.objectives.contract import read
 from specmargin.proofs.packing import OBJECTIVES, pack, unpack
 from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import record_of, tree_record_of
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
@@ -65,7 +66,8 @@ def save_result(
         What was solved: one of `specmargin.objectives`, with losses of the package. A graph or a kernel of a class of
         one's own is saved as a matrix, up to 5,000 samples.
     result : SolveResult
-        Its answer, by any solver. Without a usable answer (`Status.has_solution`) it is saved without a proof.
+        Its answer, by any solver. Without a usable answer (`Status.has_solution`), or with a kernel of more than 3,000
+        samples, it is saved without a proof.
     note : str or mapping of str to object, optional
         Anything that belongs to it and JSON knows: the data set, the seed. `read_provenance` returns it.
 
@@ -96,7 +98,7 @@ def save_result(
     arrays: dict[str, AnyArray] = {}
     packed = pack(objective, data, "objective")  # first, because it says what a file cannot hold
     header = {
-        "proof": _packed_record(_record(objective, result), arrays) if result.status.has_solution else None,
+        "proof": _packed_proof(objective, result, arrays),
         "objective": packed,
         "result": _packed_result(result, data),
         "log": pack(result.log, data, "log"),
@@ -160,7 +162,7 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     Raises
     ------
     ValueError
-        As `load_result`; or if the result that was saved has no answer, and so no proof.
+        As `load_result`; or if the file holds no proof. The text says why.
 
     Examples
     --------
@@ -174,13 +176,10 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     ('rmm', True)
     """
     header, arrays = read_archive(path, KIND, prefix="proof/")
-    if header.get("proof", ()) is None:
-        raise InvalidInputError(
-            f"path={str(path)!r} holds a result without an answer, so that there is nothing to verify; pass a file "
-            "with an answer."
-        )
     with _of_file(path):
         proof, certificate = header["proof"], header["result"]["certificate"]["items"]
+        if "missing" in proof:
+            raise InvalidInputError(f"it holds no proof: {proof['missing']}; pass a file that holds one.")
         record = ProofRecord(proof["kind"], proof["numbers"], unpack(proof["arrays"], arrays), Claim(**proof["claim"]))
         claimed = {name: getattr(record.claim, _CLAIMED[name]) for name in _CLAIMED}
         for name, ours in claimed.items():
@@ -238,10 +237,24 @@ def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
     return objective, result
 
 
-def _record(objective: Objective, result: SolveResult) -> ProofRecord:
+def _packed_proof(objective: Objective, result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    """Return the proof as JSON, or why there is none."""
+    if not result.status.has_solution:
+        return {"missing": f"the result is {result.status.name} and has no answer"}
+    if (entries := _entries(objective)) > LARGEST_PROOF**2:
+        return {"missing": f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"}
     if isinstance(objective, S3VM) and result.log is not None:
-        return tree_record_of(objective, result)
-    return record_of(objective, result)
+        return _packed_record(tree_record_of(objective, result), arrays)
+    return _packed_record(record_of(objective, result), arrays)
+
+
+def _entries(objective: Any) -> int:
+    """Return the size of the largest matrix that a proof writes out, whatever stands for it in the objective."""
+    if isinstance(objective, S3VMRelaxation):
+        objective = objective.obj
+    if isinstance(objective, S3VM | WeightedSVM):
+        return int(objective.features.n_samples * objective.features.size)
+    return int(objective.K.shape[0]) ** 2 if isinstance(objective, LapSVM | RegularizedClustering) else 0
 
 
 def _packed_record(record: ProofRecord, arrays: dict[str, AnyArray]) -> dict[str, Any]:

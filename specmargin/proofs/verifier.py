@@ -17,11 +17,23 @@ import numpy as np
 from specmargin.proofs import bounds
 from specmargin.proofs.balls import BITS, Ball, Refuted, arb, arb_mat, balls, ctx, gram, outward, times
 from specmargin.proofs.bounds import Proof, parabolas_minimum
-from specmargin.proofs.conjugates import conjugate, height, unlabeled_value, value
+from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["BITS", "KINDS", "Proof", "Refuted", "balls", "check", "conjugate", "gram", "height", "judged", "outward"]
+__all__ = [
+    "BITS",
+    "KINDS",
+    "Proof",
+    "Refuted",
+    "balls",
+    "check",
+    "conjugate",
+    "gram",
+    "parabola_top",
+    "judged",
+    "outward",
+]
 __all__ += ["parabolas_minimum", "read", "times", "unlabeled_value", "value"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
@@ -136,36 +148,36 @@ def judged(claim: Claim, proof: Proof) -> Verification:
     """Compare what was proved with what is claimed."""
     sign = 1 if claim.sense == "minimize" else -1
     gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
-    found: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
+    known: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
     if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= arb(claim.rounding) + math.ulp(
         claim.primal
     ):
-        message = f"the objective is {found['primal'][0]:.17g}, not {claim.primal:.17g}"
+        message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
     elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
-        message = f"the multipliers prove the bound {found['bound'][0]:.17g}, not {claim.dual:.17g}"
+        message = f"the multipliers prove the bound {known['bound'][0]:.17g}, not {claim.dual:.17g}"
     elif not gap <= claimed:
-        message = f"the gap is {found['gap'][1]:.17g}, not {float(claimed):.17g}"
+        message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
     else:
-        return _with_shifts(proof, gap, claimed, found)
-    return Verification(False, message, **found)
+        return _with_shifts(proof, gap, claimed, known)
+    return Verification(False, message, **known)
 
 
-def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, found: dict[str, Any]) -> Verification:
+def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any]) -> Verification:
     """Say what a claim that is proved rests on: matrices that are positive semidefinite but for rounding."""
     message, assumptions = f"the gap is at most {_above(gap)}", (proof.assumption,) if proof.assumption else ()
     shifts = [one for one in proof.shifts if one.s > 0]
     if not shifts:
-        return Verification(True, message, **found, assumptions=assumptions)
+        return Verification(True, message, **known, assumptions=assumptions)
     shifted = " and ".join(f"{one.name} + {2 * float(one.s):.2g} I" for one in shifts)
     message = f"{message}, and {_above(gap + proof.charges)} for {shifted}, which is positive semidefinite by proof"
     if gap + proof.charges <= claimed:
-        return Verification(True, message, **found, assumptions=(*assumptions, f"stated for {shifted}"))
+        return Verification(True, message, **known, assumptions=(*assumptions, f"stated for {shifted}"))
     if all(one.is_rounding for one in shifts):
         names = " and ".join(one.name for one in shifts)
         return Verification(
-            True, message, **found, assumptions=(*assumptions, f"{names} as meant is positive semidefinite")
+            True, message, **known, assumptions=(*assumptions, f"{names} as meant is positive semidefinite")
         )
-    return Verification(False, f"{message}; {float(claimed):.3g} is claimed", **found)
+    return Verification(False, f"{message}; {float(claimed):.3g} is claimed", **known)
 
 
 def _above(x: Ball) -> str:

@@ -406,6 +406,12 @@ def objective_cells() -> Iterator[Cell]:
     )
     yield from saved_results(rmm)
     yield from nonsense(
+        "verify",
+        with_defaults(sm.verify, objective=rmm, result=solvers.relative_margin(rmm)),
+        objective=(None, "objective", X, objectives.RMM),
+        result=(None, "answer", X, 3, Bad(answer, "result=.* must be a SolveResult", "a mapping")),
+    )
+    yield from nonsense(
         "objectives.Features.of",
         with_defaults(objectives.Features.of, X=X, intercept="balance", rows=LABELS.unlabeled),
         X=(None, "features", X[0], X * np.nan, np.full(X.shape, "a"), X[:, :0]),

@@ -10,7 +10,7 @@ from specmargin import losses
 from specmargin.objectives.minorants import ExpEnvelope, minorant
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.proofs.balls import BITS, INFINITE, Refuted
-from specmargin.proofs.conjugates import box, conjugate, height, margin_conjugate, touch, unlabeled_value, value
+from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, touch, unlabeled_value, value
 
 LOSSES = {
     "hinge": (losses.Hinge(), 1.0),
@@ -131,7 +131,7 @@ def test_heights_are_minima(name):
     loss, p = UNLABELED[name]
     wide = np.linspace(0, 20, 200001)
     for theta in (0.0, 0.125, 0.5, 1.0, 1.5, 4.75, 5.5, 100.0):
-        found = float(height(name, arb(p), arb(theta)))
+        found = float(parabola_top(name, arb(p), arb(theta)))
         least = float((loss.value(wide) + theta * wide**2 / 2).min())
         assert found <= least + 1e-12
         assert found == pytest.approx(least, abs=1e-7)
@@ -139,15 +139,15 @@ def test_heights_are_minima(name):
 
 
 def test_heights_in_rationals():
-    assert height("symmetric_squared_hinge", arb(1), arb(2)) == 0.5
-    assert height("symmetric_hinge", arb(1), arb(0.5)) == 0.25
-    assert height("symmetric_hinge", arb(1), arb(4)) == 0.875
-    assert height("exp", arb(2), arb(0)) == 0
-    assert height("exp", arb(2), arb(9)) == 1
+    assert parabola_top("symmetric_squared_hinge", arb(1), arb(2)) == 0.5
+    assert parabola_top("symmetric_hinge", arb(1), arb(0.5)) == 0.25
+    assert parabola_top("symmetric_hinge", arb(1), arb(4)) == 0.875
+    assert parabola_top("exp", arb(2), arb(0)) == 0
+    assert parabola_top("exp", arb(2), arb(9)) == 1
     x = arb(fmpq(1, 4))
-    assert abs(height("exp", arb(2), arb(1)) - x * (1 - x.log())) < 1e-70
-    # A multiplier that is known up to a radius has a height of that radius, on either side of the kink.
-    assert height("symmetric_hinge", arb(1), arb(1, 1e-9)).contains(arb(0.5) - arb(4e-10))
+    assert abs(parabola_top("exp", arb(2), arb(1)) - x * (1 - x.log())) < 1e-70
+    # A multiplier that is known up to a radius has a parabola_top of that radius, on either side of the kink.
+    assert parabola_top("symmetric_hinge", arb(1), arb(1, 1e-9)).contains(arb(0.5) - arb(4e-10))
 
 
 @pytest.mark.parametrize("B", [0.25, 1.0, 1.5, np.inf])

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 
 import specmargin as sm
-from specmargin.exceptions import SpecmarginError
 from specmargin.objectives import RMM
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.record import Verification
@@ -42,13 +39,6 @@ def test_the_objective_is_not_built(file, monkeypatch):
 
     monkeypatch.setattr(RMM, "__init__", fail)
     assert verify_file(file).outcome == "proved"
-
-
-def test_without_flint(file, monkeypatch):
-    monkeypatch.delitem(sys.modules, "specmargin.proofs.verifier", raising=False)
-    monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(SpecmarginError, match="pip install"):
-        verify_file(file)
 
 
 def test_lines_and_json():

@@ -205,6 +205,12 @@ def test_the_weakest_leaf_is_named() -> None:
     assert module.weakest(log, bounds, 1.5) == "node 3, 2 splits below the root, has the bound 1, not 1.5"
 
 
+def test_the_lower_one_of_both_parts_is_named() -> None:
+    log = SimpleNamespace(parent=np.array([0]))
+    for bounds, node in (([2.0, 3.0, 4.0], 1), ([9.0, 4.0, 3.0], 2), ([1.0, 2.0, 2.0], 1)):
+        assert module.weakest(log, np.array(bounds), 5.0).startswith(f"node {node}, 1 splits below the root")
+
+
 def test_regions_are_those_of_all_splits_above() -> None:
     log = SimpleNamespace(
         parent=np.array([0, 2, 3, 5, 0]), sample=np.array([1, 3, 1, 1, 1]), at=np.array([0.0, 0.25, 2.0, 1.5, -1.0])
@@ -311,6 +317,12 @@ def test_bounds_of_lines_and_parabolas_are_exact() -> None:
             assert abs(evident(logged(small(unlabeled_loss, loss), [], evidence))[0] - float(best)) <= 4e-16
 
 
+def test_multipliers_of_one_count_as_any_other() -> None:
+    bounds = evident(logged(small(), [(0, 1, 0.0)], [(1, {0: 1.0}), (2, {5: 1.0})]))
+    # 1 + b - 1/2, and the top 3/8 of a parabola less b^2 / 2 + (b / 2)^2 / (2 - 1/2).
+    assert bounds.tolist() == pytest.approx([0.0, 0.75, 0.375 - 1 / 32 - 1 / 64 / 1.5], rel=1e-15)
+
+
 def test_evidence_that_is_no_bound_is_refused() -> None:
     at_root = "is not below the loss of sample"
     for multipliers, sample in (
@@ -343,7 +355,8 @@ def test_evidence_that_is_no_bound_is_refused() -> None:
     ):
         record = logged(stated(small(), PRIMAL, 0.0), [(0, 1, at)], [(node, {1: slope})])
         assert bool(replay(record)) is holds, (at, node)
-    # Without weight there is nothing to be below.
+    # Without weight there is nothing to be below, and nothing to be proved.
+    assert replay(logged(stated(small(C_star=0.0), 9 / 32 + 0.75, 0.28), [], [(0, {0: 0.25, 2: -0.125})]))
     record = logged(stated(small(C_star=0.0), 9 / 32 + 0.75, 0.0), [], [(0, {5: 0.1})])
     assert replay(record).message == f"evidence 0 {at_root} 1 at node 0"
 
@@ -431,6 +444,73 @@ def test_flat_parabolas_of_the_smooth_loss_have_their_height() -> None:
         top = module.exp_top(*(arb(float(v)) for v in (0.5, 3.0, 0.0, theta, -2.0, 2.0)))
         assert float(top) == pytest.approx(0.5 * x * (1 - math.log(x)), rel=1e-14)
     assert float(module.exp_top(*(arb(float(v)) for v in (0.5, 3.0, 0.0, 3.0, -2.0, 2.0)))) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("lo", "hi"), [(0.3, 0.4), (-0.4, -0.3), (-0.1, 0.3), (0.0, 0.4), (0.3, 0.8), (-0.9, -0.2)])
+def test_parabolas_of_the_smooth_loss_count_where_what_is_left_is_convex(lo: float, hi: float) -> None:
+    c, s = 0.7, 2.0
+    nearest = 0.0 if lo <= 0.0 <= hi else s * min(abs(lo), abs(hi)) ** 2
+    least_theta = 2 * s * c * (1 - 2 * nearest) * math.exp(-nearest)
+    for g in (0.4, -0.4):
+        for theta, known in ((least_theta * (1 - 1e-9), False), (least_theta * (1 + 1e-9), True)):
+            least = module.exp_top(*(arb(x) for x in (c, s, g, theta, lo, hi)))
+            assert bool(least > arb.neg_inf()) is known, (g, theta)
+
+
+def test_lines_of_the_smooth_loss_on_both_sides_of_its_turn() -> None:
+    """Up to 1 / sqrt(2s) what a line leaves has its minimum at an end, and beyond it inside."""
+    c, s = 0.7, 2.0  # the turn is at 1/2
+    for sign in (1.0, -1.0):
+        for lo, hi, middle in ((0.42, 0.499, 0.46), (0.0, 0.3, 0.15), (0.501, 0.6, 0.55), (0.9, 1.3, 1.1)):
+            g = -2 * s * c * middle * math.exp(-s * middle**2)  # of the line that touches it in the middle
+            ends = [c * math.exp(-s * f * f) - g * f for f in (lo, middle, hi)]
+            lower, upper = (lo, hi) if sign > 0 else (-hi, -lo)
+            least = float(module.exp_top(*(arb(x) for x in (c, s, sign * g, 0.0, lower, upper))))
+            assert least == pytest.approx(min(ends), rel=1e-13)
+            assert (min(ends) == ends[1]) is (lo > 0.5)
+
+
+def test_minima_of_the_smooth_loss_are_bounds_to_the_last_bit() -> None:
+    """Near a minimum inside a convex part no float is the minimiser: what its slope may hide is taken off."""
+    for c, s, g, theta, lo, hi, f in (
+        (0.7, 2.0, -0.5, 0.0, 0.6, 2.0, 0.9),
+        (0.7, 2.0, 0.5, 0.0, -2.0, -0.6, -0.9),
+        (0.7, 2.0, 0.3, 3.0, -1.0, 1.0, 0.3),
+        (0.7, 2.0, -0.1, 2.9, -0.4, 0.4, 0.0),
+    ):
+        C, S, G, T, F = (arb(x) for x in (c, s, g, theta, f))
+        for _ in range(60):  # Newton's method, from inside the convex part
+            rate = T * F - G - 2 * S * C * F * (-S * F * F).exp()
+            bend = T + 2 * S * C * (2 * S * F * F - 1) * (-S * F * F).exp()
+            F = (F - rate / bend).mid()
+        assert lo < float(F) < hi
+        true = C * (-S * F * F).exp() + T * F * F / 2 - G * F
+        least = module.exp_top(C, S, G, T, arb(lo), arb(hi))
+        assert least < true
+        assert least > true - 1e-15
+
+
+def test_decisions_of_better_points_are_enclosed(monkeypatch: Any) -> None:
+    seen = []
+    monkeypatch.setattr(module, "evident", lambda r, log, n: seen.append(r) or np.zeros(log.count))
+    for unlabeled_loss in ("exp", "symmetric_hinge"):
+        replay(stated(small(unlabeled_loss), 1.0, 0.0, 1.0))
+    r = seen[0]
+    f = arb(0.625), arb(-0.875)
+    J = arb(9) / 32 + arb(3) / 4 + ((-2 * f[0] ** 2).exp() + (-2 * f[1] ** 2).exp()) / 2
+    for i, x in ((1, arb(0.5)), (3, arb(1.5))):
+        radius = (2 * J).sqrt() * x
+        for end, exact in ((r.lo[i], arb(0.25) - radius), (-r.hi[i], -arb(0.25) - radius)):
+            assert arb(float(end)) < exact
+            assert exact - arb(float(end)) < 1e-14
+            assert arb(math.nextafter(math.nextafter(float(end), INF), INF)) > exact - 1e-15
+    for i in (0, 2):
+        assert (r.lo[i], r.hi[i]) == (-INF, INF)
+    assert np.isinf(seen[1].lo).all()
+    assert np.isinf(seen[1].hi).all()
+    # They are those of J rounded up: the objective itself is inside.
+    attained = module.outward(J)[1]
+    assert arb(float(r.lo[3])) <= arb(0.25) - (2 * arb(attained) * arb(2.25)).sqrt()
 
 
 def test_boxes_by_hand() -> None:
