@@ -101,3 +101,33 @@ def test_a_rare_class_keeps_its_share(cls):
     np.testing.assert_allclose(
         clf.scores_, np.asarray(f) - shrunken_cut(np.asarray(f), sm.encode_labels(y)), atol=1e-12
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("STORM", {}),
+        ("STORM", {"n_neighbors": [5, 10]}),
+        ("STOAM", {}),
+        ("KTA", {}),
+        ("SpectralGraphTransducer", {}),
+        ("XuSpectralSVM", {}),
+    ],
+    ids=str,
+)
+def test_over_a_spectrum_it_is_offered_and_not_the_default(moons, name, params):
+    X, _, y = moons
+    cls = getattr(sm, name)
+    plain = cls(**params).fit(X, y)
+    assert plain.class_balance is None
+    assert plain.balance_.is_identity
+    f, labels = plain.scores_, sm.encode_labels(y)
+    for rule in ("shrunk", "zscore", "mass"):
+        clf = cls(class_balance=rule, **params).fit(X, y)
+        np.testing.assert_allclose(clf.scores_, Balance.of(f, labels, rule)(f), rtol=0, atol=1e-12)
+        np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
+        # New samples: the balanced mean of their neighbours' decisions is the mean of the balanced ones.
+        new = X[:9] + 0.05
+        expected = clf.balance_(plain.decision_function(new))
+        np.testing.assert_allclose(clf.decision_function(new), expected, rtol=0, atol=1e-9)
+    assert np.mean(cls(class_balance="shrunk", **params).fit(X, y).transduction_ == 1) == pytest.approx(0.5, abs=0.01)
