@@ -1,6 +1,7 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
+    candidates,
     datasets,
     exceptions,
     graphs,
@@ -23,6 +24,7 @@ from .estimators import (
     STOAM,
     STORM,
     AnnealedS3VM,
+    AutoSSL,
     ContinuationS3VM,
     GradientS3VM,
     LabelSwitchingS3VM,
@@ -57,6 +59,7 @@ __all__ = [
     "spectra",
     "losses",
     "objectives",
+    "candidates",
     "problems",
     "solvers",
     "results",
@@ -67,6 +70,7 @@ __all__ = [
     "encode_labels",
     "hide_labels",
     # estimators
+    "AutoSSL",
     "LapSVM",
     "LapSVMCV",
     "LapRLS",

@@ -108,7 +108,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 warn_components(W, labels.labeled, stacklevel=outside() + 1)
         self.classes_ = labels.classes
         scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self.scores_ = self._finite(scores)
         self.transduction_ = self._classes_of(scores)
         if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():

@@ -1,0 +1,99 @@
+"""Hinge candidates: supervised SVMs on the features of `sup`, decided about in folds.
+
+The ridge loses to the hinge where classes are separable. Nothing exact is known about an SVM without one of its labels
+short of training it again, so that the decisions at left-out samples are those of at most ten stratified folds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["HingeFits", "held_out_hinge", "stratified_folds"]
+
+
+def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Return a fold for every label, dealt out class by class in random order.
+
+    Examples
+    --------
+    >>> folds = stratified_folds(np.array([0, 0, 1, 1]), 2, np.random.default_rng(0))
+    >>> sorted(folds[:2].tolist()), sorted(folds[2:].tolist())
+    ([0, 1], [0, 1])
+    """
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == c)) for c in np.unique(codes)])
+    folds = np.empty(len(codes), dtype=np.intp)
+    folds[order] = np.arange(len(codes)) % min(n_folds, len(codes))
+    return folds
+
+
+@dataclass(frozen=True, eq=False)
+class HingeFits:
+    """Fits of one kernel with several weights of the loss; shapes as those of `specmargin.candidates.ridge.RidgeFits`.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (p, l, C)
+    intercept : ndarray of shape (p, C)
+    held_out : ndarray of shape (p, l, C)
+    """
+
+    dual: FloatArray
+    intercept: FloatArray
+    held_out: FloatArray
+
+
+def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...], folds: IntArray) -> HingeFits:
+    """Fit SVMs, each class against the rest, and decide about each fold by what the others say.
+
+    Where all labels of a part are alike, so are the decisions.
+
+    Parameters
+    ----------
+    features : ndarray of shape (l, r)
+        Of the labelled samples.
+    Y : ndarray of shape (l, C)
+        Of `specmargin.candidates.ridge.targets`.
+    Cs : tuple of float
+        Weights of the loss.
+    folds : ndarray of shape (l,)
+        Of `stratified_folds`.
+
+    Returns
+    -------
+    HingeFits
+
+    Examples
+    --------
+    >>> Y = np.array([[-1.0], [-1.0], [1.0], [1.0]])
+    >>> fits = held_out_hinge(Y.copy(), Y, Cs=(1.0,), folds=np.array([0, 1, 0, 1]))
+    >>> fits.held_out.ravel().round(6).tolist()
+    [-1.0, -1.0, 1.0, 1.0]
+    """
+    G = features @ features.T
+    shape = (len(Cs), *Y.shape)
+    dual, held, intercept = np.zeros(shape), np.zeros(shape), np.zeros((len(Cs), Y.shape[1]))
+    for p, C in enumerate(Cs):
+        for c, y in enumerate(Y.T):
+            dual[p, :, c], intercept[p, c] = _fit(G, y, C)
+            for fold in range(folds.max() + 1):
+                test = np.flatnonzero(folds == fold)
+                train = np.flatnonzero(folds != fold)
+                v, b = _fit(G[np.ix_(train, train)], y[train], C)
+                held[p, test, c] = G[np.ix_(test, train)] @ v + b
+    return HingeFits(dual, intercept, held)
+
+
+def _fit(G: FloatArray, y: FloatArray, C: float) -> tuple[FloatArray, float]:
+    """Return dual coefficients and intercept."""
+    from sklearn.svm import SVC
+
+    v = np.zeros(len(y))
+    if len(y) == 0 or (y == y[0]).all():
+        return v, float(y[0]) if len(y) else 0.0
+    svm = SVC(C=C, kernel="precomputed").fit(G, y)
+    v[svm.support_] = svm.dual_coef_[0]
+    return v, float(svm.intercept_[0])
