@@ -115,7 +115,9 @@ def _leading_directions(X: Matrix, r: int, random_state: int) -> FloatArray:
 def _top(A: FloatArray, r: int) -> FloatArray:
     """Return the r leading eigenvectors of a symmetric matrix, the first of the largest eigenvalue."""
     n = len(A)
-    return np.asarray(sla.eigh(A, subset_by_index=(n - r, n - 1), check_finite=False)[1][:, ::-1])
+    if 4 * r < n:
+        return np.asarray(sla.eigh(A, subset_by_index=(n - r, n - 1), check_finite=False)[1][:, ::-1])
+    return np.asarray(sla.eigh(A, driver="evd", check_finite=False)[1][:, : -r - 1 : -1])
 
 
 class Whitened(FeatureMap):
@@ -174,9 +176,10 @@ class RadialFeatures(FeatureMap):
         self._components, self._width = components, X.shape[1]
         rows = X if landmarks is None else landmarks
         gamma = resolve_gamma(rows, "median") / width**2
-        features = kernel_map(gram(rows, kernel="rbf", gamma=gamma), rank=min(rank, rows.shape[0]))
-        self._map = LandmarkFeatures(rows, features.W, "rbf", gamma, 3, 1.0)
-        values = features.Z if landmarks is None else self._map(X)
+        # All eigenvectors: LAPACK is quicker than with half of them.
+        features = kernel_map(gram(rows, kernel="rbf", gamma=gamma))
+        self._map = LandmarkFeatures(rows, features.W[:, :rank], "rbf", gamma, 3, 1.0)
+        values = features.Z[:, :rank] if landmarks is None else self._map(X)
         self._mean = values.mean(axis=0)
         self.values = values - self._mean
 

@@ -18,7 +18,7 @@ __all__ = ["class_probabilities", "log_probabilities", "slopes"]
 _RANGE = (0.1, 30.0)
 """Of the slope: a candidate that is mostly wrong keeps the order of its scores, so that no threshold sees only ties."""
 _STEPS = 60
-_TOL = 1e-10
+_TOL = 1e-8
 
 
 def log_probabilities(z: FloatArray) -> FloatArray:
@@ -65,33 +65,45 @@ def slopes(held: FloatArray, codes: IntArray) -> FloatArray:
     else:
         ordered = np.sort(held, axis=2)
         gap, others = (ordered[..., -1] - ordered[..., :-1].mean(axis=2)).mean(axis=1), held.shape[2] - 1
-    low, high = np.full(len(held), _RANGE[0]), np.full(len(held), _RANGE[1])
-    T = np.clip(1.0 / np.maximum(gap, 1e-300), *_RANGE)
-    own = None if binary else np.take_along_axis(held, codes[None, :, None], axis=2)[..., 0]
-    signed = np.where(codes == 1, 1.0, -1.0) * held[..., 0] if binary else None
+    # Differences from the decision for the class of the label: one column with two classes.
+    if binary:
+        apart = np.where(codes == 1, -1.0, 1.0)[:, None] * held
+    else:
+        apart = held - np.take_along_axis(held, codes[None, :, None], axis=2)
+    T = np.full(len(held), _RANGE[0])
+    # The derivative increases with T. Where it is positive at the least slope, that one is the best.
+    open_ = np.flatnonzero(_derivatives(apart, gap, others, T)[0] < 0)
+    apart, gap = apart[open_], gap[open_]
+    low, high = np.full(len(open_), _RANGE[0]), np.full(len(open_), _RANGE[1])
+    t = np.clip(1.0 / np.maximum(gap, 1e-300), *_RANGE)
     for _ in range(_STEPS):
-        first, second = _binary(signed, T) if binary else _several(held, own, T)  # type: ignore[arg-type]
-        wrong = expit(np.log(others) - T * gap)  # probability that the right pseudo-sample gives to the others
-        first += gap * (1.0 - 2.0 * wrong)
-        second += 2.0 * gap**2 * wrong * (1.0 - wrong)
-        # The derivative increases with T: keep its zero between the bounds, and bisect where Newton leaves them.
-        low, high = np.where(first < 0, T, low), np.where(first < 0, high, T)
-        newton = T - first / np.maximum(second, 1e-300)
-        new = np.where((newton > low) & (newton < high), newton, (low + high) / 2.0)
-        done = np.abs(new - T) <= _TOL * T
-        T = new
-        if done.all():
+        if len(open_) == 0:
             break
+        first, second = _derivatives(apart, gap, others, t)
+        low, high = np.where(first < 0, t, low), np.where(first < 0, high, t)
+        newton = t - first / np.maximum(second, 1e-300)
+        # Bisect where Newton leaves the bounds.
+        new = np.where((newton > low) & (newton < high), newton, (low + high) / 2.0)
+        left = np.abs(new - t) > _TOL * t
+        T[open_] = new
+        open_, apart, gap, low, high, t = (a[left] for a in (open_, apart, gap, low, high, new))
     return T
 
 
-def _binary(signed: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return two derivatives of the log-loss by T."""
-    q = expit(-T[:, None] * signed)
-    return -(signed * q).sum(axis=1), (signed**2 * q * (1.0 - q)).sum(axis=1)
-
-
-def _several(held: FloatArray, own: FloatArray, T: FloatArray) -> tuple[FloatArray, FloatArray]:
-    p = class_probabilities(T[:, None, None] * held)
-    mean = (p * held).sum(axis=2)
-    return (mean - own).sum(axis=1), ((p * held**2).sum(axis=2) - mean**2).sum(axis=1)
+def _derivatives(apart: FloatArray, gap: FloatArray, others: int, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two derivatives by T (J,) of the loss log(sum_k exp(T apart_k)), and of that of the pseudo-samples."""
+    z = T[:, None, None] * apart
+    if apart.shape[2] == 1:
+        q = expit(z[..., 0])
+        first, second = (apart[..., 0] * q).sum(axis=1), (apart[..., 0] ** 2 * q * (1.0 - q)).sum(axis=1)
+    else:
+        # Sums over the few classes as products with ones: numpy adds up short rows slowly.
+        ones = np.ones(apart.shape[2])
+        p = np.exp(z - z.max(axis=2, keepdims=True))
+        total = p @ ones
+        p *= apart
+        mean = (p @ ones) / total
+        p *= apart
+        first, second = mean.sum(axis=1), ((p @ ones) / total - mean**2).sum(axis=1)
+    wrong = expit(np.log(others) - T * gap)  # probability that the right pseudo-sample gives to the others
+    return first + gap * (1.0 - 2.0 * wrong), second + 2.0 * gap**2 * wrong * (1.0 - wrong)

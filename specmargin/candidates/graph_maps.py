@@ -16,7 +16,7 @@ from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph"]
 
-_TOL = 1e-3  # residual of the eigenpairs, relative to the norm: candidates are judged by their errors alone
+_TOL = 1e-2  # residual of the eigenpairs, relative to the norm: candidates are judged by their errors alone
 _LANCZOS = 800  # samples from which on LAPACK takes longer
 _COPY = 1e-8  # of the width: rounding of features that are computed again
 _FILTERS = ((1, 1), (1, 8), (2, 4), (2, 20), (2, 80), (4, 20))
@@ -141,6 +141,7 @@ class Eigenvectors(FeatureMap):
         values = np.sqrt(n) * self.spectrum.eigenvectors
         self._mean = values.mean(axis=0)
         self.values = values - self._mean
+        self.covariance = np.eye(q) - np.outer(self._mean, self._mean)  # orthonormal columns
 
     def at(self, X: Matrix) -> FloatArray:
         """Return the means of the neighbours' values, (m, q)."""
