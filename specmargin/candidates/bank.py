@@ -79,7 +79,9 @@ class _Builder:
 
     def supervised(self) -> list[KernelGroup]:
         return [
-            KernelGroup("sup", features, [name], np.ones((1, features.rank))) for name, features in self.ambient.items()
+            KernelGroup("sup", features, [name], np.ones((1, features.rank)))
+            for name, features in self.ambient.items()
+            if features.rank  # none where all samples are alike
         ]
 
     def few_components(self) -> list[KernelGroup]:
@@ -106,7 +108,7 @@ class _Builder:
             features = Eigenvectors(W, q=constants.eigenpairs, view=view, k=k, random_state=self.seed)
             names, d = filter_spectra(features.spectrum.eigenvalues)
             groups.append(KernelGroup("graph", features, [f"{name}, {one}" for one in names], d))
-            if deforms and with_deformed:
+            if deforms and with_deformed and self.components.rank:
                 radial = max(self.widths) if self.is_text else constants.deformed_width
                 for ambient in ("linear", f"rbf {radial:g}"):
                     groups += self.deformed(f"{ambient}, {name}", self.ambient[ambient], features.laplacian)
@@ -117,7 +119,9 @@ class _Builder:
         constants, n = self.constants, self.n
         large = n > constants.large
         leading = large and self.X.shape[1] > 100
-        source = None if self.is_text and not large else self.components
+        # A rotation keeps distances, and fewer columns take less time; of text too much would be left out.
+        keeps = self.components.rank > 0 and (large or not self.is_text)
+        source = self.components if keeps else None
         rows = self.X if source is None else source.values[:, :50] if leading else source.values
         limit = max(1, (n - 1) // 3)
         wanted = constants.large_neighbors if large else constants.graph_neighbors
