@@ -197,6 +197,7 @@ def build_bank(
         groups += builder.supervised()
     if "pca" in families:
         groups += builder.few_components()
-    if "graph" in families or "lap" in families:
+    # Neighbours of samples that are all alike are arbitrary.
+    if ("graph" in families or "lap" in families) and (graph is not None or builder.components.rank):
         groups += [group for group in builder.graphs(graph, "lap" in families) if group.family in families]
     return groups

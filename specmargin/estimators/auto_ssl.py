@@ -164,7 +164,8 @@ class AutoSSL(SemiSupervisedClassifier):
         )
 
         def mixture(wanted: Sequence[str]) -> Mixture:
-            groups = [group for group in trained if group.family in wanted]
+            # Samples that are all alike have neither neighbours nor components.
+            groups = [group for group in trained if group.family in wanted] or trained
             return Mixture(groups, codes, n_classes, constants=constants, random_state=seed)
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
