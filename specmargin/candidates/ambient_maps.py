@@ -19,6 +19,7 @@ from specmargin.typing import FloatArray, Matrix
 __all__ = ["FeatureMap", "PrincipalComponents", "RadialFeatures", "Whitened"]
 
 _DENSE = 2000  # rows or columns up to which principal components are exact
+_CONSTANT = 1e-20  # variance of a feature of a kernel whose diagonal is 1
 _NOISE = 1e-10  # of the largest variance: components below are rounding
 
 
@@ -181,7 +182,9 @@ class RadialFeatures(FeatureMap):
         self._map = LandmarkFeatures(rows, features.W[:, :rank], "rbf", gamma, 3, 1.0)
         values = features.Z[:, :rank] if landmarks is None else self._map(X)
         self._mean = values.mean(axis=0)
-        self.values = values - self._mean
+        centred = values - self._mean
+        # Penalties are relative: what is only rounding would count as much as anything.
+        self.values = np.where(centred.var(axis=0) > _CONSTANT, centred, 0.0)
 
     def at(self, X: Matrix) -> FloatArray:
         """Return the features of new samples, (m, r)."""
