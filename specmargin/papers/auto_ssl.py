@@ -278,12 +278,13 @@ def _remarks(title: str, rows: Sequence[Row]) -> list[str]:
         for members in by_set.values()
     ]
     worse = {
-        other: [name for name, members in by_set.items() if _is_worse(members, other)] for other in ("tuned", "baseline")
+        other: ", ".join(name for name, members in by_set.items() if _is_worse(members, other)) or "none"
+        for other in ("tuned", "baseline")
     }
     told = _column(rows, "told")
     inside = (_column(rows, "told_low") <= auto) & (auto <= _column(rows, "told_high"))
-    said = _column(rows, "p_better") < 0.05
-        best = min(families, key=lambda family: families[family])
+    better = _column(rows, "p_better") < 0.05
+    best = min(families, key=lambda family: families[family])
     return [
         f"{title}, {len(by_set)} sets: mean error "
         + ", ".join(f"{name} {_mean_of_sets(by_set, name):.1f}" for name in ("tuned", "baseline", "auto"))
@@ -291,10 +292,10 @@ def _remarks(title: str, rows: Sequence[Row]) -> list[str]:
         f"{statistics.fmean(hindsight):.1f}",
         f"{title}: P(error > tuned SVM + 1) {np.mean(auto > svm + 1):.2f}, P(error > baseline + 1) "
         f"{np.mean(auto > baseline + 1):.2f}; significantly worse (paired, one-sided 5 %) than the SVM on "
-        f"{', '.join(worse['tuned']) or 'none'}, than the baseline on {', '.join(worse['baseline']) or 'none'}",
+        f"{worse['tuned']}, than the baseline on {worse['baseline']}",
         f"{title}: told error off by {np.abs(told - auto).mean():.1f} in the mean (bias {np.mean(told - auto):+.1f}), "
-        f"interval holds {inside.mean():.2f}; 'better' was told in {said.mean():.2f} of fits"
-        + (f" and true in {np.mean((auto < baseline)[said]):.2f} of these" if said.any() else ""),
+        f"interval holds {inside.mean():.2f}; 'better' was told in {better.mean():.2f} of fits"
+        + (f" and true in {np.mean((auto < baseline)[better]):.2f} of these" if better.any() else ""),
     ]
 
 
