@@ -1,7 +1,6 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
-    candidates,
     datasets,
     exceptions,
     graphs,
@@ -59,7 +58,6 @@ __all__ = [
     "spectra",
     "losses",
     "objectives",
-    "candidates",
     "problems",
     "solvers",
     "results",

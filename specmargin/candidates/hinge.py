@@ -98,6 +98,7 @@ def _fit(G: FloatArray, y: FloatArray, C: float) -> tuple[FloatArray, float]:
     v = np.zeros(len(y))
     if len(y) == 0 or (y == y[0]).all():
         return v, float(y[0]) if len(y) else 0.0
-    svm = SVC(C=C, kernel="precomputed").fit(G, y)
+    # Without a seed it would draw one from numpy's global stream, and not use it.
+    svm = SVC(C=C, kernel="precomputed", random_state=0).fit(G, y)
     v[svm.support_] = svm.dual_coef_[0]
     return v, float(svm.intercept_[0])
