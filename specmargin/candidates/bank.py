@@ -66,7 +66,9 @@ class _Builder:
 
     def __init__(self, X: Matrix, constants: Constants, metric: str, seed: int) -> None:
         self.X, self.constants, self.metric, self.seed = X, constants, metric, seed
-        self.n, self.is_text = X.shape[0], sp.issparse(X)
+        # Not by the way in which X is stored, which must not change the answer.
+        stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
+        self.n, self.is_text = X.shape[0], stored < constants.text_share * X.shape[0] * X.shape[1]
         self.components = PrincipalComponents(X, rank=constants.rank, random_state=seed)
         self.rows: IntArray | None = None
         if self.n > constants.exact:
@@ -120,8 +122,8 @@ class _Builder:
         large = n > constants.large
         leading = large and self.X.shape[1] > 100
         # A rotation keeps distances, and fewer columns take less time; of text too much would be left out.
-        keeps = self.components.rank > 0 and (large or not self.is_text)
-        source = self.components if keeps else None
+        keeps = self.metric in ("euclidean", "l2") and (large or not self.is_text)
+        source = self.components if keeps and self.components.rank else None
         rows = self.X if source is None else source.values[:, :50] if leading else source.values
         limit = max(1, (n - 1) // 3)
         wanted = constants.large_neighbors if large else constants.graph_neighbors

@@ -38,7 +38,9 @@ class Constants:
     eigenpairs : int
         Eigenvectors of a graph at most.
     widths, text_widths : tuple of float
-        Widths of the RBF kernels in units of the median distance; of sparse features the second.
+        Widths of the RBF kernels in units of the median distance; of text the second.
+    text_share : float
+        Share of entries that are not zero, below which features count as text.
     components : tuple of int
         Numbers of principal components of the family ``pca``.
     component_width : float
@@ -56,7 +58,7 @@ class Constants:
     powers, ratios : tuple
         Powers of the Laplacian, and ratios gamma_I / gamma_A, of the family ``lap``.
     deformed_width : float
-        Width of the RBF kernel that graphs deform; of sparse features the largest of `text_widths`.
+        Width of the RBF kernel that graphs deform; of text the largest of `text_widths`.
     exact : int
         Samples up to which RBF kernels are those of all samples; beyond, of `landmarks` of them.
     landmarks : int
@@ -89,6 +91,7 @@ class Constants:
     eigenpairs: int = 200
     widths: tuple[float, ...] = (0.25, 0.5, 1.0)
     text_widths: tuple[float, ...] = (0.5, 1.0)
+    text_share: float = 0.05
     components: tuple[int, ...] = (2, 5, 10, 20, 50)
     component_width: float = 0.5
     graph_neighbors: tuple[int, ...] = (2, 5, 15, 50)

@@ -42,7 +42,8 @@ class NeighborView:
         self, X: Matrix, n_neighbors: int, *, metric: str = "euclidean", components: FeatureMap | None = None
     ) -> None:
         self._components, self._columns, self._k = components, X.shape[1], n_neighbors
-        self._search = NeighborSearch(X, metric=metric)
+        reduce = "auto" if metric in ("euclidean", "l2", "cosine") else None
+        self._search = NeighborSearch(X, metric=metric, reduce=reduce)
         self.used = np.flatnonzero(self._search.used)
         self.k = min(n_neighbors, len(self.used) - 1)
         self.distances, self.indices = self._search.kneighbors(n_neighbors=self.k)

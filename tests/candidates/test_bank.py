@@ -62,10 +62,11 @@ def test_the_linear_kernel_is_that_of_the_centred_samples(bank, X):
 
 
 @pytest.mark.parametrize("shape", [(60, 200), (60, 30)])
-def test_sparse_samples_have_the_features_of_dense_ones(shape):
-    S = sp.random_array(shape, density=0.2, rng=np.random.default_rng(1), format="csr")
-    sparse, dense = (build_bank(A, families=("sup",)) for A in (S, S.toarray()))
-    for a, b in ((sparse[0], dense[0]), (sparse[1], dense[2])):  # linear, and the RBF of half the median
+@pytest.mark.parametrize("density", [0.2, 0.03])
+def test_sparse_samples_have_the_features_of_dense_ones(shape, density):
+    S = sp.random_array(shape, density=density, rng=np.random.default_rng(1), format="csr")
+    sparse, dense = (build_bank(A, families=("sup", "pca")) for A in (S, S.toarray()))
+    for a, b in zip(sparse, dense, strict=True):
         np.testing.assert_allclose(a.map.values @ a.map.values.T, b.map.values @ b.map.values.T, atol=1e-7)
     new = S[:3]
     np.testing.assert_allclose(sparse[0].map.at(new), sparse[0].map.values[:3], atol=1e-9)
