@@ -44,6 +44,7 @@ OF_NO_MODULE = {
     "experiments/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
     "papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
+    "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",

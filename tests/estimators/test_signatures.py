@@ -114,6 +114,7 @@ SOLVER_CONCEPTS = {
     "precision": "dtype",
     "tight proof after an early stop": "prove",
     "report of progress": "progress",
+    "proof written down": "log",
     "weights of the loss, a path": "Cs",
     "number of eigenfunctions": "n_components",
     "options passed on": "options",
