@@ -23,6 +23,7 @@ from .estimators import (
     STOAM,
     STORM,
     AnnealedS3VM,
+    AutoSSL,
     ContinuationS3VM,
     GradientS3VM,
     LabelSwitchingS3VM,
@@ -68,6 +69,7 @@ __all__ = [
     "encode_labels",
     "hide_labels",
     # estimators
+    "AutoSSL",
     "LapSVM",
     "LapSVMCV",
     "LapRLS",

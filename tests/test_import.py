@@ -34,6 +34,7 @@ NAMES = {
     "objectives": ["certify"],
     "problems": ["solve"],
     "estimators": [
+        "AutoSSL",
         "LapSVM",
         "LapSVMCV",
         "LapRLS",

@@ -1,6 +1,7 @@
 """Estimators on the scikit-learn contract: they validate, call, and keep arrays."""
 
 from specmargin.estimators.alignment import KTA
+from specmargin.estimators.auto_ssl import AutoSSL
 from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSpectralClustering
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
@@ -22,6 +23,7 @@ from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
     "AnnealedS3VM",
+    "AutoSSL",
     "CCCPS3VM",
     "ContinuationS3VM",
     "GradientS3VM",

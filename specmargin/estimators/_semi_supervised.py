@@ -107,7 +107,7 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 warn_components(W, labels.labeled, stacklevel=outside() + 1)
         self.classes_ = labels.classes
         scores, results = self._fit(X, labels, graph)
-        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self.scores_ = self._finite(scores)
         self.transduction_ = self._classes_of(scores)
         warn_of_classes(self, labels)

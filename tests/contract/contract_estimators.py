@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,9 +14,21 @@ import scipy.sparse as sp
 from contract_inputs import ANSWERED, NEW, TRUTH, Bad, N, Promise, W, X, Y, bad, refused, told
 
 from specmargin import estimators
+from specmargin.candidates import CONSTANTS
 
+FEW = replace(
+    CONSTANTS,
+    widths=(0.5,),
+    components=(2,),
+    graph_neighbors=(5,),
+    powers=(1,),
+    ratios=(1e2,),
+    penalties=(1e-2,),
+    Cs=(1.0,),
+)
 SMALL: dict[str, dict[str, Any]] = {
     "AnnealedS3VM": {"max_iter": 5},
+    "AutoSSL": {"constants": FEW},
     "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
     "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
@@ -27,7 +40,7 @@ CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
-LAPLACIAN = ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+LAPLACIAN = ("AutoSSL", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
 OF_GRAPHS = (*LAPLACIAN, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
 
@@ -217,11 +230,13 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "class_balance": WORD,
     "coef0": (*FINITE, None),
     "criterion": (*WORD, None),
+    "constants": ({}, (), "usual", 3, np.nan, NOTHING),
     "cv": ("nonsense", 1, 0, 1.5, True, None, NOTHING),
     "degree": (*NONNEGATIVE, None),
     "eigen_tol": (*ACCURACY[1:], None),
     "eps": (*NONNEGATIVE, None),
     "exponent": (*NONNEGATIVE, None),
+    "families": (*LISTED, None, ["graph", "trees"]),
     "fit_intercept": FLAG,
     "gamma": (*POSITIVE, None),
     "gamma_A": (*POSITIVE, None),

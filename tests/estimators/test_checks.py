@@ -1,17 +1,22 @@
 """Scikit-learn's own suite: it passes with NaN as the marker, and with -1 in all but the one check that uses -1."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import specmargin as sm
 from specmargin import estimators
+from specmargin.candidates import CONSTANTS
 
 S3VMS = [getattr(estimators, name) for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
 CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
 CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
 SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
 CLASSIFIERS = [
+    (sm.AutoSSL, {"constants": FEW}),
     (sm.LapSVM, {}),
     (sm.LapSVM, {"loss": "squared_hinge"}),
     (sm.LapSVM, {"solver": "dual"}),

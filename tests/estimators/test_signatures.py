@@ -75,6 +75,8 @@ CONCEPTS = {
     "accuracy: relative gap, or relative gradient where there is no proof": "tol",
     "limit of iterations": "max_iter",
     "randomness": "random_state",
+    "families of candidates": "families",
+    "what is not learned from the data": "constants",
     "marker of unlabelled samples": "unlabeled",
 }
 """Concepts of the estimators, each with its one name."""

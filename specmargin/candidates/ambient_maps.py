@@ -1,0 +1,192 @@
+"""Features of samples that ignore the graph: principal components, and RBF kernels on all features or on components.
+
+Every map is centred over the training samples: its `values` (n, r) there have the mean zero, and `at` returns those of
+new samples. A kernel is ``values diag(d) values'`` with any weights d >= 0, so that one map serves many kernels.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg as sla
+import scipy.sparse as sp
+
+from specmargin.kernels import LandmarkFeatures, gram, kernel_map, resolve_gamma
+from specmargin.typing import FloatArray, Matrix
+
+__all__ = ["FeatureMap", "PrincipalComponents", "RadialFeatures", "Whitened"]
+
+_DENSE = 2000  # rows or columns up to which principal components are exact
+_CONSTANT = 1e-20  # variance of a feature of a kernel whose diagonal is 1
+_NOISE = 1e-10  # of the largest variance: components below are rounding
+
+
+class FeatureMap(ABC):
+    """Centred features of the training samples, and how new samples get theirs."""
+
+    values: FloatArray
+    """Of the training samples, (n, r)."""
+
+    @property
+    def rank(self) -> int:
+        """Number of features, r."""
+        return int(self.values.shape[1])
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """Covariance of the features over the training samples, (r, r): the variance of w'phi is w' covariance w."""
+        return np.asarray(self.values.T @ self.values / len(self.values))
+
+    @abstractmethod
+    def at(self, X: Matrix) -> FloatArray:
+        """Return the features of new samples, (m, r)."""
+
+    def forget(self) -> None:
+        """Drop what belongs to the training samples and is not needed for new ones."""
+        self.__dict__.pop("values", None)
+        self.__dict__.pop("covariance", None)
+
+
+class PrincipalComponents(FeatureMap):
+    """Scores on the leading principal components, scaled to the mean squared length 1; sparse X is never made dense.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    rank : int
+        Components at most; those whose variance is rounding are left out.
+    random_state : int
+        Of the search for components where n and d exceed 2000.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
+    >>> components = PrincipalComponents(X, rank=2)
+    >>> bool(np.allclose(components.at(X), components.values)), (components.values**2).sum(axis=1).round(9).tolist()
+    (True, [1.0, 1.0, 1.0, 1.0])
+    """
+
+    def __init__(self, X: Matrix, *, rank: int, random_state: int = 0) -> None:
+        n, d = X.shape
+        self._centre = np.zeros(d) if sp.issparse(X) else X.mean(axis=0)
+        # Dense rows are centred before anything is squared: far from the origin the variances would be lost.
+        scale = float(np.abs(X.data if sp.issparse(X) else X - self._centre).max(initial=0.0)) or 1.0
+        centred = X / scale if sp.issparse(X) else (X - self._centre) / scale
+        V = _leading_directions(centred, min(rank, n - 1, d), random_state)
+        scores = np.asarray(centred @ V)
+        mean = scores.mean(axis=0)
+        scores -= mean
+        # The directions are those of the uncentred rows where they are sparse: turn them to the principal ones.
+        variances, turn = sla.eigh(scores.T @ scores)
+        kept = variances[::-1] > _NOISE * max(float(variances[-1]), 0.0)
+        turn = turn[:, ::-1][:, kept]
+        unit = np.sqrt(max(float(variances[::-1][kept].sum()), 0.0) / n) or 1.0
+        self._directions, self._mean = V @ turn / (unit * scale), mean @ turn / unit
+        self.values = scores @ turn / unit
+
+    def at(self, X: Matrix) -> FloatArray:
+        """Return the scores of new samples, (m, r)."""
+        if sp.issparse(X):
+            return np.asarray(X @ self._directions) - (self._centre @ self._directions + self._mean)
+        return np.asarray((X - self._centre) @ self._directions) - self._mean
+
+
+def _leading_directions(X: Matrix, r: int, random_state: int) -> FloatArray:
+    """Return r orthonormal directions (d, r) in which the rows, centred where dense, have most of their length."""
+    n, d = X.shape
+    if min(n, d) > _DENSE:
+        from sklearn.decomposition import TruncatedSVD
+
+        return np.asarray(TruncatedSVD(r, random_state=random_state).fit(X).components_.T)
+    if d <= n:
+        product = X.T @ X
+        return _top(product.toarray() if sp.issparse(product) else product, r)
+    product = X @ X.T
+    if sp.issparse(X):
+        r = min(r + 1, n)  # one of them is the direction of the mean, which centring takes out
+        product = product.toarray()
+    U = _top(product, r)
+    # Rows of small length have no direction of their own; the others are orthonormal up to rounding.
+    Q, R = sla.qr(np.asarray(X.T @ U), mode="economic")
+    return np.asarray(Q[:, np.abs(np.diag(R)) > 0.0])
+
+
+def _top(A: FloatArray, r: int) -> FloatArray:
+    """Return the r leading eigenvectors of a symmetric matrix, the first of the largest eigenvalue."""
+    n = len(A)
+    if 4 * r < n:
+        return np.asarray(sla.eigh(A, subset_by_index=(n - r, n - 1), check_finite=False)[1][:, ::-1])
+    return np.asarray(sla.eigh(A, driver="evd", check_finite=False)[1][:, : -r - 1 : -1])
+
+
+class Whitened(FeatureMap):
+    """The leading principal components, each with the variance 1: the features of the cluster kernel.
+
+    Parameters
+    ----------
+    components : PrincipalComponents
+    m : int
+        Number of components, at most their rank.
+    """
+
+    def __init__(self, components: FeatureMap, m: int) -> None:
+        self._components, self._m = components, m
+        leading = components.values[:, :m]
+        self._deviations = leading.std(axis=0)
+        self.values = leading / self._deviations
+
+    def at(self, X: Matrix) -> FloatArray:
+        """Return the whitened scores of new samples, (m, r)."""
+        return self._components.at(X)[:, : self._m] / self._deviations
+
+
+class RadialFeatures(FeatureMap):
+    """Features of an RBF kernel: the leading components of its matrix over all samples, or over some (Nyström).
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    width : float
+        In units of the median distance.
+    rank : int
+        Features at most.
+    landmarks : ndarray or sparse matrix of shape (m, d), optional
+        The rows of X that the kernel is learned from; by default all.
+    components : FeatureMap, optional
+        X are the leading columns of its values; new samples are mapped by it first.
+
+    Examples
+    --------
+    >>> X = np.arange(6.0)[:, None]
+    >>> features = RadialFeatures(X, width=1.0, rank=6)
+    >>> bool(np.allclose(features.at(X), features.values))
+    True
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        *,
+        width: float,
+        rank: int,
+        landmarks: Matrix | None = None,
+        components: FeatureMap | None = None,
+    ) -> None:
+        self._components, self._width = components, X.shape[1]
+        rows = X if landmarks is None else landmarks
+        gamma = resolve_gamma(rows, "median") / width**2
+        # All eigenvectors: LAPACK is quicker than with half of them.
+        features = kernel_map(gram(rows, kernel="rbf", gamma=gamma))
+        self._map = LandmarkFeatures(rows, features.W[:, :rank], "rbf", gamma, 3, 1.0)
+        values = features.Z[:, :rank] if landmarks is None else self._map(X)
+        self._mean = values.mean(axis=0)
+        centred = values - self._mean
+        # Penalties are relative: what is only rounding would count as much as anything.
+        self.values = np.where(centred.var(axis=0) > _CONSTANT, centred, 0.0)
+
+    def at(self, X: Matrix) -> FloatArray:
+        """Return the features of new samples, (m, r)."""
+        rows = X if self._components is None else self._components.at(X)[:, : self._width]
+        return self._map(rows) - self._mean

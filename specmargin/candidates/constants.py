@@ -1,0 +1,123 @@
+"""The constants of `specmargin.AutoSSL`, all in one place: `Constants`, and `CONSTANTS`, those in use.
+
+They were chosen on half of the data sets that ``specmargin tables auto_ssl`` names and confirmed on the other half.
+Another set of constants is a copy with changes, ``dataclasses.replace(CONSTANTS, prior_labels=1.0)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from specmargin.exceptions import InvalidInputError
+
+__all__ = ["CONSTANTS", "FAMILIES", "SUPERVISED", "Constants", "check_families"]
+
+FAMILIES = ("graph", "pca", "lap", "sup", "svm")
+"""Families of candidates; each has the same share of the prior weight, however many candidates it has."""
+
+SUPERVISED = ("sup", "svm")
+"""Those that ignore the unlabelled samples, but for the centre of all samples: the mixture of them is the baseline."""
+
+
+def check_families(name: str, value: object) -> tuple[str, ...]:
+    """Check names of families, one or several."""
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, tuple | list) or not given or any(one not in FAMILIES for one in given):
+        raise InvalidInputError(f"{name}={value!r} must be one or several of {', '.join(FAMILIES)}.")
+    return tuple(dict.fromkeys(given))
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What `AutoSSL` does not learn from the data.
+
+    Parameters
+    ----------
+    rank : int
+        Features of an ambient kernel at most.
+    eigenpairs : int
+        Eigenvectors of a graph at most.
+    widths, text_widths : tuple of float
+        Widths of the RBF kernels in units of the median distance; of text the second.
+    text_share : float
+        Share of entries that are not zero, below which features count as text.
+    components : tuple of int
+        Numbers of principal components of the family ``pca``.
+    component_width : float
+        Width of the RBF kernels on few components, in units of their median distance.
+    graph_neighbors : tuple of int
+        Neighbours of the graphs; those from `deformed_from` on also deform ambient kernels (the family ``lap``).
+    large_neighbors : tuple of int
+        The same for more than `large` samples.
+    deformed_from : int
+        Least neighbours of a graph that deforms ambient kernels.
+    view_components : tuple of int
+        Numbers of principal components in which further graphs are searched.
+    view_neighbors : int
+        Neighbours of those.
+    powers, ratios : tuple
+        Powers of the Laplacian, and ratios gamma_I / gamma_A, of the family ``lap``.
+    deformed_width : float
+        Width of the RBF kernel that graphs deform; of text the largest of `text_widths`.
+    exact : int
+        Samples up to which RBF kernels are those of all samples; beyond, of `landmarks` of them.
+    landmarks : int
+        Landmarks of the RBF kernels.
+    large : int
+        Samples beyond which fewer graphs are built, on the leading principal components.
+    penalties : tuple of float
+        Penalties of the ridge, in units of tr(G) / l.
+    Cs, few_Cs : tuple of float
+        Weights of the hinge loss, with two classes and with more.
+    folds : int
+        Folds of the hinge loss at most.
+    pseudo_labels : float
+        Pseudo-labels per class in the shares of the classes.
+    intercept_labels : float
+        Pseudo-labels that hold the intercept of the ridge.
+    share_labels : float
+        Labels up to which their shares alone decide the shares of the predictions.
+    prior : tuple of (str, float)
+        Prior weight of each family.
+    temperature, late_temperature : float
+        What summed losses are divided by in the weights, below `many` labels and from there on.
+    many : int
+        Labels from which on the second temperature holds.
+    sampled : int
+        Samples from which thresholds are recomputed without a label.
+    """
+
+    rank: int = 300
+    eigenpairs: int = 200
+    widths: tuple[float, ...] = (0.25, 0.5, 1.0)
+    text_widths: tuple[float, ...] = (0.5, 1.0)
+    text_share: float = 0.05
+    components: tuple[int, ...] = (2, 5, 10, 20, 50)
+    component_width: float = 0.5
+    graph_neighbors: tuple[int, ...] = (2, 5, 15, 50)
+    large_neighbors: tuple[int, ...] = (5, 15, 50)
+    deformed_from: int = 5
+    view_components: tuple[int, ...] = (10, 30)
+    view_neighbors: int = 15
+    powers: tuple[int, ...] = (1, 2, 4)
+    ratios: tuple[float, ...] = (1.0, 1e2, 1e4)
+    deformed_width: float = 0.5
+    exact: int = 1000
+    landmarks: int = 600
+    large: int = 5000
+    penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    Cs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
+    few_Cs: tuple[float, ...] = (1.0, 10.0)
+    folds: int = 10
+    pseudo_labels: float = 2.0
+    intercept_labels: float = 10.0
+    share_labels: float = 10.0
+    prior: tuple[tuple[str, float], ...] = (("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("sup", 1.0), ("svm", 1.0))
+    temperature: float = 2.0
+    late_temperature: float = 4.0
+    many: int = 50
+    sampled: int = 1000
+
+
+CONSTANTS = Constants()
+"""The constants in use."""

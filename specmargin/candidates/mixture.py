@@ -1,0 +1,324 @@
+r"""The mixture of candidates: weights by the losses of left-out labels, and one threshold for the mean probabilities.
+
+A candidate j of a family gets the weight
+
+.. math:: w_j \propto \frac{\text{prior of the family}}{\text{candidates of it}} \exp\Big(-\frac1c \sum_i \ell_{ij}\Big)
+
+with the log-loss :math:`\ell_{ij}` of its decision about label i without that label. With few labels the weights are
+nearly the prior, and the threshold decides; with many the best candidates remain. `train_candidates` trains them all,
+`Mixture` weighs those of some families.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import chisquare
+
+from specmargin.candidates.ambient_maps import FeatureMap
+from specmargin.candidates.bank import KernelGroup
+from specmargin.candidates.calibration import class_probabilities, log_probabilities, slopes
+from specmargin.candidates.constants import CONSTANTS, Constants
+from specmargin.candidates.hinge import held_out_hinge, stratified_folds
+from specmargin.candidates.ridge import held_out_ridge, targets
+from specmargin.candidates.shares import log_offsets
+from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
+
+__all__ = ["CandidateGroup", "Mixture", "train_candidates"]
+
+_LEVEL = 0.05  # at which label counts reject equal classes
+_LEAST_DEVIATION = 1e-3  # of decisions whose targets are +-1
+_LEAST_WEIGHT = 1e-4  # of the largest: candidates below are not read
+_ENTRIES = 2**24  # of an array of probabilities that is held at once
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateGroup:
+    """Candidates on one feature map: f = features coefficients + intercept.
+
+    Parameters
+    ----------
+    family : str
+    map : FeatureMap
+    names : list of str
+        One per candidate, J of them.
+    coefficients : ndarray of shape (r, J, C)
+    intercept : ndarray of shape (J, C)
+    held_out : ndarray of shape (J, l, C)
+        Decisions about each label of the fit without it.
+    """
+
+    family: str
+    map: FeatureMap
+    names: list[str]
+    coefficients: FloatArray
+    intercept: FloatArray
+    held_out: FloatArray
+
+    @cached_property
+    def deviations(self) -> FloatArray:
+        """Deviations of the decisions over all training samples, (J, C); their means are the intercepts."""
+        r = len(self.coefficients)
+        flat = self.coefficients.reshape(r, -1)
+        variances = np.einsum("ij,ij->j", flat, self.map.covariance @ flat)
+        return np.sqrt(np.maximum(variances, 0.0)).reshape(self.intercept.shape)
+
+
+def train_candidates(
+    groups: Sequence[KernelGroup],
+    labeled: IntArray,
+    codes: IntArray,
+    n_classes: int,
+    *,
+    families: Iterable[str],
+    constants: Constants = CONSTANTS,
+    random_state: int = 0,
+) -> list[CandidateGroup]:
+    """Train all candidates on the kernels of a bank, each with its decisions about left-out labels.
+
+    Parameters
+    ----------
+    groups : list of KernelGroup
+    labeled : ndarray of shape (l,)
+        Rows of the labelled samples.
+    codes : ndarray of shape (l,)
+        Their classes, 0 to n_classes - 1.
+    n_classes : int
+    families : sequence of str
+        ``svm`` are those of the hinge on the kernels of ``sup``, whether or not ``sup`` is wanted, too.
+    constants : Constants
+    random_state : int
+        Deals out the folds of the hinge.
+    """
+    families = set(families)
+    Y = targets(codes, n_classes)
+    penalties = np.asarray(constants.penalties)
+    trained = []
+    for group in groups:
+        P = group.labeled(labeled)
+        if group.family not in families:
+            continue
+        coefficients, intercepts, held, names = [], [], [], []
+        for name, d in zip(group.names, group.weights, strict=True):
+            fits = held_out_ridge(
+                P * np.sqrt(d),
+                Y,
+                penalties=penalties,
+                n_classes=n_classes,
+                pseudo_labels=constants.pseudo_labels,
+                intercept_labels=constants.intercept_labels,
+            )
+            coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits.dual, optimize=True))
+            intercepts.append(fits.intercept)
+            held.append(fits.held_out)
+            names += [f"{name}, penalty {penalty:g}" for penalty in penalties]
+        r = P.shape[1]
+        joined = np.concatenate(coefficients, axis=1)
+        rotated = group.coefficients(joined.reshape(r, -1)).reshape(-1, *joined.shape[1:])
+        trained.append(
+            CandidateGroup(group.family, group.map, names, rotated, np.concatenate(intercepts), np.concatenate(held))
+        )
+    if "svm" in families:
+        folds = stratified_folds(codes, constants.folds, np.random.default_rng(random_state))
+        Cs = constants.Cs if n_classes == 2 else constants.few_Cs
+        kernels = [group for group in groups if group.family == "sup"]
+        for group in kernels[:1] + kernels[-2:] if n_classes > 2 else kernels:
+            P = group.labeled(labeled)
+            hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds)
+            names = [f"{group.names[0]}, C {C:g}" for C in Cs]
+            coefficients_ = np.einsum("lr,plc->rpc", P, hinge.dual, optimize=True)
+            trained.append(CandidateGroup("svm", group.map, names, coefficients_, hinge.intercept, hinge.held_out))
+    return trained
+
+
+class Mixture:
+    """A weighted mean of candidates' probabilities, with one threshold.
+
+    Parameters
+    ----------
+    groups : list of CandidateGroup
+        Of all families that take part.
+    codes : ndarray of shape (l,)
+        Classes of the labels.
+    n_classes : int
+    constants : Constants
+    random_state : int
+        Draws the samples from which thresholds are recomputed.
+
+    Attributes
+    ----------
+    families, names : ndarray of shape (J,)
+        Of each candidate.
+    weights : ndarray of shape (J,)
+    losses : ndarray of shape (J, l)
+        Log-losses of left-out labels.
+    offsets : ndarray of shape (n_classes,)
+        Added to the log-probabilities.
+    log_probabilities : ndarray of shape (n, n_classes)
+        Of the training samples.
+    """
+
+    def __init__(
+        self,
+        groups: Sequence[CandidateGroup],
+        codes: IntArray,
+        n_classes: int,
+        *,
+        constants: Constants = CONSTANTS,
+        random_state: int = 0,
+    ) -> None:
+        self.groups, self.constants, self.n_classes = list(groups), constants, n_classes
+        self._codes = codes
+        self.counts = np.bincount(codes, minlength=n_classes).astype(np.float64)
+        self.equal = n_classes > 2 and bool(chisquare(self.counts).pvalue >= _LEVEL)
+        self.families: AnyArray = np.concatenate([[group.family] * len(group.names) for group in groups])
+        self.names: AnyArray = np.concatenate([group.names for group in groups])
+        held = np.concatenate([group.held_out for group in groups])
+        intercepts = np.concatenate([group.intercept for group in groups])
+        deviations = np.concatenate([group.deviations for group in groups])
+        if self.equal:
+            # Classes of equal size: each score less its mean, over its deviation.
+            self._centres, scales = intercepts, np.maximum(deviations, _LEAST_DEVIATION)
+        else:
+            self._centres = np.zeros_like(intercepts)
+            scales = np.maximum(deviations.mean(axis=1, keepdims=True), _LEAST_DEVIATION)
+        held = (held - self._centres[:, None]) / scales[:, None]
+        slope = slopes(held, codes)
+        self._slopes = slope[:, None] / scales
+        self._held = slope[:, None, None] * held
+        at = np.arange(len(codes))
+        self.losses = -log_probabilities(self._held)[:, at, codes]
+        sizes = {family: np.count_nonzero(self.families == family) for family in set(self.families.tolist())}
+        prior = dict(constants.prior)
+        self._log_prior = np.log([prior[family] / sizes[family] for family in self.families.tolist()])
+        self._temperature = constants.temperature if len(codes) < constants.many else constants.late_temperature
+        self.weights = self._weights(self.losses.sum(axis=1))
+        self._seed = random_state
+        n = len(groups[0].map.values)
+        log_p = self._log_mean([group.map.values for group in groups], n)
+        self.offsets = self._offsets(log_p, self.counts)
+        self.log_probabilities = _normalized(log_p + self.offsets)
+
+    def _weights(self, losses: FloatArray) -> FloatArray:
+        """Return weights (..., J) of the candidates from their summed losses (..., J)."""
+        z = self._log_prior - losses / self._temperature
+        return np.exp(z - logsumexp(z, axis=-1, keepdims=True))
+
+    def _offsets(self, log_p: FloatArray, counts: FloatArray, start: FloatArray | None = None) -> FloatArray:
+        """Return the offsets of the threshold; none where the scores of equal classes have been standardised."""
+        if self.equal:
+            return np.zeros(self.n_classes)
+        return log_offsets(log_p, counts, self.constants, start)
+
+    @property
+    def used(self) -> BoolArray:
+        """Which candidates have a weight that matters."""
+        return np.asarray(self.weights > _LEAST_WEIGHT * self.weights.max())
+
+    def _log_mean(self, features: Sequence[FloatArray], m: int) -> FloatArray:
+        """Return log-probabilities (m, K) of the weighted mean, from the features of the groups' maps."""
+        used, start = self.used, 0
+        total = np.zeros((m, self.n_classes))
+        for group, values in zip(self.groups, features, strict=True):
+            stop = start + len(group.names)
+            own = np.flatnonzero(used[start:stop])
+            if len(own):
+                at = start + own
+                for rows in _batches(m, len(own) * self.n_classes):
+                    p = class_probabilities(self._scores(group, values[rows], own, at))
+                    total[rows] += np.einsum("j,mjk->mk", self.weights[at], p)
+            start = stop
+        return np.log(np.maximum(total / self.weights[used].sum(), 1e-300))
+
+    def _scores(self, group: CandidateGroup, values: FloatArray, own: IntArray, at: IntArray) -> FloatArray:
+        """Return scores times slopes, (m, j, C), of candidates `own` of a group, which are `at` among all."""
+        r = len(group.coefficients)
+        f = (values @ group.coefficients[:, own].reshape(r, -1)).reshape(len(values), len(own), -1)
+        return (f + (group.intercept[own] - self._centres[at])) * self._slopes[at]
+
+    def log_proba(self, X: Matrix) -> FloatArray:
+        """Return log-probabilities (m, K) of new samples; each feature map is evaluated once."""
+        features = _values_at(self.groups, self.used, X)
+        return _normalized(self._log_mean(features, X.shape[0]) + self.offsets)
+
+    def family_weights(self) -> dict[str, float]:
+        """Return the weight of each family, the largest first."""
+        sums = {
+            family: float(self.weights[self.families == family].sum())
+            for family in dict.fromkeys(self.families.tolist())
+        }
+        return dict(sorted(sums.items(), key=lambda item: -item[1]))
+
+    def held_out_proba(self) -> FloatArray:
+        """Return probabilities (l, K) of each label when weights, shares and threshold are computed without it."""
+        l, K, codes = len(self._codes), self.n_classes, self._codes
+        weights = self._weights((self.losses.sum(axis=1, keepdims=True) - self.losses).T)
+        own = np.einsum("ij,jik->ik", weights, class_probabilities(self._held))
+        log_p = np.log(np.maximum(own, 1e-300))
+        if self.equal:
+            return np.exp(_normalized(log_p))
+        some = self._sampled()
+        out = np.empty((l, K))
+        for i, code in enumerate(codes.tolist()):
+            mean = np.log(np.maximum(np.tensordot(weights[i], some, 1), 1e-300))
+            counts = self.counts - (np.arange(K) == code)
+            out[i] = log_p[i] + self._offsets(mean, counts, self.offsets)
+        return np.exp(_normalized(out))
+
+    def forget(self) -> None:
+        """Drop what predictions for new samples do not need: held-out decisions, and candidates without weight."""
+        used, start, groups, kept = self.used, 0, [], np.zeros(len(self.weights), dtype=bool)
+        for group in self.groups:
+            own = np.flatnonzero(used[start : start + len(group.names)])
+            if len(own):
+                kept[start + own] = True
+                names, nothing = [group.names[j] for j in own], np.empty((len(own), 0, group.intercept.shape[1]))
+                groups.append(
+                    CandidateGroup(
+                        group.family, group.map, names, group.coefficients[:, own], group.intercept[own], nothing
+                    )
+                )
+            group.map.forget()
+            start += len(group.names)
+        self.groups, self._held, self.losses = groups, np.empty(0), np.empty(0)
+        for name in ("families", "names", "weights", "_centres", "_slopes", "_log_prior"):
+            setattr(self, name, getattr(self, name)[kept])
+
+    def _sampled(self) -> FloatArray:
+        """Return the probabilities of all candidates at some samples, (J, m, K)."""
+        n = len(self.groups[0].map.values)
+        m = min(n, self.constants.sampled, max(100, 4 * _ENTRIES // (len(self.weights) * self.n_classes)))
+        rows = np.random.default_rng(self._seed).choice(n, m, replace=False)
+        out, start = np.empty((len(self.weights), m, self.n_classes)), 0
+        for group in self.groups:
+            own = np.arange(len(group.names))
+            p = class_probabilities(self._scores(group, group.map.values[rows], own, start + own))
+            out[start : start + len(own)] = p.transpose(1, 0, 2)
+            start += len(own)
+        return out
+
+
+def _normalized(log_p: FloatArray) -> FloatArray:
+    return np.asarray(log_p - logsumexp(log_p, axis=1, keepdims=True))
+
+
+def _batches(m: int, columns: int) -> list[slice]:
+    step = max(1, _ENTRIES // max(1, columns))
+    return [slice(start, start + step) for start in range(0, m, step)]
+
+
+def _values_at(groups: Sequence[CandidateGroup], used: BoolArray, X: Matrix) -> list[FloatArray]:
+    """Return the features of new samples for each group, none for groups that are not read."""
+    known: dict[int, FloatArray] = {}
+    out, start = [], 0
+    for group in groups:
+        stop = start + len(group.names)
+        if used[start:stop].any() and id(group.map) not in known:
+            known[id(group.map)] = group.map.at(X)
+        out.append(known.get(id(group.map), np.empty((X.shape[0], 0))))
+        start = stop
+    return out

@@ -1,0 +1,120 @@
+"""What was tried, what was chosen and why, and whether the unlabelled samples helped: `SelectionReport`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from specmargin.candidates.comparison import FEWEST, Comparison, ErrorEstimate
+
+__all__ = ["SelectionReport"]
+
+_FAMILIES = {
+    "graph": "kernels of graph eigenvectors",
+    "pca": "few principal components",
+    "lap": "kernels that a graph deforms",
+    "sup": "supervised ridge",
+    "svm": "supervised SVM",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class SelectionReport:
+    """The report of `specmargin.AutoSSL`; `str` of it is a page of text.
+
+    Parameters
+    ----------
+    n_samples : int
+    label_counts : dict
+        Labels of each class.
+    n_kernels, n_candidates : int
+    families : dict from str to float
+        Weight of each family.
+    leading : tuple of (str, str, float)
+        Family, name and weight of the candidates that weigh most.
+    estimate, baseline_estimate : ErrorEstimate
+        Errors at left-out labels, of the mixture and of the supervised baseline.
+    balanced_error, baseline_balanced_error : float
+        Mean over the classes of the share of left-out labels that was wrong.
+    comparison : Comparison
+    """
+
+    n_samples: int
+    label_counts: dict[object, int]
+    n_kernels: int
+    n_candidates: int
+    families: dict[str, float]
+    leading: tuple[tuple[str, str, float], ...]
+    estimate: ErrorEstimate
+    baseline_estimate: ErrorEstimate
+    balanced_error: float
+    baseline_balanced_error: float
+    comparison: Comparison
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labels."""
+        return self.estimate.n_labeled
+
+    @property
+    def verdict(self) -> str:
+        """The comparison with the supervised baseline in one line."""
+        return self.comparison.verdict
+
+    @property
+    def enough_labels(self) -> bool:
+        """Whether counted errors say anything."""
+        return self.n_labeled >= FEWEST
+
+    def lines(self) -> list[tuple[str, str]]:
+        """Return the report as pairs of a heading and a text."""
+        counts = ", ".join(f"{label!r}: {count}" for label, count in self.label_counts.items())
+        tried = (
+            f"{self.n_candidates} candidates on {self.n_kernels} kernels; ridge judged by exact leave-one-out, SVMs by "
+            "folds"
+        )
+        chosen = ", ".join(f"{_FAMILIES[family]} ({family}) {weight:.0%}" for family, weight in self.families.items())
+        leading = "; ".join(f"{family}: {name} ({weight:.1%})" for family, name, weight in self.leading)
+        lines = [
+            ("data", f"{self.n_samples} samples, {self.n_labeled} labelled ({counts})"),
+            ("tried", tried),
+            ("weights", f"{chosen}. Each label that a candidate gets wrong without it costs it weight"),
+            ("leading", leading),
+        ]
+        if not self.enough_labels:
+            lines.append(("expected error", f"not estimated: {self.n_labeled} labels are too few (from {FEWEST} on)"))
+        else:
+            lines += [
+                ("expected error", _estimated(self.estimate, self.balanced_error)),
+                ("supervised baseline", _estimated(self.baseline_estimate, self.baseline_balanced_error)),
+                (
+                    "difference",
+                    f"{self.comparison.gains} labels right where the baseline is wrong, {self.comparison.losses} the "
+                    f"other way: p = {self.comparison.p_better:.3f} that chance alone makes it look as good, "
+                    f"{self.comparison.p_worse:.3f} as bad (exact one-sided McNemar test); power for halving the "
+                    f"baseline's error {self.comparison.power:.2f}",
+                ),
+            ]
+        lines.append(("disagreement", f"{self.comparison.disagreement:.1%} of all samples are predicted differently"))
+        lines.append(("verdict", self.verdict))
+        return lines
+
+    def __str__(self) -> str:
+        lines = self.lines()
+        width = max(len(heading) for heading, _ in lines)
+        return "\n".join(f"{heading:<{width}}  {text}" for heading, text in lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{escape(heading)}</th><td>{escape(text)}</td></tr>" for heading, text in self.lines())
+        return f"<table>{rows}</table>"
+
+
+def _estimated(estimate: ErrorEstimate, balanced: float) -> str:
+    low, high = estimate.interval
+    return (
+        f"{estimate.error:.1%}, {low:.1%} to {high:.1%} (a 95 % interval of the counted errors, which holds in about "
+        f"80 % of cases); {estimate.wrong} of {estimate.n_labeled} left-out labels wrong; {balanced:.1%} as the mean "
+        "over the classes"
+    )

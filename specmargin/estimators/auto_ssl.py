@@ -1,0 +1,232 @@
+"""One estimator for data of one's own: `AutoSSL`, a mixture of semi-supervised and supervised candidates.
+
+The mathematics is in `specmargin.candidates`: the bank of kernels, the decisions at left-out labels, the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from specmargin.candidates import (
+    CONSTANTS,
+    FAMILIES,
+    SUPERVISED,
+    Constants,
+    Mixture,
+    SelectionReport,
+    build_bank,
+    compare_errors,
+    error_estimate,
+    train_candidates,
+)
+from specmargin.candidates.constants import check_families
+from specmargin.checks import Rule, instance, maybe
+from specmargin.estimators._docstrings import documented
+from specmargin.estimators._semi_supervised import (
+    SemiSupervisedClassifier,
+    check_features,
+    in_batches,
+    numerical_failures,
+)
+from specmargin.estimators._shared_parameters import integer_seed
+from specmargin.graphs import check_adjacency
+from specmargin.labels import Labels
+from specmargin.results import SolveResult
+from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix, SparseArray
+
+__all__ = ["AutoSSL", "FittedMixture"]
+
+_LEADING = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedMixture:
+    """A mixture with the classes that it predicts: what `AutoSSL.baseline_` is.
+
+    Parameters
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    mixture : specmargin.candidates.Mixture
+    """
+
+    classes_: AnyArray
+    mixture: Mixture
+
+    @property
+    def transduction_(self) -> AnyArray:
+        """Predicted classes of the training samples, (n,)."""
+        return np.asarray(self.classes_[self.mixture.log_probabilities.argmax(axis=1)])
+
+    @property
+    def probabilities_(self) -> FloatArray:
+        """Probabilities of the training samples, (n, n_classes)."""
+        return np.exp(self.mixture.log_probabilities)
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities (m, n_classes) of new samples."""
+        return np.exp(self.mixture.log_proba(X))
+
+    def predict(self, X: Matrix) -> AnyArray:
+        """Return the classes (m,) of new samples."""
+        return np.asarray(self.classes_[self.mixture.log_proba(X).argmax(axis=1)])
+
+    def __repr__(self) -> str:
+        weights = ", ".join(f"{family} {weight:.2f}" for family, weight in self.mixture.family_weights().items())
+        return f"FittedMixture({weights})"
+
+
+@documented
+@dataclass(kw_only=True, eq=False, repr=False)
+class AutoSSL(SemiSupervisedClassifier):
+    r"""Mixture of semi-supervised and supervised classifiers, weighted by the labelled samples alone.
+
+    Some 650 candidates share some 20 decompositions that ignore the labels: kernels of graph eigenvectors, of few
+    principal components, ambient kernels deformed by a graph (LapRLS), and the supervised ridge and SVM. Each is judged
+    by its decisions about left-out labels (exact leave-one-out for the ridge, folds for the SVM), and its probabilities
+    count with :math:`w_j \propto \text{prior}_j \exp(-\sum_i \ell_{ij} / c)`. While labels are few the threshold is
+    that of the labels' shares. `report_` says whether the unlabelled samples helped; `baseline_` is the same mixture of
+    the supervised candidates alone. There is nothing to tune.
+
+    Parameters
+    ----------
+    families : sequence of {"graph", "pca", "lap", "sup", "svm"}
+        Families of candidates.
+    metric : str
+        Metric of the neighbours; "cosine" for text.
+    constants : specmargin.candidates.Constants
+        Widths, neighbours, penalties and prior weights in the place of the usual ones.
+    random_state : int, Generator or None
+        Draws landmarks and folds, starts the search for eigenvectors.
+
+    Attributes
+    ----------
+    baseline_ : FittedMixture
+        The mixture of the supervised candidates, with ``predict``, ``predict_proba`` and ``transduction_``.
+    report_ : specmargin.candidates.SelectionReport
+        What was tried and chosen, the expected error, and the difference to the baseline.
+    probabilities_ : ndarray of shape (n, n_classes)
+        Of the training samples.
+    scores_ : ndarray of shape (n,) or (n, n_classes)
+        Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
+
+    Notes
+    -----
+    There is no program to be solved, and no certificate: what is exact are the decisions at left-out labels.
+
+    References
+    ----------
+    Belkin, Niyogi & Sindhwani, Manifold regularization, JMLR 2006 (LapRLS). Chapelle, Weston & Schölkopf, Cluster
+    kernels for semi-supervised learning, NIPS 2002. Catoni, PAC-Bayesian supervised classification, 2007 (exponential
+    weights).
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
+    >>> clf = sm.AutoSSL().fit(X, y)
+    >>> bool((clf.transduction_ == y_true).mean() > 0.9), clf.predict_proba(X[:2]).shape
+    (True, (2, 2))
+    >>> clf.report_.n_labeled, clf.report_.estimate.wrong <= 2
+    (12, True)
+    """
+
+    families: Sequence[str] = FAMILIES
+    metric: str = "euclidean"
+    constants: Constants | None = None
+    random_state: Any = 0
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {
+        "families": check_families,
+        "constants": maybe(instance(Constants, "pass dataclasses.replace(specmargin.candidates.CONSTANTS, ...)")),
+    }
+
+    def _needs_graph(self) -> bool:
+        return True
+
+    def _graph(self, X: Matrix, graph: Any) -> SparseArray | None:
+        return None if graph is None else check_adjacency(graph, X.shape[0])
+
+    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
+        constants = CONSTANTS if self.constants is None else self.constants
+        seed = integer_seed(self.random_state)
+        families = check_families("families", self.families)
+        both = tuple(dict.fromkeys([*families, *SUPERVISED]))
+        codes, n_classes = labels.sign_codes, len(labels.classes)
+        bank = build_bank(X, families=both, constants=constants, graph=graph, metric=self.metric, random_state=seed)
+        trained = train_candidates(
+            bank, labels.labeled, codes, n_classes, families=both, constants=constants, random_state=seed
+        )
+
+        def mixture(wanted: Sequence[str]) -> Mixture:
+            # Samples that are all alike have neither neighbours nor components.
+            groups = [group for group in trained if group.family in wanted] or trained
+            return Mixture(groups, codes, n_classes, constants=constants, random_state=seed)
+
+        chosen, baseline = mixture(families), mixture(SUPERVISED)
+        self.report_ = _report(chosen, baseline, labels, sum(len(group.names) for group in bank))
+        self._fitted = FittedMixture(labels.classes, chosen)
+        self.baseline_ = FittedMixture(labels.classes, baseline)
+        for one in (chosen, baseline):
+            one.forget()
+        return self._scores(chosen.log_probabilities), []
+
+    @staticmethod
+    def _scores(log_p: FloatArray) -> FloatArray:
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    @property
+    def probabilities_(self) -> FloatArray:
+        """Probabilities of the training samples."""
+        check_is_fitted(self)
+        return self._fitted.probabilities_
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities of the classes at new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            Calibrated on left-out labels; the largest is the class that `predict` returns.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            return in_batches(self._fitted.predict_proba, X, len(self.transduction_))
+
+    def _decision(self, X: Matrix) -> FloatArray:
+        return self._scores(self._fitted.mixture.log_proba(X))
+
+
+def _report(chosen: Mixture, baseline: Mixture, labels: Labels, n_kernels: int) -> SelectionReport:
+    codes = labels.sign_codes
+    wrong, wrong_baseline = (one.held_out_proba().argmax(axis=1) != codes for one in (chosen, baseline))
+    differs = chosen.log_probabilities.argmax(axis=1) != baseline.log_probabilities.argmax(axis=1)
+    order = np.argsort(-chosen.weights, kind="stable")[:_LEADING]
+    return SelectionReport(
+        n_samples=labels.n_samples,
+        label_counts=dict(zip(labels.classes.tolist(), chosen.counts.astype(int).tolist(), strict=True)),
+        n_kernels=n_kernels,
+        n_candidates=len(chosen.weights),
+        families=chosen.family_weights(),
+        leading=tuple((str(chosen.families[j]), str(chosen.names[j]), float(chosen.weights[j])) for j in order),
+        estimate=error_estimate(wrong),
+        baseline_estimate=error_estimate(wrong_baseline),
+        balanced_error=_balanced(wrong, codes),
+        baseline_balanced_error=_balanced(wrong_baseline, codes),
+        comparison=compare_errors(wrong, wrong_baseline, float(differs.mean())),
+    )
+
+
+def _balanced(wrong: BoolArray, codes: IntArray) -> float:
+    return float(np.mean([wrong[codes == code].mean() for code in np.unique(codes)]))

@@ -1,0 +1,124 @@
+"""The mixture against its formulas, written out candidate by candidate and label by label."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from specmargin.candidates.bank import build_bank
+from specmargin.candidates.calibration import slopes
+from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED
+from specmargin.candidates.mixture import Mixture, train_candidates
+from specmargin.candidates.shares import log_offsets
+
+
+def data(n_classes, sizes, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(n_classes), 150 // n_classes)
+    X = rng.standard_normal((len(truth), 4)) + 2.5 * rng.standard_normal((n_classes, 4))[truth]
+    labeled = np.sort(np.concatenate([np.flatnonzero(truth == c)[:size] for c, size in enumerate(sizes)]))
+    return X, labeled, truth[labeled], truth
+
+
+CASES = {"two": (2, (5, 9)), "three equal": (3, (6, 6, 6)), "three unequal": (3, (20, 2, 2)), "many": (2, (30, 30))}
+
+
+@pytest.fixture(scope="module", params=CASES)
+def fitted(request):
+    n_classes, sizes = CASES[request.param]
+    X, labeled, codes, truth = data(n_classes, sizes)
+    bank = build_bank(X, families=FAMILIES)
+    trained = train_candidates(bank, labeled, codes, n_classes, families=FAMILIES)
+    return X, labeled, codes, truth, trained, Mixture(trained, codes, n_classes)
+
+
+def spelled_out(trained, codes, n_classes):
+    """Return prior weights, losses, and the probabilities of every candidate at all samples and at left-out labels."""
+    equal = n_classes > 2 and len(set(np.bincount(codes).tolist())) == 1
+    prior, losses, everywhere, held_out = [], [], [], []
+    for group in trained:
+        size = sum(len(g.names) for g in trained if g.family == group.family)
+        for j in range(len(group.names)):
+            f = group.map.values @ group.coefficients[:, j] + group.intercept[j]
+            mean, scale = (f.mean(axis=0), f.std(axis=0)) if equal else (0.0, f.std(axis=0).mean())
+            scale = np.maximum(scale, 1e-3)
+            held = (group.held_out[j] - mean) / scale
+            T = slopes(held[None], codes)[0]
+
+            def probabilities(z):
+                return softmax(np.column_stack([np.zeros(len(z)), z]) if n_classes == 2 else z, axis=1)
+
+            p = probabilities(T * held)
+            losses.append(-np.log(p[np.arange(len(codes)), codes]))
+            everywhere.append(probabilities(T * (f - mean) / scale))
+            held_out.append(p)
+            prior.append(dict(CONSTANTS.prior)[group.family] / size)
+    return np.array(prior), np.array(losses), np.array(everywhere), np.array(held_out)
+
+
+def test_weights_and_probabilities_are_those_of_the_formula(fitted):
+    _, _, codes, _, trained, mixture = fitted
+    n_classes, c = mixture.n_classes, 2.0 if len(codes) < 50 else 4.0
+    prior, losses, everywhere, _ = spelled_out(trained, codes, n_classes)
+    np.testing.assert_allclose(mixture.losses, losses, atol=1e-6)
+    w = prior * np.exp(-losses.sum(axis=1) / c)
+    w /= w.sum()
+    np.testing.assert_allclose(mixture.weights, w, rtol=1e-5)
+    log_p = np.log(np.tensordot(w, everywhere, 1))
+    equal = n_classes > 2 and len(set(np.bincount(codes).tolist())) == 1
+    assert mixture.equal == equal
+    if not equal:
+        log_p = log_p + log_offsets(log_p, mixture.counts)
+    expected = softmax(log_p, axis=1)
+    np.testing.assert_allclose(np.exp(mixture.log_probabilities), expected, atol=2e-2)  # small weights are left out
+    assert np.mean(expected.argmax(axis=1) != mixture.log_probabilities.argmax(axis=1)) < 0.01
+
+
+def test_each_label_is_left_out_of_weights_shares_and_threshold(fitted):
+    _, _, codes, _, trained, mixture = fitted
+    c = 2.0 if len(codes) < 50 else 4.0
+    prior, losses, everywhere, held_out = spelled_out(trained, codes, mixture.n_classes)
+    for i, p in enumerate(mixture.held_out_proba()):
+        w = prior * np.exp(-np.delete(losses, i, axis=1).sum(axis=1) / c)
+        w /= w.sum()
+        log_p = np.log(w @ held_out[:, i])
+        if not mixture.equal:
+            others = np.bincount(np.delete(codes, i), minlength=mixture.n_classes).astype(float)
+            log_p = log_p + log_offsets(np.log(np.tensordot(w, everywhere, 1)), others)
+        np.testing.assert_allclose(p, softmax(log_p), atol=1e-3)
+
+
+def test_deviations_are_those_of_the_decisions(fitted):
+    for group in fitted[4]:
+        f = np.einsum("nr,rjc->njc", group.map.values, group.coefficients) + group.intercept
+        np.testing.assert_allclose(group.deviations, f.std(axis=0), atol=1e-9)
+        np.testing.assert_allclose(f.mean(axis=0), group.intercept, atol=1e-9)
+
+
+def test_training_samples_are_predicted_as_before_once_they_are_forgotten(fitted):
+    X, labeled, codes, truth, _, _ = fitted
+    n_classes = len(np.unique(codes))
+    trained = train_candidates(build_bank(X, families=FAMILIES), labeled, codes, n_classes, families=FAMILIES)
+    mixture = Mixture(trained, codes, n_classes)
+    before = mixture.log_probabilities
+    assert np.mean(before.argmax(axis=1) == truth) > 0.8
+    weights = mixture.family_weights()
+    mixture.forget()
+    np.testing.assert_allclose(mixture.log_proba(X), before, atol=1e-6)
+    assert all(abs(weights[family] - weight) < 0.05 for family, weight in mixture.family_weights().items())
+
+
+def test_every_family_alone_is_a_mixture(fitted):
+    _, _, codes, truth, trained, _ = fitted
+    for family in FAMILIES:
+        mixture = Mixture([group for group in trained if group.family == family], codes, len(np.unique(codes)))
+        assert mixture.weights.sum() == pytest.approx(1.0)
+        assert mixture.family_weights() == {family: pytest.approx(1.0)}
+        assert np.mean(mixture.log_probabilities.argmax(axis=1) == truth) > 0.5
+
+
+def test_supervised_candidates_do_not_need_their_family_to_be_wanted():
+    X, labeled, codes, _ = data(2, (4, 4))
+    bank = build_bank(X, families=("svm",))
+    groups = train_candidates(bank, labeled, codes, 2, families=("svm",))
+    assert {group.family for group in groups} == {"svm"}
+    assert set(SUPERVISED) == {"sup", "svm"}

@@ -1,0 +1,53 @@
+"""Thresholds: the shares they leave, copies that stay together, offsets against an optimiser."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import logsumexp
+
+from specmargin.candidates.shares import cut, log_offsets, shrunken_shares
+
+
+def test_shares_by_hand():
+    np.testing.assert_allclose(shrunken_shares(np.array([3.0, 0.0, 1.0])), np.array([5, 2, 3]) / 10)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.73])
+def test_cut_leaves_the_share_above(share):
+    scores = np.random.default_rng(0).standard_normal(200)
+    assert np.mean(scores > cut(scores, share)) == pytest.approx(share, abs=1 / 200)
+
+
+def test_copies_stay_together_and_no_side_is_empty():
+    scores = np.array([0.0] * 3 + [1.0] * 97) + 1e-14 * np.arange(100)
+    for share in (0.0, 0.5, 0.9, 1.0):
+        assert np.count_nonzero(scores > cut(scores, share)) == 97
+    assert cut(np.ones(5), 0.5) == 0.0
+
+
+def test_few_labels_decide_the_shares_and_many_do_not():
+    p = np.random.default_rng(1).uniform(0.6, 1.0, 400)  # all of the second class by themselves
+    log_p = np.log(np.column_stack([1 - p, p]))
+    for counts, share in (((5, 5), 0.5), ((2, 4), 0.6), ((500, 500), 0.99 + 0.01 * 0.5)):
+        counts = np.array(counts, dtype=float)
+        predicted = (log_p + log_offsets(log_p, counts)).argmax(axis=1)
+        assert predicted.mean() == pytest.approx(share, abs=1 / 400)
+
+
+def test_offsets_of_several_classes_give_mean_probabilities_that_are_the_aim():
+    rng = np.random.default_rng(2)
+    log_p = rng.standard_normal((300, 4)) * 2
+    log_p -= logsumexp(log_p, axis=1, keepdims=True)
+    counts = np.array([1.0, 1.0, 2.0, 6.0])  # ten labels: they decide alone
+    offsets = log_offsets(log_p, counts)
+    means = np.exp(log_p + offsets - logsumexp(log_p + offsets, axis=1, keepdims=True)).mean(axis=0)
+    aim = shrunken_shares(counts)
+    np.testing.assert_allclose(means, aim, atol=1e-3)
+
+    def potential(o):
+        return logsumexp(log_p + o, axis=1).mean() - aim @ o
+
+    best = minimize(potential, np.zeros(4))
+    assert potential(offsets) <= best.fun + 1e-7
+    near = log_offsets(log_p, counts, start=offsets)
+    np.testing.assert_allclose(near - near.mean(), offsets - offsets.mean(), atol=1e-2)

@@ -1,0 +1,211 @@
+"""AutoSSL end to end: what it predicts, what it reports, and data at the edges."""
+
+import pickle
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
+from sklearn.preprocessing import StandardScaler
+
+import specmargin as sm
+from specmargin.candidates import CONSTANTS
+from specmargin.exceptions import SingleClassWarning
+
+
+def blobs(n=120, n_classes=2, d=5, seed=0):
+    return make_blobs(n, n_features=d, centers=n_classes, cluster_std=1.0, random_state=seed)
+
+
+@pytest.fixture(scope="module")
+def moons():
+    X, truth = sm.datasets.make_two_moons(n_samples=160, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, n_labeled=12, random_state=1)
+    return X, y, truth, sm.AutoSSL().fit(X, y)
+
+
+def test_training_samples_and_new_ones_are_predicted_alike(moons):
+    X, _, truth, clf = moons
+    assert np.mean(clf.transduction_ == truth) > 0.9
+    np.testing.assert_allclose(clf.decision_function(X), clf.scores_, atol=1e-8)
+    p = clf.predict_proba(X)
+    np.testing.assert_allclose(p, clf.probabilities_, atol=1e-9)
+    np.testing.assert_allclose(np.log(p[:, 1] / p[:, 0]), clf.scores_, atol=1e-7)
+    assert (clf.classes_[p.argmax(axis=1)] == clf.predict(X)).all()
+    new, labels = sm.datasets.make_two_moons(n_samples=300, noise=0.1, random_state=5)
+    assert np.mean(clf.predict(new) == labels) > 0.9
+    assert np.isfinite(clf.predict_proba(np.array([[1e6, -1e6]]))).all()
+
+
+def test_the_baseline_ignores_the_unlabelled_samples_but_for_centre_and_threshold(moons):
+    X, y, _, clf = moons
+    baseline = clf.baseline_
+    assert set(baseline.mixture.family_weights()) == {"sup", "svm"}
+    assert (baseline.predict(X) == baseline.transduction_).mean() > 0.99
+    np.testing.assert_allclose(baseline.predict_proba(X), baseline.probabilities_, atol=1e-9)
+    alone = sm.AutoSSL(families=("sup", "svm")).fit(X, y)
+    np.testing.assert_allclose(alone.probabilities_, baseline.probabilities_, atol=1e-12)
+    assert alone.report_.comparison.disagreement == 0
+
+
+def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
+    X, _, truth, clf = moons
+    report = clf.report_
+    assert (report.n_samples, report.n_labeled, sum(report.label_counts.values())) == (160, 12, 12)
+    assert report.n_candidates == 5 * report.n_kernels + 16
+    assert sum(report.families.values()) == pytest.approx(1.0)
+    assert report.leading[0][2] >= report.leading[-1][2]
+    low, high = report.estimate.interval
+    assert low <= report.estimate.error <= high
+    text = str(report)
+    for word in ("candidates", "expected error", "supervised baseline", "McNemar", "power", "verdict", report.verdict):
+        assert word in text
+    assert "<table>" in report._repr_html_()
+    differs = np.mean(clf.transduction_ != clf.baseline_.transduction_)
+    assert report.comparison.disagreement == pytest.approx(differs)
+    few = sm.AutoSSL().fit(X, sm.hide_labels(truth, n_labeled=6, random_state=0)).report_
+    assert few.verdict.startswith("too few labels to judge")
+    assert "not estimated" in str(few)
+    assert "McNemar" not in str(few)
+
+
+def test_one_random_state_gives_one_answer_and_pickles_keep_it(moons):
+    X, y, _, clf = moons
+    again = clone(clf).fit(X, y)
+    np.testing.assert_array_equal(again.scores_, clf.scores_)
+    assert str(again.report_) == str(clf.report_)
+    stored = pickle.dumps(clf)
+    np.testing.assert_array_equal(pickle.loads(stored).decision_function(X[:9]), clf.decision_function(X[:9]))
+
+
+def test_constants_are_in_one_place(moons):
+    X, y, _, clf = moons
+    constants = replace(CONSTANTS, graph_neighbors=(4, 8), prior=(*CONSTANTS.prior[1:], ("graph", 9.0)))
+    other = clone(sm.AutoSSL(constants=constants)).fit(X, y)
+    assert other.report_.families["graph"] > clf.report_.families["graph"]
+    assert other.report_.n_kernels < clf.report_.n_kernels
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7, 20])
+def test_number_of_classes(n_classes):
+    X, truth = blobs(400, n_classes, d=20)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    clf = sm.AutoSSL().fit(X, y)
+    assert clf.predict_proba(X[:3]).shape == (3, n_classes)
+    assert np.mean(clf.transduction_ == truth) > 0.97
+
+
+@pytest.mark.parametrize(
+    ("counts", "n"),
+    [((1, 6), 120), ((2, 2), 120), ((1, 1), 40), ((1, 1, 1), 60), ((1, 1), 8), ((3, 3, 9), 29), ((60, 60), 120)],
+)
+def test_few_labels_few_samples_and_all_labelled(counts, n):
+    X, truth = blobs(n, len(counts))
+    y = np.full(n, -1)
+    for c, count in enumerate(counts):
+        y[np.flatnonzero(truth == c)[:count]] = c
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sm.exceptions.MarkerWarning)
+        clf = sm.AutoSSL().fit(X, y)
+    # Of one and six labels the shares cannot be known.
+    assert np.mean(clf.transduction_ == truth) > (0.7 if counts == (1, 6) else 0.85)
+    assert np.isfinite(clf.probabilities_).all()
+
+
+def test_no_label_and_one_class_are_refused():
+    X, _ = blobs(20)
+    for y in (np.full(20, -1), np.where(np.arange(20) < 3, 1, -1)):
+        with pytest.raises(sm.exceptions.InvalidInputError, match=r"Label|unlabeled="):
+            sm.AutoSSL().fit(X, y)
+
+
+def test_constant_and_duplicated_columns_and_rows_change_little():
+    X, truth = blobs(100)
+    y = sm.hide_labels(truth, per_class=5, random_state=0)
+    plain = sm.AutoSSL().fit(X, y)
+    more = sm.AutoSSL().fit(np.column_stack([X, X[:, 0], np.full(100, 7.0)]), y)
+    assert np.mean(more.transduction_ == plain.transduction_) > 0.97
+    twice = sm.AutoSSL().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert (twice.transduction_[::2] == twice.transduction_[1::2]).all()
+    assert np.mean(twice.transduction_[::2] == truth) > 0.95
+
+
+def test_samples_that_are_all_alike_are_answered_with_a_warning():
+    y = np.array([0, 1, 0, 1, -1, -1, -1, -1])
+    for families in ("graph", ("graph", "pca", "lap", "sup", "svm")):
+        with pytest.warns(SingleClassWarning):
+            clf = sm.AutoSSL(families=families).fit(np.ones((8, 2)), y)
+        np.testing.assert_allclose(clf.probabilities_, 0.5)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_units_and_origin_do_not_matter(scale, offset):
+    X, truth = blobs(90, 3)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    plain, moved = sm.AutoSSL().fit(X, y), sm.AutoSSL().fit(scale * (X + offset), y)
+    np.testing.assert_allclose(moved.probabilities_, plain.probabilities_, atol=1e-4)
+    np.testing.assert_allclose(moved.predict_proba(scale * (X[:5] + offset)), plain.probabilities_[:5], atol=1e-4)
+
+
+def test_sparse_text_is_taken_as_it_is():
+    rng = np.random.default_rng(0)
+    truth = np.arange(100) % 2
+    topics = rng.dirichlet(np.full(300, 0.1), size=2)
+    X = sp.csr_matrix(np.array([rng.multinomial(60, topics[t]) for t in truth]).astype(float))
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    for metric in ("euclidean", "cosine"):
+        clf = sm.AutoSSL(metric=metric).fit(X, y)
+        assert np.mean(clf.transduction_ == truth) > 0.9
+        np.testing.assert_allclose(clf.predict_proba(X[:9]), clf.probabilities_[:9], atol=1e-6)
+
+
+def test_a_row_of_zeros_has_no_direction_and_an_answer():
+    X, truth = blobs(60)
+    X[3] = 0.0
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    clf = sm.AutoSSL(metric="cosine").fit(X, y)
+    assert np.isfinite(clf.probabilities_).all()
+    assert np.isfinite(clf.predict_proba(np.zeros((1, 5)))).all()
+
+
+def test_a_given_graph_is_used():
+    truth = np.arange(80) % 2
+    X = np.random.default_rng(0).standard_normal((80, 3))  # no information
+    W = (truth[:, None] == truth) * 1.0 - np.eye(80)
+    y = sm.hide_labels(truth, per_class=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = sm.AutoSSL().fit(X, y, graph=W)
+    assert np.mean(clf.transduction_ == truth) > 0.95
+    assert np.mean(sm.AutoSSL().fit(X, y).transduction_ == truth) < 0.7
+
+
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+def test_bundled_data_are_classified_better_than_by_chance_and_calibrated(load):
+    X, truth = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    y = sm.hide_labels(truth, n_labeled=20, random_state=3)
+    clf = sm.AutoSSL().fit(X, y)
+    hidden = y == -1
+    error = np.mean(clf.transduction_[hidden] != truth[hidden])
+    assert error < 0.12
+    low, high = clf.report_.estimate.interval
+    assert low - 0.05 < error < high + 0.05
+
+
+def test_bad_parameters():
+    X, truth = blobs(40)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    for wrong in (
+        {"families": ()},
+        {"families": ("trees",)},
+        {"families": 3},
+        {"constants": {}},
+        {"metric": "unknown"},
+    ):
+        with pytest.raises(sm.exceptions.InvalidInputError):
+            sm.AutoSSL(**wrong).fit(X, y)
