@@ -62,7 +62,6 @@ NAMES = {
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
-    "proofs": ["Verification", "verify"],
 }
 HEAVY = {"flint", "matplotlib", "cvxpy", "networkx", "sklearn", "pandas"}
 

@@ -132,7 +132,7 @@ def value_rounding(relaxation: S3VMRelaxation, w: FloatArray, spread: FloatArray
     f = np.abs(relaxation.Z_free @ w + relaxation.offset)
     t = relaxation.y * (relaxation.Z_known @ w + relaxation.offset)
     least = np.maximum(np.sqrt(np.maximum(spread, 0.0)) - rate_free * root, 0.0) ** 2
-    least -= roundings * (free**2 + relaxation.offset**2) * (length**2 + trace + 1.0)
+    least -= roundings * (free * np.hypot(length, root) + abs(relaxation.offset)) ** 2
     lower = np.maximum(np.maximum(f - off_free, 0.0) ** 2 + least, 0.0)
     rise = relaxation.minorant.relaxed(lower) - relaxation.minorant.relaxed(f**2 + spread)
     share = roundings + skew + relaxation.rank * (relaxation.rank + 4) * _EPS

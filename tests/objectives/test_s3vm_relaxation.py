@@ -14,6 +14,7 @@ from specmargin.objectives.minorants import ExpEnvelope, dual_derivatives, minor
 from specmargin.objectives.row_space import RowSpace, _measured
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
+from specmargin.solvers import s3vm_bound
 
 UNLABELED = [SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(3.0), ExpSquared(5.0), ExpSquared(0.2)]
 unlabeled = pytest.mark.parametrize("loss", UNLABELED, ids=repr)
@@ -501,3 +502,13 @@ def test_bound_holds_in_a_basis_that_is_too_long_or_too_short(basis, rng):
         rough, exact = in_coordinates(A, A / basis, 0.0, abs(basis**2 - 1.0), 0.3, basis)
         theta, beta = 0.9 * rough.repair(rng.exponential(size=7)), rng.exponential(size=2)
         assert Fraction(rough.dual_bound(theta, beta)) <= rational_bound(exact, theta, beta)
+
+
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
+def test_the_rounding_of_the_value_does_not_depend_on_the_unit_of_the_features(unit):
+    rng = np.random.default_rng(0)
+    X, labels = rng.standard_normal((14, 4)), encode_labels([0, 1, 0, 1] + [-1] * 10)
+    near = s3vm_bound(S3VM(X, labels, "hinge", C=1.0, balance=0.0), tol=1e-7)
+    far = s3vm_bound(S3VM(unit * X, labels, "hinge", C=unit**-2, balance=0.0), tol=1e-7)
+    assert far.certificate.is_optimal(1e-6)
+    assert far.certificate.rounding * unit**2 == pytest.approx(near.certificate.rounding, rel=1e-3)
