@@ -296,6 +296,36 @@ def test_relaxed_value_and_certificate(rng):
     assert certificate.gap > 0
 
 
+def test_certificates_without_multipliers_take_those_of_the_point(rng):
+    """Slopes of the losses at M: good ones near the optimum, drawn inwards where they prove nothing as they are."""
+    relaxation = random_relaxation(rng)
+    solved = s3vm_bound(relaxation.obj, tol=1e-7)
+    free = S3VMRelaxation(relaxation.obj)
+    best = solved.certificate
+    known = free.certificate(solved.variables, {name: solved.variables[name] for name in ("theta", "beta")})
+    assert known.dual_objective == pytest.approx(best.dual_objective, rel=1e-6)
+    bare = free.certificate(solved.variables)
+    assert bare.primal_objective == pytest.approx(best.primal_objective, rel=1e-6)
+    assert 0.0 <= bare.dual_objective <= best.primal_objective * (1 + 1e-7)
+    some = free.certificate(solved.variables, {"theta": solved.variables["theta"]})
+    assert 0.5 * best.dual_objective <= some.dual_objective <= best.primal_objective * (1 + 1e-7)
+    # Far beyond what is feasible: scaled until something is proved.
+    count = len(solved.variables["theta"])
+    far = free.certificate(solved.variables, {"theta": np.full(count, 1e6), "beta": solved.variables["beta"]})
+    scaled, beta = free.best_inwards(np.full(count, 1e6), solved.variables["beta"])
+    assert far.dual_objective == pytest.approx(max(0.0, free.dual_bound(scaled, beta)))
+
+
+def test_unlabelled_samples_without_weight_are_no_part_of_it(rng):
+    X = rng.standard_normal((8, 3))
+    labels = encode_labels([0, 1, 0, 1, -1, -1, -1, -1])
+    relaxation = S3VMRelaxation(S3VM(X, labels, C=2.0, C_star=0.0))
+    assert relaxation.free.tolist() == relaxation.decided.tolist() == []
+    decided = S3VMRelaxation(S3VM(X, labels, C=2.0, C_star=0.0), np.array([1.0, -1.0, 0.0, 1.0]))
+    assert decided.free.tolist() == decided.decided.tolist() == []
+    assert decided.y.tolist() == labels.sign.tolist()
+
+
 @pytest.mark.parametrize("still", [False, True])
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_relaxed_value_is_that_of_the_features(loss, still, rng):

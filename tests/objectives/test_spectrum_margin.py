@@ -12,6 +12,7 @@ from scipy.optimize import linprog, nnls
 
 import specmargin as sm
 from specmargin.objectives import Alignment, SpectrumMargin
+from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
 TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
@@ -397,3 +398,38 @@ def test_the_bound_below_the_dual_is_below_that_of_fractions(eps, spectrum_data)
     dual, lower = obj._dual_bounds(gamma, *extended_product(obj.U.T, gamma))
     assert lower <= gain - cost <= lower + 200 * EXTENDED_UNIT * cost / Fraction(obj.rho)
     assert abs(dual - float(gain - cost)) <= dual - lower
+
+
+@pytest.mark.parametrize("B", [np.inf, 2.0])
+@pytest.mark.parametrize("eps", [0.0, 1e-3])
+def test_multipliers_that_are_not_balanced_are_charged(B, eps, spectrum_data):
+    """Their Lagrangian has no minimum: what it claims too much is at most their sum times an optimal intercept."""
+    spectrum, labels = spectrum_data(seed=3)
+    obj = SpectrumMargin(spectrum, labels, C=10.0, B=B, eps=eps)
+    result = sm.solvers.spectrum_margin(obj)
+    optimum, v, delta = result.certificate.primal_objective, result.variables["v"], result.variables["delta"]
+    b = float(result.variables["b"])
+    balanced = obj.loss.nearest_multipliers(labels.sign, result.variables["gamma"])
+    assert abs(b) > 1e-3
+    drops, claims = np.maximum(obj.cone.drops(delta) - eps, 0.0), 0
+    for shift in np.multiply.outer([-1.0, 1.0], 10.0 ** np.arange(-9, -2.0)).ravel():
+        inside = np.abs(balanced) * (obj.C - np.abs(balanced)) > 1e-3 * obj.C
+        gamma = balanced + shift * inside
+        certificate = obj.prove(SpectrumPoint(gamma, drops, delta, v, b))
+        claims += certificate.dual_objective > optimum * (1 + 1e-12)
+        assert certificate.dual_objective - certificate.rounding <= optimum * (1 + 1e-12)
+    assert claims > 2
+
+
+def test_a_candidate_without_multipliers_has_those_of_least_squares(spectrum_data):
+    spectrum, labels = spectrum_data(l=8, q=9)
+    obj = SpectrumMargin(spectrum, labels, C=1.0)
+    result = sm.solvers.spectrum_margin(obj)
+    bare = obj.certificate(result.variables)
+    assert bare.primal_objective == pytest.approx(result.certificate.primal_objective, rel=1e-9)
+    assert bare.dual_objective <= result.certificate.primal_objective * (1 + 1e-9)
+    v, delta = result.variables["v"], result.variables["delta"]
+    gamma = obj._multipliers(v, delta)
+    left = v - delta * (obj.U.T @ gamma)
+    # The normal equations of least squares.
+    np.testing.assert_allclose(obj.U @ (delta * left), 0.0, atol=1e-9 * np.abs(v).max() * np.abs(delta).max())
