@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators.lapsvm import LapSVM
+from specmargin.objectives.conformal import ConformalRidge
+from specmargin.typing import Matrix
 
 __all__ = ["LapRLS"]
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(LapSVM):
+class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -48,3 +51,7 @@ class LapRLS(LapSVM):
     """
 
     loss: str = field(init=False, default="squared")
+
+    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+        blocks = self._kernel_blocks(X)
+        return ConformalRidge(blocks.G, self._remembered().labels.sign, self.gamma_A, self.fit_intercept), blocks

@@ -35,6 +35,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
+from specmargin.checks import real
 from specmargin.exceptions import InvalidInputError
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -294,7 +295,7 @@ def label_sets(p_values: FloatArray, level: float = 0.9) -> BoolArray:
 
 
 def _check_level(level: float) -> None:
-    if not 0.0 < level < 1.0:
+    if not 0.0 < real("level", level, "a number between 0 and 1, such as 0.9") < 1.0:
         raise InvalidInputError(f"level={level!r} must be a number between 0 and 1, such as 0.9.")
 
 
