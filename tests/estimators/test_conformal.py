@@ -96,7 +96,7 @@ def test_coverage_on_two_moons_over_draws_of_labels():
 
 
 def test_equal_numbers_per_class_need_class_conditional_sets():
-    """One class of ten, labels drawn equally: marginal sets miss the frequent class or waste, conditional ones cover."""
+    """One in ten of one class, labels drawn equally: marginal sets do not keep the level in each, others do."""
     rng, marginal, conditional = np.random.default_rng(1), np.zeros(2), np.zeros(2)
     draws = 80
     for _ in range(draws):
