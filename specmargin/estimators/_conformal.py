@@ -84,21 +84,26 @@ class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, Searc
         if X is not None:
             return self._new_blocks(X, known, labels)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
-        functions = self._manifold_map(known, labels, L, self.gamma_, self.n_neighbors)
+        functions = self._manifold_map(known, labels, L, self.gamma_, self._count(known.shape[0]))
         if isinstance(functions, Landmarks):
             self._refuse_landmarks()
-        K, ratio = functions.kernel, self.gamma_I / self.gamma_A
+        gamma_A, gamma_I = self._weights_in_use()
+        K, ratio = functions.kernel, gamma_I / gamma_A
         if isinstance(K, LowRankKernel):
             Z = K.factor if L is None else deformed_features(K.factor, L, ratio).Z
             return KernelBlocks.of_features(np.asarray(Z), labels.labeled)
         return KernelBlocks.of(K if L is None else deformed_kernel(K, L, ratio).matrix, labels.labeled)
 
+    def _weights_in_use(self) -> tuple[float, float]:
+        """Return gamma_A and gamma_I: those that a fit made numbers of, where it had to."""
+        return getattr(self, "gamma_A_", self.gamma_A), getattr(self, "gamma_I_", self.gamma_I)
+
     def _new_blocks(self, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
-        if self.gamma_I > 0:
+        if self._remembered().graph is not None:
             raise InvalidInputError(
-                f"new samples are no nodes of the graph, and gamma_I={self.gamma_I!r} is its weight: they are not "
-                "exchangeable with the labelled samples, which are. Fit with them among the unlabelled samples and "
-                "leave X out, or take gamma_I=0."
+                f"new samples are no nodes of the graph (gamma_I={self.gamma_I!r}), and not exchangeable with the "
+                "labelled samples, which are; fit with them among the unlabelled samples and leave X out, or take "
+                "gamma_I=0."
             )
         if isinstance(self._functions, Landmarks):
             self._refuse_landmarks()

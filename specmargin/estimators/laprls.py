@@ -54,4 +54,6 @@ class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         blocks = self._kernel_blocks(X)
-        return ConformalRidge(blocks.G, self._remembered().labels.sign, self.gamma_A, self.fit_intercept), blocks
+        return ConformalRidge(
+            blocks.G, self._remembered().labels.sign, self._weights_in_use()[0], self.fit_intercept
+        ), blocks
