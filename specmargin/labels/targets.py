@@ -99,9 +99,12 @@ def _numbers(given: Any) -> FloatArray:
     if given.dtype.kind not in "buifO":
         raise InvalidTypeError(f"y={shown(given)} holds {given.dtype}; pass numbers, NaN for unlabelled samples.")
     missing = missing_values(given)
-    array = np.full(given.shape, np.nan)
+    array, known = np.full(given.shape, np.nan), given[~missing]
+    if given.dtype.kind == "O" and any(isinstance(value, str | bytes) for value in known):
+        text = next(value for value in known if isinstance(value, str | bytes))
+        raise InvalidTypeError(f"y holds the text {text!r}, which is no number; pass numbers, NaN for unlabelled ones.")
     try:
-        array[~missing] = given[~missing].astype(np.float64)
+        array[~missing] = known.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise InvalidTypeError(
             f"y={shown(given)} holds what is no number ({error}); pass numbers, NaN for unlabelled samples."

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from specmargin.arrays import finite_numbers
+from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.operators import as_kernel
 from specmargin.labels import Labels
@@ -71,8 +72,8 @@ class LapRLS(LapSVM):
         whole = labeled.ndim == 1 and labeled.dtype.kind in "iu" and len(labeled) > 0
         if not (whole and (np.diff(labeled) > 0).all() and labeled[0] >= 0 and labeled[-1] < n):
             raise InvalidInputError(
-                f"labeled={self.labeled!r} must be increasing indices of labelled samples, from 0 to {n - 1}; pass "
-                "np.flatnonzero(~np.isnan(z))."
+                f"labeled={shown(self.labeled)} must be increasing indices of labelled samples, from 0 to {n - 1}; "
+                "pass np.flatnonzero(~np.isnan(z))."
             )
         object.__setattr__(self, "labeled", labeled)
         object.__setattr__(self, "targets", _targets(self.targets, len(labeled)))
