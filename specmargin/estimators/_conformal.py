@@ -1,4 +1,4 @@
-"""Conformal sets of classifiers whose decisions are those of regularised least squares: LapRLS and SpectralRidge."""
+"""Conformal sets of classifiers whose decisions are those of regularised least squares, and the kernels behind them."""
 
 from __future__ import annotations
 
