@@ -16,7 +16,7 @@ own, and a bar for the mean over the labelled samples,
     a_j = (t - w'y) / s,   a_i = (Q y)_i - w_i a_j,   M_ii = Q_ii + w_i^2 / s,   M_jj = 1 / s:
 
 a are the multipliers of the augmented problem and M_ii the diagonal of its inverse, so that y_i - a_i / M_ii is the
-decision of the others at i, and w'y that at j. `ConformalRidge` costs O(l^3) once, then O(l^2 + l K^2) per sample.
+decision of the others at i, and w'y that at j. `ConformalRidge` costs O(l^3) once, then O(l^2 + l K) per sample.
 
 Classes are scored by the largest other decision minus the own one. Numbers are scored by |a_i| / sqrt(M_ii), the
 studentised residual: by the Cauchy-Schwarz inequality it grows with t no faster at i than at j, so that the set is an
@@ -190,16 +190,15 @@ class ConformalRidge:
         below, above = (
             T - (base - w[:, :, None] * ((t - own) / s[:, None])[:, None]) / diagonal[:, :, None] for t in (-1.0, 1.0)
         )
+        excess = _Excess(below, np.broadcast_to(codes, w.shape)) if K > 1 else None
         p = np.empty((len(w), max(K, 2)))
         for k in range(p.shape[1]):
-            if K == 1:
+            if excess is None:
                 sign = 2.0 * k - 1.0
                 scores, score = -2.0 * (T * (above if k else below))[:, :, 0], -2.0 * sign * own[:, 0]
             else:
-                decisions = below.copy()
-                decisions[:, :, k] = above[:, :, k]
-                scores = _excess(decisions, np.broadcast_to(codes, w.shape))
-                score = _excess(own, np.full(len(own), k))
+                scores = excess.with_column(k, above[:, :, k])
+                score = np.delete(own, k, axis=1).max(axis=1) - own[:, k]
             among = codes == k if class_conditional else np.ones(len(codes), dtype=bool)
             scores = scores[:, among]
             size = np.maximum(np.abs(scores).max(axis=1, initial=0.0), np.abs(score))
@@ -299,9 +298,19 @@ def _check_level(level: float) -> None:
         raise InvalidInputError(f"level={level!r} must be a number between 0 and 1, such as 0.9.")
 
 
-def _excess(decisions: FloatArray, own: IntArray) -> FloatArray:
-    """Return the largest other decision minus the own one, over the last axis."""
-    ours = np.take_along_axis(decisions, own[..., None], axis=-1)[..., 0]
-    others = decisions.copy()
-    np.put_along_axis(others, own[..., None], -np.inf, axis=-1)
-    return np.asarray(others.max(axis=-1) - ours)
+class _Excess:
+    """Largest other decision minus the own one, (m, l), and how it changes with one class's decisions (m, l, K)."""
+
+    def __init__(self, decisions: FloatArray, own: IntArray) -> None:
+        self.own = own
+        self.ours = np.take_along_axis(decisions, own[..., None], axis=-1)[..., 0]
+        others = decisions.copy()
+        np.put_along_axis(others, own[..., None], -np.inf, axis=-1)
+        self.largest, self.first = others.argmax(axis=-1), others.max(axis=-1)
+        np.put_along_axis(others, self.largest[..., None], -np.inf, axis=-1)
+        self.second = others.max(axis=-1)
+
+    def with_column(self, k: int, column: FloatArray) -> FloatArray:
+        """Return the excess where class k decides otherwise."""
+        rest = np.where(self.largest == k, self.second, self.first)
+        return np.where(self.own == k, self.first - column, np.maximum(rest, column) - self.ours)
