@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, count, maybe, number
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks
 from specmargin.estimators._docstrings import documented
@@ -38,6 +39,7 @@ _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for;
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class SpectralRidge(
+    CalibratedScores,
     ConformalSets,
     KeepsTraining,
     BuildsProblem,
@@ -164,9 +166,15 @@ class SpectralRidge(
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
         f = np.asarray(result.variables["f"])
+        if self._calibrates:
+            self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
+
+    @property
+    def _calibrates(self) -> bool:  # type: ignore[override]  # a constant above
+        return self.refine is None  # scores are cosines then
 
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
         from specmargin import problems
