@@ -132,7 +132,8 @@ class LapRLSRegressor(
         """Return an interval for each sample, which holds its target with a probability of at least `level`.
 
         Full conformal prediction by studentised residuals: exact, without targets set aside, and whatever the model is
-        worth; a bad one has wide intervals. The probability is over the draw of the labelled samples and of the sample
+        worth; a bad one has wide intervals, and one with so small a gamma_A that it follows noise wider ones than split
+        conformal prediction. The probability is over the draw of the labelled samples and of the sample
         itself. It is **proved** where
 
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other;

@@ -29,6 +29,7 @@ CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 REGRESSORS = ("LapRLSRegressor",)
 CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralRidge")
+METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
@@ -235,7 +236,7 @@ def graph_cells() -> Iterator[Cell]:
 
 def _methods(name: str) -> list[str]:
     cls = getattr(estimators, name)
-    return [method for method in ("predict", "decision_function", "transform", "score") if hasattr(cls, method)]
+    return [method for method in METHODS if hasattr(cls, method)]
 
 
 def _call(name: str, method: str, rows: Any) -> Any:
