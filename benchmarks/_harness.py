@@ -105,9 +105,11 @@ def ratio(times: Mapping[str, list[float]], numerator: str, denominator: str) ->
     return statistics.median(a / b for a, b in zip(times[numerator], times[denominator], strict=True))
 
 
-def options(description: str) -> argparse.Namespace:
-    """Parse the options that every benchmark has."""
+def options(description: str, **flags: str) -> argparse.Namespace:
+    """Parse the options that every benchmark has, and flags with their help that this one has besides."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="small problems, few repeats: a look, not a record")
     parser.add_argument("--data", type=Path, default=None, help="folder of the real data (else $SPECMARGIN_DATA)")
+    for name, text in flags.items():
+        parser.add_argument(f"--{name}", action="store_true", help=text)
     return parser.parse_args()

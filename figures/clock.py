@@ -50,7 +50,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     responses, errors, certificates, solvers = {}, {}, {}, set()
     shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I", "labeled")}
     for name, gamma_I in PARAMETERS["gamma_I"].items():
-        svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
+        svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, class_balance=None, **shared)
         with warnings.catch_warnings():
             # Dial and hands are two components, each with its label: that is the point of the figure.
             warnings.simplefilter("ignore", DisconnectedGraphWarning)

@@ -78,7 +78,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 def fit(X: np.ndarray, y: np.ndarray, gamma_I: float) -> sm.LapSVM:
     """Fit the SVM of one panel."""
     shared = {key: value for key, value in PARAMETERS.items() if key not in ("sigma", "gamma_I")}
-    svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, **shared)
+    svm = sm.LapSVM(gamma=1 / (2 * PARAMETERS["sigma"] ** 2), gamma_I=gamma_I, class_balance=None, **shared)
     with warnings.catch_warnings():
         # One component per moon, each with its label: that is the point of the figure, not a defect.
         warnings.simplefilter("ignore", DisconnectedGraphWarning)

@@ -45,6 +45,7 @@ from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
 from .objectives import certify
 from .problems import solve
+from .proofs import Verification, load_result, save_result, verify
 from .results import Certificate, SolveResult, Status
 
 __version__: str
@@ -98,9 +99,13 @@ __all__ = [
     # solving, and what comes back
     "solve",
     "certify",
+    "verify",
+    "save_result",
+    "load_result",
     "SolveResult",
     "Status",
     "Certificate",
+    "Verification",
     "SolverError",
     "DataNotFoundError",
 ]

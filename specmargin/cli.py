@@ -1,4 +1,4 @@
-"""The command line: ``specmargin figures | tables | datasets``.
+"""The command line: ``specmargin figures | tables | datasets | verify``.
 
 Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
 message without a traceback (exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else);
@@ -19,7 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("the command line needs typer: pip install 'specmargin[cli]'") from error
 
-from specmargin.exceptions import InvalidInputError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, SolverNotInstalledError, SpecmarginError
 
 __all__ = ["app", "main"]
 
@@ -191,6 +191,33 @@ def _assignment(text: str) -> tuple[str, str]:
     if not (axis and equals and value):
         raise InvalidInputError(f"--set {text!r} is not of the form AXIS=VALUE; for example --set graph=mutual+mst.")
     return axis, value
+
+
+@app.command()
+def verify(
+    files: Annotated[list[Path], typer.Argument(help="Files that sm.save_result has written.")],
+    json_: Annotated[bool, typer.Option("--json", help="Write a list of JSON objects, one for each file.")] = False,
+) -> None:
+    """Prove again what files of results claim, from the data in them, by exact and interval arithmetic.
+
+    Exit code 0 if all claims are proved, 1 if one is refuted, 2 if a file cannot be read or claims nothing.
+    """
+    import json
+
+    from specmargin.proofs.files import verify_file
+
+    rows = []
+    for file in files:
+        try:
+            rows.append(verify_file(file))
+        except SolverNotInstalledError as error:
+            typer.echo(f"Error: {error}", err=True)
+            raise typer.Exit(2) from None  # 1 would say that a claim is refuted
+        if not json_:
+            typer.echo(rows[-1].line())
+    if json_:
+        typer.echo(json.dumps([row.as_json() for row in rows], indent=1, allow_nan=False))
+    raise typer.Exit(max(row.exit_code for row in rows))
 
 
 @datasets_app.command("list")

@@ -3,6 +3,9 @@
 `SpecmarginError` is the root of all of them. A bad argument raises `InvalidInputError`, which is a `ValueError`, or
 `InvalidTypeError`, which is a `TypeError`, as users of scikit-learn expect; its text names the value and the remedy.
 The full contract is the table in ``docs/failure_contract.md``, which the tests enforce.
+
+Every warning of the package's own is a `SpecmarginWarning` and says what to do. Where a solver stops early it is
+scikit-learn's ConvergenceWarning.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "ClassShareWarning",
+    "ColumnScaleWarning",
     "DataNotFoundError",
     "DisconnectedGraphWarning",
     "InfeasibleError",
@@ -20,6 +25,7 @@ __all__ = [
     "SolverError",
     "SolverNotInstalledError",
     "SpecmarginError",
+    "SpecmarginWarning",
 ]
 
 
@@ -67,13 +73,28 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
         return str(self.args[0]) if self.args else ""
 
 
-class DisconnectedGraphWarning(UserWarning):
+class SpecmarginWarning(UserWarning):
+    """Root of the package's own warnings."""
+
+
+class DisconnectedGraphWarning(SpecmarginWarning):
     """The graph has isolated nodes, several components, or a component without a labelled point."""
 
 
-class SingleClassWarning(UserWarning):
-    """A classifier with labels of several classes predicts one class for all training samples."""
+class SingleClassWarning(SpecmarginWarning):
+    """A classifier with labels of several classes predicts one class for all training samples, or all unlabelled ones.
+
+    Of the unlabelled samples alone it is given where they are too many to be of one class by chance.
+    """
 
 
-class MarkerWarning(UserWarning):
+class ClassShareWarning(SpecmarginWarning):
+    """A classifier predicts shares of the classes that are far from those of the labels."""
+
+
+class ColumnScaleWarning(SpecmarginWarning):
+    """Columns of the features differ in scale so much that distances see the large ones only."""
+
+
+class MarkerWarning(SpecmarginWarning):
     """The marker of unlabelled samples probably has another meaning than the one that it is read with."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import specmargin as sm
 from specmargin import papers
 from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
 from specmargin.experiments import Experiment, Findings, Setup, SweepInterruptedError
+from specmargin.objectives import RMM, S3VM
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def toy_table(monkeypatch):
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("figures", "tables", "datasets"):
+    for command in ("figures", "tables", "datasets", "verify"):
         assert command in result.output
 
 
@@ -215,3 +221,58 @@ def test_figures_pass_their_options(run, tmp_path, monkeypatch):
     monkeypatch.setattr(gallery, "available_figures", lambda: {"moons": "Two moons."})
     assert "Two moons." in run("figures", "--list").stdout
     assert len(calls) == 3
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """A proved answer, the same with a better claim, a search without a bound, and text."""
+    X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    svm = RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0)
+    result = sm.solvers.relative_margin(svm)
+    sm.save_result(tmp_path / "proved.npz", svm, result)
+    better = replace(result.certificate, dual_objective=0.6, primal_objective=0.6)
+    sm.save_result(tmp_path / "refuted.npz", svm, replace(result, certificate=better))
+    search = S3VM(X, sm.encode_labels([0, -1, -1, 1]), C=1.0)
+    sm.save_result(tmp_path / "stationary.npz", search, sm.solvers.quasi_newton(search))
+    (tmp_path / "text.npz").write_text("text")
+
+
+def test_verify_says_a_line_a_file(run, answers):
+    result = run("verify", "proved.npz")
+    assert result.exit_code == 0, result.output
+    assert re.fullmatch(r"proved.npz: rmm: proved: the gap is in \[\S+, \S+\]; K .*\n", result.stdout)
+    result = run("verify", "proved.npz", "refuted.npz", "proved.npz")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert re.fullmatch("refuted.npz: rmm: refuted: the objective is 0.5[0-9]*, not 0.59999999999999998", lines[1])
+    assert lines[0] == lines[2]
+    result = run("verify", "refuted.npz", "text.npz", "stationary.npz", "proved.npz", "none.npz")
+    assert result.exit_code == 2
+    _, text, stationary, proved, none = result.stdout.splitlines()
+    assert text.startswith("text.npz: unreadable: path='text.npz' begins with b'text': no archive of specmargin")
+    assert stationary == "stationary.npz: s3vm: nothing to verify: its answer claims no bound (stationary)"
+    assert proved == lines[0]
+    assert none.startswith("none.npz: unreadable: path='none.npz' does not exist")
+    assert run("verify", "stationary.npz").exit_code == 2
+    assert run("verify").exit_code == 2
+
+
+def test_verify_as_json(run, answers):
+    result = run("verify", "--json", "proved.npz", "refuted.npz", "stationary.npz", "text.npz")
+    assert result.exit_code == 2
+    rows = json.loads(result.stdout)
+    assert [row["outcome"] for row in rows] == ["proved", "refuted", "nothing to verify", "unreadable"]
+    assert [row["kind"] for row in rows] == ["rmm", "rmm", "s3vm", None]
+    assert rows[0]["bound"][0] <= 0.5 <= rows[0]["primal"][1]
+    assert 0 <= rows[0]["gap"][1] < 1e-12
+    assert len(rows[0]["assumptions"]) == 1
+    assert "primal" not in rows[2]
+
+
+def test_verify_without_flint_names_the_remedy(answers, tmp_path):
+    code = "import sys; sys.modules['flint'] = None; import specmargin.cli; specmargin.cli.main()"
+    command = [sys.executable, "-c", code, "verify", "proved.npz"]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert re.fullmatch(r"Error: .* pip install 'specmargin\[verify\]'\n", result.stderr)

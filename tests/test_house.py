@@ -44,6 +44,7 @@ OF_NO_MODULE = {
     "experiments/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
     "papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
+    "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
@@ -52,6 +53,7 @@ OF_NO_MODULE = {
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "solvers/test_seconds.py": "all solvers: what they say about their time",
+    "test_benchmarks.py": "the programs and tables of benchmarks/failures.py",
     "test_conftest.py": "the suite's own fixtures",
     "test_contributing.py": "the examples of CONTRIBUTING.md",
     "test_docs.py": "examples of docstrings and README",
@@ -74,7 +76,6 @@ TESTED_THROUGH = {
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",
     "solvers/s3vm/start.py": "solvers/s3vm/test_annealing.py",
-    "solvers/s3vm/nodes.py": "solvers/s3vm/test_range.py",
     "typing.py": "test_layers.py",
 }
 

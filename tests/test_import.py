@@ -58,6 +58,7 @@ NAMES = {
         "RegularizedEigenmaps",
     ],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
+    "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
 }

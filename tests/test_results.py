@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult, Status
+from specmargin.results import INACCURATE_GAP, Certificate, History, ProofLog, SolveResult, Status
 
 INF, NAN = math.inf, math.nan
 finite = st.floats(-1e9, 1e9)
@@ -218,3 +218,56 @@ def test_the_table_of_statuses_in_the_documentation_is_whole() -> None:
         (line,) = [line for line in page.splitlines() if line.startswith(f"| `{status.name}` |")]
         assert line.endswith("| no | raises |") != status.has_solution
     assert f"relative gap <= {INACCURATE_GAP:g} |" in page
+
+
+# Proof logs.
+
+
+def log_of_three_leaves() -> ProofLog:
+    return ProofLog(
+        4,
+        parent=np.array([0, 2]),
+        sample=np.array([1, 3]),
+        at=np.array([0.0, 0.5]),
+        node=np.array([1, 4]),
+        start=np.array([0, 1, 3]),
+        index=np.array([0, 0, 5]),
+        value=np.array([0.5, -1.0, 0.25]),
+    )
+
+
+def test_a_proof_log_tells_how_large_it_is_and_is_made_of_its_arrays() -> None:
+    log = log_of_three_leaves()
+    assert (log.n_nodes, log.n_leaves, repr(log)) == (5, 3, "ProofLog: 3 leaves of 5 nodes, 2 bounds")
+    assert list(log.arrays) == ["parent", "sample", "at", "node", "start", "index", "value"]
+    assert all(log.arrays[name] is getattr(log, name) for name in log.arrays)
+    again = ProofLog(log.n_samples, **log.arrays)
+    assert again.arrays.keys() == log.arrays.keys()
+    assert all(again.arrays[name] is x for name, x in log.arrays.items())
+    assert log == log
+    assert log != again
+    # A node that is split twice is one node less among the leaves.
+    twice = dataclasses.replace(log, parent=np.array([0, 0]))
+    assert (twice.n_nodes, twice.n_leaves) == (5, 4)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        log.node = np.zeros(1)  # type: ignore[misc]
+
+
+def test_results_carry_logs_and_those_without_are_as_before() -> None:
+    plain, logged = result(), result(log=log_of_three_leaves())
+    assert plain.log is None
+    assert repr(plain) == repr(logged)
+    assert pickle.loads(pickle.dumps(plain)).log is None
+    again = pickle.loads(pickle.dumps(logged)).log
+    assert again is not None
+    assert {name: x.tolist() for name, x in again.arrays.items()} == {
+        name: x.tolist() for name, x in log_of_three_leaves().arrays.items()
+    }
+    assert (again.n_samples, copy.deepcopy(logged).log.n_leaves) == (4, 3)  # type: ignore[union-attr]
+    # Results of older versions have no such field.
+    old = pickle.loads(pickle.dumps(plain))
+    state = {name: x for name, x in old.__getstate__().items() if name != "log"}
+    bare = SolveResult.__new__(SolveResult)
+    bare.__setstate__(state)
+    assert bare.log is None
+    assert dataclasses.replace(logged, log=None).log is None

@@ -74,8 +74,8 @@ class KeepsTraining:
 class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, SearchedNeighbors, ChosenFunctions):
     """The kernel blocks of LapRLS: of its deformed kernel, in which gamma_A is the penalty."""
 
-    gamma_A: float
-    gamma_I: float
+    gamma_A_: float
+    gamma_I_: float
     _functions: FeatureMap
 
     def _kernel_blocks(self, X: Matrix | None) -> KernelBlocks:
@@ -95,14 +95,13 @@ class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, Searc
         return KernelBlocks.of(K if L is None else deformed_kernel(K, L, ratio).matrix, labels.labeled)
 
     def _weights_in_use(self) -> tuple[float, float]:
-        """Return gamma_A and gamma_I: those that a fit made numbers of, where it had to."""
-        return getattr(self, "gamma_A_", self.gamma_A), getattr(self, "gamma_I_", self.gamma_I)
+        return self.gamma_A_, self.gamma_I_
 
     def _new_blocks(self, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
         if self._remembered().graph is not None:
             raise InvalidInputError(
-                f"new samples are no nodes of the graph (gamma_I={self.gamma_I!r}), and not exchangeable with the "
-                "labelled samples, which are; fit with them among the unlabelled samples and leave X out, or take "
+                f"new samples are no nodes of the graph (gamma_I is {self.gamma_I_:.3g}), and not exchangeable with "
+                "the labelled samples, which are; fit with them among the unlabelled samples and leave X out, or take "
                 "gamma_I=0."
             )
         if isinstance(self._functions, Landmarks):

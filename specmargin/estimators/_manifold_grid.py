@@ -21,10 +21,16 @@ from specmargin import objectives
 from specmargin.checks import Rule, count
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, FeatureMap, KernelFunctions
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, outside
-from specmargin.estimators._shared_parameters import GraphParameters, KernelFamily, SearchedNeighbors, SolverParameters
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
+from specmargin.estimators._shared_parameters import (
+    DEFAULT_NEIGHBORS,
+    KernelFamily,
+    SearchedNeighbors,
+    SolverParameters,
+)
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
@@ -32,6 +38,7 @@ from specmargin.kernels import resolve_gamma
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
 
@@ -42,7 +49,7 @@ _UNITS = tuple(10.0 ** np.arange(-4.0, 0.5, 0.5))
 """gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
 _OF_THE_REFIT = (
     *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
-    "n_iter_",
+    *("gamma_A_", "gamma_I_", "n_iter_"),
 )
 _WITH_WIDTH = ("rbf", "poly", "polynomial")
 
@@ -84,14 +91,16 @@ class ManifoldCV(
         Kernel parameters to try, of "rbf" and "poly". A number is gamma itself, 1 / (2 sigma^2); "median" is sigma =
         the median distance between samples, "0.5 median" half that sigma (four times that gamma), and so on; "scale"
         as in scikit-learn.
-    gamma_As : sequence of float
+    gamma_As : sequence of float or "auto"
         Ambient weights to try, > 0. By default nine from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel
-        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one.
+        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one. An entry
+        "auto" is 0.1 of these units, as of `LapSVM`.
     gamma_Is : sequence of float
         Intrinsic weights to try with each of `gamma_As`, >= 0, instead of `ratios`; a factorisation is paid for each
-        distinct gamma_I / gamma_A.
+        distinct gamma_I / gamma_A, so that all of these are numbers.
     ratios : sequence of float
-        gamma_I / gamma_A to try, >= 0; 0 is supervised learning.
+        gamma_I / gamma_A to try, >= 0, for a kernel whose diagonal has the mean one (over that mean, like `ratio` of
+        `LapSVM`); 0 is supervised learning.
     n_neighbors : sequence of int
         Neighbours of the graphs to try, unless `fit` is given a graph; more than n - 1 are n - 1. It decides, with
         `powers`: images want 4 to 10, views of one object 2, Gaussian clusters and text 15 to 50.
@@ -126,6 +135,8 @@ class ManifoldCV(
         Coefficients, as of `LapSVM`.
     gamma_ : float
         The kernel parameter that was chosen.
+    gamma_A_, gamma_I_ : float
+        The weights that were chosen.
 
     Notes
     -----
@@ -138,14 +149,14 @@ class ManifoldCV(
     """
 
     gammas: Sequence[float | str] = ("median",)
-    gamma_As: Sequence[float] | None = None
+    gamma_As: Sequence[float | str] | None = None
     gamma_Is: Sequence[float] | None = None
     ratios: Sequence[float] = (1e2, 1e4, 1e6)
     n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]  # a search takes a list
     powers: Sequence[int] = (1, 2, 4)
     criterion: str = "nll"
     cv: Any = "loo"
-    class_balance: str | None = "zscore"
+    class_balance: str | None = "shrunk"
     fit_intercept: bool = True
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or ratios=[0] for supervised learning"
@@ -174,9 +185,7 @@ class ManifoldCV(
         for deformed, pairs in self._deformed_kernels(X, labels, graph):
             n_factorized += 1
             path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
-            if not pairs:
-                unit = path.unit if path.unit > 0 else 1.0
-                pairs = [(unit * size, unit * size * deformed.ratio) for size in _UNITS]
+            pairs = pairs or [(gamma_A, gamma_A * deformed.ratio) for gamma_A in self._ambient_weights(path)]
             gamma_As = np.array([gamma_A for gamma_A, _ in pairs])
             raw, maps = self._held_out(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
@@ -216,8 +225,11 @@ class ManifoldCV(
             raise InvalidInputError(
                 f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
             )
-        if self.gamma_Is is not None and self.gamma_As is None:
-            raise InvalidInputError("gamma_Is needs gamma_As, too; or give ratios gamma_I / gamma_A instead.")
+        if self.gamma_Is is not None and (self.gamma_As is None or "auto" in list(self.gamma_As)):
+            raise InvalidInputError(
+                f"gamma_Is={self.gamma_Is!r} needs numbers in gamma_As={self.gamma_As!r}, too; or give ratios "
+                "gamma_I / gamma_A instead."
+            )
 
     def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
         l = labels.n_labeled
@@ -235,16 +247,26 @@ class ManifoldCV(
         return folds
 
     def _weights(self) -> list[tuple[float, list[tuple[float, float]]]]:
-        """Return each distinct ratio with its pairs (gamma_A, gamma_I); none where gamma_A comes in units of G."""
-        if self.gamma_As is None:
+        """Return each distinct ratio with its pairs (gamma_A, gamma_I); none where it is one of `ratios`."""
+        if self.gamma_As is None or self.gamma_Is is None:
             return [(float(ratio), []) for ratio in dict.fromkeys(self.ratios)]
-        if self.gamma_Is is None:
-            return [(float(r), [(a, a * r) for a in self.gamma_As]) for r in dict.fromkeys(self.ratios)]
         groups: dict[str, list[tuple[float, float]]] = {}
         for gamma_I in self.gamma_Is:
-            for gamma_A in self.gamma_As:
+            for gamma_A in map(float, self.gamma_As):
                 groups.setdefault(f"{gamma_I / gamma_A:.12g}", []).append((gamma_A, gamma_I))
         return [(pairs[0][1] / pairs[0][0], pairs) for pairs in groups.values()]
+
+    @property
+    def _has_pairs(self) -> bool:
+        return self.gamma_As is not None and self.gamma_Is is not None
+
+    def _ambient_weights(self, path: loo.RidgePath) -> list[float]:
+        """Return the gamma_A to try with one of `ratios`."""
+        if self.gamma_As is None:
+            unit = path.unit if path.unit > 0 else 1.0
+            return [float(unit * size) for size in _UNITS]
+        auto = ambient_weight(path.G, centred=self.fit_intercept)
+        return [auto if gamma_A == "auto" else float(gamma_A) for gamma_A in self.gamma_As]
 
     def _widths(self, X: Matrix) -> list[float | None]:
         if self.kernel not in _WITH_WIDTH:
@@ -261,7 +283,7 @@ class ManifoldCV(
 
     def _functions(self, X: Matrix, labels: Labels, params: Mapping[str, Any], L: Laplacian | None) -> FeatureMap:
         """Return the functions that the estimator of these parameters chooses from."""
-        default = GraphParameters.n_neighbors  # of the refit where the graph is given
+        default = min(DEFAULT_NEIGHBORS, X.shape[0] - 1)  # of the refit where the graph is given
         gamma = params.get("gamma", 1.0)  # a kernel without a width takes any
         return self._manifold_map(X, labels, L, gamma, params.get("n_neighbors", default))
 
@@ -274,6 +296,7 @@ class ManifoldCV(
         binary = next(iter(labels.one_vs_rest()))
 
         def deformed(K: Any, L: MatrixLike | None, ratio: float, params: dict[str, Any]) -> Deformed:
+            ratio = ratio if self._has_pairs else ratio_for(K, ratio)
             unit = objectives.LapSVM(K, L, binary, loss="squared", gamma_I=ratio, fit_intercept=self.fit_intercept)
             return Deformed(params, ratio, unit.reduction, unit.K)
 

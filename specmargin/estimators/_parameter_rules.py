@@ -65,6 +65,19 @@ def candidates(rule: Rule) -> Rule:
     return checked
 
 
+def or_word(rule: Rule, word: str) -> Rule:
+    """Return a rule that also takes a word."""
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if value != word:
+            raise InvalidInputError(f"{name}={shown(value)} is no number; take one, or {word!r}.")
+        return value
+
+    return checked
+
+
 def _bound(name: str, value: Any) -> Any:
     text = isinstance(value, str)
     if text and value == "auto":
@@ -92,6 +105,8 @@ def _solver_params(name: str, value: Any) -> Any:
 def _balance(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, Mapping | Sequence | np.ndarray) and not isinstance(value, str)):
         return value  # checked against the classes
+    if isinstance(value, str) and value == "shrunk":
+        return value
     return mean_label(name, value)
 
 
@@ -100,9 +115,33 @@ def mean_label(name: str, value: Any) -> Any:
     if isinstance(value, bool) or not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
         raise InvalidInputError(
             f"{name}={shown(value)} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
-            "where a share p of them is positive."
+            "where a share p of them is positive; or 'shrunk', to estimate it."
         )
     return value
+
+
+def share_multiple(value: Any) -> float | None:
+    """Return the m of the text "m share", 1 of "share", and None of anything else."""
+    if not isinstance(value, str) or not (value == "share" or value.endswith(" share")):
+        return None
+    try:
+        multiple = 1.0 if value == "share" else float(value.removesuffix(" share"))
+    except ValueError:
+        return None
+    return multiple if 0 <= multiple < np.inf else None
+
+
+def _share_or(rule: Rule) -> Rule:
+    """Return a rule that also takes "share" and its multiples."""
+
+    def checked(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return rule(name, value)
+        if share_multiple(value) is None:
+            raise InvalidInputError(f"{name}={shown(value)} is no weight; take a number, 'share', or e.g. '0.5 share'.")
+        return value
+
+    return checked
 
 
 def _penalty(name: str, value: Any) -> Any:
@@ -140,10 +179,10 @@ def _cv(name: str, value: Any) -> Any:
 RULES: dict[str, Rule] = {
     "B": _bound,
     "C": number(above=0),
-    "C_star": maybe(number(least=0)),
+    "C_star": maybe(_share_or(number(least=0))),
     "assign": choice("auto", "sign", "kmeans"),
     "balance": _balance,
-    "class_balance": choice("zscore", "mass", None),
+    "class_balance": choice("shrunk", "zscore", "mass", None),
     "coef0": number(),
     "cv": _cv,
     "degree": number(least=0),
@@ -153,7 +192,7 @@ RULES: dict[str, Rule] = {
     "fit_intercept": flag,
     "gamma": GAMMA,
     "gamma_A": number(above=0),
-    "gamma_As": maybe(candidates(number(above=0))),
+    "gamma_As": maybe(candidates(or_word(number(above=0), "auto"))),
     "gamma_I": number(least=0),
     "gamma_Is": maybe(candidates(number(least=0))),
     "gammas": candidates(_gammas),
@@ -177,6 +216,7 @@ RULES: dict[str, Rule] = {
     "q": maybe(count(1)),
     "random_state": seed,
     "rank": maybe(count(1)),
+    "ratio": number(least=0),
     "ratios": candidates(number(least=0)),
     "reduce": REDUCE,
     "refine": choice("kmeans", None),

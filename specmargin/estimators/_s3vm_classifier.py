@@ -14,16 +14,19 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from specmargin.checks import Rule, accuracy, maybe
+from specmargin.checks import Rule, accuracy, maybe, number
+from specmargin.estimators._class_balance import shrunken_shares
 from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
-from specmargin.estimators._parameter_rules import check_parameters, mean_label
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, outside, unpacked
+from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._parameter_rules import check_parameters, mean_label, or_word, share_multiple
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, laplacian
 from specmargin.labels import Labels
 from specmargin.losses import SmoothLoss
 from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.s3vm.one_flip import one_flip
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
@@ -43,17 +46,22 @@ class S3VMClassifier(
 
     Parameters
     ----------
-    C : float
-        Weight of the labelled losses, > 0: of their sum, next to 1/2 |w|^2, as in `sklearn.svm.SVC`.
-    C_star : float
-        Weight of the unlabelled losses, >= 0; by default C. 0 is the supervised SVM.
-    balance : float, mapping or sequence
+    C : float or "auto"
+        Weight of the labelled losses, > 0: of their sum, next to 1/2 |w|^2, as in `sklearn.svm.SVC`. "auto": 10 over
+        the mean squared distance of a sample from the mean, in the space of the kernel.
+    C_star : float, "share" or None
+        Weight of each unlabelled loss, >= 0. "share": C l / u of l labelled and u unlabelled samples, so that all
+        unlabelled losses weigh as much as all labelled ones, and "0.5 share" half of that. A number is the weight
+        itself, None is C, as in papers. 0 is the supervised SVM.
+    balance : float, "shrunk", None, mapping or sequence
         r, the mean label of the unlabelled samples: in [-1, 1], 2 p - 1 where a share p of them is of ``classes_[1]``.
-        By default the mean of the known labels; give it where it is known, for the estimate from few labels is often
-        the largest error. With more classes one number per class, by class value or in the order of ``classes_``: the
-        mean of +1 for that class and -1 for the rest.
+        Give it where it is known, for the estimate from few labels is often the largest error. "shrunk": p is the share
+        among the labels and two more of each class, (l1 + 2) / (l + 4). None: the mean of the known labels. With more
+        classes one of these per class, by class value ("shrunk" where there is none) or in the order of ``classes_``:
+        the mean of +1 for that class and -1 for the rest.
     kernel : {"rbf", "linear", "poly", "cosine", "precomputed"} or callable
-        "linear" works in the features as they are, sparse ones included; any other in the map of the Gram matrix.
+        "linear" works in the features as they are, sparse ones included; any other in the map of the Gram matrix. In
+        low dimension, where classes are no half-spaces, take "rbf".
     span : {"auto", "kernel", "landmarks", "eigenvectors"}
         The functions to choose from. "kernel": those of the kernel (all features, with ``kernel="linear"``), which
         stores n x n numbers; "landmarks": the kernel functions at `n_landmarks` samples, the labelled ones included;
@@ -80,6 +88,10 @@ class S3VMClassifier(
 
     Attributes
     ----------
+    C_ : float
+        The weight of the labelled losses in use.
+    C_star_ : float or ndarray of shape (n_pairs,)
+        That of the unlabelled losses; with "ovo" per pair.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Decisions of the training samples, as `decision_function` returns those of new ones: votes with "ovo".
     coef_ : ndarray of shape (n_binary, n_features)
@@ -110,9 +122,10 @@ class S3VMClassifier(
     computed where they do not fit into the memory.
     """
 
-    C: float = 1.0
-    C_star: float | None = None
-    balance: Any = None
+    kernel: Any = "linear"
+    C: float | str = "auto"
+    C_star: float | str | None = "share"
+    balance: Any = "shrunk"
     rank: int | None = None
     intercept: Any = "balance"
     multi_class: str = "ovr"
@@ -123,7 +136,10 @@ class S3VMClassifier(
     max_iter: int | None = None
     solver_params: Mapping[str, Any] | None = None
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"tol": maybe(accuracy)}
+    _parameter_rules: ClassVar[dict[str, Rule]] = {
+        "C": or_word(number(above=0), "auto"),
+        "tol": maybe(accuracy),
+    }
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for the kernel as it is"
     _reduce = None
     _loss: ClassVar[str]
@@ -152,17 +168,17 @@ class S3VMClassifier(
         return X, labels, graph
 
     def _balances(self, labels: Labels) -> list[float | None]:
-        """Return the balance of every one-vs-rest problem, None where it is to be estimated."""
+        """Return the balance of every one-vs-rest problem, None where it is the mean of the labels."""
         given, classes = self.balance, labels.classes.tolist()
         if labels.is_binary:
             values: list[Any] = [given]
-        elif given is None:
-            values = [None] * len(classes)
+        elif given is None or isinstance(given, str):
+            values = [given] * len(classes)
         elif isinstance(given, Mapping):
             unknown = [name for name in given if name not in classes]
             if unknown:
                 raise InvalidInputError(f"balance names the classes {unknown}, but the labels are of {classes}.")
-            values = [given.get(name) for name in classes]
+            values = [given.get(name, "shrunk") for name in classes]
         elif np.ndim(given) == 1 and len(given) == len(classes):
             values = list(given)
         else:
@@ -170,6 +186,11 @@ class S3VMClassifier(
                 f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
+        estimated = (2.0 * shrunken_shares(labels) - 1.0)[1 if labels.is_binary else 0 :]
+        values = [
+            r if isinstance(value, str) and value == "shrunk" else value
+            for value, r in zip(values, estimated, strict=True)
+        ]
         return [None if value is None else float(mean_label("balance", value)) for value in values]
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
@@ -179,13 +200,16 @@ class S3VMClassifier(
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         functions, Z = self._features(X, labels, L)
         self._functions = functions
+        self.C_ = labeled_weight(Z) if isinstance(self.C, str) else float(self.C)
         self._pairs: list[tuple[int, int]] | None = None
         if self.multi_class == "ovo" and not labels.is_binary:
             self._pairs = list(combinations(range(len(labels.classes)), 2))
-            results = self._one_vs_one(Z, labels, self._pairs)
+            results, weights = self._one_vs_one(Z, labels, self._pairs)
+            self.C_star_: float | FloatArray = np.array(weights)
         else:
             problems = zip(labels.one_vs_rest(), self._balances(labels), strict=True)
             results = [self._solved(Z, binary, balance) for binary, balance in problems]
+            self.C_star_ = self._unlabeled_weight(labels)
         self.result_ = unpacked(results)
         self._coefficients = np.vstack([functions.from_weights(result.variables["v"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])
@@ -222,7 +246,8 @@ class S3VMClassifier(
 
     def _solved(self, Z: Matrix, labels: Labels, balance: float | None) -> SolveResult:
         """Return the answer to one binary problem."""
-        obj = S3VM(Z, labels, *self._losses(), C=self.C, C_star=self.C_star, balance=balance, intercept=self.intercept)
+        C_star = self._unlabeled_weight(labels)
+        obj = S3VM(Z, labels, *self._losses(), C=self.C_, C_star=C_star, balance=balance, intercept=self.intercept)
         limits = {"tol": self.tol, "max_iter": self.max_iter}
         given = {name: value for name, value in limits.items() if value is not None}
         result = self._solver(obj, **{**given, **(self.solver_params or {})})
@@ -230,12 +255,24 @@ class S3VMClassifier(
             result = one_flip(obj, np.asarray(result.variables["w"]))
         return result
 
-    def _one_vs_one(self, Z: Matrix, labels: Labels, pairs: list[tuple[int, int]]) -> list[SolveResult]:
-        """Return the answers of all pairs, each with the unlabelled samples that look like one of its classes."""
+    def _unlabeled_weight(self, labels: Labels) -> float:
+        """Return C_star of a binary problem, as a number."""
+        multiple = share_multiple(self.C_star)
+        if multiple is not None:
+            return unlabeled_weight(self.C_, labels.n_labeled, labels.n_samples - labels.n_labeled, multiple)
+        return self.C_ if self.C_star is None else float(self.C_star)
+
+    def _one_vs_one(
+        self, Z: Matrix, labels: Labels, pairs: list[tuple[int, int]]
+    ) -> tuple[list[SolveResult], list[float]]:
+        """Return the answers of all pairs, each with the unlabelled samples that look like one of its classes.
+
+        The numbers are the weights of the unlabelled losses.
+        """
         own, hidden = labels.sign.argmax(axis=1), labels.unlabeled
         shares = [None if r is None else (1.0 + r) / 2.0 for r in self._balances(labels)]
 
-        def solved(i: int, j: int, others: IntArray) -> SolveResult:
+        def solved(i: int, j: int, others: IntArray) -> tuple[SolveResult, float]:
             known = (own == i) | (own == j)
             rows = np.sort(np.concatenate([labels.labeled[known], others]))
             at = np.searchsorted(rows, labels.labeled[known])
@@ -244,18 +281,20 @@ class S3VMClassifier(
             balance = None
             if first is not None and second is not None and first + second > 0:
                 balance = (second - first) / (first + second)
-            return self._solved(Z[rows], Labels(sign, at, labels.classes[[i, j]], len(rows)), balance)
+            binary = Labels(sign, at, labels.classes[[i, j]], len(rows))
+            return self._solved(Z[rows], binary, balance), self._unlabeled_weight(binary)
 
         alone = np.empty(0, dtype=np.intp)
-        results = [solved(i, j, alone) for i, j in pairs]
+        results, weights = map(list, zip(*(solved(i, j, alone) for i, j in pairs), strict=True))
         if len(hidden) == 0:
-            return results
+            return results, weights
         unlabeled = Z[hidden]
         for _ in range(_GUESSES):
             f = np.column_stack([np.asarray(unlabeled @ r.variables["v"]) + float(r.variables["b"]) for r in results])
             guess = _votes(f, pairs, len(labels.classes)).argmax(axis=1)
-            results = [solved(i, j, hidden[(guess == i) | (guess == j)]) for i, j in pairs]
-        return results
+            guessed = (solved(i, j, hidden[(guess == i) | (guess == j)]) for i, j in pairs)
+            results, weights = map(list, zip(*guessed, strict=True))
+        return results, weights
 
     def _scores(self, f: FloatArray) -> FloatArray:
         if self._pairs is not None:

@@ -6,12 +6,10 @@ solvers.
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,15 +21,14 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from specmargin.arrays import feature_rows
+from specmargin.estimators._fit_warnings import outside, warn_of_classes, warn_of_scales
 from specmargin.estimators._parameter_rules import check_parameters
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SingleClassWarning, SolverError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.graphs import check_adjacency, warn_components
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
-
-_PACKAGE = str(Path(__file__).parents[1])
 
 BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
@@ -143,6 +140,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""
+        if not getattr(self, "_is_precomputed", False):
+            warn_of_scales(self, X)
         for W in graph if isinstance(graph, list) else [graph]:
             if W is not None:
                 warn_components(W, labels.labeled, stacklevel=outside() + 1)
@@ -151,14 +150,7 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         self.n_iter_ = max(1, *(result.n_iter for result in results))
         self.scores_ = self._finite(scores)
         self.transduction_ = self._classes_of(scores)
-        if len(self.transduction_) and (self.transduction_ == self.transduction_[0]).all():
-            warnings.warn(
-                f"{type(self).__name__}: all {len(self.transduction_)} training samples are predicted to be of the "
-                f"class {self.transduction_[:1].tolist()[0]!r}, though {len(self.classes_)} classes are labelled: the "
-                "features, the graph or the parameters do not tell them apart. Check these, or label more samples.",
-                SingleClassWarning,
-                stacklevel=outside(),
-            )
+        warn_of_classes(self, labels)
         self._warn_of_gaps(results)
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
@@ -329,11 +321,3 @@ def numerical_failures(estimator: Any) -> Iterator[None]:
             "features, drop duplicates, and take parameters nearer to 1 (they are "
             f"{estimator.get_params(deep=False)})."
         ) from error
-
-
-def outside() -> int:
-    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level

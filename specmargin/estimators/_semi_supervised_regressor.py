@@ -13,13 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import shown
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
     check_features,
     in_batches,
     numerical_failures,
-    outside,
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import warn_components

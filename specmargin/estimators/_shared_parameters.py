@@ -20,6 +20,9 @@ from specmargin.kernels import gram, resolve_gamma
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
+DEFAULT_NEIGHBORS = 10
+"""Of a graph whose number of neighbours is chosen by n: min(10, n - 1)."""
+
 _LEAST_EXCESS = 1e-4
 """A free range that exceeds 1 by less is all margin, up to the accuracy of f: there is nothing to bound."""
 
@@ -166,7 +169,7 @@ class SearchedNeighbors(GraphParameters):
 
     def _count(self, n: int) -> int:
         """Return the number of neighbours among n samples."""
-        return self.n_neighbors
+        return min(DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if isinstance(self, KernelFamily):

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
+from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
@@ -45,7 +46,7 @@ class Answer(NamedTuple):
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
+class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass implements ``_solve(spectrum, labels)`` for two classes.
@@ -102,7 +103,8 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
         self._X_fit = X
         scores = self._record(spectra, answers)
-        return scores, [result for answer in answers for result in dict.fromkeys(answer[:2])]
+        self.balance_ = Balance.of(scores, labels, self.class_balance)
+        return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
     def _spectra(self, graphs: list[SparseArray]) -> list[Spectrum]:
         """Return the eigenpairs of the graphs."""
@@ -114,7 +116,7 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         return spectra
 
     def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
-        """Keep what was learned; return the scores of the training samples."""
+        """Keep what was learned; return the decisions of the training samples."""
         classifiers = [answer.classifier.variables for answer in answers]
         delta = np.array([variables["delta"] for variables in classifiers])
         ends = np.cumsum([spectrum.q for spectrum in spectra])[:-1]
@@ -130,7 +132,7 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         if hasattr(self, "B"):
             self.B_ = float(bounds[0]) if binary else bounds
         scores = columns([np.asarray(variables["f"]) for variables in classifiers])
-        # Each graph extends its own share of the scores by its own neighbours.
+        # Each graph extends its own share of the decisions by its own neighbours; they are balanced afterwards.
         self._parts = [scores]
         if len(spectra) > 1:
             v = columns([np.asarray(variables["v"]) for variables in classifiers])
@@ -188,7 +190,8 @@ class GraphSpectrumClassifier(LaplacianParameters, SemiSupervisedClassifier):
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
         parts = zip(self._parts, weights, strict=True)
-        return np.sum([extend(part, w) for part, w in parts], axis=0) + self.intercept_
+        f = np.sum([extend(part, w) for part, w in parts], axis=0) + self.intercept_
+        return self.balance_(f)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -20,8 +20,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._parameter_rules import check_parameters
-from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures, outside
+from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, integer_seed
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import check_adjacency, components, laplacian

@@ -28,13 +28,11 @@ class LapRLS(CalibratedScores, ConformalSets, ManifoldBlocks, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
-    (eq. 14 of the primal paper) over f(x) = sum_j alpha_j k(x_j, x) + b. The sums are not means: gammas of tables that
-    divide by l and (l+u)^2 convert by gamma_A = l gamma_A', gamma_I = l gamma_I' / (l+u)^2.
+    (eq. 14 of the primal paper) over f(x) = sum_j alpha_j k(x_j, x) + b. The sums are not means: `from_published`
+    converts the gammas of tables.
 
     Parameters
     ----------
-    gamma_I : float
-        Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph.
     solver : str or sequence of str
         As for `LapSVM`.
 

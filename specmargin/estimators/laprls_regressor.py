@@ -7,14 +7,17 @@ unpenalised intercept.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._conformal import ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
+from specmargin.estimators._manifold_weights import ManifoldWeights
 from specmargin.estimators._semi_supervised import numerical_failures, unpacked
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
@@ -32,6 +35,7 @@ __all__ = ["LapRLSRegressor"]
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapRLSRegressor(
     ManifoldBlocks,
+    ManifoldWeights,
     KernelParameters,
     LaplacianParameters,
     SearchedNeighbors,
@@ -47,12 +51,10 @@ class LapRLSRegressor(
 
     Parameters
     ----------
-    gamma_A : float
-        Weight of the ambient norm, > 0.
-    gamma_I : float
-        Weight of the intrinsic norm, >= 0; 0 is supervised and builds no graph.
     fit_intercept : bool
         Whether f has an unpenalised intercept.
+    n_neighbors : int
+        Neighbours of the graph; by default min(10, n - 1).
     tol : float
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
@@ -87,15 +89,18 @@ class LapRLSRegressor(
     (True, True)
     """
 
-    gamma_A: float = 0.01
-    gamma_I: float = 1.0
+    gamma: float | str = "median"
     fit_intercept: bool = True
+    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
+    power: int = 2
     tol: float = 1e-6
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": maybe(count(1))}
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 
     def _needs_graph(self) -> bool:
-        return self.gamma_I != 0
+        return not self._is_supervised
 
     def _fit(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, targets, graph)
@@ -115,15 +120,10 @@ class LapRLSRegressor(
         self._resolve_gamma(X)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
-        return objectives.LapRLS(
-            self._functions.kernel,
-            L,
-            labeled=targets.labeled,
-            targets=targets.columns[:, 0],
-            gamma_A=self.gamma_A,
-            gamma_I=self.gamma_I,
-            fit_intercept=self.fit_intercept,
-        )
+        K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
+        made = partial(objectives.LapRLS, K, L, labeled=at, targets=z, fit_intercept=self.fit_intercept)
+        weighted: objectives.LapRLS = self._with_weights(K, made)
+        return weighted
 
     def _values(self, X: Matrix) -> FloatArray:
         return np.asarray(self._functions.values(X, self.dual_coef_) + self.intercept_)

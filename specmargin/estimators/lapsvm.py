@@ -13,9 +13,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
+from specmargin.estimators._manifold_weights import ManifoldWeights
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import (
     KernelParameters,
@@ -36,6 +38,7 @@ __all__ = ["LapSVM"]
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(
     BuildsProblem,
+    ManifoldWeights,
     KernelParameters,
     LaplacianParameters,
     SearchedNeighbors,
@@ -48,15 +51,13 @@ class LapSVM(
 
     Solves, per class against the rest, the objective of `specmargin.objectives.LapSVM`: with the hinge
     sum_i max(0, 1 - y_i f_i) + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha (eq. 4 of the primal paper), with the
-    squared hinge half of the same with squares (eq. 7). The sums are not means: gammas of tables that divide by l
-    and (l+u)^2 convert by gamma_A = l gamma_A', gamma_I = l gamma_I' / (l+u)^2.
+    squared hinge half of the same with squares (eq. 7). The sums are not means: `from_published` converts the gammas
+    of tables.
 
     Parameters
     ----------
-    gamma_A : float
-        Weight of the ambient norm, > 0.
-    gamma_I : float
-        Weight of the intrinsic norm, >= 0; 0 is the supervised SVM and builds no graph.
+    n_neighbors : int
+        Neighbours of the graph; by default min(10, n - 1).
     loss : str or MarginLoss
         Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any convex
         loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
@@ -103,15 +104,19 @@ class LapSVM(
     (True, True)
     """
 
-    gamma_A: float = 0.01
-    gamma_I: float = 1.0
+    gamma: float | str = "median"
     loss: Any = "hinge"
     fit_intercept: bool = True
+    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
+    power: int = 2
+    class_balance: str | None = "shrunk"
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": maybe(count(1))}
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 
     def _needs_graph(self) -> bool:
-        return self.gamma_I != 0
+        return not self._is_supervised
 
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)
@@ -133,12 +138,8 @@ class LapSVM(
         """Return the objective of the first class, or of two; set the functions that it chooses from."""
         self._resolve_gamma(X)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
-        self._functions = self._manifold_map(X, labels, L, self.gamma_, self.n_neighbors)
-        first = next(iter(labels.one_vs_rest()))
-        K = self._functions.kernel
-        return objectives.LapSVM(
-            K, L, first, loss=self.loss, gamma_A=self.gamma_A, gamma_I=self.gamma_I, fit_intercept=self.fit_intercept
-        )
+        self._functions = self._manifold_map(X, labels, L, self.gamma_, self._count(X.shape[0]))
+        return self._weighted(self._functions.kernel, L, next(iter(labels.one_vs_rest())))
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
         """Return the answers of all classes."""

@@ -32,7 +32,6 @@ from specmargin.typing import FloatArray, Matrix, SparseArray
 __all__ = ["SpectralRidge"]
 
 _DEFAULT_Q = 200
-_DEFAULT_NEIGHBORS = 10
 _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for; fewer or more were no better
 
 
@@ -63,9 +62,10 @@ class SpectralRidge(
         too little is left when one is left out, and it is 0.3.
     power : float
         p of the graph norm f'L^p f, >= 0: the larger, the smoother.
-    class_balance : {"zscore"} or None
+    class_balance : {"zscore", "shrunk"} or None
         "zscore" compares classes by their z-scores: each class's decisions over all samples less their mean, over
-        their standard deviation. See the notes: it supposes classes of similar size.
+        their standard deviation. See the notes: it supposes classes of similar size. "shrunk" is for two classes whose
+        sizes may differ.
     refine : {"kmeans"} or None
         "kmeans" starts spherical k-means from the predicted classes, in the rows of the 5 K leading eigenvectors (K
         classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
@@ -144,7 +144,7 @@ class SpectralRidge(
     random_state: Any = 0
 
     _parameter_rules: ClassVar[dict[str, Rule]] = {
-        "class_balance": choice("zscore", None),
+        "class_balance": choice("zscore", "shrunk", None),
         "n_neighbors": maybe(count(1)),
         "power": number(least=0),
     }
@@ -196,9 +196,6 @@ class SpectralRidge(
         )
         self.penalty_ = float(chosen)
         return objective.with_(penalty=self.penalty_), rule
-
-    def _count(self, n: int) -> int:
-        return min(_DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors
 
     def _decision(self, X: Matrix) -> FloatArray:
         assert self._search is not None

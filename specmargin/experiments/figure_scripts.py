@@ -86,7 +86,7 @@ def load_script(path: Path) -> ModuleType:
             "and draw(data)."
         )
     first = next(iter(inspect.signature(module.compute).parameters), None)
-    if first != "size":  # a script of before sizes would take the name of any size for `quick=True`
+    if first != "size":  # compute(quick=True) would take the name of any size for true
         raise SpecmarginError(
             f"compute of {path.name} takes {first!r} first; make that the size: compute(size, seed=0)."
         )

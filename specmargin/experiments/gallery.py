@@ -30,13 +30,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from specmargin.archive import replace_file
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.engine.artifacts import (
     NotWrittenError,
     explained,
     read_data,
     remove_unfinished,
-    replace_file,
     require_folder,
     strict_json,
     write_data,

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from specmargin.experiments.engine.artifacts import replace_file
+from specmargin.archive import replace_file
 from specmargin.experiments.engine.significance import Entry, Mark
 
 __all__ = ["Line", "MarkedRow", "MarkedSection", "Report", "Section"]

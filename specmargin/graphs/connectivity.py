@@ -113,6 +113,7 @@ def _warning_text(parts: Components, labeled: Any) -> str:
     else:
         text += (
             f", of which {np.count_nonzero(~has_label)} with {parts.sizes[~has_label].sum()} samples hold no label: "
-            "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion."
+            "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion. "
+            "Label one of each."
         )
     return text + " Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to connect it."

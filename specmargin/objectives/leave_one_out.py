@@ -35,6 +35,7 @@ from scipy.special import logsumexp, softmax
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -49,7 +50,6 @@ __all__ = [
 
 _LOG_SCALES = (-7.0, 7.0)
 _HALVINGS = 30
-_CONSTANT = 1e-13
 
 
 class Fold(NamedTuple):
@@ -167,8 +167,7 @@ class RidgePath:
 
         Zero where that is rounding: all functions of G are constant then.
         """
-        mean = float(self._modes[0].sum()) / len(self.G)
-        return mean if mean > _CONSTANT * float(np.abs(self.G).max(initial=0.0)) else 0.0
+        return mean_eigenvalue(self.G, centred=self.fit_intercept)
 
     def solution(self, gamma_A: float) -> tuple[FloatArray, FloatArray]:
         """Return v, shaped like `sign`, and b, () or (K,): f = K X v + b with X of gamma_A = 1."""

@@ -21,7 +21,7 @@ import scipy.linalg as sla
 from specmargin.exceptions import InvalidTypeError, SolverError
 from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
 from specmargin.objectives.cholesky import cholesky
-from specmargin.objectives.reduction import DAMPING, Reduction, deformed
+from specmargin.objectives.reduction import Reduction, damping, deformed
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["reduce_pivoted"]
@@ -82,7 +82,7 @@ def reduce_pivoted(K: Any, L: MatrixLike | None, labeled: IntArray, gamma_A: flo
     """
     F, pivots = _factor(K)
     R = F[labeled]
-    c = DAMPING * max(gamma_A, gamma_I)
+    c = damping(K, gamma_A, gamma_I)
     M = c * (R.T @ R)
     if L is not None and gamma_I > 0:
         P = F.T @ np.asarray(L @ F)

@@ -22,7 +22,7 @@ import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.exceptions import InvalidTypeError, SolverError
-from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows
+from specmargin.kernels.operators import KernelOperator, LowRankKernel, kernel_rows, kernel_trace
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["Applied", "Reduction", "graph_product", "reduce"]
@@ -39,8 +39,8 @@ _SINGULAR = (
 )
 
 DAMPING = 0.01
-"""c of `Reduction` over the larger gamma: it bounds what S^-1 makes of unpenalised functions by 1/c, and costs G
-(1 + c |G|)^2 roundings."""
+"""c of `Reduction` over gamma_I, or over gamma_A per mean diagonal of K where that is larger: it bounds what S^-1 makes
+of unpenalised functions by 1/c, and costs G (1 + c |G|)^2 roundings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def reduce(
             "LowRankKernel, or store it: np.asarray(K)."
         )
     n = K.shape[0]
-    c = DAMPING * max(gamma_A, gamma_I)
+    c = damping(K, gamma_A, gamma_I)
     damped: Any
     if isinstance(K, LowRankKernel) and L is not None and gamma_I > 0:
         damped, H = _in_the_span(K, L, labeled, gamma_A, gamma_I, c)
@@ -210,6 +210,12 @@ def reduce(
     if not np.isfinite(H).all() or np.abs(H - H.T).max(initial=0.0) > _ASYMMETRY * largest:
         raise SolverError(_SINGULAR)
     return Reduction(damped, deformed(H, c)[0], c)
+
+
+def damping(K: Any, gamma_A: float, gamma_I: float) -> float:
+    """Return the c of `Reduction`: gamma_A weighs coefficients, c and gamma_I weigh functions, K times as large."""
+    unit = kernel_trace(K) / K.shape[0]
+    return DAMPING * max(gamma_A / unit if unit > 0 else gamma_A, gamma_I)
 
 
 def deformed(H: FloatArray, c: float) -> tuple[FloatArray, FloatArray]:

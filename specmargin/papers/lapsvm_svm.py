@@ -63,7 +63,7 @@ def _lapsvm(task: Task, setting: Mapping[str, Any], data: Path | None, *, loss: 
     from specmargin import LapSVM
 
     gamma_A, gamma_I = setting["gamma_A"], setting.get("gamma_I", 0.0)
-    estimator = LapSVM(kernel="precomputed", gamma_A=gamma_A, gamma_I=0.0, loss=loss)
+    estimator = LapSVM(kernel="precomputed", gamma_A=gamma_A, gamma_I=0.0, loss=loss, class_balance=None)
     return estimator, _deformed_kernel(task, gamma_I / gamma_A, data)
 
 

@@ -321,7 +321,7 @@ LISTED = ((), [], "", 3, np.nan, {}, [np.nan], ["a lot"], NOTHING)
 NONSENSE: dict[str, tuple[Any, ...]] = {
     "B": (-0.5, np.nan, "wide", None, [1.5], True, 1j, NOTHING),
     "C": (*POSITIVE, None),
-    "C_star": NONNEGATIVE,
+    "C_star": (*NONNEGATIVE, "half share", "-1 share"),
     "assign": (*WORD, None),
     "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
     "class_balance": WORD,
@@ -359,6 +359,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "q": (*COUNT, 100),
     "random_state": (-1, 1.5, np.nan, "seed", [1.5], NOTHING),
     "rank": COUNT,
+    "ratio": (*NONNEGATIVE, None),
     "ratios": (*LISTED, None, [-1.0]),
     "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
     "refine": WORD,

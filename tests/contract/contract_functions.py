@@ -414,6 +414,13 @@ def objective_cells() -> Iterator[Cell]:
         result=(None, "answer", X, 3, *wrong),
         duals=("multipliers", 3, Bad({"gamma": np.zeros(5)}, r"\(5,\)", "of another problem")),
     )
+    yield from saved_results(rmm)
+    yield from nonsense(
+        "verify",
+        with_defaults(sm.verify, objective=rmm, result=solvers.relative_margin(rmm)),
+        objective=(None, "objective", X, objectives.RMM),
+        result=(None, "answer", X, 3, Bad(answer, "result=.* must be a SolveResult", "a mapping")),
+    )
     yield from nonsense(
         "objectives.Features.of",
         with_defaults(objectives.Features.of, X=X, intercept="balance", rows=LABELS.unlabeled),
@@ -442,6 +449,37 @@ def objective_cells() -> Iterator[Cell]:
     for name in ("as_cvxpy", "conjugate_as_cvxpy"):
         function = lambda loss, name=name: getattr(problems, name)(loss, np.ones(2))  # noqa: E731
         yield from nonsense(f"problems.{name}", function, loss=("hinge", None, Bad(losses.Ramp(-0.3), "Ramp")))
+
+
+def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
+    folder = Path(tempfile.mkdtemp())
+    (folder / "text.npz").write_text("text")
+    (folder / "empty.npz").touch()
+    np.savez(folder / "foreign.npz", K=K)
+    result, path = solvers.relative_margin(obj), folder / "result.npz"
+    sm.save_result(path, obj, result)
+    content = path.read_bytes()
+    (folder / "truncated.npz").write_bytes(content[:-200])
+    (folder / "changed.npz").write_bytes(content[:500] + bytes([content[500] ^ 1]) + content[501:])
+    no_path = (None, 3, NOTHING, ["a"])
+    yield from nonsense(
+        "save_result",
+        with_defaults(sm.save_result, path=path, objective=obj, result=result),
+        path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
+        objective=(None, "objective", X, objectives.RMM, sm.RMM()),
+        result=(None, "answer", X, answer_of(objectives.RMM(K[:5, :5], sm.encode_labels(TRUTH[:5])))),
+        note=(3, NOTHING, Bad({"seed": NOTHING}, "object", "one object")),
+        called="header|gamma",
+    )
+    wrong = {"text": "begins with b'text'", "empty": "is empty", "foreign": "none of specmargin"}
+    wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
+    files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
+    yield from nonsense("load_result", sm.load_result, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
+
+
+def answer_of(obj: objectives.RMM) -> Any:
+    """The answer to another problem."""
+    return Bad(solvers.relative_margin(obj), r"gamma has the shape \(5,\)", "of another problem")
 
 
 MORE: dict[str, tuple[Any, ...]] = {

@@ -14,10 +14,15 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 
+PLAIN = {"gamma_A": 0.01, "gamma_I": 1.0, "n_neighbors": 6, "power": 1, "class_balance": None}
+"""The papers' LapSVM: given weights, one graph, decisions compared with 0."""
+ALONE = {**PLAIN, "gamma_A": 0.1, "gamma_I": 0.0}
+"""The same without the graph."""
+
 
 def test_decisions_are_those_of_the_literal_formula(moons, tol):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=4.0, gamma_A=0.02, gamma_I=0.5, n_neighbors=8, power=2, normalized=True).fit(X, y)
+    clf = sm.LapSVM(gamma=4.0, gamma_A=0.02, gamma_I=0.5, n_neighbors=8, power=2, class_balance=None).fit(X, y)
     W = sm.graphs.knn_graph(X, n_neighbors=8).toarray()
     d = W.sum(1)
     L = np.eye(len(X)) - W / np.sqrt(np.outer(d, d))
@@ -107,7 +112,7 @@ def test_a_loss_of_ones_own_fits_once_cvxpy_knows_it(moons):
 def test_without_the_graph_it_is_scikit_learns_svm(moons):
     X, _, y = moons
     known = y != -1
-    clf = sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+    clf = sm.LapSVM(**ALONE, gamma=2.0).fit(X, y)
     svc = SVC(C=1 / (2 * 0.1), gamma=2.0, tol=1e-10).fit(X[known], y[known])
     np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-6)
 
@@ -120,7 +125,7 @@ def test_the_kernels_parameters_reach_the_kernel(moons):
         {"kernel": "poly", "degree": 4},
         {"kernel": "linear"},
     ):
-        clf = sm.LapSVM(gamma=0.7, gamma_A=0.1, gamma_I=0.0, **params).fit(X, y)
+        clf = sm.LapSVM(**ALONE, gamma=0.7, **params).fit(X, y)
         svc = SVC(C=5.0, gamma=0.7, tol=1e-10, **{"coef0": 1.0, **params}).fit(X[known], y[known])
         np.testing.assert_allclose(clf.decision_function(X), svc.decision_function(X), atol=1e-5)
 
@@ -128,7 +133,7 @@ def test_the_kernels_parameters_reach_the_kernel(moons):
 @pytest.mark.parametrize("normalized", [True, False])
 def test_the_laplacian_is_the_one_that_was_asked_for(moons, normalized, tol):
     X, _, y = moons
-    clf = sm.LapSVM(gamma=4.0, gamma_A=0.1, gamma_I=1.0, normalized=normalized, loss="squared").fit(X, y)
+    clf = sm.LapSVM(**{**PLAIN, "gamma_A": 0.1}, gamma=4.0, normalized=normalized, loss="squared").fit(X, y)
     K, L = sm.kernels.gram(X, gamma=4.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6), normalized=normalized)
     obj = sm.objectives.LapSVM(K, L, sm.encode_labels(y), loss="squared", gamma_A=0.1, gamma_I=1.0)
     assert clf.result_.certificate.primal_objective == pytest.approx(obj.value_at(clf.dual_coef_[0], *clf.intercept_))
@@ -177,14 +182,14 @@ def test_new_samples_next_to_old_ones_agree(moons):
 
 def test_several_classes_are_one_against_the_rest(blobs):
     X, y_true, y = blobs
-    clf = sm.LapSVM(gamma=0.5, unlabeled="?").fit(X, y)
+    clf = sm.LapSVM(**PLAIN, gamma=0.5, unlabeled="?").fit(X, y)
     assert clf.decision_function(X).shape == (120, 3)
     assert len(clf.result_) == 3
     assert all(result.certificate.is_optimal(1e-9) for result in clf.result_)
     assert (clf.transduction_ == y_true).mean() > 0.9
     for k, name in enumerate("abc"):
         one = np.where(y == "?", -1, (y == name).astype(int))
-        alone = sm.LapSVM(gamma=0.5).fit(X, one)
+        alone = sm.LapSVM(**PLAIN, gamma=0.5).fit(X, one)
         np.testing.assert_allclose(clf.decision_function(X)[:, k], alone.decision_function(X), atol=1e-8)
 
 
@@ -193,7 +198,7 @@ def test_a_precomputed_kernel_with_a_graph(moons):
     W = sm.graphs.knn_graph(X, n_neighbors=6)
     K = sm.kernels.gram(X, gamma=2.0)
     clf = sm.LapSVM(kernel="precomputed").fit(K, y, graph=W)
-    expected = sm.LapSVM(gamma=2.0).fit(X, y)
+    expected = sm.LapSVM(gamma=2.0, n_neighbors=6).fit(X, y)
     np.testing.assert_allclose(clf.decision_function(K[:5]), expected.decision_function(X[:5]), atol=1e-8)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
         sm.LapSVM(kernel="precomputed").fit(K, y)
@@ -215,7 +220,7 @@ def test_duplicates_a_singular_kernel_and_full_labels_simply_work(moons):
 def test_it_can_be_piped_and_searched(moons):
     X, _, y = moons
     search = GridSearchCV(
-        make_pipeline(StandardScaler(), sm.LapSVM(n_neighbors=8)),
+        make_pipeline(StandardScaler(), sm.LapSVM(**{**PLAIN, "n_neighbors": 8}, gamma="scale")),
         {"lapsvm__gamma_I": [0.0, 1.0]},
         cv=sm.LabeledKFold(4, random_state=0),
         scoring=lambda model, X, y: (model.predict(X) == y)[y != -1].mean(),
@@ -244,4 +249,4 @@ def test_the_problem_can_be_built_and_taken_apart(moons):
 def test_an_uncertified_answer_warns_with_its_gap(moons):
     X, _, y = moons
     with pytest.warns(ConvergenceWarning, match=r"proved to a relative gap of .*e-"):
-        sm.LapSVM(gamma=2.0, solver="SCS", solver_params={"max_iters": 5}).fit(X, y)
+        sm.LapSVM(**PLAIN, gamma=2.0, solver="SCS", solver_params={"max_iters": 5}).fit(X, y)

@@ -50,7 +50,7 @@ def literal_nll(scores, own, n_classes):
     return np.log(np.exp(np.minimum(Tf, 700)).sum(axis=2)).mean(axis=1).min()
 
 
-@pytest.mark.parametrize("balance", ["zscore", "mass", None])
+@pytest.mark.parametrize("balance", ["shrunk", "zscore", "mass", None])
 @pytest.mark.parametrize("several", [False, True])
 def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     X, _, y = blobs if several else moons
@@ -61,7 +61,14 @@ def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     own = labels.sign.argmax(axis=1) if several else (labels.sign > 0).astype(int)
     splits = [np.array([i]) for i in range(labels.n_labeled)]
     for params in grid_of(kwargs):
-        raw, scores = left_out_scores(lambda: LapRLS(**params, unlabeled=marker), X, y, marker, splits, balance)  # noqa: B023
+        raw, scores = left_out_scores(
+            lambda: LapRLS(**params, class_balance=None, unlabeled=marker),  # noqa: B023
+            X,
+            y,
+            marker,
+            splits,
+            balance,
+        )
         at = cv.cv_results_["params"].index(params)
         expected = literal_nll(scores, own, len(labels.classes))
         assert cv.cv_results_["nll"][at] == pytest.approx(expected, abs=2e-3)
@@ -104,7 +111,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
         assert cv.best_params_ == params
         whole = sm.LabeledKFold(3, shuffle=False) if splitter == 3 else splitter
         splits = [test for _, test in whole.split(known, known)]
-        raw, _ = left_out_scores(lambda: LapRLS(**params), X, y, -1, splits, None)
+        raw, _ = left_out_scores(lambda: LapRLS(**params, class_balance=None), X, y, -1, splits, None)
         sign = np.concatenate([np.where(known[test] == 1, 1.0, -1.0) for test in splits])
         assert cv.cv_results_["sq"][0] == pytest.approx(((raw - sign) ** 2).mean(), rel=1e-7)
 
@@ -115,9 +122,9 @@ def test_the_support_vector_machine_is_refitted_without_the_sample(blobs, loss):
     cv = LapSVMCV(**SMALL, gamma_As=[0.01, 0.5], loss=loss, class_balance="zscore", unlabeled="?").fit(X, y)
     labels = sm.encode_labels(y, "?")
     for at, gamma_A in enumerate((0.01, 0.5)):
-        params = {"gamma": 2.0, "n_neighbors": 6, "gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
+        params = {"gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
         raw, scores = left_out_scores(
-            lambda: sm.LapSVM(**params, loss=loss, unlabeled="?"),  # noqa: B023
+            lambda: sm.LapSVM(**params, loss=loss, class_balance=None, unlabeled="?"),  # noqa: B023
             X,
             y,
             "?",
@@ -190,13 +197,13 @@ def test_the_default_path_is_in_units_of_the_deformed_kernel(moons):
 
 
 @both
-@pytest.mark.parametrize("balance", ["zscore", "mass", None])
+@pytest.mark.parametrize("balance", ["shrunk", "zscore", "mass", None])
 def test_the_estimator_is_the_one_that_was_chosen(moons, cls, balance, tol):
     X, y_true, y = moons
     clf = cls(**GRID, class_balance=balance).fit(X, y)
     plain = LapRLS if cls is LapRLSCV else sm.LapSVM
     loss = {} if cls is LapRLSCV else {"loss": "squared_hinge"}
-    expected = plain(**clf.best_params_, **loss).fit(X, y)
+    expected = plain(**clf.best_params_, **loss, class_balance=None).fit(X, y)
     np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
     scores = Balance.of(expected.decision_function(X), sm.encode_labels(y), balance)(expected.decision_function(X))
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=tol["linalg"])
@@ -252,9 +259,9 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     """The criteria are those of the span: each left-out sample refitted in it."""
     monkeypatch.setattr(FeatureMap, "forget", lambda self: None)  # the kernel of the functions is asked for below
     X, _, y = moons
-    kwargs = {"span": span, "n_landmarks": 20, "q": 20}
+    kwargs = {"span": span, "n_landmarks": 20, "q": 20, "class_balance": None}
     grid = {**GRID, "gammas": [2.0], "n_neighbors": [6], "ratios": [10.0]}
-    cv = LapRLSCV(**grid, **kwargs, class_balance=None).fit(X, y)
+    cv = LapRLSCV(**grid, **kwargs).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
         estimator = LapRLS(**params, **kwargs).fit(X, y)
@@ -321,7 +328,11 @@ def test_a_class_of_one_label_does_not_count(blobs):
         if i != alone:
             hidden = y.copy()
             hidden[labels.labeled[i]] = "?"
-            f = LapRLS(**clf.best_params_, unlabeled="?").fit(X, hidden).decision_function(X[[labels.labeled[i]]])[0]
+            f = (
+                LapRLS(**clf.best_params_, class_balance=None, unlabeled="?")
+                .fit(X, hidden)
+                .decision_function(X[[labels.labeled[i]]])[0]
+            )
             errors.append(((f - labels.sign[i]) ** 2).mean())
     assert clf.cv_results_["sq"][0] == pytest.approx(np.mean(errors), rel=1e-7)
 
@@ -357,7 +368,7 @@ def test_bad_input_is_named(moons):
         (LapRLSCV(cv=9), "8 labelled samples for n_splits=9"),
         (LapRLSCV(**SMALL, cv=[(np.arange(8), np.arange(2))]), "tests labelled samples that it trains on"),
         (LapRLSCV(gammas=["-1 median"]), "'-1 median'; write a multiple of the median distance as '0.5 median'"),
-        (LapRLSCV(gamma_Is=[1.0]), "gamma_Is needs gamma_As"),
+        (LapRLSCV(gamma_Is=[1.0]), "gamma_Is=.* needs numbers in gamma_As=None"),
         (LapRLSCV(weight="golden"), "self_tuning"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -45,6 +45,14 @@ VARIANTS = {
     CCCPS3VM: (sm.solvers.cccp, "hinge", SymmetricRamp(s=-0.3)),
     LabelSwitchingS3VM: (sm.solvers.label_switching, "hinge", "symmetric_hinge"),
 }
+PLAIN = {"kernel": "rbf", "C": 1.0, "C_star": None, "balance": None}
+"""As in the papers: one weight for all losses, the balance of the labels."""
+
+
+def plain(cls, **params):
+    return cls(**{**PLAIN, **params})
+
+
 all_variants = pytest.mark.parametrize("cls", VARIANTS)
 
 
@@ -74,7 +82,7 @@ def text(rng):
 def test_it_is_its_solver_on_its_objective(cls, moons):
     X, _, y = moons
     solver, loss, unlabeled_loss = VARIANTS[cls]
-    clf = cls(gamma=2.0, C=3.0, C_star=0.5, balance=0.1).fit(X, y)
+    clf = plain(cls, gamma=2.0, C=3.0, C_star=0.5, balance=0.1).fit(X, y)
     Z = kernel_map(sm.kernels.gram(X, gamma=2.0)).Z
     obj = S3VM(Z, sm.encode_labels(y), loss, unlabeled_loss, C=3.0, C_star=0.5, balance=0.1)
     expected = solver(obj)
@@ -109,7 +117,7 @@ def test_limits_reach_the_solver(cls, moons):
 def test_a_classifier_that_was_cut_off_says_so(moons):
     X, _, y = moons
     with pytest.warns(ConvergenceWarning, match=r"1 of 1 binary classifiers were stopped at their limit") as caught:
-        ContinuationS3VM(max_iter=1, gamma=4.0, C=100.0).fit(X, y)
+        plain(ContinuationS3VM, max_iter=1, gamma=4.0, C=100.0).fit(X, y)
     assert caught[0].filename == __file__
 
 
@@ -137,7 +145,7 @@ INPUTS = [
 )
 def test_decisions_on_the_training_rows_are_those_of_training(cls, kwargs, moons):
     X, _, y = moons
-    clf = cls(C=2.0, **kwargs).fit(X, y)
+    clf = plain(cls, C=2.0, **kwargs).fit(X, y)
     f = clf.result_.variables["f"]
     np.testing.assert_allclose(clf.decision_function(X), f, rtol=0, atol=1e-7 * np.abs(f).max())
     np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
@@ -153,12 +161,12 @@ def test_the_expansions_are_what_they_say(moons):
     X, _, y = moons
     new = X[:9] + 0.05
     for kwargs in ({}, {"gamma_I": 5.0}, {"rank": 15}):
-        clf = GradientS3VM(gamma=2.0, **kwargs).fit(X, y)
+        clf = plain(GradientS3VM, gamma=2.0, **kwargs).fit(X, y)
         expected = rbf_kernel(new, X, gamma=2.0) @ clf.dual_coef_[0] + clf.intercept_[0]
         np.testing.assert_allclose(clf.decision_function(new), expected, atol=1e-8)
         assert not hasattr(clf, "coef_")
     for kwargs in ({}, {"gamma_I": 5.0}, {"rank": 1}):
-        clf = GradientS3VM(kernel="linear", **kwargs).fit(X, y)
+        clf = plain(GradientS3VM, kernel="linear", **kwargs).fit(X, y)
         np.testing.assert_allclose(clf.decision_function(new), new @ clf.coef_[0] + clf.intercept_[0], atol=1e-10)
         assert not hasattr(clf, "dual_coef_")
 
@@ -166,7 +174,7 @@ def test_the_expansions_are_what_they_say(moons):
 @all_variants
 def test_sparse_features_are_the_dense_ones(cls, text):
     X, _, y = text
-    sparse = cls(kernel="linear", C=1.0, C_star=0.2, balance=0.0, tol=1e-9).fit(X, y)
+    sparse = plain(cls, kernel="linear", C=1.0, C_star=0.2, balance=0.0, tol=1e-9).fit(X, y)
     dense = clone(sparse).fit(X.toarray(), y)
     value = dense.result_.certificate.primal_objective
     assert sparse.result_.certificate.primal_objective == pytest.approx(value, rel=1e-6)
@@ -184,7 +192,7 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
         return quasi_newton(obj, **kwargs)
 
     monkeypatch.setattr(QuasiNewtonS3VM, "_solver", staticmethod(spy))
-    QuasiNewtonS3VM(kernel="linear").fit(X, y)
+    plain(QuasiNewtonS3VM, kernel="linear").fit(X, y)
     assert seen[0].is_sparse
     assert seen[0].X.nnz == X.nnz
 
@@ -193,22 +201,22 @@ def test_sparse_features_stay_sparse(monkeypatch, text):
 def test_a_precomputed_kernel_is_the_named_one(cls, moons):
     X, _, y = moons
     K = sm.kernels.gram(X, gamma=2.0)
-    named, given = cls(gamma=2.0).fit(X, y), cls(kernel="precomputed").fit(K, y)
+    named, given = plain(cls, gamma=2.0).fit(X, y), plain(cls, kernel="precomputed").fit(K, y)
     np.testing.assert_allclose(given.decision_function(K), named.decision_function(X), atol=1e-9)
     np.testing.assert_allclose(given.dual_coef_, named.dual_coef_, rtol=1e-6, atol=1e-9)
-    by_function = cls(kernel=partial(sm.kernels.gram, gamma=2.0)).fit(X, y)
+    by_function = plain(cls, kernel=partial(sm.kernels.gram, gamma=2.0)).fit(X, y)
     np.testing.assert_allclose(by_function.decision_function(X), named.decision_function(X), atol=1e-9)
 
 
 def test_all_landmarks_and_all_components_are_the_kernel(moons):
     X, _, y = moons
-    whole = GradientS3VM(gamma=2.0, tol=1e-10).fit(X, y)
+    whole = plain(GradientS3VM, gamma=2.0, tol=1e-10).fit(X, y)
     for kwargs in ({"n_landmarks": 60}, {"n_landmarks": 5000}, {"rank": 60}):
-        other = GradientS3VM(gamma=2.0, tol=1e-10, **kwargs).fit(X, y)
+        other = plain(GradientS3VM, gamma=2.0, tol=1e-10, **kwargs).fit(X, y)
         np.testing.assert_allclose(other.decision_function(X), whole.decision_function(X), atol=1e-4)
-    few = GradientS3VM(gamma=2.0, rank=5).fit(X, y)
+    few = plain(GradientS3VM, gamma=2.0, rank=5).fit(X, y)
     assert few.result_.variables["w"].shape == (5,)
-    landmarks = GradientS3VM(gamma=2.0, n_landmarks=9).fit(X, y)
+    landmarks = plain(GradientS3VM, gamma=2.0, n_landmarks=9).fit(X, y)
     assert landmarks.dual_coef_.shape[1] <= 9
 
 
@@ -219,9 +227,9 @@ def test_all_landmarks_and_all_components_are_the_kernel(moons):
 def test_the_hybrid_is_the_classifier_on_the_deformed_kernel(cls, moons):
     X, _, y = moons
     W = sm.graphs.knn_graph(X, n_neighbors=7)
-    clf = cls(gamma=2.0, gamma_A=0.5, gamma_I=10.0, n_neighbors=7, power=2).fit(X, y)
+    clf = plain(cls, gamma=2.0, gamma_A=0.5, gamma_I=10.0, n_neighbors=7, power=2).fit(X, y)
     deformed = deformed_kernel(sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(W, power=2), 20.0)
-    by_hand = cls(kernel="precomputed").fit(deformed.matrix, y)
+    by_hand = plain(cls, kernel="precomputed").fit(deformed.matrix, y)
     np.testing.assert_array_equal(clf.transduction_, by_hand.transduction_)
     assert clf.result_.certificate.primal_objective == pytest.approx(
         by_hand.result_.certificate.primal_objective, rel=1e-9
@@ -240,7 +248,7 @@ def test_the_hybrid_solves_two_moons(cls):
     y = sm.hide_labels(truth, per_class=1, random_state=1)
     # Annealing wants small weights, see its notes.
     weights = {"C": 10.0, "C_star": 1.0} if cls is AnnealedS3VM else {"C": 100.0}
-    clf = cls(gamma=4.0, gamma_I=100.0, **weights).fit(X, y)
+    clf = plain(cls, gamma=4.0, gamma_I=100.0, **weights).fit(X, y)
     assert (clf.transduction_ == truth).mean() >= 0.99
     new, new_truth = sm.datasets.make_two_moons(n_samples=300, noise=0.1, random_state=2)
     assert clf.score(new, new_truth) > 0.97
@@ -252,9 +260,9 @@ def test_two_features_deform_alike_by_either_map(moons):
     """The linear hybrid works on d x d numbers where it can; on n x n of the Gram matrix it is the same classifier."""
     X, _, y = moons
     kwargs = {"gamma_I": 30.0, "tol": 1e-10, "C": 5.0}
-    small = GradientS3VM(kernel="linear", **kwargs).fit(X, y)
-    by_gram = GradientS3VM(kernel="linear", rank=2, **kwargs).fit(X, y)
-    sparse = GradientS3VM(kernel="linear", **kwargs).fit(sp.csr_array(X), y)
+    small = plain(GradientS3VM, kernel="linear", **kwargs).fit(X, y)
+    by_gram = plain(GradientS3VM, kernel="linear", rank=2, **kwargs).fit(X, y)
+    sparse = plain(GradientS3VM, kernel="linear", **kwargs).fit(sp.csr_array(X), y)
     for other in (by_gram, sparse):
         np.testing.assert_allclose(other.coef_, small.coef_, rtol=1e-4)
         np.testing.assert_allclose(other.intercept_, small.intercept_, atol=1e-4)
@@ -267,7 +275,7 @@ def test_two_features_deform_alike_by_either_map(moons):
 @all_variants
 def test_three_blobs(cls, multi_class, blobs):
     X, truth, y = blobs
-    clf = cls(multi_class=multi_class, gamma=0.3, C=1.0, C_star=0.1, unlabeled="?").fit(X, y)
+    clf = plain(cls, multi_class=multi_class, gamma=0.3, C=1.0, C_star=0.1, unlabeled="?").fit(X, y)
     assert (clf.transduction_ == truth).mean() > 0.9
     np.testing.assert_array_equal(clf.predict(X), clf.transduction_)
     assert clf.decision_function(X).shape == (120, 3)
@@ -278,10 +286,10 @@ def test_three_blobs(cls, multi_class, blobs):
 
 def test_one_against_the_rest_is_as_many_binary_classifiers(blobs):
     X, _, y = blobs
-    clf = GradientS3VM(gamma=0.3, unlabeled="?").fit(X, y)
+    clf = plain(GradientS3VM, gamma=0.3, unlabeled="?").fit(X, y)
     for k, name in enumerate("abc"):
         binary = np.where(y == "?", "?", np.where(y == name, "yes", "no"))
-        alone = GradientS3VM(gamma=0.3, unlabeled="?").fit(X, binary)
+        alone = plain(GradientS3VM, gamma=0.3, unlabeled="?").fit(X, binary)
         np.testing.assert_allclose(clf.decision_function(X)[:, k], alone.decision_function(X), atol=1e-9)
 
 
@@ -293,7 +301,9 @@ def test_digits_one_against_one():
     y = sm.hide_labels(truth, per_class=5, random_state=1)
     errors = {}
     for name, kwargs in (("ovo", {}), ("ovr", {}), ("supervised", {"C_star": 0.0})):
-        clf = ContinuationS3VM(gamma=0.05, C=100.0, multi_class="ovr" if name == "ovr" else "ovo", **kwargs).fit(X, y)
+        clf = plain(ContinuationS3VM, gamma=0.05, C=100.0, multi_class="ovr" if name == "ovr" else "ovo", **kwargs).fit(
+            X, y
+        )
         errors[name] = (clf.transduction_ != truth)[y == -1].mean()
     assert errors["ovo"] < 0.01
     assert errors["supervised"] > 0.015
@@ -309,7 +319,7 @@ def test_pairs_see_no_sample_that_looks_like_another_class(blobs, monkeypatch):
         return gradient(obj, **kwargs)
 
     monkeypatch.setattr(GradientS3VM, "_solver", staticmethod(spy))
-    GradientS3VM(gamma=0.3, multi_class="ovo", unlabeled="?").fit(X, y)
+    plain(GradientS3VM, gamma=0.3, multi_class="ovo", unlabeled="?").fit(X, y)
     assert sizes[:3] == [(6, 0)] * 3
     assert len(sizes) == 9
     # Each of 111 unlabelled samples takes part in the two pairs of its class, once a round.
@@ -334,10 +344,10 @@ def test_votes_and_their_ties():
 def test_the_balance_is_that_of_the_unlabelled_decisions(moons):
     X, _, y = moons
     for balance in (-0.4, 0.0, 0.3):
-        f = QuasiNewtonS3VM(gamma=2.0, balance=balance).fit(X, y).decision_function(X)
+        f = plain(QuasiNewtonS3VM, gamma=2.0, balance=balance).fit(X, y).decision_function(X)
         assert f[y == -1].mean() == pytest.approx(balance, abs=1e-8)
     lopsided = np.where(np.cumsum(y == 1) > 2, -1, y)
-    f = QuasiNewtonS3VM(gamma=2.0).fit(X, lopsided).decision_function(X)
+    f = plain(QuasiNewtonS3VM, gamma=2.0).fit(X, lopsided).decision_function(X)
     known = lopsided[lopsided != -1]
     assert f[lopsided == -1].mean() == pytest.approx(2 * known.mean() - 1, abs=1e-8)
 
@@ -345,12 +355,12 @@ def test_the_balance_is_that_of_the_unlabelled_decisions(moons):
 def test_balances_of_several_classes(blobs):
     X, _, y = blobs
     given = {"a": -0.2, "c": -0.5}
-    f = GradientS3VM(gamma=0.3, balance=given, unlabeled="?").fit(X, y).decision_function(X)[y == "?"]
+    f = plain(GradientS3VM, gamma=0.3, balance=given, unlabeled="?").fit(X, y).decision_function(X)[y == "?"]
     np.testing.assert_allclose(f.mean(axis=0), [-0.2, -1 / 3, -0.5], atol=1e-8)
-    by_order = GradientS3VM(gamma=0.3, balance=[-0.2, None, -0.5], unlabeled="?").fit(X, y)
+    by_order = plain(GradientS3VM, gamma=0.3, balance=[-0.2, None, -0.5], unlabeled="?").fit(X, y)
     np.testing.assert_allclose(by_order.decision_function(X)[y == "?"], f, atol=1e-9)
     # In a pair the shares p = (1 + r) / 2 of both classes count: here 0.4 and 0.25 of classes a and c.
-    pairs = GradientS3VM(gamma=0.3, balance=given, multi_class="ovo", unlabeled="?").fit(X, y)
+    pairs = plain(GradientS3VM, gamma=0.3, balance=given, multi_class="ovo", unlabeled="?").fit(X, y)
     means = [result.variables["f"] for result in pairs.result_]
     hidden = [len(result.variables["labels"]) for result in pairs.result_]
     assert hidden[1] > 0
@@ -358,7 +368,8 @@ def test_balances_of_several_classes(blobs):
     assert len(means[1]) == hidden[1] + labels
     # The mean over all but the labelled rows is the balance; those are known by their classes.
     assert _mean_of_hidden(pairs, X, y, 1) == pytest.approx((0.25 - 0.4) / (0.25 + 0.4), abs=1e-8)
-    assert _mean_of_hidden(pairs, X, y, 0) == pytest.approx(0.0, abs=1e-8)
+    # The share of class b is that of its labels, shrunk: (3 + 2) / (9 + 6).
+    assert _mean_of_hidden(pairs, X, y, 0) == pytest.approx((1 / 3 - 0.4) / (1 / 3 + 0.4), abs=1e-8)
 
 
 def _mean_of_hidden(clf, X, y, k):
@@ -374,10 +385,10 @@ def _mean_of_hidden(clf, X, y, k):
 def test_a_balance_out_of_range(bad, moons, blobs):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
-        GradientS3VM(balance=bad).fit(X, y)
+        plain(GradientS3VM, balance=bad).fit(X, y)
     full = np.where(y == -1, 0, y)
     with pytest.raises(ValueError, match=r"must be a number in \[-1, 1\]"):
-        GradientS3VM(balance=bad).fit(X, full)
+        plain(GradientS3VM, balance=bad).fit(X, full)
 
 
 def test_balances_that_do_not_fit_the_classes(blobs):
@@ -389,7 +400,76 @@ def test_balances_that_do_not_fit_the_classes(blobs):
         ({"a": 2.0}, r"balance=2.0 must be a number in \[-1, 1\]"),
     ):
         with pytest.raises(ValueError, match=text):
-            GradientS3VM(balance=bad, unlabeled="?").fit(X, y)
+            plain(GradientS3VM, balance=bad, unlabeled="?").fit(X, y)
+
+
+# The defaults: units of the features, a share of the losses, the shrunken balance
+
+
+@all_variants
+def test_the_defaults_are_numbers_that_can_be_given(cls, moons):
+    X, _, y = moons
+    y = np.where((y == 1) & (np.cumsum(y == 1) > 2), -1, y)  # two labels of one class, four of the other
+    clf = cls().fit(X, y)
+    spread = ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()
+    assert pytest.approx(10.0 / spread) == clf.C_
+    assert clf.C_star_ == pytest.approx(clf.C_ * 6 / 54)
+    numbers = {"C": clf.C_, "C_star": clf.C_star_, "balance": 2 * (2 + 2) / (6 + 4) - 1, "kernel": "linear"}
+    np.testing.assert_array_equal(cls(**numbers).fit(X, y).scores_, clf.scores_)
+    f = clf.decision_function(X[y == -1])
+    if cls not in (LabelSwitchingS3VM, MultiSwitchTSVM, AnnealedS3VM):  # these balance labels
+        assert f.mean() == pytest.approx(-0.2, abs=1e-6)
+
+
+@all_variants
+def test_words_and_numbers_of_the_unlabelled_weight(cls, moons):
+    X, _, y = moons
+    for C_star, expected in (("share", 3.0 * 8 / 52), ("0.5 share", 1.5 * 8 / 52), (None, 3.0), (0.7, 0.7), (0.0, 0.0)):
+        clf = cls(C=3.0, C_star=C_star, balance=0.0).fit(X, y)
+        assert (clf.C_, clf.C_star_) == pytest.approx((3.0, expected))
+    for bad in ("half share", "shared", "-1 share", "inf share", -1.0):
+        with pytest.raises(ValueError, match="C_star="):
+            cls(C_star=bad).fit(X, y)
+    with pytest.raises(ValueError, match="C='large' is no number; take one, or 'auto'"):
+        cls(C="large").fit(X, y)
+
+
+@all_variants
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_scale_and_the_place_of_the_features_do_not_matter(cls, scale, moons):
+    X, _, y = moons
+    expected = cls().fit(X, y)
+    for moved in (scale * X, scale * (X + 5.0)):
+        clf = cls().fit(moved, y)
+        assert (clf.transduction_ == expected.transduction_).mean() > 0.95
+        assert clf.C_ * scale**2 == pytest.approx(expected.C_)
+
+
+def test_the_unit_is_that_of_the_kernels_space(moons):
+    X, _, y = moons
+    K = sm.kernels.gram(X, gamma=2.0)
+    clf = GradientS3VM(kernel="rbf", gamma=2.0).fit(X, y)
+    assert pytest.approx(10.0 / (np.trace(K) / 60 - K.mean())) == clf.C_
+    deformed = GradientS3VM(kernel="rbf", gamma=2.0, gamma_I=10.0).fit(X, y)
+    assert deformed.C_ > clf.C_  # the graph shrinks the kernel
+
+
+def test_several_classes_have_shares_of_their_own(blobs):
+    X, _, y = blobs
+    y = np.where((y == "c") & (np.cumsum(y == "c") > 1), "?", y)  # 3, 3 and 1 labels
+    clf = GradientS3VM(unlabeled="?").fit(X, y)
+    f = clf.decision_function(X[y == "?"])
+    np.testing.assert_allclose(f.mean(axis=0), 2 * np.array([5, 5, 3]) / 13 - 1, atol=1e-6)
+    assert clf.C_star_ == pytest.approx(clf.C_ * 7 / 113)
+    pairs = GradientS3VM(unlabeled="?", multi_class="ovo").fit(X, y)
+    hidden = np.array([len(result.variables["f"]) for result in pairs.result_]) - [6, 4, 4]
+    np.testing.assert_allclose(pairs.C_star_, pairs.C_ * np.array([6, 4, 4]) / hidden)
+    assert _mean_of_hidden(pairs, X, y, 1) == pytest.approx((3 - 5) / 8, abs=1e-6)
+    np.testing.assert_allclose(
+        GradientS3VM(unlabeled="?", balance=None).fit(X, y).decision_function(X[y == "?"]).mean(axis=0),
+        2 * np.array([3, 3, 1]) / 7 - 1,
+        atol=1e-6,
+    )
 
 
 # No unlabelled samples: the supervised SVM
@@ -399,7 +479,7 @@ def test_balances_that_do_not_fit_the_classes(blobs):
 @pytest.mark.parametrize("balance", [None, 0.3])
 def test_without_unlabelled_samples(cls, balance, moons):
     X, truth, _ = moons
-    clf = cls(gamma=2.0, C=1.0, balance=balance, tol=1e-8).fit(X, truth)
+    clf = plain(cls, gamma=2.0, C=1.0, balance=balance, tol=1e-8).fit(X, truth)
     assert np.isfinite(clf.decision_function(X)).all()
     assert clf.score(X, truth) > 0.97
 
@@ -407,7 +487,7 @@ def test_without_unlabelled_samples(cls, balance, moons):
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 def test_without_unlabelled_samples_of_several_classes(multi_class, blobs):
     X, truth, _ = blobs
-    assert GradientS3VM(gamma=0.3, multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
+    assert plain(GradientS3VM, gamma=0.3, multi_class=multi_class).fit(X, truth).score(X, truth) > 0.9
 
 
 @all_variants
@@ -419,7 +499,7 @@ def test_without_unlabelled_samples_it_is_the_optimum(cls, kernel, moons):
     with warnings.catch_warnings():
         for kind in (ConvergenceWarning, RuntimeWarning):
             warnings.simplefilter("error", kind)
-        clf = cls(kernel=kernel, C=10.0).fit(X, y)
+        clf = plain(cls, kernel=kernel, C=10.0).fit(X, y)
     assert clf.result_.status is Status.OPTIMAL
     assert clf.result_.certificate.relative_gap < 1e-9
     if clf._loss == "hinge":
@@ -465,7 +545,7 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 
 def test_a_fitted_classifier_keeps_no_square_matrix(moons):
     X, _, y = moons
-    clf = GradientS3VM(gamma=2.0, gamma_I=1.0).fit(X, y)
+    clf = plain(GradientS3VM, gamma=2.0, gamma_I=1.0).fit(X, y)
     held = [getattr(value, "size", 0) for value in vars(clf._functions).values()]
     assert max(held) <= X.size
     assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2
@@ -473,16 +553,16 @@ def test_a_fitted_classifier_keeps_no_square_matrix(moons):
 
 def test_refitting_leaves_nothing_behind(moons):
     X, _, y = moons
-    clf = GradientS3VM(kernel="linear").fit(X, y)
+    clf = plain(GradientS3VM, kernel="linear").fit(X, y)
     clf.set_params(kernel="rbf").fit(X, y)
     assert not hasattr(clf, "coef_")
-    fresh = GradientS3VM().fit(X, y)
+    fresh = plain(GradientS3VM).fit(X, y)
     np.testing.assert_array_equal(clf.decision_function(X), fresh.decision_function(X))
 
 
 def test_parameters_that_change_later_do_not_matter(moons):
     X, _, y = moons
-    clf = GradientS3VM(gamma=2.0).fit(X, y)
+    clf = plain(GradientS3VM, gamma=2.0).fit(X, y)
     f = clf.decision_function(X)
     clf.set_params(kernel="linear", gamma=9.0, multi_class="ovo")
     np.testing.assert_array_equal(clf.decision_function(X), f)
@@ -495,7 +575,7 @@ def test_it_is_searched_over_like_any_other(rng):
     y = np.where(np.arange(80) < 12, truth, -1)
     kernels = [partial(_of_one_feature, column) for column in (0, 1)]
     search = GridSearchCV(
-        MultiSwitchTSVM(), {"kernel": kernels}, cv=LabeledKFold(3, random_state=0), scoring=labeled_accuracy
+        plain(MultiSwitchTSVM), {"kernel": kernels}, cv=LabeledKFold(3, random_state=0), scoring=labeled_accuracy
     )
     assert search.fit(X, y).best_params_["kernel"].args == (0,)
     assert search.best_score_ == 1.0
@@ -516,16 +596,16 @@ def test_one_flip_descends_further(cls, params, moons):
     params = {"C": 10.0, **params}
     if cls is CCCPS3VM:
         with pytest.raises(ValueError, match=r"symmetric_ramp.*convex in f\^2"):
-            cls(one_flip=True, **params).fit(X, y)
+            plain(cls, one_flip=True, **params).fit(X, y)
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        plain, flipped = cls(**params).fit(X, y), cls(one_flip=True, **params).fit(X, y)
-    before, after = (clf.result_.certificate.primal_objective for clf in (plain, flipped))
+        local, flipped = plain(cls, **params).fit(X, y), plain(cls, one_flip=True, **params).fit(X, y)
+    before, after = (clf.result_.certificate.primal_objective for clf in (local, flipped))
     assert after <= before * (1 + 1e-12)
     assert flipped.result_.solver == "one_flip"
     # Nothing to flip.
-    assert cls(one_flip=True, **params).fit(X, truth).result_.solver != "one_flip"
+    assert plain(cls, one_flip=True, **params).fit(X, truth).result_.solver != "one_flip"
 
 
 # Bad input
@@ -537,21 +617,21 @@ def test_rows_of_zeros_and_constant_features(cls, moons):
     empty = X.copy()
     empty[::7] = 0.0
     for kernel in ("linear", "rbf"):
-        clf = cls(kernel=kernel).fit(empty, y)
+        clf = plain(cls, kernel=kernel).fit(empty, y)
         assert np.isfinite(clf.decision_function(empty)).all()
-        constant = cls(kernel=kernel).fit(np.full((60, 3), 2.0), y)
+        constant = plain(cls, kernel=kernel).fit(np.full((60, 3), 2.0), y)
         f = constant.decision_function(np.full((4, 3), 2.0))
         assert np.isfinite(f).all()
         assert np.ptp(f) == pytest.approx(0, abs=1e-9)
     with pytest.raises(ValueError, match="0 sample"):
-        cls().fit(np.empty((0, 2)), np.empty(0))
+        plain(cls).fit(np.empty((0, 2)), np.empty(0))
 
 
 @all_variants
 def test_duplicates_of_the_labelled_samples(cls, moons):
     X, _, y = moons
     twice, again = np.concatenate([X, X]), np.concatenate([y, np.full(60, -1)])
-    clf = cls(gamma=2.0).fit(twice, again)
+    clf = plain(cls, gamma=2.0).fit(twice, again)
     np.testing.assert_allclose(clf.decision_function(twice)[:60], clf.decision_function(twice)[60:], atol=1e-9)
 
 
@@ -561,9 +641,9 @@ def test_data_of_the_scale_of_overflow(cls, kernel, moons):
     X, _, y = moons
     for scale in (1e300, 1e100):
         with pytest.raises(ValueError, match=r"X holds values up to .*e\+.*, whose fourth powers overflow; scale"):
-            cls(kernel=kernel).fit(scale * X, y)
+            plain(cls, kernel=kernel).fit(scale * X, y)
         with pytest.raises(ValueError, match="whose fourth powers overflow"):
-            cls(kernel=kernel).fit(sp.csr_array(scale * X), y)
+            plain(cls, kernel=kernel).fit(sp.csr_array(scale * X), y)
 
 
 def test_data_too_large_for_the_kernel(monkeypatch, moons):
@@ -587,9 +667,9 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
         KernelFunctions(huge, refuse, 8)
     monkeypatch.setattr("specmargin.estimators._memory.available_memory", lambda: 48.0 * 60 * 60)
     with pytest.raises(MemoryError, match="kernel of 60 samples"):
-        GradientS3VM().fit(X, y)
-    GradientS3VM(kernel="linear").fit(X, y)
-    GradientS3VM(n_landmarks=10).fit(X, y)
+        plain(GradientS3VM).fit(X, y)
+    plain(GradientS3VM, kernel="linear").fit(X, y)
+    plain(GradientS3VM, n_landmarks=10).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -606,17 +686,17 @@ def test_data_too_large_for_the_kernel(monkeypatch, moons):
 def test_parameters_out_of_range(kwargs, text, moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=text):
-        GradientS3VM(**kwargs).fit(X, y)
+        plain(GradientS3VM, **kwargs).fit(X, y)
 
 
 def test_other_bad_input(moons):
     X, _, y = moons
     with pytest.raises(ValueError, match=r"s=-1.5 must be in \(-1, 0\]"):
-        CCCPS3VM(s=-1.5).fit(X, y)
+        plain(CCCPS3VM, s=-1.5).fit(X, y)
     K = sm.kernels.gram(X)
     with pytest.raises(ValueError, match=r"leaves no features to build a graph from; pass fit\(K, y, graph=W\)"):
-        GradientS3VM(kernel="precomputed", gamma_I=1.0).fit(K, y)
+        plain(GradientS3VM, kernel="precomputed", gamma_I=1.0).fit(K, y)
     with pytest.raises(ValueError, match="eigenvalue -"):
-        GradientS3VM(kernel="precomputed").fit(-K, y)
+        plain(GradientS3VM, kernel="precomputed").fit(-K, y)
     with pytest.raises(ValueError, match="not symmetric"):
-        GradientS3VM(kernel="precomputed").fit(K + np.triu(K, 1), y)
+        plain(GradientS3VM, kernel="precomputed").fit(K + np.triu(K, 1), y)

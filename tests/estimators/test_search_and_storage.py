@@ -103,7 +103,7 @@ def test_a_precomputed_kernel_is_not_kept(name: str) -> None:
     y = sm.hide_labels(truth, per_class=4, random_state=0)
     K, W = sm.kernels.gram(X, gamma=4.0), sm.graphs.knn_graph(X)
     kwargs = {} if "S3VM" in name else {"graph": W}
-    stored, plain = make(name, kernel="precomputed"), make(name, gamma=4.0)
+    stored, plain = make(name, kernel="precomputed"), make(name, kernel="rbf", gamma=4.0)
     fitted, other = stored.fit(K, y, **kwargs), plain.fit(X, y, **kwargs)
     assert len(pickle.dumps(fitted)) < 8 * n * n / 2
     new = X[:7] + 0.01

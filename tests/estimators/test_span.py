@@ -9,7 +9,7 @@ from specmargin.estimators._feature_maps import Eigenvectors, KernelFunctions, L
 from specmargin.kernels import LowRankKernel, landmark_features
 from specmargin.objectives import LapSVM as Objective
 
-OPTIONS = {"gamma": 4.0, "gamma_A": 1e-2, "gamma_I": 1.0, "n_neighbors": 6}
+OPTIONS = {"gamma": 4.0, "gamma_A": 1e-2, "gamma_I": 1.0, "n_neighbors": 6, "power": 1, "class_balance": None}
 losses = pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "squared"])
 
 
@@ -50,7 +50,7 @@ def test_eigenvectors_are_ridge_like_regression_with_their_eigenvalues(moons, lo
     import cvxpy as cp
 
     X, _, y = moons
-    clf = sm.LapSVM(**OPTIONS, power=2, loss=loss, span="eigenvectors", q=20).fit(X, y)
+    clf = sm.LapSVM(**{**OPTIONS, "power": 2}, loss=loss, span="eigenvectors", q=20).fit(X, y)
     labels = sm.encode_labels(y)
     s = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=6), q=20, normalized=True)
     scale = len(X) / 20

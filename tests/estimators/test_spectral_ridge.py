@@ -317,7 +317,7 @@ def test_digits_with_one_and_with_ten_labels_per_class(data_folder):
 def test_bad_input_is_named(moons):
     X, _, y = moons
     for params, text in (
-        ({"class_balance": "mass"}, "class_balance='mass' is unknown; take one of zscore, None"),
+        ({"class_balance": "mass"}, "class_balance='mass' is unknown; take one of zscore, shrunk, None"),
         ({"q": 1}, "q=1 leaves nothing"),
         ({"n_neighbors": 120}, "120"),
         ({"weight": "golden"}, "self_tuning"),

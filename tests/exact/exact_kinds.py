@@ -18,6 +18,7 @@ from specmargin.objectives import (
     LapRLS,
     LapSVM,
     RegularizedClustering,
+    S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
     SpectrumMargin,
@@ -39,6 +40,8 @@ class Answer(NamedTuple):
     """The bound that the returned multipliers prove, or the lowest value that was met; None likewise."""
     bound: Any = None
     """What no lower bound may exceed, where that is known."""
+    objective: Any = None
+    """The problem that was solved."""
 
 
 def sample(rng, regime, n):
@@ -166,7 +169,7 @@ def manifold(rng, regime):
     if not isinstance(K, LowRankKernel):
         solvers["lapsvm_primal"] = (lambda: sm.solve(sm.problems.lapsvm_primal(obj)), 1e-6)
     judge = exact.Manifold(obj)
-    return choices(rng, solvers, 2, judge)
+    return choices(rng, obj, solvers, 2, judge)
 
 
 def regressions(rng, regime):
@@ -189,17 +192,17 @@ def regressions(rng, regime):
     solvers["lapsvm_dual"] = (lambda: sm.solve(sm.problems.lapsvm_dual(obj)), 1e-6)
     if not isinstance(K, LowRankKernel):
         solvers["lapsvm_primal"] = (lambda: sm.solve(sm.problems.lapsvm_primal(obj)), 1e-6)
-    return choices(rng, solvers, 2, exact.Regression(obj))
+    return choices(rng, obj, solvers, 2, exact.Regression(obj))
 
 
-def choices(rng, solvers, most, judge):
-    """The answers of some of the solvers."""
+def choices(rng, obj, solvers, most, judge):
+    """The answers of some of the solvers to a problem."""
     answers = []
     for name in rng.permutation(list(solvers))[:most]:
         solve, tol = solvers[name]
         result = solve()
         values = judge(result) if result.status.has_solution else ()
-        answers.append(Answer(str(name), result, tol, *values))
+        answers.append(Answer(str(name), result, tol, *values)._replace(objective=obj))
     return answers
 
 
@@ -228,7 +231,7 @@ def relative_margins(rng, regime):
         "relative_margin": (lambda: sm.solvers.relative_margin(obj), 1e-9),
         "rmm": (lambda: sm.solve(sm.problems.rmm(obj)), 1e-6),
     }
-    return choices(rng, solvers, 2, judge)
+    return choices(rng, obj, solvers, 2, judge)
 
 
 def spectra_learned(rng, regime):
@@ -258,12 +261,14 @@ def spectra_learned(rng, regime):
     if obj.delta is None:
         solvers["alternation"] = (lambda: sm.solvers.alternation(closed, max_iter=20), 1e-6)
         solvers["path"] = (lambda: sm.solvers.spectrum_path(obj, np.array([C / 2, C]))[-1], 1e-9)
-    return choices(
+    answers = choices(
         rng,
+        obj,
         solvers,
         2,
         lambda result: exact.over_spectrum(closed if result.solver == "alternation" else obj, result.variables),
     )
+    return [one._replace(objective=closed) if one.solver == "alternation" else one for one in answers]
 
 
 def alignments(rng, regime):
@@ -278,7 +283,7 @@ def alignments(rng, regime):
         "alignment": (lambda: sm.solvers.alignment(obj), 1e-9),
         "kta": (lambda: sm.solve(sm.problems.kta(obj)), 1e-6),
     }
-    return choices(rng, solvers, 2, lambda result: exact.aligned(obj, result.variables))
+    return choices(rng, obj, solvers, 2, lambda result: exact.aligned(obj, result.variables))
 
 
 def ridges(rng, regime):
@@ -292,7 +297,7 @@ def ridges(rng, regime):
     penalty = scale**2 / weight(rng, regime)
     obj = SpectralRidge(spectrum, sm.encode_labels(y), power_spectrum(spectrum, float(rng.integers(0, 4))), penalty)
     solvers = {"spectral_ridge": (lambda: sm.solvers.spectral_ridge(obj), 1e-9)}
-    return choices(rng, solvers, 1, lambda result: exact.ridge(obj, result.variables))
+    return choices(rng, obj, solvers, 1, lambda result: exact.ridge(obj, result.variables))
 
 
 def transducers(rng, regime):
@@ -304,7 +309,7 @@ def transducers(rng, regime):
     Q = spectrum.eigenvalues[1:] if rng.random() < 0.4 else None
     obj = SpectralGraphTransducer(spectrum, labels, C=10.0 * weight(rng, regime), Q=Q)
     solvers = {"graph_transducer": (lambda: sm.solvers.graph_transducer(obj), 1e-10)}
-    return choices(rng, solvers, 1, lambda result: exact.transduced(obj, result.variables))
+    return choices(rng, obj, solvers, 1, lambda result: exact.transduced(obj, result.variables))
 
 
 def clusterings(rng, regime):
@@ -317,7 +322,7 @@ def clusterings(rng, regime):
     m = int(rng.integers(1, 4))
     solvers = {"eigenmaps": (lambda: sm.solvers.eigenmaps(obj, m), 1e-8)}
     judge = exact.Clustering(obj)
-    return choices(rng, solvers, 1, lambda result: judge(result.variables))
+    return choices(rng, obj, solvers, 1, lambda result: judge(result.variables))
 
 
 def features_of(rng, regime, n):
@@ -344,14 +349,14 @@ def convex_svms(rng, regime):
         values = ()
         if result.status.has_solution:
             values = exact.weighted(svm, result.variables["w"], cccp_multipliers(built, svm, obj, beta))
-        return [Answer("cccp_subproblem", result, 1e-6, *values)]
+        return [Answer("cccp_subproblem", result, 1e-6, *values)._replace(objective=svm)]
     loss = ("hinge", "squared_hinge", "squared", "smooth_hinge")[rng.choice(4, p=[0.4, 0.3, 0.1, 0.2])]
     guess = np.where(rng.random(len(obj.unlabeled)) < 0.5, 1.0, -1.0)
     if rng.random() < 0.3:
         guess = rng.uniform(-1, 1, len(guess))
     svm = obj.guessed(guess, float(rng.choice([0.1, 1.0])) * obj.C).with_(loss=loss)
     solvers = {"weighted_svm": (lambda: sm.solvers.weighted_svm(svm), 1e-10)}
-    return choices(rng, solvers, 1, lambda result: exact.weighted(svm, result.variables["w"], result.duals))
+    return choices(rng, svm, solvers, 1, lambda result: exact.weighted(svm, result.variables["w"], result.duals))
 
 
 def cccp_multipliers(built, svm, obj, beta):
@@ -408,9 +413,9 @@ def s3vms(rng, regime):
             # That of CVXPY draws its multipliers inwards.
             inwards = [1.0] if name == "s3vm_bound" else [1.0, *(1 - 10.0 ** -np.arange(1.0, 8.0)), 0.5, 0.0]
             dual = max(ZERO, *(exact.relaxed(obj, factor * theta, beta) for factor in inwards))
-            answers.append(Answer(str(name), result, 1e-3, None, dual, best))
+            answers.append(Answer(str(name), result, 1e-3, None, dual, best, S3VMRelaxation(obj)))
         else:
-            answers.append(Answer(str(name), result, 1e-6, value, best, best))
+            answers.append(Answer(str(name), result, 1e-6, value, best, best, obj))
     return answers
 
 

@@ -11,6 +11,9 @@ def margin_loss(loss, t):
         return max(ONE - t, ZERO) ** 2
     if loss.name == "squared":
         return (ONE - t) ** 2
+    if loss.name == "huber_hinge":
+        h, u = wide(loss.h), ONE - t
+        return u if u > h else max(u + h, ZERO) ** 2 / (4 * h)
     assert loss.name == "smooth_hinge"
     s = wide(loss.s)
     u = s * (ONE - t)
@@ -37,6 +40,8 @@ def conjugate(loss, beta):
         return beta - beta**2 / 4
     if loss.name == "hinge":
         return beta
+    if loss.name == "huber_hinge":
+        return beta + wide(loss.h) * beta * (ONE - beta)
     assert loss.name == "smooth_hinge"
     entropy = -sum((p * p.ln() for p in (beta, ONE - beta) if p > 0), ZERO)
     return beta + entropy / wide(loss.s)

@@ -147,6 +147,17 @@ def test_reduction_stays_accurate_when_the_graph_rules(manifold_data):
     assert obj.prove(stable, 0.0, 2 * v).relative_gap < 1e-8
 
 
+@pytest.mark.parametrize("unit", [2.0**-60, 2.0**60])
+def test_reduction_does_not_depend_on_the_unit_of_the_kernel(unit, manifold_data):
+    # Features on a scale of 1e9, of a linear kernel, with gamma_A to match: the same functions, and the same norms.
+    K, L, labels = manifold_data(n=30, l=12)
+    near, far = objective((K, L, labels), gamma_A=0.1), objective((unit * K, L, labels), gamma_A=0.1 * unit)
+    for one, other in ((near, far), (near.pivoted(), far.pivoted())):
+        G = one.reduction.G
+        np.testing.assert_allclose(other.reduction.G, G, rtol=0, atol=1e-13 * np.abs(G).max())
+    assert sm.solvers.factorized(far).certificate.is_optimal(1e-10)
+
+
 def test_one_vs_rest_shares_the_factorisation(manifold_data):
     K, L, _ = manifold_data()
     labels = sm.encode_labels([0, 1, 2, 0, 1, 2, 1] + [-1] * 11)

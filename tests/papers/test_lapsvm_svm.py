@@ -14,7 +14,7 @@ from specmargin.papers import lapsvm_svm as table
 from specmargin.papers import run_table
 
 TASK = table.TASKS["digits600"]
-OPTIONS = {"gamma": 1 / 800, "n_neighbors": 10, "power": 2}
+OPTIONS = {"gamma": 1 / 800, "n_neighbors": 10, "power": 2, "class_balance": None}
 
 
 @pytest.mark.parametrize(("gamma_A", "gamma_I"), [(1e-6, 1e-2), (1e-2, 1.0), (1.0, 100.0), (1e-1, 0.0)])
@@ -37,8 +37,8 @@ def test_decisions_on_the_deformed_kernel_are_those_of_lapsvm(nowhere, tol):
     X, y, *_ = tasks.samples(TASK, nowhere)
     labeled = next(iter(tasks.splits(TASK, nowhere).values())).labeled
     marked = np.where(np.isin(np.arange(len(y)), labeled), y, -1)
-    options = {"gamma_A": 1e-2, "loss": "squared_hinge"}
-    direct = sm.LapSVM(gamma_I=1.0, **OPTIONS, **options).fit(X, marked)
+    options = {"gamma_A": 1e-2, "loss": "squared_hinge", "class_balance": None}
+    direct = sm.LapSVM(gamma_I=1.0, **{**OPTIONS, **options}).fit(X, marked)
     K = table._deformed_kernel(TASK, 100.0, nowhere)
     reduced = sm.LapSVM(kernel="precomputed", gamma_I=0.0, **options).fit(K[np.ix_(labeled, labeled)], y[labeled])
     expected = direct.decision_function(X)

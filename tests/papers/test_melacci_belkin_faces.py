@@ -89,6 +89,7 @@ def test_optimum_is_that_of_the_estimator(nowhere, draw, normalized):
     assert abs(row["relative_gap"]) < 1e-7
     (X, y, split), train = draw, draw[2].train
     options = {"gamma": 1 / 800, "n_neighbors": 6, "weight": "heat", "normalized": normalized, "fit_intercept": False}
+    options |= {"power": 1, "class_balance": None}
     estimator = sm.LapSVM(gamma_A=SETTING[0], gamma_I=SETTING[1], loss="squared_hinge", **options)
     with pytest.warns(UserWarning, match="components"):
         estimator.fit(X[train], np.where(np.isin(train, split.labeled), y[train], -1))

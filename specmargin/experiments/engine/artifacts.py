@@ -1,8 +1,8 @@
 """Computed data on disk: nested arrays, numbers and strings in one ``.npz``, without pickled objects.
 
 `write_data` and `read_data` are inverse to each other; `strict_json` makes the readable excerpt. Used by the
-gallery, which draws a figure again from what was computed before. `replace_file` is how every result is written, and
-`explained` makes the message where it cannot be.
+gallery, which draws a figure again from what was computed before. `specmargin.archive.replace_file` is how every result
+is written, and `explained` makes the message where it cannot be.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import errno
 import io
 import json
 import logging
-import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from specmargin.archive import replace_file
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.typing import AnyArray
 
@@ -96,22 +96,6 @@ def strict_json(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [strict_json(item) for item in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)
-
-
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a new file, bring it to the disk, rename: the file is the old one or the new one, whatever happens."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(new, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise
 
 
 def remove_unfinished(folder: Path, pattern: str = "*") -> None:

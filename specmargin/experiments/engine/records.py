@@ -21,9 +21,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from specmargin.archive import replace_file
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.experiments.engine.artifacts import replace_file
 
 __all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
 

@@ -28,9 +28,10 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from specmargin.archive import replace_file
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.experiments.engine.artifacts import explained, remove_unfinished, replace_file
+from specmargin.experiments.engine.artifacts import explained, remove_unfinished
 from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest, fingerprint
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import Terminated, WorkerDiedError, in_order, in_processes

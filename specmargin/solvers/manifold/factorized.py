@@ -49,6 +49,8 @@ _SMO_STEPS = 100
 """Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
 _SMO_TOL = 1e-5
 """libsvm keeps kernels in single precision: asked for more it may never end."""
+_OUTWARDS = (2.0**-48, 2.0**-40, 2.0**-34)
+"""Shares by which the decisions grow where rounding leaves them short of the margin: each costs twice the penalty's."""
 _SAFE = 1e-7
 """Smallest pivot, relative to the largest, at which Cholesky's method determines the free multipliers."""
 
@@ -130,6 +132,16 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
         again = obj.prove(refined, b, theta, Ka=other, tol=tol)
         if again.gap < certificate.gap:
             alpha, certificate, image = refined, again, other
+    # A hinge counts what rounding leaves of a margin in full: where the optimum is far below one, that is all of it.
+    start = alpha, b
+    for share in _OUTWARDS if loss.box_dual else ():
+        if certificate.is_optimal(tol):
+            break
+        further, offset = (1.0 + share) * start[0], (1.0 + share) * start[1]
+        other = obj.products.image(further)
+        again = obj.prove(further, offset, theta, Ka=other, tol=tol)
+        if again.gap < certificate.gap:
+            alpha, b, certificate, image = further, offset, again, other
     assert image is not None
     stopped = Status.MAX_ITER if pieces.kinks and n_iter >= max_iter else None
     return SolveResult(

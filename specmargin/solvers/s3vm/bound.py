@@ -149,7 +149,8 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     -------
     SolveResult
         The status is the solver's, unless the gap proves optimality to 1e-6, or the bound is above J by more than their
-        rounding: NUMERICAL.
+        rounding: NUMERICAL. Variables ``theta`` and ``beta`` are added, the multipliers that prove the bound, unless
+        the result held a better one.
 
     Examples
     --------
@@ -162,17 +163,20 @@ def with_bound(obj: S3VM, result: SolveResult, **options: Any) -> SolveResult:
     if "w" not in result.variables:
         raise InvalidInputError("the result holds no variable 'w'; pass the answer of an S3VM solver.")
     w = np.asarray(result.variables["w"], dtype=float)
-    bound = s3vm_bound(obj, **options).certificate.dual_objective
-    known = result.certificate
-    if known.primal_objective == obj.prove(w).primal_objective:
-        bound = max(bound, known.dual_objective)
-    return _holding(obj, result, bound)
+    relaxed, known = s3vm_bound(obj, **options), result.certificate
+    bound = relaxed.certificate.dual_objective
+    if known.primal_objective == obj.prove(w).primal_objective and known.dual_objective > bound:
+        return _holding(obj, result, known.dual_objective)
+    evidence = {name: relaxed.variables[name] for name in ("theta", "beta")}
+    return _holding(obj, replace(result, variables={**result.variables, **evidence}), bound)
 
 
 def _holding(obj: S3VM, result: SolveResult, bound: float) -> SolveResult:
     """Return the result with that bound in its certificate, and a status that it allows."""
     certificate = obj.prove(np.asarray(result.variables["w"], dtype=float), bound)
     gap = certificate.relative_gap
+    if bound != result.certificate.dual_objective:
+        result = replace(result, log=None)  # that of another bound
     if certificate.is_optimal(_PROVED):
         message = f"global optimum proved: relative gap {max(gap, 0.0):.1e}"
         return replace(result, status=Status.OPTIMAL, certificate=certificate, message=message)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import heapq
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +37,7 @@ from specmargin.solvers.s3vm.label_qp import PIVOTED
 from specmargin.solvers.s3vm.local_search import LocalSearch
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.tree_log import TreeLog
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "branch_and_bound"]
@@ -62,6 +63,9 @@ class _OpenNodes:
 
     def __len__(self) -> int:
         return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self._nodes.values())
 
     def push(self, node: Node) -> None:
         self._nodes[self._count] = node
@@ -91,6 +95,7 @@ def branch_and_bound(
     time_limit: float = 60.0,
     max_nodes: int = 1_000_000,
     progress: Callable[[int, float, float], None] | None = None,
+    log: bool = False,
 ) -> SolveResult:
     """Minimise an S3VM objective globally, or bound its optimum as well as the time allows.
 
@@ -108,6 +113,9 @@ def branch_and_bound(
         Nodes.
     progress : callable, optional
         Called as ``progress(nodes, lower, upper)`` after every node.
+    log : bool, default False
+        Whether to write down the proof: the tree, and the multipliers that bound its leaves, as the result's ``log``
+        (`specmargin.results.ProofLog`). It changes nothing else.
 
     Returns
     -------
@@ -141,7 +149,8 @@ def branch_and_bound(
         w = start_vector(w, obj.size)
     start = time.perf_counter()
     require("branch_and_bound", "S3VM", obj.loss, obj.unlabeled_loss)
-    search = _Search(S3VMRelaxation(obj), tol, start + time_limit)
+    written = TreeLog(obj.features.n_samples) if log else None
+    search = _Search(S3VMRelaxation(obj), tol, start + time_limit, written)
     n_nodes = search.run(w, max_nodes, progress)
     weights, certificate, cause = answered(obj, search.best.weights(w), search.lower(), tol)
     result = obj.result(
@@ -163,14 +172,15 @@ def branch_and_bound(
     else:
         status, reason = Status.STATIONARY, "nothing left to branch upon"
     message = f"{reason}: relative gap {certificate.relative_gap:.1e}, {n_nodes} nodes{'; ' + cause if cause else ''}"
-    return replace(result, status=status, certificate=certificate, message=message)
+    proofs = None if written is None else written.finished()
+    return replace(result, status=status, certificate=certificate, message=message, log=proofs)
 
 
 class _Search:
     """The state of one branch and bound."""
 
-    def __init__(self, relaxation: S3VMRelaxation, tol: float, deadline: float) -> None:
-        self.relaxation, self.tol, self.deadline = relaxation, tol, deadline
+    def __init__(self, relaxation: S3VMRelaxation, tol: float, deadline: float, log: TreeLog | None = None) -> None:
+        self.relaxation, self.tol, self.deadline, self.log = relaxation, tol, deadline, log
         self.local = LocalSearch(relaxation)
         self.exact = self.local.by_labels or relaxation.obj.is_supervised
         """Whether the SVM with all labels decided is the objective itself."""
@@ -198,7 +208,8 @@ class _Search:
 
     def run(self, w: FloatArray | None, max_nodes: int, progress: Callable[[int, float, float], None] | None) -> int:
         """Search, and return the number of nodes."""
-        root = root_node(self.local, tol=min(1e-3, 100 * self.tol), deadline=self.deadline)
+        number = None if self.log is None else 0
+        root = root_node(self.local, tol=min(1e-3, 100 * self.tol), deadline=self.deadline, number=number)
         self.best.start(w, root, self.tol, self.deadline)
         if self.boxes is not None:
             self.best.offer(*self.boxes.descend(self.best.w))
@@ -215,7 +226,16 @@ class _Search:
             self._record(nodes)
             if progress is not None:
                 progress(nodes, self.lower(), self.best.value)
+        if self.log is not None:
+            for node in self.open:
+                self.log.keep(node.evidence)
         return nodes
+
+    def _close(self, leaf: Node | Box) -> None:
+        """Count the bound of a node or a box that is done without having been branched."""
+        self.closed = min(self.closed, leaf.lower)
+        if self.log is not None:
+            self.log.keep(leaf.evidence)
 
     def _record(self, nodes: int) -> None:
         values = {"objective": self.best.value, "bound": self.lower()}
@@ -230,14 +250,16 @@ class _Search:
             node = by_labels(self.local, node)
             if leaf and node.point is not None:
                 self.best.offer(*self.local.at(node.point))
-                self.closed = min(self.closed, node.lower)
+                self._close(node)
                 return
         if node.lower <= self.target and self.boxes is not None:
-            box = self._box(node.signs)
-            empty = bool((box.lo > box.hi).any())
-            # Where no point has J <= the best value, that value is the bound.
-            bound = self.best.value if empty else self.boxes.curved(box, self.best.w)
-            node.lower = max(node.lower, bound)
+            box = self._box(node)
+            if (box.lo > box.hi).any():
+                # Where no point has J <= the best value, that value is the bound.
+                box.bounded(self.best.value, None)
+            else:
+                box.bounded(*self.boxes.curved(box, self.best.w))
+            node.lower, node.evidence = box.lower, box.evidence
         few = self._is_small(node, len(problem.free))
         if node.lower <= self.target and (leaf or few or not is_root):
             tol = 0.1 * self.tol
@@ -245,10 +267,10 @@ class _Search:
             if node.lower <= self.target:
                 self.best.offer(*self.local.descend(node.w))
         if leaf and node.lower <= self.target and self.boxes is not None:
-            self._split(self._box(node.signs, node.lower))
+            self._split(self._box(node))
             return
         if node.lower > self.target or leaf:
-            self.closed = min(self.closed, node.lower)
+            self._close(node)
             return
         if few:
             self._enumerate(node)
@@ -259,14 +281,19 @@ class _Search:
         )
         i = int(np.argmax(missing))
         side = 1.0 if f[i] >= 0 else -1.0
-        for sign in (-side, side):
-            self.open.push(node.child(int(problem.free[i]), sign))
+        for child in self._children(node, int(problem.free[i]), side):
+            self.open.push(child)
 
-    def _box(self, signs: FloatArray, lower: float = 0.0) -> Box:
-        """Return the decisions of points with these signs that are no worse than the best one, rounding included."""
+    def _children(self, node: Node, j: int, side: float) -> tuple[Node, Node]:
+        """Return the nodes in which the unlabelled sample j has the label -side, and side."""
+        return node.children(j, side, int(self.relaxation.obj.unlabeled[j]), self.log)
+
+    def _box(self, node: Node) -> Box:
+        """Return the decisions of points with its signs that are no worse than the best one, rounding included."""
         assert self.boxes is not None
         lo, hi = self.boxes.within(self.best.upper)
-        return Box(lower, np.where(signs > 0, np.maximum(lo, 0.0), lo), np.where(signs < 0, np.minimum(hi, 0.0), hi))
+        lo, hi = np.where(node.signs > 0, np.maximum(lo, 0.0), lo), np.where(node.signs < 0, np.minimum(hi, 0.0), hi)
+        return Box(node.lower, lo, hi, node.number, node.evidence)
 
     def _split(self, box: Box) -> None:
         """Close a box of decided signs by splitting it, the one of the lowest bound first."""
@@ -277,25 +304,25 @@ class _Search:
             lower, _, box = heapq.heappop(heap)
             if lower > self.target or self.late() or count > _SPLITS:
                 self.stopped |= lower <= self.target
-                self.closed = min(self.closed, lower)
-                return  # the others are no lower
-            lower = max(lower, boxes.curved(box, self.best.w))
-            if lower <= self.target:
-                bound, w, missed = boxes.enveloped(box, self.target)
+                for rest in (box, *(other for _, _, other in heap)):
+                    self._close(rest)  # the others are no lower
+                return
+            box.bounded(*boxes.curved(box, self.best.w))
+            if box.lower <= self.target:
+                bound, w, missed, evidence = boxes.enveloped(box, self.target)
                 self.best.offer(*boxes.descend(w))
-                lower = max(lower, bound, boxes.curved(box, w))
-            if lower > self.target:
-                self.closed = min(self.closed, lower)
+                box.bounded(bound, evidence)
+                box.bounded(*boxes.curved(box, w))
+            if box.lower > self.target:
+                self._close(box)
                 continue
             j = int(np.argmax(missed))
             f, lo, hi = float(boxes.Z[j] @ w + boxes.b), float(box.lo[j]), float(box.hi[j])
             margin = 0.1 * (hi - lo)
             at = min(max(f, lo + margin), hi - margin)
-            for left in (True, False):
-                low, high = box.lo.copy(), box.hi.copy()
-                (high if left else low)[j] = at
+            for half in box.halves(j, at, int(self.relaxation.obj.unlabeled[j]), self.log):
                 count += 1
-                heapq.heappush(heap, (lower, count, Box(lower, low, high)))
+                heapq.heappush(heap, (half.lower, count, half))
 
     def _is_small(self, node: Node, free: int) -> bool:
         """Whether enumeration beats the relaxation, which is strong where the labelled samples say little."""
@@ -314,14 +341,14 @@ class _Search:
             elif node.lower <= self.target:
                 node = by_labels(local, node)
             if self.stopped or node.lower > self.target or node.point is None:
-                self.closed = min(self.closed, node.lower)
+                self._close(node)
                 continue
             f = local.decisions(node.point.w)
             missing = np.where(node.signs == 0, U.value(f), 0.0)
             if not missing.any():
                 self.best.offer(*local.at(node.point))
-                self.closed = min(self.closed, node.lower)
+                self._close(node)
                 continue
             j = int(np.argmax(missing))
             side = 1.0 if f[j] >= 0 else -1.0
-            stack += [node.child(j, -side), node.child(j, side)]
+            stack += self._children(node, j, side)

@@ -26,6 +26,7 @@ from scipy.special import lambertw
 from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.minorants import ExpEnvelope
 from specmargin.solvers.s3vm.local_search import LocalSearch
+from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 from specmargin.typing import FloatArray
 
 __all__ = ["Box", "ExpBoxes"]
@@ -43,6 +44,23 @@ class Box:
     lower: float
     lo: FloatArray
     hi: FloatArray
+    number: int | None = None
+    """Its number in the log; None where none is written."""
+    evidence: Evidence | None = None
+    """What proves `lower`, here or at a box around it."""
+
+    def bounded(self, lower: float, evidence: Evidence | None) -> None:
+        """Take a bound that is higher than the one it has."""
+        if lower > self.lower:
+            self.lower, self.evidence = lower, evidence
+
+    def halves(self, j: int, at: float, sample: int, log: TreeLog | None) -> tuple[Box, Box]:
+        """Return the boxes with decisions of the unlabelled sample j, `sample` of all, up to `at` and from there."""
+        low, high = self.lo.copy(), self.hi.copy()
+        low[j] = high[j] = at
+        numbers = (None, None) if log is None or self.number is None else log.split(self.number, sample, at)
+        evidence = self.evidence
+        return Box(self.lower, self.lo, high, numbers[0], evidence), Box(self.lower, low, self.hi, numbers[1], evidence)
 
 
 class ExpBoxes:
@@ -113,15 +131,18 @@ class ExpBoxes:
         w = centre + sla.solve_triangular(factor, point.w, lower=True, trans=1)
         return w, point.a / weights
 
-    def curved(self, box: Box, w: FloatArray) -> float:
-        """Return the bound of the parabolas that touch at w, a local minimum; -inf where they are too steep."""
+    def curved(self, box: Box, w: FloatArray) -> tuple[float, Evidence | None]:
+        """Return the bound of the parabolas that touch at w, a local minimum, and its evidence where a log is written.
+
+        -inf where they are too steep.
+        """
         f = np.clip(self.Z @ w + self.b, box.lo, box.hi)
         least = np.where((box.lo <= 0.0) & (box.hi >= 0.0), 0.0, np.minimum(np.abs(box.lo), np.abs(box.hi)))
         x = self.s * least**2
         theta = self.c * np.maximum(2.0 * self.s * (1.0 - 2.0 * x) * np.exp(-x), 0.0) * (1.0 + 1e-12)
         model = self._model(theta, f)
         if model is None:
-            return -np.inf
+            return -np.inf, None
         value, slope = self.c * self.loss.value(f), self.c * self.loss.gradient(f)
         h = value - slope * f - 0.5 * theta * f**2
         h -= 32.0 * _EPS * ((1.0 + self.s * f**2) * (value + np.abs(slope * f)) + theta * f**2)
@@ -129,16 +150,23 @@ class ExpBoxes:
         # The linear term was rounded: within the box that moves the parabola by so much.
         farthest = np.maximum(np.abs(box.lo), np.abs(box.hi))
         h -= 16.0 * _EPS * ((1.0 + self.s * f**2) * np.abs(slope) + theta * np.abs(f)) * np.minimum(farthest, 1e300)
-        return self.relaxation.minorant_bound(theta, h, linear, model[1])
+        lower, evidence = self.relaxation.minorant_bound(theta, h, linear, model[1]), None
+        if box.number is not None:
+            evidence = Evidence.of_parabolas(box.number, self.relaxation, theta, linear, model[1])
+        return lower, evidence
 
-    def enveloped(self, box: Box, target: float) -> tuple[float, FloatArray, FloatArray]:
-        """Return the bound of the envelopes of a box whose signs are decided, w there, and what they miss of J."""
+    def enveloped(self, box: Box, target: float) -> tuple[float, FloatArray, FloatArray, Evidence | None]:
+        """Return the bound of the envelopes of a box whose signs are decided, w there, and what they miss of J.
+
+        And its evidence, where a log is written: one line a sample, what its multipliers add up to.
+        """
         side = np.where(box.lo >= 0.0, 1.0, -1.0)
         lo, hi = np.minimum(np.abs(box.lo), np.abs(box.hi)), np.maximum(np.abs(box.lo), np.abs(box.hi))
         slopes = [[self._first(a, z)] for a, z in zip(lo, hi, strict=True)]
         labeled, free = self.labeled, self.search.obj.unlabeled
         heavy = 100.0 * (self.search.obj.C * len(labeled) + self.c * len(free))
         best, w, missed = -np.inf, np.zeros(self.Z.shape[1]), np.zeros(len(free))
+        evidence = None
         for _ in range(_TANGENTS):
             rows, ys, need, weights, constants = [labeled], [self.y], [np.ones(len(labeled))], [], []
             weights.append(np.full(len(labeled), self.search.obj.C))
@@ -157,7 +185,12 @@ class ExpBoxes:
             hinge = np.append(self.qp.hinge[labeled], np.ones(len(index) - len(labeled), dtype=bool))
             pieces = self.qp.pieces(index[kept], hinge[kept], np.concatenate(need)[kept], c[kept])
             point = pieces.solve(np.concatenate(ys)[kept])
-            best, w = max(best, pieces.lower(point) + math.fsum(constants)), point.w
+            lower, w = pieces.lower(point) + math.fsum(constants), point.w
+            if lower > best and box.number is not None:
+                lines = np.zeros(len(self.qp.Z))
+                np.subtract.at(lines, index[kept], point.y * np.clip(point.a, 0.0, pieces.upper))
+                evidence = Evidence.of(box.number, lines, np.zeros(len(lines)))
+            best = max(best, lower)
             t = np.clip(side * (self.Z @ w + self.b), lo, hi)
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])
@@ -168,7 +201,7 @@ class ExpBoxes:
                 break
             for k in np.flatnonzero(curved):
                 slopes[k].append(float(-self.loss.gradient(t[k : k + 1])[0]))
-        return best, w, missed
+        return best, w, missed, evidence
 
     def _touch(self, lo: FloatArray) -> FloatArray:
         """Return where the tangent from (lo, U(lo)) touches the loss, nearly; lo itself where that is convex."""

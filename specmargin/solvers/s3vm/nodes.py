@@ -15,6 +15,7 @@ from specmargin.solvers.s3vm.label_qp import LabelPoint
 from specmargin.solvers.s3vm.lattice import near_margins, rounded_margins
 from specmargin.solvers.s3vm.local_search import LocalSearch, cold_descent
 from specmargin.solvers.s3vm.one_flip import flip_once
+from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 from specmargin.typing import FloatArray
 
 __all__ = ["Incumbent", "Node", "answered", "bounded", "by_labels", "root_node"]
@@ -42,12 +43,23 @@ class Node:
     w: FloatArray
     point: LabelPoint | None = None
     """The SVM of the labelled and decided samples alone, once it is solved: where its children start."""
+    number: int | None = None
+    """Its number in the log; None where none is written."""
+    evidence: Evidence | None = None
+    """What proves `lower`, here or at a node above; None where that is J >= 0, or a split that the log holds."""
 
-    def child(self, j: int, sign: float) -> Node:
+    def child(self, j: int, sign: float, number: int | None = None) -> Node:
         """Return the node in which the unlabelled sample j has that label as well, with the bound of this one."""
         signs = self.signs.copy()
         signs[j] = sign
-        return Node(self.lower, signs, self.theta, self.w, self.point)
+        return Node(self.lower, signs, self.theta, self.w, self.point, number, self.evidence)
+
+    def children(self, j: int, side: float, sample: int, log: TreeLog | None) -> tuple[Node, Node]:
+        """Return the nodes in which the unlabelled sample j has the label -side, and side; `sample` is its index."""
+        if log is None or self.number is None:
+            return self.child(j, -side), self.child(j, side)
+        low, high = log.split(self.number, sample)
+        return self.child(j, -side, low if side > 0 else high), self.child(j, side, high if side > 0 else low)
 
 
 @dataclass
@@ -119,12 +131,19 @@ def answered(obj: S3VM, w: FloatArray, lower: float, tol: float) -> tuple[FloatA
     )
 
 
-def root_node(search: LocalSearch, *, tol: float, deadline: float) -> Node:
+def root_node(search: LocalSearch, *, tol: float, deadline: float, number: int | None = None) -> Node:
     """Return the bound without decided labels; at least that of the known labels alone."""
-    result = barrier(search.relaxation, tol=tol, deadline=deadline)
+    problem = search.relaxation
+    result = barrier(problem, tol=tol, deadline=deadline)
     node = Node(max(result.lower, 0.0), np.zeros(len(search.obj.unlabeled)), result.theta, result.w, search.supervised)
+    node.number = number
+    if number is not None and result.lower > 0.0:
+        node.evidence = Evidence.of_relaxation(number, problem, result.theta, result.beta)
     if node.point is not None:
-        node.lower = max(node.lower, search.qp.lower(node.point))
+        lower = search.qp.lower(node.point)
+        if number is not None and lower > node.lower:
+            node.evidence = Evidence.of_labels(number, search.qp, node.point)
+        node.lower = max(node.lower, lower)
     return node
 
 
@@ -132,7 +151,10 @@ def by_labels(search: LocalSearch, node: Node) -> Node:
     """Return the node with the bound of its labelled and decided samples, the others left out: exact at a leaf."""
     qp = search.qp
     point = qp.solve(qp.labels(node.signs), node.point)
-    return Node(max(node.lower, qp.lower(point)), node.signs, node.theta, node.w, point)
+    lower, evidence = qp.lower(point), node.evidence
+    if node.number is not None and lower > node.lower:
+        evidence = Evidence.of_labels(node.number, qp, point)
+    return Node(max(node.lower, lower), node.signs, node.theta, node.w, point, node.number, evidence)
 
 
 def bounded(
@@ -151,4 +173,7 @@ def bounded(
     # What a leaf leaves open stays open: its bound is to be as good as it gets.
     prune = target if len(problem.free) else np.inf
     result = barrier(problem, tol=tol, prune=prune, deadline=deadline)
-    return Node(max(node.lower, result.lower), node.signs, result.theta, result.w, node.point), problem
+    lower, evidence = max(node.lower, result.lower), node.evidence
+    if node.number is not None and result.lower > node.lower:
+        evidence = Evidence.of_relaxation(node.number, problem, result.theta, result.beta)
+    return Node(lower, node.signs, result.theta, result.w, node.point, node.number, evidence), problem

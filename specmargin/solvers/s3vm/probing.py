@@ -10,7 +10,7 @@ A bound that is to refute a label must exceed J with all that rounding may have 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from specmargin.solvers.s3vm import bound
 from specmargin.solvers.s3vm.local_search import LocalSearch, signs_of
 from specmargin.solvers.s3vm.nodes import Incumbent, Node, answered, bounded, by_labels, root_node
 from specmargin.solvers.s3vm.start import start_vector
+from specmargin.solvers.s3vm.tree_log import Evidence, TreeLog
 from specmargin.typing import FloatArray
 
 __all__ = ["REQUIRES", "REQUIRES_UNLABELED", "probe"]
@@ -37,6 +38,7 @@ def probe(
     tol: float = 1e-6,
     rounds: int = 5,
     time_limit: float = 60.0,
+    log: bool = False,
 ) -> SolveResult:
     """Prove labels of unlabelled samples.
 
@@ -48,6 +50,9 @@ def probe(
         Passes over the samples that are left; the last is the first that proves nothing.
     time_limit : float, default 60
         Seconds.
+    log : bool, default False
+        Whether to write down the proofs: the multipliers that refute labels, in a tree of the labels that were tried,
+        as the result's ``log`` (`specmargin.results.ProofLog`). It changes nothing else.
 
     Returns
     -------
@@ -83,10 +88,12 @@ def probe(
     require("probe", "S3VM", obj.loss, obj.unlabeled_loss)
     relaxation = S3VMRelaxation(obj)
     best = Incumbent(LocalSearch(relaxation))
-    node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline)
+    written = TreeLog(obj.features.n_samples) if log else None
+    node = root_node(best.search, tol=min(1e-3, 100 * tol), deadline=deadline, number=0 if log else None)
     best.start(w, node, tol, deadline)
     u = len(obj.unlabeled)
-    probing = _Probing(relaxation, best, tol, deadline, np.full((u, 2), node.lower))
+    probing = _Probing(relaxation, best, tol, deadline, np.full((u, 2), node.lower), log=written)
+    probing.write(node)
     history = History()
     history.record(objective=best.value, bound=node.lower, proved=0)
     count = 1
@@ -96,8 +103,9 @@ def probe(
             if not node.signs[j] and not probing.late():
                 count += probing.sample(node, int(j))
                 if probing.proved:
-                    node = node.child(int(j), probing.proved)
+                    node = node.child(int(j), probing.proved, probing.number)
         node = probing.bound(node, refute=False)
+        probing.write(node)
         count += 1
         history.record(objective=best.value, bound=node.lower, proved=int(np.count_nonzero(node.signs)))
         if np.count_nonzero(node.signs) in (before, u) or probing.late():
@@ -119,7 +127,7 @@ def probe(
         status = Status.OPTIMAL
     elif not certificate.gap >= 0:
         status = Status.NUMERICAL
-    return replace(result, status=status, certificate=certificate)
+    return replace(result, status=status, certificate=certificate, log=None if written is None else written.finished())
 
 
 @dataclass
@@ -133,6 +141,16 @@ class _Probing:
     bounds: FloatArray
     proved: float = 0.0
     """The label that the last sample must have, 0 if that is open."""
+    number: int | None = None
+    """The node of the log where it has that label."""
+    log: TreeLog | None = None
+    evidence: dict[tuple[int, int], Evidence | None] = field(default_factory=dict)
+    """What proves the bounds of labels that are above that of the node they were tried at."""
+
+    def write(self, node: Node) -> None:
+        """Write down what proves the node's bound."""
+        if self.log is not None:
+            self.log.keep(node.evidence)
 
     def late(self) -> bool:
         """Whether the time is up."""
@@ -168,13 +186,26 @@ class _Probing:
         search = self.best.search
         side = float(signs_of(search.decisions(self.best.w)[j : j + 1])[0])
         self.proved = 0.0
-        for count, sign in enumerate((-side, side), start=1):
-            child = self.bound(node.child(j, sign))
+        children = node.children(j, side, int(search.obj.unlabeled[j]), self.log)
+        for count, child in enumerate(children, start=1):
+            sign, number = child.signs[j], child.number
+            child = self.bound(child)
             column = int(sign > 0)
-            self.bounds[j, column] = max(self.bounds[j, column], child.lower)
+            if child.lower > self.bounds[j, column]:
+                self.bounds[j, column], self.evidence[j, column] = child.lower, child.evidence
             if self.bounds[j, column] > self.best.upper:
-                self.proved = -sign
+                self.proved, self.number = -sign, children[-count].number
+                self._keep(j, column, number)
                 return count
         # One of both labels is right.
-        node.lower = max(node.lower, float(self.bounds[j].min()))
+        least = float(self.bounds[j].min())
+        if least > node.lower:
+            node.lower, node.evidence = least, None
+            for child in children:
+                self._keep(j, int(child.signs[j] > 0), child.number)
         return 2
+
+    def _keep(self, j: int, column: int, number: int | None) -> None:
+        """Write down what proves a label's bound, at the node where it is used."""
+        if self.log is not None:
+            self.log.keep(self.evidence.get((j, column)), number)

@@ -35,6 +35,8 @@ _CONVERGED = 1e-12
 """Relative gap above which margins on a kink are looked at one by one."""
 _STEEP, _STEEPER, _STEEPEST = 1e5, 4.0, 1e12
 """C of the iteration above which smaller ones lead the way: the first, the ratio of the next, where they end."""
+_FINEST = 2e-16
+"""Share of the largest eigenvalue of a kernel above which smaller ones count, where the answer is not proved else."""
 _ON_KINK = 1e-7
 """Distance from a kink of the loss at which a margin of the warm start counts as on it."""
 
@@ -164,6 +166,12 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     """
     problem = _on_kernel(obj)
     outcome = _solve(problem, tol, max_iter, None)
+    certificate = outcome.candidate.certificate
+    if not certificate.is_optimal(tol) and _rank(finer := _on_kernel(obj, share=_FINEST)) > _rank(problem):
+        # A large C makes the most of small eigenvalues, rounding or not: K is what is given.
+        again = _solve(finer, tol, max_iter, None)
+        if again.candidate.certificate.gap < certificate.gap or not certificate.gap >= 0:
+            outcome = again._replace(seconds=outcome.seconds + again.seconds)
     gamma, b = outcome.candidate.point.v, outcome.candidate.point.b
     variables = {"gamma": gamma, "b": np.asarray(b), "f": obj.K @ gamma + b}
     multipliers = obj.loss.repair_multipliers(obj.labels.sign, outcome.candidate.point.gamma)
@@ -196,11 +204,14 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
     return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
 
 
-def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> _Problem:
-    """Return the problem on a Gram matrix: its eigenvectors, weighted by its eigenvalues, are a fixed spectrum."""
+def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, share: float | None = None) -> _Problem:
+    """Return the problem on a Gram matrix: its eigenvectors, weighted by its eigenvalues, are a fixed spectrum.
+
+    Eigenvalues below `share` of the largest are left out, by default those that rounding may have made.
+    """
     y = obj.labels.sign
     values, vectors = eigen = np.linalg.eigh((obj.K + obj.K.T) / 2) if eigen is None else eigen
-    kept = values > 1e-15 * len(y) * max(float(values[-1]), 0.0)
+    kept = values > (1e-15 * len(y) if share is None else share) * max(float(values[-1]), 0.0)
     if not kept.any():
         raise InvalidInputError("K is zero or negative definite: no kernel is left to learn with; check the features.")
     # The trace of the kernel is one in the units of the iteration: decisions stay, C and the objective are scaled.
@@ -221,7 +232,11 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None) -> 
         return _better(candidate, restored, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
-    return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen), name, scale)
+    return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen, share), name, scale)
+
+
+def _rank(problem: _Problem) -> int:
+    return int(problem.data.U.shape[1])
 
 
 def _better(

@@ -323,3 +323,20 @@ def test_gammas_of_one_ratio_share_the_factorisation(loss, monkeypatch):
     other = base.with_(gamma_A=1e-2, gamma_I=0.6)
     assert "reduction" not in other.__dict__
     assert (other.gamma_A, other.gamma_I) == (1e-2, 0.6)
+
+
+def test_margins_that_rounding_leaves_short_do_not_count_where_the_optimum_is_tiny():
+    # Two classes far apart and weights of 1e-10: the optimum is some 1e-9, seven digits above the rounding of a margin.
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        truth = np.arange(30) % 2
+        X = rng.standard_normal((30, 3)) + 4.0 * truth[:, None]
+        K = sm.kernels.gram(X, gamma=0.05)
+        L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=4))
+        labels = sm.encode_labels(np.where(np.arange(30) < 14, truth, -1))
+        result = factorized(LapSVM(K, L, labels, "hinge", gamma_A=1e-11, gamma_I=1e-7))
+        assert result.certificate.primal_objective < 1e-6
+        assert result.certificate.is_optimal(1e-9), result
+        np.testing.assert_allclose(
+            K @ result.variables["alpha"] + result.variables["b"], result.variables["f"], atol=1e-9
+        )

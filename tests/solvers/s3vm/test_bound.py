@@ -586,7 +586,10 @@ def test_certify_keeps_the_status_until_the_gap_is_closed():
     assert "of the global optimum" in certified.message
     assert certified.certificate.relative_gap > 0.1
     exact = branch_and_bound(obj)
+    evidence = certified.variables["theta"], certified.variables["beta"]
+    assert S3VMRelaxation(obj).dual_bound(*evidence) == certified.certificate.dual_objective
     kept = with_bound(obj, exact)
+    assert "theta" not in kept.variables
     assert kept.status is Status.OPTIMAL
     assert "global optimum proved" in kept.message
     assert kept.certificate.dual_objective == exact.certificate.dual_objective

@@ -12,6 +12,7 @@ from specmargin.objectives.s3vm_relaxation import S3VMRelaxation
 from specmargin.solvers.s3vm.branch_and_bound import _Search, branch_and_bound
 from specmargin.solvers.s3vm.exp_boxes import Box, ExpBoxes
 from specmargin.solvers.s3vm.local_search import LocalSearch
+from specmargin.solvers.s3vm.nodes import Node
 
 
 def boxes_of(seed, C, loss, s=3.0):
@@ -39,13 +40,13 @@ def test_bounds_hold_for_every_point_of_a_box(loss, C):
             inside = W[((lo <= F) & (hi >= F)).all(axis=1)]
             least = min(obj.value_at(lift(w)) for w in [centre, *inside])
             for start in (centre, inside[0] if len(inside) else centre):
-                assert boxes.curved(Box(0.0, lo, hi), start) <= least
+                assert boxes.curved(Box(0.0, lo, hi), start)[0] <= least
             # The same with decided signs.
             signed = Box(0.0, np.where(f > 0, np.maximum(lo, 0), lo), np.where(f < 0, np.minimum(hi, 0), hi))
             kept = [w for w in inside if (signed.lo <= boxes.Z @ w + boxes.b).all()]
             kept = [w for w in kept if (signed.hi >= boxes.Z @ w + boxes.b).all()]
             least = min(obj.value_at(lift(w)) for w in [centre, *kept])
-            bound, _, missed = boxes.enveloped(signed, np.inf)
+            bound, _, missed, _ = boxes.enveloped(signed, np.inf)
             assert bound <= least
             assert (missed >= -1e-9 * C).all()
             tight += bound > 0.9 * least
@@ -109,7 +110,7 @@ def test_the_box_of_all_points_holds_the_best_one_whatever_is_known_of_its_value
     w = np.array([30.0, -40.0])
     value = obj.value_at(boxes.relaxation.expand(w))
     search.best.offer(value * (1 - 1e-3), w)
-    box = search._box(np.zeros(6))
+    box = search._box(Node(0.0, np.zeros(6), np.zeros(6), w))
     along = boxes.Z * (50.0 / boxes.search.qp.lengths[obj.unlabeled])[:, None]  # as long as w
     f = np.einsum("ij,ij->i", boxes.Z, along)
     assert (box.hi >= boxes.b + f).all()

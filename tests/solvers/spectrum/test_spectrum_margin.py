@@ -277,6 +277,21 @@ def test_relative_margin_on_a_singular_kernel(rng):
     assert relative_margin(obj).certificate.relative_gap <= 1e-9
 
 
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_eigenvalues_near_rounding_count_where_the_weights_are_large(seed):
+    # Each of them is worth C^2 eigenvalue / 2 or so, a millionth of the objective here; K is what is given.
+    rng = np.random.default_rng(seed)
+    truth = np.arange(34) % 2
+    X = 0.7 * rng.standard_normal((34, 4))
+    X[:, 0] += np.where(truth == 1, 6.0, -6.0)
+    wrong = rng.permutation(34)[:8]
+    X[wrong, 0] *= 0.02
+    K = X @ X.T
+    K += 3e-14 * np.linalg.eigvalsh(K)[-1] * np.eye(34)
+    result = relative_margin(RMM(K, sm.encode_labels(truth), C=1000.0, B=1.2))
+    assert result.certificate.is_optimal(1e-8), result
+
+
 def test_a_kernel_of_zeros_is_refused():
     with pytest.raises(ValueError, match="no kernel is left"):
         relative_margin(RMM(np.zeros((4, 4)), sm.encode_labels([0, 0, 1, 1])))

@@ -1,0 +1,142 @@
+"""What a classifier warns of when it has learned: one class for all samples, shares far from the labels', scales.
+
+Each warning is in words, says what to do, and is a `specmargin.exceptions.SpecmarginWarning`. Of a component of the
+graph without a label `specmargin.graphs.warn_components` warns, of answers that are proved less well than was asked for
+the estimators.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import betabinom
+
+from specmargin.estimators._class_balance import credible_shares, in_force, label_counts
+from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning
+from specmargin.labels import Labels
+from specmargin.typing import AnyArray, FloatArray, Matrix
+
+_PACKAGE = str(Path(__file__).parents[1])
+_SCALES = 1e3
+"""Ratio of the ranges of two columns that is warned of."""
+_ROUNDING = 1e-12
+"""Range of a column, relative to its largest entry, up to which it is constant."""
+_BY_CHANCE = 0.05
+"""Probability up to which the labels contradict that all unlabelled samples are of one class."""
+
+
+def outside() -> int:
+    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def warn_of_scales(estimator: Any, X: Matrix) -> None:
+    """Warn where columns that are not constant differ in range by a factor of 1000 or more."""
+    low, high = (_dense(X.min(axis=0)), _dense(X.max(axis=0)))
+    ranges = high - low
+    used = np.flatnonzero(ranges > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
+    if len(used) < 2:
+        return
+    wide, narrow = used[ranges[used].argmax()], used[ranges[used].argmin()]
+    if ranges[wide] < _SCALES * ranges[narrow]:
+        return
+    names = getattr(estimator, "feature_names_in_", None)
+    first, second = (f"column {k}" if names is None else f"column {names[k]!r}" for k in (wide, narrow))
+    warnings.warn(
+        f"{type(estimator).__name__}: columns of X differ in scale: {first} spans {ranges[wide]:.2g} and {second} "
+        f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, scale "
+        "them, e.g. by make_pipeline(StandardScaler(), ...) of scikit-learn.",
+        ColumnScaleWarning,
+        stacklevel=outside(),
+    )
+
+
+def warn_of_classes(estimator: Any, labels: Labels) -> None:
+    """Warn where a fitted classifier predicts one class only, or shares that the labels speak against."""
+    scores = estimator.scores_
+    predicted = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+    if len(predicted) and not _warned_of_one_class(estimator, labels, predicted) and len(labels.unlabeled):
+        _warn_of_shares(estimator, labels, predicted)
+
+
+def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) -> bool:
+    """Warn where all training samples are predicted alike, or all unlabelled ones against all likelihood."""
+    hidden = predicted[labels.unlabeled]
+    everything = bool((predicted == predicted[0]).all())
+    if not everything:
+        if len(hidden) == 0 or (hidden != hidden[0]).any():
+            return False
+        own = label_counts(labels)[hidden[0]] + 2.0
+        if (
+            betabinom.pmf(len(hidden), len(hidden), own, labels.n_labeled + 2.0 * len(labels.classes) - own)
+            > _BY_CHANCE
+        ):
+            return False
+    n, kind = (len(predicted), "training") if everything else (len(hidden), "unlabelled")
+    name = _name(labels, int(predicted[0] if everything else hidden[0]))
+    warnings.warn(
+        f"{type(estimator).__name__}: all {n} {kind} samples are predicted to be of the class {name}, though "
+        f"{len(labels.classes)} classes are labelled: the features, the graph or the parameters do not tell them apart."
+        f" Check these, or label more samples{_other_cut(estimator)}.",
+        SingleClassWarning,
+        stacklevel=outside(),
+    )
+    return True
+
+
+def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
+    """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
+    low, high = credible_shares(labels)
+    shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
+    cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) == "shrunk"
+    moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions
+    before = _shares_before(estimator) if moved else shares
+    for each in (shares, before):
+        outside_of = np.maximum(low - each, each - high)
+        k = int(outside_of.argmax())
+        if outside_of[k] > 0:
+            break
+    else:
+        return
+    verb, also = "are", ""
+    if each is not shares:
+        verb, also = "would be", f"; class_balance='shrunk' moved the threshold, and {shares[k]:.0%} are"
+    warnings.warn(
+        f"{type(estimator).__name__}: {each[k]:.0%} of the {len(predicted)} training samples {verb} predicted to be of "
+        f"the class {_name(labels, k)}, but by the labels ({label_counts(labels)[k]} of {labels.n_labeled}) "
+        f"{low[k]:.0%} to {high[k]:.0%} are credible{also}. If labels were drawn at random, features, graph or "
+        f"parameters mislead: compare with a supervised classifier, or label more samples{_other_cut(estimator)}. If "
+        "they were drawn class by class, they say nothing of the shares.",
+        ClassShareWarning,
+        stacklevel=outside(),
+    )
+
+
+def _shares_before(estimator: Any) -> FloatArray:
+    """Return the shares of two classes that the decisions have before they are balanced."""
+    positive = float(np.mean(estimator.scores_ - estimator.balance_.offset > 0))
+    return np.array([1.0 - positive, positive])
+
+
+def _other_cut(estimator: Any) -> str:
+    """Say which parameter of the classifier moves the shares, if any."""
+    if hasattr(estimator, "balance"):
+        return ", or give balance= where the shares are known"
+    known = hasattr(estimator, "class_balance") and estimator.class_balance != "shrunk" and len(estimator.classes_) == 2
+    return ", or take class_balance='shrunk'" if known else ""
+
+
+def _name(labels: Labels, k: int) -> str:
+    return repr(labels.classes[k : k + 1].tolist()[0])
+
+
+def _dense(row: Any) -> FloatArray:
+    return np.asarray(row.toarray() if sp.issparse(row) else row, dtype=np.float64).ravel()

@@ -1,0 +1,105 @@
+"""Weights of LapSVM and LapRLS that suit any data: units of gamma_A and gamma_I, and those that papers write.
+
+The loss is a sum over l labels, and the norms have the unit of the kernel, so that a fixed gamma_A means another thing
+with every kernel. With d the mean of the kernel's diagonal, the deformed kernel of the labelled samples (rows J) at a
+ratio gamma_I / gamma_A = r / d, and H the centring of l samples,
+
+    G = J K (I + r / d L K)^-1 J',    gamma_A = 0.1 tr(H G H) / l,    gamma_I = r / d gamma_A
+
+make the same decisions for K and for any multiple of it. The mean eigenvalue tr(H G H) / l is that of a typical
+direction among the labelled samples, and grows neither with l nor with the number of samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from specmargin.checks import choice, count, number
+from specmargin.kernels.operators import kernel_diagonal
+from specmargin.typing import FloatArray
+
+__all__ = ["ambient_weight", "mean_eigenvalue", "ratio_for", "weights_of_paper"]
+
+_SHARE = 0.1
+"""gamma_A in units of the mean eigenvalue of the centred G: errors on 19 data sets differ by 0.3 points between 0.01
+and 1 of it."""
+_CONSTANT = 1e-13
+
+
+def mean_eigenvalue(G: FloatArray, *, centred: bool = True) -> float:
+    """Return tr(H G H) / l of a deformed kernel (l, l), or tr(G) / l; 0 where that is rounding.
+
+    Zero means that all functions of G are constant on the labelled samples.
+
+    Examples
+    --------
+    >>> mean_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    0.5
+    """
+    l = len(G)
+    trace = float(np.trace(G))
+    mean = (trace - float(G.sum()) / l) / l if centred else trace / l
+    return mean if mean > _CONSTANT * float(np.abs(G).max(initial=0.0)) else 0.0
+
+
+def ambient_weight(G: FloatArray, *, centred: bool = True) -> float:
+    """Return gamma_A = 0.1 tr(H G H) / l, the weight in units of the data.
+
+    Where all functions of G are constant on the labelled samples it is 0.1 tr(G) / l, and 0.1 where G is zero.
+
+    Parameters
+    ----------
+    G : ndarray of shape (l, l)
+        Deformed kernel of the labelled samples at gamma_A = 1: ``LapSVM(K, L, ..., gamma_I=r).reduction.G``.
+    centred : bool, default True
+        Whether an intercept takes constants out; without one H is the identity.
+
+    Examples
+    --------
+    >>> ambient_weight(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    0.05
+    """
+    unit = mean_eigenvalue(G, centred=centred) or float(np.trace(G)) / len(G)
+    return _SHARE * (unit if unit > 0 else 1.0)
+
+
+def ratio_for(K: Any, ratio: float) -> float:
+    """Return gamma_I / gamma_A for a ratio in units of the kernel: over the mean of its diagonal, 1 for most kernels.
+
+    Examples
+    --------
+    >>> ratio_for(4.0 * np.eye(3), 100.0)
+    25.0
+    """
+    mean = float(kernel_diagonal(K).mean())
+    return ratio / mean if mean > 0 else ratio
+
+
+def weights_of_paper(gamma_A: float, gamma_I: float, l: int, u: int, form: str) -> tuple[float, float]:
+    """Return the weights of `LapSVM` that make the problem of a paper's.
+
+    Parameters
+    ----------
+    gamma_A, gamma_I : float
+        As published; gamma_A > 0, gamma_I >= 0.
+    l, u : int
+        Numbers of labelled and of unlabelled samples.
+    form : {"means", "sums"}
+        "means": 1/l sum V(y_i f_i) + gamma_A |f|^2 + gamma_I / (l+u)^2 f'L f, the manifold-regularization paper. Then
+        ours are l gamma_A and l gamma_I / (l+u)^2. "sums": sum V(y_i f_i) + gamma_A |f|^2 + gamma_I f'L f, or half of
+        all that, the primal paper; they are ours.
+
+    Examples
+    --------
+    >>> weights_of_paper(0.005, 0.045, 4, 16, "sums")
+    (0.005, 0.045)
+    >>> weights_of_paper(0.005, 4.0, 4, 16, "means")
+    (0.02, 0.04)
+    """
+    gamma_A, gamma_I = number(above=0)("gamma_A", gamma_A), number(least=0)("gamma_I", gamma_I)
+    l, u = count(1)("l", l), count(0)("u", u)
+    if choice("means", "sums")("form", form) == "sums":
+        return gamma_A, gamma_I
+    return l * gamma_A, l * gamma_I / (l + u) ** 2

@@ -1,0 +1,18 @@
+# The public names: read by type checkers, and at run time by lazy_loader.
+
+from .record import Claim, ProofRecord, Verification
+from .saving import load_result, read_provenance, read_record, save_result
+from .translation import record_of
+from .verification import verify
+
+__all__ = [
+    "Claim",
+    "ProofRecord",
+    "Verification",
+    "load_result",
+    "read_provenance",
+    "read_record",
+    "record_of",
+    "save_result",
+    "verify",
+]

@@ -1,0 +1,217 @@
+"""Objectives and what they are made of as JSON and arrays, and back: `pack` and `unpack`, to the last bit.
+
+A value of one of the classes of `PACKED` becomes its class and its fields, an array or a sparse matrix its arrays.
+Nothing else has a name in a file: what is read can build these classes only, whose own checks then hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.laplacians import Laplacian
+from specmargin.kernels.blocks import BlockKernel
+from specmargin.kernels.operators import KernelOperator, LowRankKernel
+from specmargin.labels import Labels
+from specmargin.losses import LOSSES, UNLABELED_LOSSES, Ramp
+from specmargin.objectives import (
+    RMM,
+    S3VM,
+    Alignment,
+    Features,
+    LapRLS,
+    LapSVM,
+    RegularizedClustering,
+    S3VMRelaxation,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumMargin,
+    WeightedSVM,
+)
+from specmargin.objectives.reduction import Applied
+from specmargin.objectives.row_space import RowSpace
+from specmargin.results import ProofLog
+from specmargin.spectra import Spectrum
+from specmargin.typing import AnyArray
+
+__all__ = ["LARGEST_DENSE", "OBJECTIVES", "PACKED", "pack", "unpack"]
+
+LARGEST_DENSE = 5000
+"""Samples up to which an operator of which nothing is known but its products is saved as the matrix that it is."""
+
+OBJECTIVES: dict[str, Any] = {
+    cls.__name__: cls
+    for cls in (
+        Alignment,
+        LapRLS,
+        LapSVM,
+        RMM,
+        RegularizedClustering,
+        S3VM,
+        S3VMRelaxation,
+        SpectralGraphTransducer,
+        SpectralRidge,
+        SpectrumMargin,
+        WeightedSVM,
+    )
+}
+"""The classes of objectives that can be saved, by name."""
+
+_LOSSES: dict[str, Any] = {
+    type(loss).__name__: type(loss)
+    for loss in (*LOSSES.values(), *UNLABELED_LOSSES.values(), Ramp())
+    if type(loss).__module__.startswith("specmargin.losses.")
+}
+_PARTS = (BlockKernel, Features, Labels, Laplacian, LowRankKernel, ProofLog, RowSpace, Spectrum)
+PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
+"""All classes that a file can hold, by name."""
+
+_SPARSE: dict[str, tuple[str, ...]] = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+
+
+def pack(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
+    """Return a value as JSON, and put its arrays into `arrays` under names that begin with `at`.
+
+    Parameters
+    ----------
+    value : object
+        Numbers, texts, None, arrays, sparse matrices, objects of `PACKED`, sequences and mappings of them.
+    arrays : dict of str to ndarray
+        Is added to.
+    at : str
+        What the value is called, in names of arrays and in messages.
+
+    Raises
+    ------
+    TypeError
+        If a value is of any other class, a loss of the user's own for instance; the text names it.
+
+    Examples
+    --------
+    >>> arrays = {}
+    >>> packed = pack({"C": 1.0, "x": np.arange(3)}, arrays, "data")
+    >>> packed, list(arrays)
+    ({'items': {'C': 1.0, 'x': {'array': 'data/x'}}}, ['data/x'])
+    >>> unpack(packed, arrays)
+    {'C': 1.0, 'x': array([0, 1, 2])}
+    """
+    if isinstance(value, np.generic) and value.dtype.kind in "biufU":
+        value = value.item()
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        items = [pack(item, arrays, f"{at}/{k}") for k, item in enumerate(value)]
+        return items if isinstance(value, list) else {"tuple": items}
+    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
+        return {"items": {name: pack(item, arrays, f"{at}/{quote(name, safe='')}") for name, item in value.items()}}
+    if isinstance(value, np.ndarray):
+        return _packed_array(value, arrays, at)
+    if sp.issparse(value):
+        return _packed_sparse(value, arrays, at)
+    name = type(value).__name__
+    if PACKED.get(name) is type(value) and not callable(getattr(value, "kernel", None)):
+        return {"class": name, "fields": _packed_fields(value, arrays, at)}
+    if isinstance(value, Applied):
+        return pack(value.L, arrays, at)  # the product with K is the same again
+    return _packed_operator(value, arrays, at)
+
+
+def _packed_fields(value: Any, arrays: dict[str, AnyArray], at: str) -> dict[str, Any]:
+    given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    packed = {name: pack(item, arrays, f"{at}/{name}") for name, item in given.items()}
+    if isinstance(value, LapSVM):
+        packed["reduced"] = value.is_reduced
+    return packed
+
+
+def _packed_array(value: AnyArray, arrays: dict[str, AnyArray], at: str) -> Any:
+    if value.dtype.kind != "O":
+        arrays[at] = np.asarray(value)
+        return {"array": at}
+    if value.ndim != 1:
+        raise InvalidTypeError(f"{at}={shown(value)} holds Python objects; pass an array of numbers or texts.")
+    return {"objects": [pack(item, arrays, f"{at}/{k}") for k, item in enumerate(value.tolist())]}
+
+
+def _packed_sparse(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
+    form = value if value.format in _SPARSE else value.tocsr()  # as which it multiplies
+    parts = {part: pack(getattr(form, part), arrays, f"{at}/{part}") for part in _SPARSE[form.format]}
+    is_array = isinstance(value, sp.sparray)
+    return {"sparse": form.format, "is_array": is_array, "shape": list(form.shape), "parts": parts}
+
+
+def _packed_operator(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
+    """Save a kernel or a graph of which only products are known as the matrix of them."""
+    cls = f"{type(value).__module__}.{type(value).__qualname__}"
+    shape = getattr(value, "shape", None)
+    if not (isinstance(value, KernelOperator) or (isinstance(shape, tuple) and hasattr(value, "__matmul__"))):
+        raise InvalidTypeError(
+            f"{at}={shown(value)} is of the class {cls}, which a file cannot hold; take one of the package: "
+            f"{', '.join(sorted(_LOSSES if hasattr(value, 'gradient') else PACKED))}."
+        )
+    n = int(value.shape[0])
+    if n > LARGEST_DENSE:
+        raise InvalidInputError(
+            f"{at}={shown(value)} is of the class {cls}, which is saved as a matrix, but not of {n} samples; take a "
+            f"LowRankKernel, a sparse matrix, or at most {LARGEST_DENSE} samples."
+        )
+    dense = np.asarray(value) if isinstance(value, KernelOperator) else np.asarray(value @ np.eye(n))
+    return pack(dense, arrays, at)
+
+
+def unpack(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
+    """Return the value that `pack` was given.
+
+    Raises
+    ------
+    ValueError
+        If a class or an array is not known, or what a class is built from does not pass its checks.
+    """
+    if isinstance(value, list):
+        return [unpack(item, arrays) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "array" in value:
+        return arrays[value["array"]]
+    if "tuple" in value:
+        return tuple(unpack(item, arrays) for item in value["tuple"])
+    if "items" in value:
+        return {name: unpack(item, arrays) for name, item in value["items"].items()}
+    if "objects" in value:
+        objects = np.empty(len(value["objects"]), dtype=object)
+        objects[:] = [unpack(item, arrays) for item in value["objects"]]
+        return objects
+    if "sparse" in value:
+        parts = [unpack(value["parts"][part], arrays) for part in _SPARSE[value["sparse"]]]
+        return _sparse(value["sparse"], value["is_array"], tuple(value["shape"]), parts)
+    cls = PACKED.get(str(value.get("class")))
+    if cls is None:
+        raise InvalidInputError(
+            f"the file holds an object of the class {value.get('class')!r}, which this version of specmargin does not "
+            "know; use a newer one."
+        )
+    given = {name: unpack(item, arrays) for name, item in value["fields"].items()}
+    reduced = given.pop("reduced", False)
+    made = cls(**given)
+    if reduced:
+        _ = made.reduction  # with which `certificate` proves more
+    return made
+
+
+def _sparse(form: str, is_array: bool, shape: tuple[int, ...], parts: list[AnyArray]) -> Any:
+    cls = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")
+    if form == "coo":
+        return cls((parts[0], (parts[1], parts[2])), shape=shape)
+    return cls(tuple(parts), shape=shape)

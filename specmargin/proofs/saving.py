@@ -1,0 +1,311 @@
+"""Answers in files, with the problem they answer and the evidence: `save_result`, `load_result`, `read_record`.
+
+A file (`specmargin.archive`) has sections, which share the arrays that are equal:
+
+- ``proof/``: what is claimed and why, as the record that `specmargin.proofs.verifier` checks. Who checks it needs
+  nothing else of the file, and builds no objective.
+- ``objective/``: the data and the weights that the objective is built from again.
+- ``result/``: the `SolveResult`.
+- ``log/``: the `ProofLog` of a branch and bound or a probing, where the result has one.
+
+With them go the versions of the package and of what it computes with, the platform, the time, and a note.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from specmargin import __version__
+from specmargin.archive import read_archive, write_archive
+from specmargin.checks import instance, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.objectives import S3VM, LapSVM, Objective, RegularizedClustering, S3VMRelaxation, WeightedSVM
+from specmargin.objectives.contract import read
+from specmargin.proofs.packing import OBJECTIVES, pack, unpack
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.translation import DENSE as LARGEST_PROOF
+from specmargin.proofs.translation import record_of, tree_record_of
+from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
+from specmargin.typing import AnyArray
+
+__all__ = ["load_result", "read_provenance", "read_record", "save_result"]
+
+KIND = "result"
+"""Of the archives that hold a result."""
+
+_CLAIMED = {"primal_objective": "primal", "dual_objective": "dual", "rounding": "rounding", "sense": "sense"}
+"""Numbers of a certificate, and how a claim calls them."""
+
+_PACKAGES = ("numpy", "scipy", "cvxpy", "python-flint")
+
+
+def save_result(
+    path: str | os.PathLike[str],
+    objective: Objective,
+    result: SolveResult,
+    *,
+    note: str | Mapping[str, Any] | None = None,
+) -> None:
+    """Write a problem, its answer and the proof to a file that `load_result` and ``specmargin verify`` read.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, such as "answer.npz"; its folder must exist. A file of that name is replaced.
+    objective : Objective
+        What was solved: one of `specmargin.objectives`, with losses of the package. A graph or a kernel of a class of
+        one's own is saved as a matrix, up to 5,000 samples.
+    result : SolveResult
+        Its answer, by any solver. Without a usable answer (`Status.has_solution`), or with a kernel of more than 3,000
+        samples, it is saved without a proof.
+    note : str or mapping of str to object, optional
+        Anything that belongs to it and JSON knows: the data set, the seed. `read_provenance` returns it.
+
+    Raises
+    ------
+    TypeError
+        If `objective` or `result` is something else, or the objective holds what a file cannot: a loss of one's own.
+    ValueError
+        If the folder does not exist, or the result answers another problem.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/answer.npz"
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    >>> obj = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0, B=1.5)
+    >>> result = sm.solvers.relative_margin(obj)
+    >>> save_result(path, obj, result, note="four points")
+    >>> again, answer = load_result(path)
+    >>> again.C, answer.certificate == result.certificate
+    (1.0, True)
+    """
+    objective, result = _checked(objective, result)
+    if not (note is None or isinstance(note, str | Mapping)):
+        raise InvalidTypeError(f"note={shown(note)} is no text; pass one, or a mapping of names to texts and numbers.")
+    data: dict[str, AnyArray] = {}
+    arrays: dict[str, AnyArray] = {}
+    packed = pack(objective, data, "objective")  # first, because it says what a file cannot hold
+    header = {
+        "proof": _packed_proof(objective, result, arrays),
+        "objective": packed,
+        "result": _packed_result(result, data),
+        "log": pack(result.log, data, "log"),
+        "provenance": _provenance(note),
+    }
+    write_archive(path, KIND, header, {**arrays, **data})
+
+
+def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
+    """Read a problem and its answer from a file of `save_result`.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    objective : Objective
+        Equal to the one that was saved: value, certificate and decisions are the same to the last bit on the same
+        computer. What a LapSVM had factorised is factorised again.
+    result : SolveResult
+        With the variables, multipliers, certificate and history that were saved.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it is foreign, truncated, of a newer version, or changed after it was written.
+
+    Examples
+    --------
+    `save_result` has one. Whoever trusts nobody proves the answer again, from the data of the file:
+
+    >>> import tempfile
+    >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
+    >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
+    >>> sm.certify(*sm.load_result(path)).is_optimal(1e-12)
+    True
+    """
+    header, arrays = read_archive(path, KIND, prefix=("objective/", "result/", "log/"))
+    with _of_file(path):
+        log = unpack(header["log"], arrays)
+        return unpack(header["objective"], arrays), _result(header["result"], arrays, log)
+
+
+def read_record(path: str | os.PathLike[str]) -> ProofRecord:
+    """Read what a file of `save_result` claims, and why: the section ``proof/`` alone.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    ProofRecord
+        For `specmargin.proofs.verifier.check`.
+
+    Raises
+    ------
+    ValueError
+        As `load_result`; or if the file holds no proof. The text says why.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
+    >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj))
+    >>> record = read_record(path)
+    >>> record.kind, record.claim.gap < 1e-12
+    ('rmm', True)
+    """
+    header, arrays = read_archive(path, KIND, prefix="proof/")
+    with _of_file(path):
+        proof, certificate = header["proof"], header["result"]["certificate"]["items"]
+        if "missing" in proof:
+            raise InvalidInputError(f"it holds no proof: {proof['missing']}; pass a file that holds one.")
+        record = ProofRecord(proof["kind"], proof["numbers"], unpack(proof["arrays"], arrays), Claim(**proof["claim"]))
+        claimed = {name: getattr(record.claim, _CLAIMED[name]) for name in _CLAIMED}
+        for name, ours in claimed.items():
+            if repr(ours) != repr(certificate[name]):
+                raise InvalidInputError(
+                    f"its proof claims {_CLAIMED[name]} {ours!r}, but the certificate of its result says "
+                    f"{certificate[name]!r}: the proof is that of another result; save it again."
+                )
+        return record
+
+
+def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read where a file of `save_result` comes from.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+
+    Returns
+    -------
+    dict
+        ``versions`` of packages, ``platform``, ``utc``, the time it was saved, and the ``note``.
+
+    Raises
+    ------
+    ValueError
+        As `load_result`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import specmargin as sm
+    >>> path = f"{tempfile.mkdtemp()}/pair.npz"
+    >>> obj = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
+    >>> sm.save_result(path, obj, sm.solvers.relative_margin(obj), note={"seed": 3})
+    >>> read_provenance(path)["note"]
+    {'seed': 3}
+    """
+    header, _ = read_archive(path, KIND, prefix="provenance/")
+    with _of_file(path):
+        return dict(header["provenance"])
+
+
+def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
+    cls = type(objective)
+    if OBJECTIVES.get(cls.__name__) is not cls:
+        raise InvalidTypeError(
+            f"objective={shown(objective)} is of the class {cls.__module__}.{cls.__qualname__}; pass one of "
+            f"specmargin.objectives: {', '.join(OBJECTIVES)}."
+        )
+    instance(SolveResult, "pass what a solver returned")("result", result)
+    if result.status.has_solution:
+        read(objective.variables, result.variables)
+    return objective, result
+
+
+def _packed_proof(objective: Objective, result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    """Return the proof as JSON, or why there is none."""
+    if not result.status.has_solution:
+        return {"missing": f"the result is {result.status.name} and has no answer"}
+    if (entries := _entries(objective)) > LARGEST_PROOF**2:
+        return {"missing": f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"}
+    if isinstance(objective, S3VM) and result.log is not None:
+        return _packed_record(tree_record_of(objective, result), arrays)
+    return _packed_record(record_of(objective, result), arrays)
+
+
+def _entries(objective: Any) -> int:
+    """Return the size of the largest matrix that a proof writes out, whatever stands for it in the objective."""
+    if isinstance(objective, S3VMRelaxation):
+        objective = objective.obj
+    if isinstance(objective, S3VM | WeightedSVM):
+        return int(objective.features.n_samples * objective.features.size)
+    return int(objective.K.shape[0]) ** 2 if isinstance(objective, LapSVM | RegularizedClustering) else 0
+
+
+def _packed_record(record: ProofRecord, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    return {
+        "kind": record.kind,
+        "numbers": {name: pack(value, arrays, f"proof/numbers/{name}") for name, value in record.numbers.items()},
+        "arrays": pack(record.arrays, arrays, "proof"),
+        "claim": {name: pack(value, arrays, f"proof/claim/{name}") for name, value in asdict(record.claim).items()},
+    }
+
+
+def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    history = {name: np.array(column, dtype=float) for name, column in result.history.columns.items()}
+    given = {field.name: getattr(result, field.name) for field in fields(result) if field.name != "log"}
+    given |= {"status": str(result.status), "certificate": asdict(result.certificate), "history": history}
+    return {name: pack(value, arrays, f"result/{name}") for name, value in given.items()}
+
+
+def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: ProofLog | None) -> SolveResult:
+    given = {name: unpack(value, arrays) for name, value in packed.items()}
+    history = History({name: column.tolist() for name, column in given.pop("history").items()})
+    status, certificate = Status(given.pop("status")), Certificate(**given.pop("certificate"))
+    return SolveResult(status=status, certificate=certificate, history=history, log=log, **given)
+
+
+def _provenance(note: Any) -> dict[str, Any]:
+    versions = {"specmargin": __version__, "python": platform.python_version()}
+    return {
+        "versions": versions | {name: _version(name) for name in _PACKAGES},
+        "platform": f"{sysconfig.get_platform()}, {platform.python_implementation()}",
+        "utc": datetime.now(UTC).isoformat(timespec="seconds"),
+        "note": note,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except ImportError:
+        return None
+
+
+@contextmanager
+def _of_file(path: Any) -> Iterator[None]:
+    """Turn what is raised for a header of other contents into one message."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InvalidInputError(
+            f"path={str(path)!r} has contents of another version ({type(error).__name__}: {error}); save it again, or "
+            "use the specmargin that wrote it."
+        ) from error

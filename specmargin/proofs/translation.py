@@ -1,0 +1,372 @@
+"""Records of results: what an objective and an answer of any solver claim, and the evidence for it.
+
+Nobody has to trust this module. It may use the objectives freely: they know which multipliers belong to a point and how
+they are made feasible. `specmargin.proofs.verifier` judges what comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs import Laplacian
+from specmargin.kernels import KernelOperator, LowRankKernel
+from specmargin.losses import ExpSquared
+from specmargin.objectives import (
+    RMM,
+    S3VM,
+    Alignment,
+    Features,
+    FixedSpectrum,
+    LapRLS,
+    LapSVM,
+    Objective,
+    ProductCone,
+    RegularizedClustering,
+    S3VMRelaxation,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumCone,
+    SpectrumMargin,
+    WeightedSVM,
+)
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.results import Certificate, SolveResult
+from specmargin.solvers.s3vm.bound import s3vm_bound
+from specmargin.typing import AnyArray, FloatArray
+
+__all__ = ["DENSE", "record_of", "tree_record_of"]
+
+DENSE = 3000
+"""Samples up to which kernels and graphs that are no stored matrices are written out."""
+
+Variables = Mapping[str, Any]
+Parts = tuple[str, dict[str, Any], dict[str, Any]]
+"""Kind, numbers and arrays of a record."""
+
+
+def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
+    """Return the record of a result: data, answer, evidence and claim, as plain numbers and arrays.
+
+    Parameters
+    ----------
+    objective : Objective
+        The problem that was solved.
+    result : SolveResult
+        Of any solver. Multipliers are looked for among its duals, then among its variables, and derived from the
+        variables where there are none; what the objective repairs before it certifies a point is repaired here.
+
+    Returns
+    -------
+    ProofRecord
+        The claim is ``result.certificate`` as it is.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `objective` is no objective of this package, or `result` no SolveResult.
+    InvalidInputError
+        If the result holds no answer, or one of another problem, or if a kernel has too many samples to be written out.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [3.0]])
+    >>> svm = sm.objectives.RMM(X @ X.T, sm.encode_labels([0, 0, 1, 1]), C=1.0)
+    >>> record = record_of(svm, sm.solvers.relative_margin(svm))
+    >>> record.kind, sorted(record.arrays), record.claim.primal
+    ('rmm', ['K', 'c', 'gamma', 'y'], 0.5)
+    """
+    if isinstance(objective, type) or not isinstance(objective, Objective):
+        raise InvalidTypeError(
+            f"objective={shown(objective)} is no objective; build one of specmargin.objectives from data and labels."
+        )
+    if not isinstance(result, SolveResult):
+        raise InvalidTypeError(f"result={shown(result)} must be a SolveResult; pass what a solver returned.")
+    if not result.status.has_solution:
+        raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")
+    if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name.fget(objective):  # type: ignore[attr-defined]
+        objective = S3VMRelaxation(objective)
+    held = {**result.variables, **result.duals}
+    kind, numbers, arrays = _parts(objective, result.variables, held, result.certificate)
+    claimed = result.certificate
+    claim = Claim(
+        float(claimed.primal_objective), float(claimed.dual_objective), float(claimed.rounding), claimed.sense
+    )
+    return ProofRecord(kind, numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
+
+
+def _plain(array: Any) -> AnyArray:
+    """Return float64 or int64, contiguous."""
+    array = np.asarray(array)
+    return np.ascontiguousarray(array, dtype=np.int64 if array.dtype.kind in "iu" else np.float64)
+
+
+def _answer(objective: Objective, variables: Variables) -> list[FloatArray]:
+    """Return the variables that decide the value, checked by the objective."""
+    objective.decisions(variables)
+    return [np.asarray(variables[name], dtype=float) for name in objective.variables]
+
+
+@singledispatch
+def _parts(objective: Any, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    raise InvalidTypeError(f"there is no proof of the objective {type(objective).__name__}; pass one of this package.")
+
+
+def _loss(loss: Any) -> tuple[str, float]:
+    """Return the name of a loss and its parameter."""
+    return loss.name, next((float(getattr(loss, name)) for name in ("h", "s") if hasattr(loss, name)), 1.0)
+
+
+@_parts.register
+def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    alpha, b = _answer(obj, variables)
+    theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
+    name, p = _loss(obj.margin_loss)
+    numbers = {"loss": name, "parameter": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}
+    numbers.update(scale=float(obj.scale), fit_intercept=bool(obj.fit_intercept), b=float(b))
+    arrays = {"J": obj.labels.labeled, "y": obj.labels.sign, "alpha": alpha, "theta": obj.repair_multipliers(theta)}
+    if isinstance(obj.K, LowRankKernel):
+        arrays["F"] = obj.K.factor
+    else:
+        arrays["K"] = _dense(obj.K, "K")
+    if obj.gamma_I > 0:
+        numbers["power"] = _graph(obj.L, arrays)
+    return "lapsvm", numbers, arrays
+
+
+@_parts.register
+def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    raise InvalidTypeError(
+        "LapRLS with numbers for targets has no proof record, whose labels are signs; its certificate is recomputed by "
+        "specmargin.certify: call that."
+    )
+
+
+def _dense(K: Any, name: str) -> FloatArray:
+    """Return all entries of a matrix, symmetric; of one that is known by its products if it is not too large."""
+    if isinstance(K, np.ndarray):
+        return K
+    n = K.shape[0]
+    if not sp.issparse(K) and n > DENSE:
+        raise InvalidInputError(
+            f"{name} is of {n} samples and not stored: it can be verified up to {DENSE}. Pass a matrix, or verify the "
+            "same problem on fewer samples."
+        )
+    full = K.toarray() if sp.issparse(K) else np.asarray(K) if isinstance(K, KernelOperator) else K @ np.eye(n)
+    return np.asarray((full + full.T) / 2)
+
+
+def _graph(L: Any, arrays: dict[str, Any]) -> int:
+    """Put a Laplacian among the arrays and return its power."""
+    L = getattr(L, "L", L)  # `specmargin.objectives.products.Applied`
+    matrix, power = (L.matrix, L.power) if isinstance(L, Laplacian) else (L, 1)
+    arrays["L"] = _dense(matrix, "L")
+    return int(power)
+
+
+@_parts.register
+def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    c, b = _answer(obj, variables)
+    share = obj.loss.share_within(obj.K @ c + float(b))
+    gamma = obj.loss.nearest_multipliers(obj.labels.sign, np.asarray(held["gamma"]))
+    numbers = {"C": float(obj.C), "B": float(obj.B), "b": share * float(b)}
+    return "rmm", numbers, {"K": obj.K, "y": obj.labels.sign, "c": share * c, "gamma": gamma}
+
+
+@_parts.register
+def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    v, b, delta = _answer(obj, variables)
+    gamma: Any = held.get("gamma")
+    gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
+    gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
+    if not np.isfinite(obj.value(variables)):
+        kappa = obj.cone.drops(delta - 0.0)
+        kappa = np.maximum(kappa - obj.eps, 0.0)
+        total = float(obj.cone.c @ kappa)
+        kappa = kappa / total * obj.rho if total > 0 else np.full(obj.cone.m, obj.rho / obj.cone.c.sum())
+        delta = obj.cone.weights(kappa + obj.eps)
+        v = np.where(delta > 0, v, 0.0)
+        share = obj.loss.share_within(obj.U @ v + float(b))
+        v, b = share * v, share * b
+    fixed = isinstance(obj.cone, FixedSpectrum)
+    numbers = {"C": float(obj.C), "B": float(obj.B), "eps": float(obj.eps), "fixed": fixed, "b": float(b)}
+    arrays = {
+        "U": obj.U,
+        "y": obj.labels.sign,
+        "v": v,
+        "delta": obj.cone.weights(np.ones(1)) if fixed else delta,
+        "gamma": gamma,
+    }
+    return "spectrum_margin", numbers, {**arrays, **_rays(obj.cone)}
+
+
+def _rays(cone: Any) -> dict[str, Any]:
+    """Return first and last entries of the extreme spectra."""
+    first: list[int] = []
+    last: list[int] = []
+    start = 0
+    for part in cone.parts if isinstance(cone, ProductCone) else (cone,):
+        if isinstance(part, SpectrumCone) and part.order:
+            first += [start] + [start + 1] * len(part.block_ends)
+            last += [start] + [start + int(end) for end in part.block_ends]
+        else:
+            first += range(start, start + part.q)
+            last += range(start, start + part.q)
+        start += part.q
+    return {"first": np.array(first), "last": np.array(last)}
+
+
+@_parts.register
+def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    (delta,) = _answer(obj, variables)
+    return "alignment", {}, {"U": obj.U, "y": obj.labels.sign, "delta": obj.repair(delta), **_rays(obj.cone)}
+
+
+@_parts.register
+def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    v, b = _answer(obj, variables)
+    l, q = obj.U.shape
+    v = np.where(obj.delta[:, None] > 0, v.reshape(q, -1), 0.0)
+    theta = np.asarray(held["theta"]) if "theta" in held else obj.multipliers(v.reshape(variables["v"].shape), b)
+    arrays = {"U": obj.U, "y": obj.labels.sign.reshape(l, -1), "delta": obj.delta, "v": v, "b": np.atleast_1d(b)}
+    return (
+        "spectral_ridge",
+        {"penalty": float(obj.penalty)},
+        {**arrays, "theta": obj.repair_multipliers(theta).reshape(l, -1)},
+    )
+
+
+@_parts.register
+def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    (w,) = _answer(obj, variables)
+    if not np.isfinite(obj.value(variables)):
+        w = w * np.sqrt(obj.n / (w @ w))
+    lam = float(held["lam"]) if "lam" in held else float(w @ (obj.A @ w - obj.b)) / obj.n
+    lam = min(lam, float(obj.eigen[0].min()))
+    numbers = {"C": float(obj.C), "n": float(obj.n), "lam": lam}
+    return "graph_transducer", numbers, {"V": obj.labeled_rows, "y": obj.labels.sign, "Q": obj.Q, "w": w}
+
+
+@_parts.register
+def _(obj: RegularizedClustering, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    (alpha,) = _answer(obj, variables)
+    alpha = alpha.reshape(len(alpha), -1)
+    if not np.isfinite(obj.value(variables)):
+        alpha = obj.feasible(alpha)
+    f, theta = obj.K @ alpha, obj.rayleigh_quotients(alpha)
+    arrays = {"K": obj.K, "alpha": alpha, "Z": f / np.linalg.norm(f, axis=0), "s": theta.max() - theta}
+    power = _graph(obj.L, arrays)
+    return "clustering", {"gamma_A": float(obj.gamma), "centred": obj.basis.row_sums is None, "power": power}, arrays
+
+
+def _rows(features: Features) -> dict[str, Any]:
+    """Return the rows that decide, and the mean that sparse ones are still to be centred on."""
+    if not features.is_sparse or features.mu is None:
+        return {"X": features.dense()}
+    return {"X": features.X.toarray(), "mu": features.mu}
+
+
+@_parts.register
+def _(obj: WeightedSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    (w,) = _answer(obj, variables)
+    f = obj.features.decisions(w)
+    sides = [held[name] if name in held else -obj.loss.gradient(y * f) for name, y in (("plus", 1.0), ("minus", -1.0))]
+    name, p = _loss(obj.loss)
+    numbers = {"loss": name, "parameter": p, "b": float(obj.features.offset)}
+    arrays = {"P": obj.features.weights, "plus": obj.plus, "minus": obj.minus, "w": w, **_rows(obj.features)}
+    linear = np.zeros(len(f)) if obj.linear is None else obj.linear
+    return "weighted_svm", numbers, {**arrays, "linear": linear, "theta_plus": sides[0], "theta_minus": sides[1]}
+
+
+@_parts.register
+def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    (w,) = _answer(obj, variables)
+    if obj.is_supervised:
+        return _parts(obj.guessed(np.zeros(len(obj.unlabeled)), 0.0), variables, held, certificate)
+    if np.isfinite(certificate.dual_objective) and not {"theta", "beta"} <= set(held):
+        held = s3vm_bound(obj).variables
+    numbers, arrays = _s3vm(obj, held)
+    nothing = {"decided": np.zeros(0, dtype=int), "signs": np.zeros(0)}
+    return "s3vm", numbers, {**arrays, **nothing, "w": w}
+
+
+def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what an S3VM and its relaxation share."""
+    (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
+    unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
+    branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")
+    numbers = {"loss": name, "parameter": p, "unlabeled_loss": unlabeled, "branch": branch, "unlabeled_parameter": q}
+    numbers.update(C=float(obj.C), C_star=float(obj.C_star), b=float(obj.features.offset))
+    arrays = {**_rows(obj.features), "J": obj.labels.labeled, "y": obj.labels.sign}
+    arrays["theta"] = np.asarray(held.get("theta", np.zeros(len(obj.unlabeled))))
+    arrays["beta"] = np.asarray(held.get("beta", np.zeros(obj.labels.n_labeled)))
+    return numbers, arrays
+
+
+@_parts.register
+def _(obj: S3VMRelaxation, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    numbers, arrays = _s3vm(obj.obj, held)
+    arrays.update(V=obj.space.V, decided=obj.obj.unlabeled[obj.decided], signs=obj.signs[obj.decided])
+    arrays["theta"] = arrays["theta"][obj.free]
+    if "M" in variables:
+        M = np.asarray(variables["M"], dtype=float)
+        M = M / M[0, 0]
+        w = M[0, 1:]
+        S = M[1:, 1:] - np.outer(w, w)
+        eigenvalues, vectors = np.linalg.eigh((S + S.T) / 2)
+        arrays.update(w=w, F=vectors * np.sqrt(np.maximum(eigenvalues, 0.0)))
+    else:
+        arrays["w"] = obj.coordinates(np.asarray(variables["w"], dtype=float))
+    return "s3vm", numbers, arrays
+
+
+def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
+    """Return the record of a search over labels that wrote down its proof, for `specmargin.proofs.replay`.
+
+    Parameters
+    ----------
+    objective : S3VM
+        The problem that was solved.
+    result : SolveResult
+        Of `specmargin.solvers.branch_and_bound` or `specmargin.solvers.probe` with ``log=True``.
+
+    Returns
+    -------
+    ProofRecord
+        Of the kind "s3vm_tree": data, answer and log, and the labels that are claimed for all optima.
+
+    Raises
+    ------
+    InvalidTypeError
+        If `objective` is no S3VM.
+    InvalidInputError
+        If the result holds no log.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
+    >>> svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
+    >>> record = tree_record_of(svm, sm.solvers.branch_and_bound(svm, log=True))
+    >>> record.kind, record.arrays["parent"].tolist()
+    ('s3vm_tree', [])
+    """
+    if not isinstance(objective, S3VM):
+        raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
+    if result.log is None:
+        raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
+    numbers, arrays = _s3vm(objective, {})
+    arrays = {name: array for name, array in arrays.items() if name not in ("theta", "beta")}
+    arrays.update(result.log.arrays, w=result.variables["w"])
+    if "proved" in result.variables:
+        arrays["proved"] = result.variables["proved"]
+    certificate = result.certificate
+    claim = Claim(certificate.primal_objective, certificate.dual_objective, certificate.rounding)
+    return ProofRecord("s3vm_tree", numbers, {name: _plain(array) for name, array in arrays.items()}, claim)

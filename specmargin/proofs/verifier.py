@@ -1,0 +1,185 @@
+"""The verifier: claims of certificates, proved anew in ball and rational arithmetic from their floats taken as exact.
+
+`check` judges a `ProofRecord`. It trusts flint and three modules that share no code with objectives and solvers:
+`specmargin.proofs.balls` (arithmetic), `specmargin.proofs.conjugates` (losses) and `specmargin.proofs.bounds` (a
+function for each kind of record, as in its paper). `KINDS` lists what a record of each kind holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from specmargin.proofs import bounds
+from specmargin.proofs.balls import BITS, Ball, Refuted, arb, arb_mat, balls, ctx, gram, outward, times
+from specmargin.proofs.bounds import Proof, parabolas_minimum
+from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
+from specmargin.proofs.record import Claim, ProofRecord, Verification
+from specmargin.typing import AnyArray
+
+__all__ = [
+    "BITS",
+    "KINDS",
+    "Proof",
+    "Refuted",
+    "balls",
+    "check",
+    "conjugate",
+    "gram",
+    "parabola_top",
+    "judged",
+    "outward",
+]
+__all__ += ["parabolas_minimum", "read", "times", "unlabeled_value", "value"]
+
+KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
+    "lapsvm": (
+        bounds.lapsvm,
+        "K=nn? F=nm? L=nn? J=l y=l alpha=n theta=l",
+        "loss parameter gamma_A gamma_I power scale fit_intercept b",
+    ),
+    "rmm": (bounds.rmm, "K=ll y=l c=l gamma=l", "C B b"),
+    "spectrum_margin": (
+        bounds.spectrum_margin,
+        "U=lq y=l first=m last=m v=q delta=q gamma=l",
+        "C B eps fixed b",
+    ),
+    "alignment": (bounds.alignment, "U=lq y=l first=m last=m delta=q", ""),
+    "spectral_ridge": (bounds.spectral_ridge, "U=lq y=lk delta=q v=qk b=k theta=lk", "penalty"),
+    "graph_transducer": (bounds.graph_transducer, "V=lk y=l Q=k w=k", "C n lam"),
+    "clustering": (bounds.clustering, "K=nn L=nn alpha=nm Z=nm s=m", "gamma_A power centred"),
+    "weighted_svm": (
+        bounds.weighted_svm,
+        "X=nd mu=d? P=d plus=n minus=n linear=n w=d theta_plus=n theta_minus=n",
+        "loss parameter b",
+    ),
+    "s3vm": (
+        bounds.s3vm,
+        "X=nd mu=d? J=l y=l w=r theta=u beta=k decided=c signs=c V=dr? F=rs?",
+        "loss parameter unlabeled_loss unlabeled_parameter branch C C_star b",
+    ),
+}
+"""The kinds of records: what proves them, arrays, numbers. Letters are sizes; what has a ? may be missing.
+
+==================  ===============================================================================================
+lapsvm              kernel K or its factor, K = FF'; graph L and its power; labels y of the samples J; answer alpha, b;
+                    multipliers theta
+rmm                 kernel K of the labelled samples; answer c, b; multipliers gamma
+spectrum_margin     labelled rows U; extreme spectra from first to last, or one that is fixed; answer v, delta, b
+alignment           the same
+spectral_ridge      the same of several classes; multipliers theta
+graph_transducer    labelled rows V; penalties Q; number n of samples; answer w; multiplier lam of the sphere
+clustering          answer alpha; Z and s of the bound; whether K counts as centred
+weighted_svm        features X, less mu; penalties P of weights; weights plus and minus of both labels; linear term;
+                    answer w; multipliers theta_plus, theta_minus
+s3vm                features X, less mu; answer w, in the coordinates V and with F where it is that of the relaxation;
+                    signs of decided samples with the loss branch; multipliers theta of free samples, beta of the others
+==================  ===============================================================================================
+"""
+_POSITIVE = {"C", "gamma_A", "scale", "penalty", "n", "power", "parameter", "unlabeled_parameter"}
+_NONNEGATIVE = {"gamma_I", "C_star", "B", "eps", "plus", "minus", "P"}
+_SIGNS = {"y", "signs"}
+_INDICES = {"J": "n", "decided": "n", "first": "q", "last": "q"}
+_TYPES: dict[str, type] = dict.fromkeys(("loss", "unlabeled_loss", "branch"), str)
+_TYPES |= {"power": int, "fixed": bool, "fit_intercept": bool, "centred": bool}
+
+
+def check(record: ProofRecord) -> Verification:
+    """Return what is proved of a record."""
+    with ctx.workprec(BITS):
+        try:
+            if record.kind not in KINDS:
+                raise Refuted(f"there is no proof of the kind {record.kind!r}")
+            if not math.isfinite(record.claim.dual):
+                raise Refuted("nothing to verify: stationary")
+            if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
+                raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
+            if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
+                raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
+            prove, arrays, numbers = KINDS[record.kind]
+            return judged(record.claim, prove(read(record, arrays, numbers)))
+        except Refuted as refuted:
+            return Verification(False, str(refuted))
+        except (np.linalg.LinAlgError, ZeroDivisionError, OverflowError, ValueError) as error:
+            return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
+
+
+def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:
+    """Return what a kind needs, floats as balls, once its sizes and signs are right."""
+    out, sizes = SimpleNamespace(claim=record.claim), dict[str, int]()
+    for name in numbers.split():
+        x = record.numbers.get(name)
+        if not isinstance(x, _TYPES.get(name, int | float)) or not _is_allowed(name, np.asarray(x)):
+            raise Refuted(f"{name}={x!r} is no number of a record of the kind {record.kind!r}")
+        setattr(out, name, x if name in _TYPES else arb(x))
+    for name, letters in (spec.rstrip("?").split("=") for spec in arrays.split()):
+        if name not in record.arrays and f"{name}={letters}?" in arrays:
+            setattr(out, name, None)
+            continue
+        x = np.asarray(record.arrays.get(name, math.nan))
+        fits = x.ndim == len(letters) and x.dtype.kind == ("i" if name in _INDICES else "f")
+        fits = fits and all(sizes.setdefault(k, n) == n for k, n in zip(letters, x.shape, strict=True))
+        if not fits or not np.isfinite(x).all() or not _is_allowed(name, x):
+            raise Refuted(f"{name} of the shape {x.shape} is no array of a record of the kind {record.kind!r}")
+        if name in _INDICES and not ((x >= 0) & (x < sizes[_INDICES[name]])).all():
+            raise Refuted(f"{name} goes beyond the {sizes[_INDICES[name]]} that there are")
+        setattr(out, name, x if name in _INDICES else balls(x) if x.ndim == 1 else arb_mat(x.tolist()))
+    return out
+
+
+def _is_allowed(name: str, x: AnyArray) -> bool:
+    """Whether what has that name is what it must be: a weight, signs, a symmetric matrix, indices in order."""
+    if name in _POSITIVE or name in _NONNEGATIVE:
+        return bool((x >= 0).all() and not (name in _POSITIVE and (x == 0).any()))
+    if name in _SIGNS:
+        return bool((abs(x) == 1).all())
+    if name in ("K", "L"):
+        return bool((x == x.T).all())
+    if name in _INDICES:
+        return bool((np.diff(x) > -(name == "first")).all())
+    return name in _TYPES or bool((x == x).all())
+
+
+def judged(claim: Claim, proof: Proof) -> Verification:
+    """Compare what was proved with what is claimed."""
+    sign = 1 if claim.sense == "minimize" else -1
+    gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
+    known: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
+    if claim.primal != sign * math.inf and not abs(proof.primal - claim.primal) <= arb(claim.rounding) + math.ulp(
+        claim.primal
+    ):
+        message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
+    elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
+        message = f"the multipliers prove the bound {known['bound'][0]:.17g}, not {claim.dual:.17g}"
+    elif not gap <= claimed:
+        message = f"the gap is {known['gap'][1]:.17g}, not {float(claimed):.17g}"
+    else:
+        return _with_shifts(proof, gap, claimed, known)
+    return Verification(False, message, **known)
+
+
+def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any]) -> Verification:
+    """Say what a claim that is proved rests on: matrices that are positive semidefinite but for rounding."""
+    message, assumptions = f"the gap is at most {_above(gap)}", (proof.assumption,) if proof.assumption else ()
+    shifts = [one for one in proof.shifts if one.s > 0]
+    if not shifts:
+        return Verification(True, message, **known, assumptions=assumptions)
+    shifted = " and ".join(f"{one.name} + {2 * float(one.s):.2g} I" for one in shifts)
+    message = f"{message}, and {_above(gap + proof.charges)} for {shifted}, which is positive semidefinite by proof"
+    if gap + proof.charges <= claimed:
+        return Verification(True, message, **known, assumptions=(*assumptions, f"stated for {shifted}"))
+    if all(one.is_rounding for one in shifts):
+        names = " and ".join(one.name for one in shifts)
+        return Verification(
+            True, message, **known, assumptions=(*assumptions, f"{names} as meant is positive semidefinite")
+        )
+    return Verification(False, f"{message}; {float(claimed):.3g} is claimed", **known)
+
+
+def _above(x: Ball) -> str:
+    """Return three digits that are not below a number."""
+    return f"{1.0051 * outward(x)[1]:.3g}"

@@ -1,0 +1,203 @@
+"""LapSVM and LapRLS with weights in units of the data, as numbers, and as papers report them."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import specmargin as sm
+from specmargin.exceptions import SingleClassWarning
+
+both = pytest.mark.parametrize("cls", [sm.LapSVM, sm.LapRLS])
+CLASSIC = {"gamma_A": 0.02, "gamma_I": 0.5, "n_neighbors": 6, "power": 1, "class_balance": None}
+
+
+def literal(X, y, K, ratio, power=2, k=10, centred=True):
+    """Return gamma_A and gamma_I from the formula, by a dense inverse."""
+    n, labeled = len(X), np.flatnonzero(y != -1)
+    W = sm.graphs.knn_graph(X, n_neighbors=k).toarray()
+    root = np.sqrt(W.sum(axis=1))
+    L = np.linalg.matrix_power(np.eye(n) - W / np.outer(root, root), power)
+    ratio = ratio / np.trace(K) * n
+    G = (K @ np.linalg.solve(np.eye(n) + ratio * L @ K, np.eye(n)))[np.ix_(labeled, labeled)]
+    H = np.eye(len(labeled)) - centred / len(labeled)
+    gamma_A = 0.1 * np.trace(H @ G @ H) / len(labeled)
+    return gamma_A, ratio * gamma_A
+
+
+@both
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_the_defaults_are_the_formula(moons, cls, fit_intercept):
+    X, _, y = moons
+    kernels = {"rbf": sm.kernels.gram(X, gamma=2.0), "linear": X @ X.T, "poly": (2.0 * X @ X.T + 1) ** 3}
+    for kernel, K in kernels.items():
+        clf = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept).fit(X, y)
+        expected = literal(X, y, K, 100.0, centred=fit_intercept)
+        assert (clf.gamma_A_, clf.gamma_I_) == pytest.approx(expected, rel=1e-7)
+        assert clf.result_.certificate.is_optimal(1e-6)
+        alone = cls(kernel=kernel, gamma=2.0, fit_intercept=fit_intercept, gamma_I=0.0).fit(X, y)
+        assert alone.gamma_A_ == pytest.approx(literal(X, y, K, 0.0, centred=fit_intercept)[0], rel=1e-9)
+        assert alone.gamma_I_ == 0.0
+    other = cls(gamma=2.0, ratio=7.0, power=1, n_neighbors=5).fit(X, y)
+    expected = literal(X, y, kernels["rbf"], 7.0, power=1, k=5)
+    assert (other.gamma_A_, other.gamma_I_) == pytest.approx(expected, rel=1e-9)
+
+
+@both
+def test_the_weights_in_use_given_as_numbers_make_the_same_classifier(moons, blobs, cls):
+    for X, y, marker in ((moons[0], moons[2], -1), (blobs[0], blobs[2], "?")):
+        first = cls(gamma=1.0, unlabeled=marker).fit(X, y)
+        numbers = {"gamma_A": first.gamma_A_, "gamma_I": first.gamma_I_}
+        for given in (numbers, {"gamma_A": first.gamma_A_}, {"gamma_I": first.gamma_I_}):
+            again = cls(gamma=1.0, unlabeled=marker, **given).fit(X, y)
+            np.testing.assert_allclose(again.scores_, first.scores_, rtol=0, atol=1e-8)
+            assert (again.gamma_A_, again.gamma_I_) == pytest.approx((first.gamma_A_, first.gamma_I_), rel=1e-12)
+
+
+@both
+def test_numbers_mean_what_they_mean_to_the_last_bit(moons, cls):
+    X, _, y = moons
+    loss = "squared" if cls is sm.LapRLS else "hinge"
+    K, L = sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, 6))
+    for gamma_I in (0.5, 0.0):
+        clf = cls(gamma=2.0, **{**CLASSIC, "gamma_I": gamma_I}).fit(X, y)
+        problem = sm.objectives.LapSVM(K, L if gamma_I else None, sm.encode_labels(y), loss, 0.02, gamma_I)
+        result = sm.solvers.factorized(problem, tol=1e-6)
+        np.testing.assert_array_equal(clf.dual_coef_[0], result.variables["alpha"])
+        np.testing.assert_array_equal(clf.scores_, result.variables["f"])
+        assert (clf.gamma_A_, clf.gamma_I_) == (0.02, gamma_I)
+
+
+@both
+@pytest.mark.parametrize("scale", [1e-8, 1e8, 1e-30, 1e30])
+def test_the_scale_of_the_kernel_does_not_matter(moons, cls, scale):
+    X, _, y = moons
+    K, W = sm.kernels.gram(X, gamma=2.0), sm.graphs.knn_graph(X, 8)
+    for params in ({}, {"gamma_I": 0.0}, {"fit_intercept": False}):
+        plain = cls(kernel="precomputed", **params).fit(K, y, graph=W)
+        scaled = cls(kernel="precomputed", **params).fit(scale * K, y, graph=W)
+        np.testing.assert_allclose(scaled.scores_, plain.scores_, rtol=0, atol=1e-10)
+        assert scaled.gamma_A_ == pytest.approx(scale * plain.gamma_A_, rel=1e-10)
+        assert scaled.result_.certificate.is_optimal(1e-9)
+
+
+@both
+def test_the_scale_and_the_place_of_the_features_do_not_matter(moons, cls):
+    X, _, y = moons
+    plain = cls().fit(X, y)
+    for scaled in (1e-8 * X, 1e8 * X, X + 1e3):
+        np.testing.assert_allclose(cls().fit(scaled, y).scores_, plain.scores_, rtol=0, atol=1e-6)
+
+
+@both
+def test_numbers_of_samples_and_of_labels_hardly_matter(cls):
+    errors, weights = [], []
+    for n, per_class in ((150, 3), (600, 3), (600, 30)):
+        rng = np.random.default_rng(n)
+        truth = np.repeat([0, 1], n // 2)
+        X = rng.normal(size=(n, 5)) + 3.5 * truth[:, None] * np.eye(5)[0]
+        y = sm.hide_labels(truth, per_class=per_class, random_state=1)
+        clf = cls().fit(X, y)
+        errors.append((clf.transduction_ != truth).mean())
+        weights.append(clf.gamma_A_)
+        if n == 150:  # each unlabelled sample a second time, slightly aside
+            hidden = y == -1
+            more = np.concatenate([X, X[hidden] + 1e-7])
+            again = cls(n_neighbors=20).fit(more, np.concatenate([y, y[hidden]]))
+            assert (again.transduction_[:n] == clf.transduction_).mean() > 0.97
+            assert np.corrcoef(again.scores_[:n], clf.scores_)[0, 1] > 0.98
+    assert max(errors) < 0.08  # 0.04 is the error of the best classifier
+    assert max(weights) < 4 * min(weights)
+
+
+def test_the_search_takes_the_same_words_and_gives_the_same_classifier(moons):
+    X, _, y = moons
+    one = {"gamma_As": ["auto"], "ratios": [100.0], "n_neighbors": [10], "powers": [2]}
+    for kernel in ("rbf", "linear"):
+        expected = sm.LapRLS(kernel=kernel).fit(X, y)
+        search = sm.LapRLSCV(kernel=kernel, **one).fit(X, y)
+        np.testing.assert_allclose(search.scores_, expected.scores_, rtol=0, atol=1e-8)
+        assert (search.gamma_A_, search.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-10)
+        svm = sm.LapSVMCV(kernel=kernel, loss="hinge", **one).fit(X, y)
+        np.testing.assert_allclose(svm.scores_, sm.LapSVM(kernel=kernel).fit(X, y).scores_, rtol=0, atol=1e-6)
+    mixed = sm.LapRLSCV(**{**one, "gamma_As": ["auto", 0.5]}).fit(X, y)
+    assert mixed.cv_results_["param_gamma_A"].tolist() == [mixed.cv_results_["param_gamma_A"][0], 0.5]
+    again = sm.LapRLS(**mixed.best_params_).fit(X, y)
+    np.testing.assert_array_equal(again.scores_, mixed.scores_)
+    with pytest.raises(ValueError, match=r"gamma_Is=\[1.0\] needs numbers in gamma_As=\['auto'\]"):
+        sm.LapRLSCV(gamma_As=["auto"], gamma_Is=[1.0]).fit(X, y)
+
+
+def test_every_solver_and_span_takes_them(moons):
+    X, _, y = moons
+    expected = sm.LapSVM(gamma=2.0, loss="squared_hinge").fit(X, y)
+    for solver in ("newton", "pcg", "dual"):
+        clf = sm.LapSVM(gamma=2.0, loss="squared_hinge", solver=solver).fit(X, y)
+        assert clf.gamma_A_ == expected.gamma_A_
+        np.testing.assert_array_equal(clf.transduction_, expected.transduction_)
+    for span in ("landmarks", "eigenvectors"):
+        clf = sm.LapSVM(gamma=2.0, span=span, n_landmarks=60, q=30).fit(X, y)
+        assert 0.2 < clf.gamma_A_ / expected.gamma_A_ < 5
+        assert clf.result_.certificate.is_optimal(1e-6)
+    assert sm.LapSVM(gamma=2.0, span="landmarks", n_landmarks=60, gamma_I=0.0).fit(X, y).gamma_I_ == 0.0
+
+
+def test_no_ratio_no_graph(moons):
+    X, _, y = moons
+    K = sm.kernels.gram(X, gamma=2.0)
+    clf = sm.LapSVM(kernel="precomputed", ratio=0.0).fit(K, y)
+    assert clf.gamma_I_ == 0.0
+    np.testing.assert_array_equal(clf.scores_, sm.LapSVM(kernel="precomputed", gamma_I=0.0).fit(K, y).scores_)
+    with pytest.raises(ValueError, match="leaves no features to build a graph"):
+        sm.LapSVM(kernel="precomputed").fit(K, y)
+
+
+def test_fewer_than_eleven_samples_have_fewer_neighbours():
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clf = sm.LapSVM().fit(X, [0, -1, -1, -1, -1, 1])
+    assert clf.transduction_.tolist() == [0, 0, 0, 1, 1, 1]
+    with pytest.raises(ValueError, match="n_neighbors=10"):
+        sm.LapSVM(n_neighbors=10).fit(X, [0, -1, -1, -1, -1, 1])
+
+
+def test_equal_labelled_samples_have_a_weight_all_the_same():
+    X = np.array([[0.0, 0.0]] * 2 + [[1.0, 1.0], [1.0, 2.0], [2.0, 0.0]])
+    with pytest.warns(SingleClassWarning):
+        clf = sm.LapRLS(gamma=1.0, gamma_I=0.0).fit(X, [0, 1, -1, -1, -1])
+    assert clf.gamma_A_ == pytest.approx(0.1)
+    assert np.isfinite(clf.scores_).all()
+
+
+@both
+def test_weights_of_papers(moons, cls):
+    X, _, y = moons
+    clf = cls.from_published(
+        gamma_A=0.005, gamma_I=0.045, l=8, u=112, form="means", power=1, n_neighbors=6, gamma=2.0, class_balance=None
+    )
+    assert type(clf) is cls
+    assert (clf.gamma_A, clf.gamma_I) == pytest.approx((8 * 0.005, 8 * 0.045 / 120**2))
+    assert clf.n_neighbors == 6
+    clone(clf).fit(X, y)
+    same = cls.from_published(gamma_A=0.005, gamma_I=0.045, l=8, u=112, form="sums")
+    assert (same.gamma_A, same.gamma_I) == (0.005, 0.045)
+    with pytest.raises(ValueError, match="form='mean' is unknown; take one of means, sums"):
+        cls.from_published(gamma_A=0.005, gamma_I=0.045, l=8, u=112, form="mean")
+
+
+def test_words_that_are_none(moons):
+    X, _, y = moons
+    for params in (
+        {"gamma_A": "automatic"},
+        {"gamma_I": "scale"},
+        {"gamma_A": 0.0},
+        {"ratio": -1.0},
+        {"ratio": "auto"},
+    ):
+        (name, _) = next(iter(params.items()))
+        with pytest.raises(ValueError, match=f"{name}="):
+            sm.LapSVM(**params).fit(X, y)
+    with pytest.raises(ValueError, match="gamma_A='automatic' is no number; take one, or 'auto'"):
+        sm.LapSVM(gamma_A="automatic").fit(X, y)

@@ -1,0 +1,95 @@
+"""Random problems of every kind with random answers and multipliers, their proofs, and the same in a hundred digits."""
+
+# ruff: noqa: F401 - tests take from here what they need
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from flint import arb, ctx
+
+EXACT = str(Path(__file__).parent.parent / "exact")
+sys.path.insert(0, EXACT)
+import exact_losses  # noqa: E402
+import exact_numbers  # noqa: E402
+import exact_values as exact  # noqa: E402
+
+sys.path.remove(EXACT)
+
+import specmargin as sm  # noqa: E402
+from specmargin.kernels import LowRankKernel  # noqa: E402
+from specmargin.objectives import (  # noqa: E402
+    RMM,
+    S3VM,
+    Alignment,
+    Features,
+    LapSVM,
+    RegularizedClustering,
+    S3VMRelaxation,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumMargin,
+    WeightedSVM,
+)
+from specmargin.proofs.balls import BITS  # noqa: E402
+from specmargin.proofs.translation import record_of  # noqa: E402
+from specmargin.proofs.verifier import KINDS, read  # noqa: E402
+from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
+from specmargin.spectra import Spectrum  # noqa: E402
+
+wide = exact_numbers.wide
+
+
+def answer(variables, duals=None, certificate=None):
+    """A result of no solver."""
+    certificate = Certificate(0.0, 0.0) if certificate is None else certificate
+    return SolveResult("problem", Status.OPTIMAL, variables, certificate, duals={} if duals is None else duals)
+
+
+def proof(record):
+    """What the function of a kind proves, without any comparison."""
+    prove, arrays, numbers = KINDS[record.kind]
+    with ctx.workprec(BITS):
+        return prove(read(record, arrays, numbers))
+
+
+def proof_of(objective, variables, duals=None, certificate=None):
+    """The proof of an answer."""
+    return proof(record_of(objective, answer(variables, duals, certificate)))
+
+
+def is_near(ball, decimal, digits=60):
+    """Whether a ball is a number in a hundred digits but for its last ones."""
+    with ctx.workprec(400):
+        known = arb(str(decimal))
+        return bool(abs(ball - known) <= arb(10) ** -digits * (abs(known) + 1e-30))
+
+
+def labels_of(rng, n, l):
+    """Labels of l of n samples, of both classes."""
+    y = np.full(n, -1)
+    at = rng.permutation(n)[:l]
+    y[at] = rng.integers(0, 2, l)
+    y[at[:2]] = 0, 1
+    return sm.encode_labels(y)
+
+
+def kernel_of(rng, n):
+    """A kernel that is positive definite."""
+    X = rng.standard_normal((n, n + 2))
+    K = X @ X.T / n
+    return (K + K.T) / 2
+
+
+def laplacian_of(rng, n):
+    """A matrix that is positive definite, and tells L K from K L."""
+    W = rng.random((n, n))
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    return np.diag(W.sum(axis=1) + 0.25) - W
+
+
+def spectrum_of(rng, n, q, eigenvalues=None):
+    """Eigenpairs of nothing: orthonormal columns."""
+    U = np.linalg.qr(rng.standard_normal((n, q)))[0]
+    return Spectrum(np.sort(rng.random(q)) if eigenvalues is None else eigenvalues, U, 1)

@@ -1,0 +1,225 @@
+"""Ball arithmetic against rational arithmetic."""
+
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint")
+from flint import arb, arb_mat, ctx, fmpq
+
+from specmargin.proofs.balls import (
+    BITS,
+    INFINITE,
+    ONE,
+    ZERO,
+    balanced,
+    balls,
+    column,
+    diagonal,
+    entries,
+    floats,
+    gram,
+    is_definite,
+    largest,
+    least_eigenvalue,
+    outward,
+    positive_part,
+    solution,
+    times,
+    total,
+)
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    with ctx.workprec(BITS):
+        yield
+
+
+def fraction(x):
+    """An exact ball."""
+    q = x.fmpq()
+    return Fraction(int(q.p), int(q.q))
+
+
+def test_floats_become_balls_exactly(rng):
+    x = rng.standard_normal(5) * 10.0 ** rng.integers(-300, 300, 5)
+    assert [fraction(one) for one in balls(x)] == [Fraction(one) for one in x]
+    assert floats(balls(x)).tolist() == x.tolist()
+    assert floats(entries(arb_mat([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert balls([fmpq(1, 3)])[0] * 3 == 1 or abs(balls([fmpq(1, 3)])[0] * 3 - 1) < 1e-70
+
+
+def test_sums_and_products_are_exact(rng):
+    A, v = rng.standard_normal((4, 3)), rng.standard_normal(3)
+    exact = [sum((Fraction(a) * Fraction(b) for a, b in zip(row, v, strict=True)), Fraction(0)) for row in A]
+    assert [fraction(x) for x in times(arb_mat(A.tolist()), balls(v))] == exact
+    G = gram(arb_mat(A.tolist()))
+    assert (G.nrows(), G.ncols()) == (4, 4)
+    assert fraction(G[0, 1]) == sum((Fraction(a) * Fraction(b) for a, b in zip(A[0], A[1], strict=True)), Fraction(0))
+    assert fraction(total(balls(v))) == sum(map(Fraction, v), Fraction(0))
+    assert total([]) == 0
+    assert isinstance(total([]), arb)
+    assert floats(entries(diagonal([1.0, 2.0]))).tolist() == [[1, 0], [0, 2]]
+    assert floats(entries(column(balls(v))))[:, 0].tolist() == v.tolist()
+
+
+def test_a_ball_is_between_two_floats():
+    third = ONE / 3
+    low, high = outward(third)
+    assert low < third < high
+    assert high - low < 3e-16
+    assert outward(ONE) == (1 - 2.0**-53, 1 + 2.0**-52)
+    assert outward(-INFINITE)[0] == -np.inf
+
+
+def test_maxima_enclose_what_cannot_be_compared():
+    blurred = arb(0, 1e-3)
+    assert positive_part(blurred).contains(arb(1e-4))
+    assert positive_part(balls([-1.0, 2.0])).tolist() == [0, 2]
+    assert largest(balls([1.0, 3.0, 2.0])) == 3
+    assert largest([]) == -INFINITE
+    assert largest([blurred, arb(1e-4)]).contains(arb(9e-4))
+
+
+def test_least_eigenvalue_is_proved_and_close(rng):
+    A = rng.standard_normal((12, 12))
+    A = A + A.T
+    least = float(least_eigenvalue(arb_mat(A.tolist())))
+    true = np.linalg.eigvalsh(A)[0]
+    assert true - 1e-12 < least <= true + 1e-14
+    assert float(least_eigenvalue(arb_mat([[2.0, 1.0], [1.0, 2.0]]))) == pytest.approx(1.0, abs=1e-14)
+    assert least_eigenvalue(arb_mat([[2.0, 1.0], [1.0, 2.0]])) <= 1
+    # A singular matrix is never proved to be more than that.
+    X = rng.standard_normal((6, 2))
+    assert -1e-13 < least_eigenvalue(gram(arb_mat(X.tolist()))) <= 0
+
+
+@pytest.mark.parametrize("exponent", [-3, -40, -100])
+def test_definiteness_is_decided_by_the_last_digit(exponent):
+    tiny = arb(2) ** exponent
+    assert is_definite(arb_mat([[ONE, ONE], [ONE, 1 + tiny]]))
+    assert not is_definite(arb_mat([[ONE, ONE], [ONE, 1 - tiny]]))
+    assert not is_definite(arb_mat([[ONE, ONE], [ONE, ONE]]))
+
+
+def test_definiteness_of_large_and_badly_scaled_matrices(rng):
+    X = rng.standard_normal((20, 20))
+    scales = 10.0 ** rng.uniform(-12, 12, 20)
+    A = gram(arb_mat((X * scales[:, None]).tolist()))
+    assert is_definite(A)
+    assert is_definite(diagonal(balls([1e-200, 1.0, 1e200])))
+    assert not is_definite(A - diagonal([arb(1)] * 20))
+    assert not is_definite(gram(arb_mat(X[:, :19].tolist())))
+    assert not is_definite(diagonal(balls([1.0, -1e-300])))
+    assert is_definite(arb_mat([[3.0]]))
+
+
+def solved(A, b, stored=None):
+    return solution(floats(entries(A)), lambda x: times(A, x), b, (lambda: A) if stored is None else stored)
+
+
+def test_refinement_by_floats_needs_no_stored_matrix(rng):
+    A, b = arb_mat((rng.standard_normal((5, 5)) + 4 * np.eye(5)).tolist()), balls(rng.standard_normal(5))
+
+    def never():
+        raise AssertionError
+
+    missed = b - times(A, solved(A, b, never))
+    assert total(missed**2) <= 1e-48 * total(b**2)
+    assert solved(A, balls(np.zeros(5)), never).tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("n", [3, 9, 14])
+def test_linear_systems_are_solved_to_nearly_all_bits(n):
+    hilbert = [[fmpq(1, i + j + 1) for j in range(n)] for i in range(n)]  # condition numbers to 1e20
+    A, b = arb_mat([[arb(x) for x in row] for row in hilbert]), balls(np.ones(n))
+    x = solved(A, b)
+    missed = max(abs(float(one)) for one in b - times(A, x))
+    assert missed < 1e-20
+    # The sum of the inverse's entries is n^2.
+    assert float(total(x)) == pytest.approx(n**2, rel=1e-12)
+
+
+def test_a_singular_system_has_no_solution():
+    with pytest.raises(ZeroDivisionError):
+        solved(arb_mat([[1.0, 1.0], [1.0, 1.0]]), balls([1.0, 2.0]))
+
+
+def sums(y, s):
+    return sum((Fraction(float(a)) * b for a, b in zip(y, s, strict=True)), Fraction(0))
+
+
+def near(found, exact):
+    """Balls that enclose rational numbers, and nearly nothing else."""
+    wide = [arb(fmpq(x.numerator, x.denominator)) for x in exact]
+    return all(a.overlaps(b) and abs(a - b) <= 1e-70 * (1 + abs(b)) for a, b in zip(found, wide, strict=True))
+
+
+def test_multipliers_are_clipped_and_the_heavier_side_is_scaled():
+    y = balls([1.0, -1.0, 1.0])
+    # Clipped to (0, 1, 1/2): the positive side weighs 1/2, the negative one 1 and gives up half of it.
+    assert near(balanced(y, balls([-0.5, 3.0, 0.5]), ZERO, ONE), [Fraction(0), Fraction(1, 2), Fraction(1, 2)])
+    assert near(balanced(-y, balls([-0.5, 3.0, 0.5]), ZERO, ONE), [Fraction(0), Fraction(1, 2), Fraction(1, 2)])
+    assert near(
+        balanced(y, balls([0.1, 0.2, 0.3]), ZERO, INFINITE),
+        [
+            Fraction(x) * share
+            for x, share in zip(
+                (0.1, 0.2, 0.3),
+                (Fraction(0.2) / (Fraction(0.1) + Fraction(0.3)), 1, Fraction(0.2) / (Fraction(0.1) + Fraction(0.3))),
+                strict=True,
+            )
+        ],
+    )
+    assert floats(balanced(y, balls([-0.5, 3.0, 0.5]), ZERO, ONE, False)).tolist() == [0, 1, 0.5]
+    assert floats(balanced(y, balls([0.25, 0.5, 0.25]), ZERO, ONE)).tolist() == [0.25, 0.5, 0.25]
+
+
+def test_multipliers_without_bounds_are_shifted():
+    y = balls([1.0, -1.0, 1.0])  # the sum is 2 - 5 + 1 = -2
+    assert near(
+        balanced(y, balls([2.0, 5.0, 1.0]), -INFINITE, INFINITE), [Fraction(8, 3), Fraction(13, 3), Fraction(5, 3)]
+    )
+    weights = balls([2.0, -4.0, 0.0])  # 4 - 20 = -16
+    exact = [2 + Fraction(16, 6), 5 - Fraction(16, 6), 1 - Fraction(16, 6)]
+    assert near(balanced(weights, balls([2.0, 5.0, 1.0]), -INFINITE, INFINITE), exact)
+
+
+def test_the_linear_term_takes_part_in_the_balance():
+    y = balls([2.0, -1.0])
+    # 2 * 1 - 4 + (0.5 + 0.5) = -1: the negative side gives up a quarter.
+    assert near(balanced(y, balls([1.0, 4.0]), ZERO, INFINITE, True, balls([0.5, 0.5])), [Fraction(1), Fraction(3)])
+    assert near(
+        balanced(y, balls([1.0, 4.0]), -INFINITE, INFINITE, True, balls([0.5, 0.5])), [Fraction(4, 3), Fraction(11, 3)]
+    )
+    with pytest.raises(ZeroDivisionError):
+        balanced(y, balls([0.0, 0.0]), ZERO, INFINITE, True, balls([1.0]))
+
+
+def test_sums_of_any_numbers_balance_exactly(rng):
+    y = np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    s = 10.0 ** rng.uniform(-250, 250, 30)
+    out = balanced(balls(y), balls(s), ZERO, INFINITE)
+    heavy = y * float(np.sign(sums(y, map(Fraction, s)))) > 0
+    assert (floats(out)[~heavy] == s[~heavy]).all()
+    assert abs(total(balls(y) * out)) <= 1e-70 * float(total(out))
+
+
+def test_nothing_is_loaded_but_numpy_and_flint():
+    code = "import sys, specmargin.proofs.balls; print(sorted(m for m in sys.modules if m.startswith('specmargin.')))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert (
+        found.strip()
+        == "['specmargin.exceptions', 'specmargin.proofs', 'specmargin.proofs.balls', 'specmargin.typing']"
+    )
+
+
+def test_without_flint_the_error_says_what_to_install():
+    code = "import sys; sys.modules['flint'] = None\nimport specmargin.proofs.balls"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "pip install 'specmargin[verify]'" in done.stderr
+    assert "SolverNotInstalledError" in done.stderr

@@ -1,0 +1,573 @@
+"""Primal and bound of every kind at random answers and multipliers: sixty digits against a second implementation."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+pytest.importorskip("flint")
+from flint import arb, arb_mat, ctx
+
+sys.path.insert(0, str(Path(__file__).parent))
+from proved import (
+    BITS,
+    RMM,
+    S3VM,
+    Alignment,
+    Certificate,
+    Features,
+    LapSVM,
+    LowRankKernel,
+    RegularizedClustering,
+    S3VMRelaxation,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumMargin,
+    WeightedSVM,
+    answer,
+    exact,
+    exact_losses,
+    exact_numbers,
+    is_near,
+    kernel_of,
+    labels_of,
+    laplacian_of,
+    proof,
+    proof_of,
+    record_of,
+    sm,
+    spectrum_of,
+    wide,
+)
+
+sys.path.remove(str(Path(__file__).parent))
+
+from specmargin.proofs.balls import Refuted, balls, gram
+from specmargin.proofs.bounds import parabolas_minimum
+
+dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
+LOSSES = ("hinge", "squared_hinge", "squared", "smooth_hinge", "huber_hinge")
+
+
+def dyadic(rng, n, low=-1.0, high=1.0):
+    """Numbers whose sums have no rounding."""
+    return np.round(rng.uniform(low, high, n) * 64) / 64
+
+
+def balanced_signs(rng, y, high=1.0):
+    """Multipliers in [0, high] with y's = 0 exactly."""
+    s = np.zeros(len(y))
+    plus, minus = np.flatnonzero(y > 0), np.flatnonzero(y < 0)
+    share = dyadic(rng, 1, 0.25, 0.5)[0] * high
+    s[plus[0]], s[minus[0]] = share, share
+    if min(len(plus), len(minus)) > 1:
+        s[plus[1]] = s[minus[1]] = share / 2
+    return s
+
+
+class TestLapSVM:
+    @pytest.mark.parametrize("loss", LOSSES)
+    @pytest.mark.parametrize("power", [0, 1, 2])
+    @pytest.mark.parametrize("fit_intercept", [True, False])
+    def test_primal_and_bound(self, rng, loss, power, fit_intercept):
+        n, l = 7, 5
+        labels, K, L = labels_of(rng, n, l), kernel_of(rng, n), laplacian_of(rng, n)
+        graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n)) if power else None
+        obj = LapSVM(K, graph, labels, loss, gamma_A=0.375, gamma_I=0.75 if power else 0.0, fit_intercept=fit_intercept)
+        beta = balanced_signs(rng, labels.sign) if fit_intercept else dyadic(rng, l, 0.1, 0.9)
+        alpha, b = rng.standard_normal(n), float(rng.standard_normal()) if fit_intercept else 0.0
+        found = proof_of(obj, {"alpha": alpha, "b": b}, {"beta": beta})
+        known = exact.Manifold(obj)
+        assert is_near(found.primal, known.primal(alpha, b))
+        assert is_near(found.bound, known.dual(beta))
+        assert found.charges == 0
+        assert not any(shift.s > 0 for shift in found.shifts)
+
+    def test_unbalanced_multipliers_are_balanced_in_rationals(self, rng):
+        labels, K = labels_of(rng, 6, 4), kernel_of(rng, 6)
+        for loss in ("hinge", "squared"):
+            obj = LapSVM(K, None, labels, loss, gamma_A=0.5)
+            record = record_of(obj, answer({"alpha": np.zeros(6), "b": 0.0}, {"beta": np.full(4, 0.25)}))
+            theta = np.array([0.3, -0.1, 0.7, 0.2])
+            changed = replace(record, arrays={**record.arrays, "theta": theta})
+            known = exact.Manifold(obj)
+            lower, upper = exact_losses.bounds(obj.loss)
+            s = np.array([min(max(x, lower), upper) for x in wide(labels.sign * theta)], dtype=object)
+            first = exact_numbers.balanced(known.y, s, lower, upper)[0]
+            pull = np.full(6, exact_numbers.ZERO, dtype=object)
+            pull[labels.labeled] = known.y * first
+            gains = sum((exact_losses.conjugate(obj.loss, x) for x in first), exact_numbers.ZERO)
+            dual = gains - dot(pull, times(known.K, pull)) / (4 * known.gamma_A)
+            assert is_near(proof(changed).bound, dual)
+
+    def test_a_factor_is_as_good_as_its_kernel(self, rng):
+        n = 6
+        labels, F, L = labels_of(rng, n, 4), dyadic(rng, (n, 2)), laplacian_of(rng, n)
+        alpha, beta = rng.standard_normal(n), balanced_signs(rng, labels.sign)
+        known = LapSVM(F @ F.T, L, labels, "hinge", gamma_A=0.5, gamma_I=2.0)
+        obj = LapSVM(LowRankKernel(F), L, labels, "hinge", gamma_A=0.5, gamma_I=2.0)
+        found = proof_of(obj, {"alpha": alpha, "b": 0.5}, {"beta": beta})
+        assert is_near(found.primal, exact.Manifold(known).primal(alpha, 0.5))
+        assert is_near(found.bound, exact.Manifold(known).dual(beta))
+        assert found.shifts[0].s == 0
+        assert found.charges == 0
+
+    def test_what_shifts_of_the_kernel_and_the_graph_cost(self, rng):
+        n = 6
+        labels = labels_of(rng, n, 4)
+        X, L = rng.standard_normal((n, 2)), laplacian_of(rng, n)
+        K, L = X @ X.T, L - 0.25 * np.eye(n)  # singular, both
+        K = (K + K.T) / 2
+        alpha, beta = rng.standard_normal(n), balanced_signs(rng, labels.sign)
+        for power in (1, 2, 3):
+            graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n))
+            obj = LapSVM(K, graph, labels, "squared_hinge", gamma_A=0.5, gamma_I=2.0)
+            found = proof_of(obj, {"alpha": alpha, "b": 0.5}, {"beta": beta})
+            (_, s, small), (_, t, _) = found.shifts
+            assert 0 < s < 1e-13
+            assert small
+            assert (t == 0) is (power == 2)
+            s, t = (wide(float(x)) for x in (2 * s, t**power))
+            shifted = exact.Manifold(obj)
+            before = shifted.dual(beta)
+            f = times(shifted.K, wide(alpha))
+            shifted.K, shifted.L = shifted.K + s * unit(n), shifted.L + t * unit(n)
+            more = (s * dot(wide(alpha), wide(alpha)) / 2 + 2 * t * dot(f, f)) / 2
+            charges = more + before - shifted.dual(beta)
+            assert is_near(
+                found.bound, before, 40
+            )  # K in hand is not semidefinite, and an exact solution of S needs digits
+            assert float(found.charges) == pytest.approx(float(charges), rel=1e-10)
+
+    def test_an_intercept_where_there_is_none(self, rng):
+        labels = labels_of(rng, 5, 3)
+        obj = LapSVM(kernel_of(rng, 5), None, labels, gamma_A=0.5, fit_intercept=False)
+        with pytest.raises(Refuted, match=r"intercept of 0\.25 in a problem without one"):
+            proof_of(obj, {"alpha": np.zeros(5), "b": 0.25})
+
+    def test_matrices_that_are_missing_or_indefinite(self, rng):
+        labels = labels_of(rng, 5, 3)
+        obj = LapSVM(kernel_of(rng, 5), laplacian_of(rng, 5), labels, gamma_A=0.5, gamma_I=1.0)
+        record = record_of(obj, answer({"alpha": np.zeros(5), "b": 0.0}))
+        for name in ("K", "L"):
+            rest = {key: array for key, array in record.arrays.items() if key != name}
+            with pytest.raises(Refuted, match="kernel or the graph is missing"):
+                proof(replace(record, arrays=rest))
+            bad = record.arrays[name] - 1e-3 * np.eye(5) * np.linalg.eigvalsh(record.arrays[name])[-1]
+            bad -= np.eye(5) * np.linalg.eigvalsh(bad)[0] + 1e-3 * np.eye(5)
+            with pytest.raises(
+                Refuted, match=rf"{name} with a diagonal of .* has eigenvalues down to -0\.001: indefinite"
+            ):
+                proof(replace(record, arrays={**record.arrays, name: bad}))
+
+
+class TestRMM:
+    @pytest.mark.parametrize("B", [np.inf, 1.0, 4.0, 0.5])
+    def test_primal_and_bound(self, rng, B):
+        l = 6
+        labels, K, c = labels_of(rng, l, l), kernel_of(rng, l), rng.standard_normal(l) / 8
+        with pytest.warns(UserWarning, match="below 1") if B < 1 else ctx.workprec(BITS):
+            obj = RMM(K, labels, C=0.75, B=B)
+        c *= min(1.0, 0.4 * B / np.abs(K @ c).max())
+        b = 0.125 * min(1.0, B)
+        y = labels.sign
+        gamma = y * balanced_signs(rng, y, 0.75) if np.inf == B else np.append(dyadic(rng, l - 1, -3, 3), 0.0)
+        gamma[-1] -= gamma.sum()
+        found = proof_of(obj, {"gamma": c, "b": b}, {"gamma": gamma})
+        primal, dual = exact.on_kernel(obj, c, b, gamma)
+        assert is_near(found.primal, primal)
+        assert is_near(found.bound, dual)
+        assert not any(shift.s > 0 for shift in found.shifts)
+
+    def test_decisions_beyond_the_bound_by_rounding_are_shortened(self, rng):
+        labels = labels_of(rng, 4, 4)
+        obj = RMM(np.eye(4), labels, C=2.0, B=1.5)
+        c = 1.5 * (1 + 1e-9) * np.array([1.0, -0.5, 0.5, -1.0]) * labels.sign
+        found = proof_of(obj, {"gamma": c, "b": 0.0}, {"gamma": np.zeros(4)})
+        share = wide(1.5) / max(abs(x) for x in wide(c))
+        f = share * wide(c)
+        primal = dot(f, f) / 2 + exact.margin_losses(replace_bound(obj), f)
+        assert is_near(found.primal, primal)
+        record = record_of(obj, answer({"gamma": c, "b": 0.0}))
+        with pytest.raises(Refuted, match=r"decisions are up to 1\.00000000\d+ times B = 1.5"):
+            proof(replace(record, arrays={**record.arrays, "c": c * (1 + 2e-9)}))
+
+    def test_charges_of_a_singular_kernel(self, rng):
+        labels, X = labels_of(rng, 6, 6), rng.standard_normal((6, 2))
+        obj = RMM(X @ X.T, labels, C=2.0)
+        c, gamma = rng.standard_normal(6), labels.sign * balanced_signs(rng, labels.sign)
+        found = proof_of(obj, {"gamma": c, "b": 0.0}, {"gamma": gamma})
+        s = float(found.shifts[0].s)
+        assert 0 < s < 1e-13
+        assert float(found.charges) == pytest.approx(s * (c @ c + gamma @ gamma), rel=1e-12)
+
+
+def replace_bound(obj):
+    """The same loss without its bound."""
+    return obj.with_(B=np.inf)
+
+
+class TestOverSpectrum:
+    @pytest.mark.parametrize("order", [True, False])
+    @pytest.mark.parametrize("eps", [0.0, 1e-3])
+    @pytest.mark.parametrize("B", [np.inf, 8.0])
+    @pytest.mark.parametrize("ties", [True, False])
+    def test_spectrum_margin(self, rng, order, eps, B, ties):
+        n, l = 9, 5
+        labels = labels_of(rng, n, l)
+        eigenvalues = np.array([0.0, 0.25, 0.25, 0.5, 0.75])
+        several = [spectrum_of(rng, n, 5, eigenvalues), spectrum_of(rng, n, 3)]
+        for spectrum in (several[0], several):
+            obj = SpectrumMargin(spectrum, labels, C=0.75, B=B, order=order, eps=eps, ties=ties)
+            kappa = rng.random(obj.cone.m)
+            kappa = kappa / (obj.cone.c @ kappa) * obj.rho + eps
+            delta, v = obj.cone.weights(kappa), rng.standard_normal(obj.q) / 4
+            gamma = labels.sign * balanced_signs(rng, labels.sign, 0.75)
+            b = 0.25
+            found = proof_of(obj, {"v": v, "b": b, "delta": delta}, {"gamma": gamma})
+            primal, dual = exact.over_spectrum(obj, {"v": v, "b": b, "delta": delta, "gamma": gamma})
+            assert is_near(found.primal, primal)
+            assert is_near(found.bound, dual)
+
+    def test_a_fixed_spectrum(self, rng):
+        labels, delta = labels_of(rng, 8, 5), np.array([0.5, 0.0, 0.25, 0.25])
+        obj = SpectrumMargin(spectrum_of(rng, 8, 4), labels, C=0.75, delta=delta)
+        v, gamma = np.array([0.5, 0.0, 0.25, -0.125]), labels.sign * balanced_signs(rng, labels.sign, 0.75)
+        given = {"v": v, "b": 0.25, "delta": delta}
+        found = proof_of(obj, given, {"gamma": gamma})
+        primal, dual = exact.over_spectrum(obj, {**given, "gamma": gamma})
+        assert is_near(found.primal, primal)
+        assert is_near(found.bound, dual)
+        record = record_of(obj, answer(given))
+        for changed in ({"v": np.array([0.5, 1e-300, 0.25, 0.0])}, {"delta": np.array([0.5, -1e-300, 0.25, 0.25])}):
+            with pytest.raises(Refuted, match="delta is negative, or v is not 0 where delta is"):
+                proof(replace(record, arrays={**record.arrays, **changed}))
+
+    def test_spectra_that_are_not_admissible(self, rng):
+        labels = labels_of(rng, 8, 5)
+        obj = SpectrumMargin(spectrum_of(rng, 8, 4), labels, C=0.75)
+        record = record_of(obj, answer({"v": np.zeros(4), "b": 0.0, "delta": np.array([0.25, 0.25, 0.25, 0.25])}))
+        proof(record)
+        for delta in ([0.25, 0.2, 0.3, 0.25], [0.25, 0.25, 0.25, 0.2501], [0.25, 0.25, 0.25 + 6e-9, 0.25]):
+            with pytest.raises(Refuted, match=r"delta is not admissible: it is .* away from what is"):
+                proof(replace(record, arrays={**record.arrays, "delta": np.array(delta)}))
+        near = replace(record, arrays={**record.arrays, "delta": np.array([0.25, 0.25, 0.25 + 1e-10, 0.25])})
+        assert proof(near).bound == proof(record).bound
+        with pytest.raises(Refuted, match="leaves no trace to 4 drops"):
+            proof(replace(record, numbers={**record.numbers, "eps": 1.0 / 7.0 + 1e-10}))
+
+    @pytest.mark.parametrize("order", [True, False])
+    def test_alignment(self, rng, order):
+        n, l = 9, 6
+        for _ in range(8):
+            labels = labels_of(rng, n, l)
+            spectra = [spectrum_of(rng, n, 4), spectrum_of(rng, n, 2)]
+            obj = Alignment(spectra, labels, order=order)
+            kappa = rng.random(obj.cone.m) * (rng.random(obj.cone.m) < 0.7)
+            kappa[0] += 0.1
+            delta = obj.repair(obj.cone.weights(kappa))
+            record = record_of(obj, answer({"delta": delta}))
+            found, delta = proof(record), record.arrays["delta"]
+            A = exact.rays(obj, delta)
+            clean = times(A.T, np.array([max(x, exact_numbers.ZERO) for x in exact.drops(obj, delta, A)]))
+            value, bound = aligned(obj, clean)
+            assert is_near(found.primal, value)
+            assert is_near(found.bound, bound)
+
+    def test_columns_that_are_rounding_do_not_count(self, rng):
+        labels = labels_of(rng, 8, 5)
+        spectrum = spectrum_of(rng, 8, 4)
+        obj = Alignment(spectrum, labels)
+        assert not proof_of(obj, {"delta": np.full(4, 0.25)}).assumption
+        U = spectrum.eigenvectors.copy()
+        U[:, 0] = 1e-17 * labels_sign(labels, 8)  # aligned with the labels, all of it rounding
+        rounded = proof_of(Alignment(replace(spectrum, eigenvectors=U), labels), {"delta": np.full(4, 0.25)})
+        assert "below 1e-28 are rounding" in rounded.assumption
+        assert rounded.bound < 1
+
+
+def labels_sign(labels, n):
+    """The labels at all samples, 0 where they are not known."""
+    out = np.zeros(n)
+    out[labels.labeled] = labels.sign
+    return out
+
+
+def aligned(obj, delta):
+    """`exact.aligned` at a spectrum in a hundred digits, whatever its sum is."""
+    U, y = wide(obj.U), wide(obj.labels.sign)
+    A, l = exact.rays(obj, np.zeros(obj.q)), len(y)
+    a = np.array([x * x for x in times(U.T, y)])
+    M = np.vectorize(lambda x: x * x, otypes=[object])(times(U.T, U))
+    image = times(M, delta)
+    norm = dot(delta, image).sqrt()
+    value, t = dot(a, delta) / (l * norm), dot(a, delta) / norm**2
+    h, Mh = times(A, a), times(A, image)
+    sizes = [dot(row, times(M, row)).sqrt() for row in A]
+    excess = sum(
+        (max(g - t * m, exact_numbers.ZERO) / k for g, m, k in zip(h, Mh, sizes, strict=True)), exact_numbers.ZERO
+    )
+    return value, min(t * norm + excess, max(g / m for g, m in zip(h, Mh, strict=True)) * norm) / l
+
+
+class TestSpectralRidge:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_primal_and_bound(self, rng, n_classes):
+        n, l, q = 9, 6, 4
+        y = np.full(n, -1)
+        y[:l] = np.arange(l) % n_classes
+        labels, delta = sm.encode_labels(y), np.array([0.0, 0.5, 0.25, 0.25])
+        obj = SpectralRidge(spectrum_of(rng, n, q), labels, delta, penalty=0.375)
+        v = rng.standard_normal((q, *labels.sign.shape[1:]))
+        v[0] = 0.0
+        b, theta = rng.standard_normal(labels.sign.shape[1:]), rng.standard_normal(labels.sign.shape)
+        theta = obj.repair_multipliers(theta)
+        found = proof_of(obj, {"v": v, "b": b}, {"theta": theta})
+        primal, dual = exact.ridge(obj, {"v": v, "b": b, "theta": theta})
+        assert is_near(found.primal, primal)
+        assert is_near(found.bound, dual)
+        record = record_of(obj, answer({"v": v, "b": b}))
+        for changed in ({"v": record.arrays["v"] + 1e-300}, {"delta": delta - np.array([1e-300, 0, 0, 0])}):
+            with pytest.raises(Refuted, match="delta is negative, or v is not 0 where delta is"):
+                proof(replace(record, arrays={**record.arrays, **changed}))
+        unbalanced = replace(record, arrays={**record.arrays, "theta": record.arrays["theta"] + 0.25})
+        assert is_near(
+            proof(unbalanced).bound, exact.ridge(obj, {"v": v, "b": b, "theta": unbalanced.arrays["theta"]})[1]
+        )
+        nothing = replace(record, arrays={**record.arrays, "theta": np.zeros_like(record.arrays["theta"])})
+        assert proof(nothing).bound == 0
+
+
+class TestGraphTransducer:
+    def problem(self, rng):
+        labels = labels_of(rng, 10, 5)
+        obj = SpectralGraphTransducer(spectrum_of(rng, 10, 5), labels, C=3.0)
+        w = rng.standard_normal(4)
+        return obj, w * np.sqrt(10 / (w @ w))
+
+    def known(self, obj, w, lam):
+        """Value and Lagrangian bound in a hundred digits."""
+        y, V, Q, C = (wide(x) for x in (obj.labels.sign, obj.labeled_rows, obj.Q, obj.C))
+        plus = sum(1 for x in y if x > 0)
+        sizes = [exact_numbers.ONE * (plus if x > 0 else len(y) - plus) for x in y]
+        p = np.array([1 / x for x in sizes])
+        tau = np.array([s * ((len(y) - x) / x).sqrt() for s, x in zip(y, sizes, strict=True)])
+        w = wide(w)
+        w = w * (exact_numbers.ONE * obj.n / dot(w, w)).sqrt()
+        miss = times(V, w) - tau
+        primal = dot(Q, w * w) / 2 + C * dot(p, miss * miss)
+        A = 2 * C * times(V.T * p, V)
+        A[np.diag_indices(4)] += Q - wide(lam)
+        x = times(A, w) - 2 * C * times(V.T, p * tau)
+        return primal, primal - dot(x, solve(A, x)) / 2
+
+    def test_primal_and_bound(self, rng):
+        obj, w = self.problem(rng)
+        lam = -40.0  # so low that lower ones are worse
+        found = proof_of(obj, {"w": w}, {"lam": lam})
+        primal, bound = self.known(obj, w, lam)
+        assert is_near(found.primal, primal)
+        assert is_near(found.bound, bound)
+
+    def test_a_multiplier_above_the_eigenvalues_is_lowered(self, rng):
+        obj, w = self.problem(rng)
+        least = float(obj.eigen[0].min())
+        record = record_of(obj, answer({"w": w}))
+        at = replace(record, numbers={**record.numbers, "lam": least * (1 + 1e-9)})
+        assert -np.inf < proof(at).bound <= proof(record).primal
+        beyond = replace(record, numbers={**record.numbers, "lam": least + 100.0})
+        assert proof(beyond).bound == -arb.pos_inf()
+
+    def test_a_point_off_the_sphere(self, rng):
+        obj, w = self.problem(rng)
+        record = record_of(obj, answer({"w": 2 * w}))
+        assert is_near(proof(record).primal, self.known(obj, w, 0.0)[0], 14)
+        with pytest.raises(Refuted, match=r"\|w\|\^2 is 10.00000.*, not n = 10"):
+            proof(replace(record, arrays={**record.arrays, "w": w * (1 + 3e-9)}))
+        proof(replace(record, arrays={**record.arrays, "w": w * (1 + 1e-9)}))
+
+
+def ritz_sum(obj, alpha):
+    """The trace of (F'F)^-1 (gamma a'F + F'LF), F = Ka, once a constant among the coefficients gives F the mean 0."""
+    K, L, a = wide(obj.K), exact.dense(obj.L), wide(alpha)
+    k = K.sum(axis=0)
+    a = a - np.array([dot(k, column) / sum(k) for column in a.T])
+    F = times(K, a)
+    return np.trace(solve(times(F.T, F), wide(obj.gamma) * times(a.T, F) + times(F.T, times(L, F))))
+
+
+class TestClustering:
+    def problem(self, rng, m, power=1):
+        n = 7
+        K, L = kernel_of(rng, n), laplacian_of(rng, n)
+        obj = RegularizedClustering(K, sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n)), 0.25)
+        alpha = obj.feasible(rng.standard_normal((n, m)))
+        return obj, alpha
+
+    @pytest.mark.parametrize("m", [1, 2])
+    @pytest.mark.parametrize("power", [1, 2])
+    def test_primal_and_bound(self, rng, m, power):
+        obj, alpha = self.problem(rng, m, power)
+        known = exact.Clustering(obj)
+        primal, bound = known({"alpha": alpha})
+        floor = bound - (primal - bound) / 50  # `known` is that exact
+        accepted = Certificate(float(primal), float(floor), rounding=1e-12)
+        found = proof_of(obj, {"alpha": alpha}, certificate=accepted)
+        assert is_near(found.primal, ritz_sum(obj, alpha))
+        assert is_near(found.primal, primal, 13)  # which takes the mean off f, not off its coefficients
+        assert float(floor) - 2e-12 < found.bound < float(bound)
+        high = bound + (primal - bound) / 50
+        refused = Certificate(float(primal), float(high), rounding=1e-12)
+        assert proof_of(obj, {"alpha": alpha}, certificate=refused).bound == -arb.pos_inf()
+
+    def test_a_kernel_that_is_centred_but_for_rounding(self, rng):
+        obj, _ = self.problem(rng, 1)
+        P = np.eye(7) - 1 / 7
+        K = P @ obj.K @ P
+        centred = RegularizedClustering((K + K.T) / 2, laplacian_of(rng, 7), 0.25)
+        result = sm.solvers.eigenmaps(centred, 2)
+        found = proof_of(centred, result.variables, certificate=result.certificate)
+        record = record_of(centred, answer(result.variables))
+        assert record.numbers["centred"]
+        assert float(found.primal) == pytest.approx(result.certificate.primal_objective, rel=1e-12)
+        assert float(found.bound) == pytest.approx(result.certificate.dual_objective, rel=1e-9)
+        s = float(found.shifts[0].s)
+        assert 0 < s < 1e-13
+        alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
+        assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6)
+
+    def test_columns_that_are_not_orthonormal(self, rng):
+        obj, alpha = self.problem(rng, 2)
+        record = record_of(obj, answer({"alpha": alpha}))
+        for changed in (1.02 * alpha, alpha + 0.01, np.column_stack([alpha[:, 0], alpha[:, 0] / 2 + alpha[:, 1] / 2])):
+            with pytest.raises(Refuted, match="columns of K alpha are not orthonormal and of mean 0: they miss it by"):
+                proof(replace(record, arrays={**record.arrays, "alpha": changed}))
+        longer = proof_of(obj, {"alpha": 3 * alpha}).primal  # which is repaired before it is recorded
+        assert float(longer) == pytest.approx(float(proof(record).primal), rel=1e-12)
+        negative = replace(record, arrays={**record.arrays, "s": -record.arrays["s"] - 1e-300})
+        assert proof(negative).bound == -arb.pos_inf()
+
+
+class TestWeightedSVM:
+    @pytest.mark.parametrize("loss", LOSSES)
+    @pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+    @pytest.mark.parametrize("is_sparse", [True, False])
+    def test_primal_and_bound(self, rng, loss, intercept, is_sparse):
+        n = 6
+        X = rng.standard_normal((n, 3))
+        features = Features.of(sp.csr_array(X) if is_sparse else X, intercept, rows=np.array([0, 2]), balance=0.25)
+        plus, minus = rng.random(n) * (rng.random(n) < 0.7), rng.random(n)
+        linear = rng.standard_normal(n) / 64 if intercept != "free" else None
+        svm = WeightedSVM(features, plus, minus, loss, linear)
+        w = rng.standard_normal(svm.size)
+        duals = {name: rng.uniform(0.1, 0.9, n) for name in ("plus", "minus")}
+        found = proof_of(svm, {"w": w}, duals)
+        primal, dual = exact.weighted(svm, w, duals)
+        assert is_near(found.primal, primal)
+        assert is_near(found.bound, dual)
+
+    def test_a_free_intercept_with_a_linear_term(self, rng):
+        features = Features.of(rng.standard_normal((5, 2)), "free", rows=np.arange(5))
+        svm = WeightedSVM(features, rng.random(5), rng.random(5), "squared", rng.standard_normal(5) / 8)
+        w, duals = rng.standard_normal(3), {"plus": rng.random(5), "minus": rng.random(5)}
+        assert is_near(proof_of(svm, {"w": w}, duals).bound, exact.weighted(svm, w, duals)[1])
+        record = record_of(svm, answer({"w": w}, duals))
+        with pytest.raises(Refuted, match="a weight other than that of a constant feature has no penalty"):
+            proof(replace(record, arrays={**record.arrays, "P": np.array([1.0, 0.0, 0.0])}))
+
+
+S3VMS = [(V, U) for V in ("hinge", "squared_hinge") for U in ("symmetric_hinge", "symmetric_squared_hinge", "exp")]
+
+
+class TestS3VM:
+    def problem(self, rng, V, U, intercept="balance", is_sparse=False, n=7):
+        X, labels = rng.standard_normal((n, 3)), labels_of(rng, n, 3)
+        return S3VM(
+            sp.csr_array(X) if is_sparse else X, labels, V, U, C=0.75, C_star=0.375, balance=0.25, intercept=intercept
+        )
+
+    @pytest.mark.parametrize(("V", "U"), S3VMS)
+    @pytest.mark.parametrize("intercept", ["balance", "regularized"])
+    @pytest.mark.parametrize("is_sparse", [True, False])
+    def test_primal_and_bound(self, rng, V, U, intercept, is_sparse):
+        obj = self.problem(rng, V, U, intercept, is_sparse)
+        w = rng.standard_normal(obj.size)
+        theta = 0.9 * S3VMRelaxation(obj).repair(rng.random(4) * (rng.random(4) < 0.8))
+        beta = rng.random(3) / 8
+        found = proof_of(obj, {"w": w}, {"theta": theta, "beta": beta})
+        assert is_near(found.primal, exact.nonconvex(obj, w))
+        assert is_near(found.bound, max(exact.relaxed(obj, theta, beta), exact_numbers.ZERO), 40)
+        assert found.bound > 0
+
+    @pytest.mark.parametrize(("V", "U"), S3VMS)
+    def test_the_relaxation(self, rng, V, U):
+        obj = self.problem(rng, V, U)
+        relaxation = S3VMRelaxation(obj)
+        B = rng.standard_normal((4, 4)) / 2
+        w, S = rng.standard_normal(3), (B @ B.T)[:3, :3]
+        M = np.block([[np.ones((1, 1)), w[None]], [w[:, None], np.outer(w, w) + S]])
+        theta, beta = relaxation.repair(rng.random(4)) / 2, rng.random(3) / 4
+        found = proof_of(relaxation, {"M": M, "w": relaxation.expand(w)}, {"theta": theta, "beta": beta})
+        assert float(found.primal) == pytest.approx(relaxation.value({"M": M}), rel=1e-12)
+        assert is_near(found.bound, max(exact.relaxed(obj, theta, beta), exact_numbers.ZERO), 40)
+
+    @pytest.mark.parametrize(("V", "U"), S3VMS)
+    def test_decided_samples(self, rng, V, U):
+        obj = self.problem(rng, V, U)
+        relaxation = S3VMRelaxation(obj, np.array([1.0, 0.0, -1.0, 0.0]))
+        theta, beta = relaxation.repair(rng.random(2)) / 2, rng.random(5) / 4
+        M = np.diag([1.0, 0.25, 0.5, 0.125])
+        given = {"M": M, "w": np.zeros(3), "theta": relaxation.over_unlabeled(theta), "beta": beta}
+        found = proof_of(relaxation, given)
+        assert float(found.primal) == pytest.approx(relaxation.value({"M": M}), rel=1e-12)
+        assert float(found.bound) == pytest.approx(relaxation.dual_bound(theta, beta), rel=1e-9)
+
+    def test_multipliers_outside_their_domain(self, rng):
+        obj = self.problem(rng, "hinge", "exp")
+        record = record_of(obj, answer({"w": np.zeros(3)}, {"theta": np.full(4, 1e3), "beta": np.ones(3)}))
+        assert proof(record).bound == 0  # the losses are not negative
+        clipped = {"theta": np.array([-1.0, 0.0, 0.0, 0.0]), "beta": np.array([-1.0, 0.25, 2.0])}
+        inside = {"theta": np.zeros(4), "beta": np.array([0.0, 0.25, 1.0])}
+        bounds = [proof(replace(record, arrays={**record.arrays, **x})).bound for x in (clipped, inside)]
+        assert bounds[0].overlaps(bounds[1])
+        for changed in ({"beta": np.ones(2)}, {"theta": np.ones(3)}):
+            with pytest.raises(Refuted, match="no multiplier for each of the"):
+                proof(replace(record, arrays={**record.arrays, **changed}))
+        twice = {"decided": record.arrays["J"][:1], "signs": np.ones(1), "beta": np.ones(4)}
+        with pytest.raises(Refuted, match="labelled and decided"):
+            proof(replace(record, arrays={**record.arrays, **twice}))
+
+
+class TestParabolasMinimum:
+    @pytest.mark.parametrize("bent", [0, 2, 6])
+    def test_it_is_the_minimum(self, rng, bent):
+        n, d = 6, 4
+        Z, h, g = dyadic(rng, (n, d)), rng.standard_normal(n), rng.standard_normal(n)
+        theta = np.zeros(n)
+        theta[:bent] = rng.random(bent) / 8
+        b = 0.375
+        with ctx.workprec(BITS):
+            found = parabolas_minimum(gram(arb_mat(Z.tolist())), arb(b), balls(h), balls(g), balls(theta))
+        Z, h, g, theta, b = (wide(x) for x in (Z, h, g, theta, b))
+        q, A = times(Z.T, theta * b - g), unit(d) - times(Z.T * theta, Z)
+        minimum = sum(h + g * b - theta * b * b / 2) - dot(q, solve(A, q)) / 2
+        assert is_near(found, minimum)
+
+    def test_it_is_below_where_the_matrix_is_nearly_singular(self, rng):
+        Z, g, h = rng.standard_normal((5, 3)), rng.standard_normal(5), np.zeros(5)
+        theta = rng.random(5)
+        theta /= np.linalg.eigvalsh(Z.T * theta @ Z)[-1]
+        with ctx.workprec(BITS):
+            G = gram(arb_mat(Z.tolist()))
+            inside = parabolas_minimum(G, arb(0), balls(h), balls(g), balls((1 - 1e-9) * theta))
+            outside = parabolas_minimum(G, arb(0), balls(h), balls(g), balls((1 + 1e-9) * theta))
+        assert outside == -arb.pos_inf()
+        Z, g, theta = wide(Z), wide(g), wide((1 - 1e-9) * theta)
+        q = -times(Z.T, g)
+        minimum = -dot(q, solve(unit(3) - times(Z.T * theta, Z), q)) / 2
+        assert is_near(inside, minimum, 30)
+        with ctx.workprec(400):
+            assert inside <= arb(str(minimum))

@@ -1,0 +1,52 @@
+"""What is told of a file: whether its claim is proved, and what else it can be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.objectives import RMM
+from specmargin.proofs.files import Verdict, verify_file
+from specmargin.proofs.record import Verification
+
+
+@pytest.fixture
+def file(tmp_path):
+    svm = RMM(np.eye(3), sm.encode_labels([0, 1, 1]), C=2.0)
+    sm.save_result(tmp_path / "svm.npz", svm, sm.solvers.relative_margin(svm))
+    return tmp_path / "svm.npz"
+
+
+def test_a_file_is_proved_or_unreadable(file):
+    verdict = verify_file(file)
+    assert (verdict.outcome, verdict.kind, verdict.exit_code) == ("proved", "rmm", 0)
+    assert verdict.verification
+    # In closed form: all three margins are one.
+    assert verdict.verification.bound[0] <= 4 / 3 <= verdict.verification.primal[1]
+    assert verdict.verification.gap[1] < 1e-12
+    assert verify_file(str(file)) == verdict
+    content = file.read_bytes()
+    file.write_bytes(content[:-1])
+    assert verify_file(file).outcome == "unreadable"
+    file.unlink()
+    assert verify_file(file).exit_code == 2
+
+
+def test_the_objective_is_not_built(file, monkeypatch):
+    def fail(*_, **__):
+        raise AssertionError
+
+    monkeypatch.setattr(RMM, "__init__", fail)
+    assert verify_file(file).outcome == "proved"
+
+
+def test_lines_and_json():
+    proved = Verification(True, "fine", (1.0, 1.5), (0.5, 1.0), (0.0, np.inf), ("K + 1e-12 I is semidefinite",))
+    verdict = Verdict("a.npz", "proved", "fine", "rmm", proved)
+    assert verdict.line() == "a.npz: rmm: proved: the gap is in [0, inf]; K + 1e-12 I is semidefinite"
+    assert verdict.as_json()["gap"] == [0.0, None]
+    assert verdict.as_json()["assumptions"] == ["K + 1e-12 I is semidefinite"]
+    refuted = Verdict("a.npz", "refuted", "the bound is 1, not 2", "rmm", Verification(False, ""))
+    assert refuted.line() == "a.npz: rmm: refuted: the bound is 1, not 2"
+    assert [verdict.exit_code, refuted.exit_code, Verdict("a", "nothing to verify", "").exit_code] == [0, 1, 2]

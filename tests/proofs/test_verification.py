@@ -1,0 +1,87 @@
+"""`sm.verify` accepts what every solver claims, in every regime."""
+
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint")
+
+EXACT = str(Path(__file__).parent.parent / "exact")
+sys.path.insert(0, EXACT)
+from exact_kinds import KINDS, REGIMES, solved  # noqa: E402
+
+sys.path.remove(EXACT)
+
+import specmargin as sm  # noqa: E402
+from specmargin.proofs.verification import verify  # noqa: E402
+
+OF_TREES = ("branch_and_bound", "probe")
+"""Solvers whose bounds come from a log, not from multipliers."""
+
+
+def refuted(kind, seeds):
+    """What is refuted of the answers to random problems of a kind, and how many there are."""
+    wrong, count = [], 0
+    for seed in seeds:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            regime, answers = solved(kind, seed)
+        for one in answers:
+            if one.result.status.has_solution and one.solver not in OF_TREES:
+                verification, certificate = verify(one.objective, one.result), one.result.certificate
+                count += 1
+                if not verification:
+                    wrong.append(f"{seed}, {regime}, {one.solver}: {verification.message}")
+                elif not verification.gap[1] <= certificate.gap * (1 + 1e-12):
+                    wrong.append(
+                        f"{seed}, {regime}, {one.solver}: {verification.gap}, but {certificate.gap} is claimed"
+                    )
+    return wrong, count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_certificate_is_refuted(kind):
+    seeds = [100 + list(KINDS).index(kind)] if kind != "S3VM" else [3]
+    wrong, count = refuted(kind, seeds)
+    assert not wrong
+    assert count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_certificate_is_refuted_in_any_regime(kind):
+    wrong, count = refuted(kind, range(200, 200 + len(REGIMES)))
+    assert not wrong
+    assert count >= 4
+
+
+def test_nothing_heavy_is_loaded_before_it_is_needed():
+    code = "import sys, specmargin as sm; sm.verify; print('flint' in sys.modules)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "False"
+
+
+def test_without_flint_the_error_says_what_to_install():
+    code = """
+import sys
+sys.modules["flint"] = None
+import numpy as np, specmargin as sm
+svm = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]))
+sm.verify(svm, sm.solvers.relative_margin(svm))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "SolverNotInstalledError" in done.stderr
+    assert "pip install 'specmargin[verify]'" in done.stderr
+
+
+def test_wrong_arguments_are_refused_before_anything_is_computed():
+    svm = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]))
+    with pytest.raises(sm.exceptions.InvalidTypeError, match="is no objective"):
+        sm.verify(None, None)
+    with pytest.raises(sm.exceptions.InvalidTypeError, match="must be a SolveResult"):
+        sm.verify(svm, {"gamma": np.zeros(2), "b": 0.0})
+    assert isinstance(sm.verify(svm, sm.solvers.relative_margin(svm)), sm.Verification)

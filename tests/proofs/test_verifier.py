@@ -1,0 +1,403 @@
+"""What the verifier says of claims: true ones, and records in which one digit, one label or one name is wrong."""
+
+import math
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint")
+from flint import arb, ctx
+
+sys.path.insert(0, str(Path(__file__).parent))
+from proved import (
+    BITS,
+    RMM,
+    S3VM,
+    Alignment,
+    LapSVM,
+    RegularizedClustering,
+    S3VMRelaxation,
+    SpectralGraphTransducer,
+    SpectralRidge,
+    SpectrumMargin,
+    kernel_of,
+    labels_of,
+    laplacian_of,
+    record_of,
+    sm,
+    spectrum_of,
+)
+
+sys.path.remove(str(Path(__file__).parent))
+
+from specmargin.objectives.spectral_ridge import power_spectrum
+from specmargin.proofs.balls import ONE, outward
+from specmargin.proofs.bounds import Proof, Shift
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.verifier import KINDS, check, judged, read
+
+
+def solved(kind):
+    """A problem of a kind and its answer."""
+    rng = np.random.default_rng(5)
+    n, l = 12, 8
+    labels = labels_of(rng, n, l)
+    spectrum = spectrum_of(rng, n, 5)
+    X = rng.standard_normal((n, 3))
+    if kind == "lapsvm":
+        obj = LapSVM(kernel_of(rng, n), laplacian_of(rng, n), labels, "squared_hinge", gamma_A=0.5, gamma_I=0.25)
+        return obj, sm.solvers.factorized(obj)
+    if kind == "rmm":
+        obj = RMM(kernel_of(rng, n), labels, C=2.0, B=1.25)
+        return obj, sm.solvers.relative_margin(obj)
+    if kind == "spectrum_margin":
+        obj = SpectrumMargin(spectrum, labels, C=2.0, B=1.25)
+        return obj, sm.solvers.spectrum_margin(obj)
+    if kind == "alignment":
+        obj = Alignment(spectrum, labels)
+        return obj, sm.solvers.alignment(obj)
+    if kind == "spectral_ridge":
+        obj = SpectralRidge(spectrum, labels, power_spectrum(spectrum))
+        return obj, sm.solvers.spectral_ridge(obj)
+    if kind == "graph_transducer":
+        obj = SpectralGraphTransducer(spectrum, labels, C=3.0)
+        return obj, sm.solvers.graph_transducer(obj)
+    if kind == "clustering":
+        obj = RegularizedClustering(kernel_of(rng, n), laplacian_of(rng, n), 0.25)
+        return obj, sm.solvers.eigenmaps(obj, 2)
+    obj = S3VM(X, labels, C=1.0, balance=0.0)
+    if kind == "weighted_svm":
+        svm = obj.guessed(np.array([1.0, -1.0, 1.0, -1.0]))
+        return svm, sm.solvers.weighted_svm(svm)
+    if kind == "s3vm":
+        return obj, sm.solvers.with_bound(obj, sm.solvers.label_switching(obj), tol=1e-8)
+    return S3VMRelaxation(obj), sm.solvers.s3vm_bound(obj, tol=1e-8)
+
+
+RECORDS = {}
+
+
+def true_record(kind):
+    """The record of `solved`."""
+    if kind not in RECORDS:
+        RECORDS[kind] = record_of(*solved(kind))
+    return RECORDS[kind]
+
+
+SOLVED = [*KINDS, "s3vm relaxation"]
+MULTIPLIERS = {
+    "lapsvm": ["theta"],
+    "rmm": ["gamma"],
+    "spectrum_margin": ["gamma"],
+    "spectral_ridge": ["theta"],
+    "clustering": ["Z"],
+    "weighted_svm": ["theta_plus", "theta_minus"],
+    "s3vm": ["theta", "beta"],
+    "s3vm relaxation": ["theta", "beta"],
+}
+
+
+def with_claim(record, **changes):
+    return replace(record, claim=replace(record.claim, **changes))
+
+
+def with_arrays(record, **changes):
+    return replace(record, arrays={**record.arrays, **changes})
+
+
+def with_numbers(record, **changes):
+    return replace(record, numbers={**record.numbers, **changes})
+
+
+@pytest.mark.parametrize("kind", SOLVED)
+def test_true_claims_hold(kind):
+    record = true_record(kind)
+    verification = check(record)
+    assert verification, verification
+    assert verification.message.startswith("the gap is at most ")
+    low, high = verification.gap
+    assert -1e-30 < low <= high <= record.claim.gap * (1 + 1e-12)
+    assert (
+        verification.primal[0] <= verification.primal[1] <= verification.primal[0] + 1e-14 * abs(verification.primal[0])
+    )
+    assert verification.primal[0] == pytest.approx(record.claim.primal, rel=1e-9)
+    assert verification.bound[0] == pytest.approx(record.claim.dual, rel=1e-9)
+
+
+@pytest.mark.parametrize("kind", SOLVED)
+def test_a_digit_of_the_claim(kind):
+    record = true_record(kind)
+    claim = record.claim
+    sign = 1 if claim.sense == "minimize" else -1
+    # A digit of the third place of the gap, or of what rounding leaves of the values.
+    digit = 10.0 ** math.floor(math.log10(max(claim.gap / 100, 1e-9 * abs(claim.primal))))
+    for changes, sentence in (
+        ({"primal": claim.primal - sign * max(digit, 10 * claim.rounding)}, "the objective is"),
+        ({"primal": claim.primal + sign * max(digit, 10 * claim.rounding)}, "the objective is"),
+        ({"dual": claim.dual + sign * 2 * max(claim.gap, digit)}, "the multipliers prove the bound|the objective is"),
+        ({"rounding": -1e-300}, "is none"),
+        ({"rounding": math.nan}, "is none"),
+        ({"sense": "maximize" if sign > 0 else "minimize"}, "is not the problem of a record"),
+        ({"dual": -sign * math.inf}, "nothing to verify: stationary"),
+        ({"dual": math.nan}, "nothing to verify: stationary"),
+        ({"primal": math.nan}, "a claim of nan up to .* is none"),
+    ):
+        verification = check(with_claim(record, **changes))
+        assert not verification, changes
+        assert re.search(sentence, verification.message), verification
+
+
+@pytest.mark.parametrize("kind", SOLVED)
+def test_a_digit_of_a_multiplier_or_of_the_data(kind):
+    record = true_record(kind)
+    refused = {}
+    for name, array in record.arrays.items():
+        if (
+            array.dtype.kind != "f"
+            or not array.size
+            or name in ("F", "V", "s", "mu", "linear")
+            or (kind == "alignment" and name == "delta")
+        ):
+            continue
+        size = np.abs(array)
+        if name in ("theta_plus", "theta_minus"):
+            size = size * record.arrays[name.removeprefix("theta_")]
+        at = np.unravel_index(int(size.argmax()), array.shape)
+        changed = array.copy()
+        changed[at] *= 1.1
+        if name in ("K", "L"):
+            changed[at[::-1]] = changed[at]
+        refused[name] = check(with_arrays(record, **{name: changed}))
+    assert not [name for name, verification in refused.items() if verification and name not in ("minus", "plus")]
+    for name in MULTIPLIERS.get(kind, []):
+        message = refused[name].message
+        assert message.startswith(("the multipliers prove the bound", "the gap is")), (name, message)
+        numbers = [
+            float(one.strip(",")) for one in message.replace("not", "").split() if one[0].isdigit() or one[0] == "-"
+        ]
+        assert numbers[0] != numbers[1]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SOLVED if kind != "clustering"])
+def test_a_flipped_label(kind):
+    record = true_record(kind)
+    name = "plus" if kind == "weighted_svm" else "y"
+    changed = record.arrays[name].copy()
+    if kind == "weighted_svm":
+        changed = record.arrays["minus"]
+    else:
+        changed.flat[0] *= -1
+    assert not check(with_arrays(record, **{name: changed}))
+
+
+@pytest.mark.parametrize("kind", SOLVED)
+def test_another_kind(kind):
+    record = true_record(kind)
+    for other in KINDS:
+        if other != record.kind:
+            verification = check(replace(record, kind=other))
+            assert not verification
+            assert f"of a record of the kind '{other}'" in verification.message
+    assert check(replace(record, kind="mystery")).message == "there is no proof of the kind 'mystery'"
+
+
+@pytest.mark.parametrize("kind", SOLVED)
+def test_what_is_missing_or_of_another_size(kind):
+    record = true_record(kind)
+    _, arrays, numbers = KINDS[record.kind]
+    for name in numbers.split():
+        rest = {key: x for key, x in record.numbers.items() if key != name}
+        verification = check(replace(record, numbers=rest))
+        assert not verification
+        assert f"{name}=None is no number of a record of the kind" in verification.message
+        for wrong in (
+            "text" if not isinstance(record.numbers[name], str) else 1.0,
+            math.nan,
+            -1.0
+            if name
+            in (
+                "C",
+                "gamma_A",
+                "gamma_I",
+                "scale",
+                "penalty",
+                "n",
+                "power",
+                "parameter",
+                "unlabeled_parameter",
+                "C_star",
+                "B",
+                "eps",
+            )
+            else "x" * 0 or None,
+        ):
+            if wrong is not None:
+                assert not check(with_numbers(record, **{name: wrong})), (name, wrong)
+    for spec in arrays.split():
+        name = spec.split("=")[0]
+        if name not in record.arrays:
+            continue
+        rest = {key: x for key, x in record.arrays.items() if key != name}
+        array = record.arrays[name]
+        assert not check(replace(record, arrays=rest)) or spec.endswith("?"), name
+        assert not check(with_arrays(record, **{name: array[None]})), name
+        if array.size:
+            assert not check(with_arrays(record, **{name: array[:-1]})), name
+            assert not check(with_arrays(record, **{name: array.astype(str)})), name
+        if array.dtype.kind == "f" and array.size:
+            bad = array.copy()
+            bad.flat[0] = np.nan
+            assert f"{name} of the shape" in check(with_arrays(record, **{name: bad})).message
+            assert f"{name} of the shape" in check(with_arrays(record, **{name: array.astype(np.int64)})).message
+
+
+def test_indices_and_signs():
+    record = true_record("lapsvm")
+    J = record.arrays["J"]
+    for wrong in (J[::-1].copy(), np.r_[J[:1], J[:-1]], J - J[0] - 1):
+        assert not check(with_arrays(record, J=wrong))
+    assert check(with_arrays(record, J=J + 12)).message == "J goes beyond the 12 that there are"
+    assert check(with_arrays(record, J=np.r_[J[:-1], 12])).message == "J goes beyond the 12 that there are"
+    y = record.arrays["y"].copy()
+    y[0] *= 0.5
+    assert "y of the shape (8,) is no array" in check(with_arrays(record, y=y)).message
+    K = record.arrays["K"].copy()
+    K[0, 1] += 1e-12
+    assert "K of the shape (12, 12) is no array" in check(with_arrays(record, K=K)).message
+    rays = true_record("spectrum_margin")
+    assert not check(with_arrays(rays, last=rays.arrays["last"][::-1].copy()))
+    assert not check(with_arrays(rays, first=rays.arrays["first"][::-1].copy()))
+    svm = true_record("weighted_svm")
+    assert "plus of the shape" in check(with_arrays(svm, plus=svm.arrays["plus"] - 1e-300)).message
+
+
+def test_zeros_where_only_positive_numbers_are_allowed():
+    for kind, name in (("lapsvm", "gamma_A"), ("rmm", "C"), ("spectral_ridge", "penalty"), ("graph_transducer", "n")):
+        assert f"{name}=0.0 is no number" in check(with_numbers(true_record(kind), **{name: 0.0})).message
+    record = true_record("lapsvm")
+    assert "power=0 is no number" in check(with_numbers(record, power=0)).message
+    assert "gamma_I=-1e-300 is no number" in check(with_numbers(record, gamma_I=-1e-300)).message
+    assert "fit_intercept=1 is no number" in check(with_numbers(record, fit_intercept=1)).message
+    assert not check(with_numbers(record, gamma_I=0.0))  # another problem
+    assert check(with_numbers(true_record("rmm"), B=math.inf)).message.startswith(("the multipliers", "the gap"))
+
+
+def test_numbers_become_balls():
+    record = true_record("lapsvm")
+    with ctx.workprec(BITS):
+        r = read(record, *KINDS["lapsvm"][1:])
+        assert r.gamma_A == arb(0.5)
+        assert r.loss == "squared_hinge"
+        assert r.power == 1
+        assert r.fit_intercept is True
+        assert r.F is None
+        assert r.J.tolist() == record.arrays["J"].tolist()
+        assert r.alpha[0] == record.arrays["alpha"][0]
+        assert (r.K.nrows(), r.K.ncols()) == (12, 12)
+        assert r.claim is record.claim
+
+
+def says(claim, proof):
+    with ctx.workprec(BITS):
+        return judged(claim, proof)
+
+
+CLAIM = Claim(2.0, 1.0, 0.125)
+
+
+def test_what_is_compared():
+    assert says(CLAIM, Proof(arb(2), arb(1)))
+    assert says(CLAIM, Proof(arb(2), arb(1))).gap[0] == pytest.approx(1)
+    assert says(CLAIM, Proof(arb(2.125), arb(1)))
+    assert says(CLAIM, Proof(arb(1.875), arb(0.875)))
+    assert says(CLAIM, Proof(arb(1.875), arb(1.5)))
+    assert says(CLAIM, Proof(arb(2.126), arb(1.1))).message == "the objective is 2.1259999999999994, not 2"
+    assert says(CLAIM, Proof(arb(1.874), arb(1))).message.startswith("the objective is 1.87")
+    assert says(CLAIM, Proof(arb(1.9), arb(0.874))).message.startswith("the multipliers prove the bound 0.87")
+    assert says(CLAIM, Proof(arb(2.1), arb(0.9))).message == "the gap is 1.2000000000000004, not 1.125"
+    # One unit of the last digit is the claim's own.
+    exact = Claim(2.0, 1.0)
+    assert says(exact, Proof(arb(2) - math.ulp(2.0), arb(1)))
+    assert not says(exact, Proof(arb(2) - 1.01 * math.ulp(2.0), arb(1)))
+    assert not says(exact, Proof(arb(2) + math.ulp(2.0) / 4, arb(1)))
+    # What is not known well enough is not proved.
+    assert not says(CLAIM, Proof(arb(2), arb(1, 0.2)))
+    assert not says(CLAIM, Proof(arb(2, 0.2), arb(1)))
+    assert not says(CLAIM, Proof(arb("nan"), arb(1)))
+
+
+def test_upper_bounds_are_compared_the_other_way():
+    claim = Claim(1.0, 2.0, 0.125, "maximize")
+    assert says(claim, Proof(arb(1), arb(2)))
+    assert says(claim, Proof(arb(1), arb(1.5)))
+    assert says(claim, Proof(arb(1.125), arb(2.125)))
+    assert says(claim, Proof(arb(1.125), arb(2.126))).message.startswith("the multipliers prove the bound 2.12")
+    assert says(claim, Proof(arb(0.9), arb(2.1))).message.startswith("the gap is 1.2")
+
+
+def test_a_bound_without_an_answer():
+    claim = Claim(math.inf, 1.0)
+    assert says(claim, Proof(arb(5), arb(1)))
+    assert not says(claim, Proof(arb(5), arb(0.99)))
+    assert not says(Claim(-math.inf, 1.0), Proof(arb(5), arb(1)))
+
+
+def test_shifts_are_assumptions():
+    tiny = Shift("K", arb(1e-15))
+    charged = says(CLAIM, Proof(arb(2), arb(1), (tiny, Shift("L")), arb(0.125)))
+    assert charged
+    assert charged.assumptions == ("stated for K + 2e-15 I",)
+    assert (
+        charged.message == "the gap is at most 1.01, and 1.13 for K + 2e-15 I, which is positive semidefinite by proof"
+    )
+    both = says(CLAIM, Proof(arb(2), arb(1), (tiny, Shift("L", arb(1e-14))), arb(0.25), "note"))
+    assert both
+    assert both.assumptions == ("note", "K and L as meant is positive semidefinite")
+    assert "1.26 for K + 2e-15 I and L + 2e-14 I" in both.message
+    large = says(CLAIM, Proof(arb(2), arb(1), (Shift("K", arb(1e-9), False),), arb(0.25)))
+    assert not large
+    assert large.message.endswith("; 1.12 is claimed")
+    assert says(CLAIM, Proof(arb(2), arb(1), (Shift("K", arb(1e-9), False),), arb(0.1)))
+    plain = says(CLAIM, Proof(arb(2), arb(1), (Shift("K"),), assumption="note"))
+    assert (plain.assumptions, plain.message) == (("note",), "the gap is at most 1.01")
+    assert says(CLAIM, Proof(arb(2), arb(1))).assumptions == ()
+
+
+def test_numbers_out_of_range_are_refused():
+    record = true_record("lapsvm")
+    huge = with_arrays(record, K=np.diag(np.full(12, 1e308)) + 1e307)
+    assert not check(huge)
+    zero = with_arrays(record, K=np.zeros((12, 12)))
+    assert not check(zero)
+    svm = true_record("weighted_svm")
+    assert check(with_arrays(svm, w=svm.arrays["w"] * 1e300)).message.startswith("the objective is")
+    empty = ProofRecord("rmm", {"C": 1.0, "B": 1.0, "b": 0.0}, {}, CLAIM)
+    assert check(empty).message == "K of the shape () is no array of a record of the kind 'rmm'"
+    relaxation = true_record("s3vm relaxation")
+    assert check(with_arrays(relaxation, w=relaxation.arrays["w"][:-1])).message.startswith("V of the shape")
+    rest = {key: x for key, x in relaxation.arrays.items() if key not in ("V", "F")}
+    wrong = check(replace(relaxation, arrays={**rest, "w": np.zeros(2)}))
+    assert wrong.message.startswith("the record contradicts itself, or leaves the range of floats")
+
+
+def test_enclosures_are_directed():
+    assert outward(ONE / 3)[0] < 1 / 3 <= outward(ONE / 3)[1]
+
+
+def test_who_checks_loads_nothing_of_who_claims():
+    code = (
+        "import sys, specmargin.proofs.verifier; print(sorted(m for m in sys.modules if m.startswith('specmargin.')))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    rooms = [
+        "exceptions",
+        "proofs",
+        *(f"proofs.{one}" for one in ("balls", "bounds", "conjugates", "record", "verifier")),
+        "typing",
+    ]
+    assert found.strip() == str([f"specmargin.{room}" for room in rooms])
