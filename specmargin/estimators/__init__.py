@@ -6,6 +6,7 @@ from specmargin.estimators.clustering import RegularizedEigenmaps, RegularizedSp
 from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSVM
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
 from specmargin.estimators.laprls import LapRLS
+from specmargin.estimators.laprls_regressor import LapRLSRegressor
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.relative_margin import RMM
@@ -31,6 +32,7 @@ __all__ = [
     "LabelSwitchingS3VM",
     "LapRLS",
     "LapRLSCV",
+    "LapRLSRegressor",
     "LapSVM",
     "LapSVMCV",
     "MKL",

@@ -26,7 +26,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, NeighborSearch, neighbor_weights
 from specmargin.kernels import LowRankKernel, landmark_features, require_semidefinite
 from specmargin.kernels.maps import deformed_features, deformed_kernel, kernel_map
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -210,7 +210,7 @@ class ChosenFunctions:
         self: Any,
         span: str,
         X: Matrix,
-        labels: Labels,
+        labels: Labels | Targets,
         L: Laplacian | None,
         held: dict[str, int],
         gamma: float,
@@ -241,7 +241,7 @@ class ChosenFunctions:
         return Eigenvectors(spectrum, search, n_neighbors=n_neighbors, weight=self.weight)
 
     def _manifold_map(
-        self: Any, X: Matrix, labels: Labels, L: Laplacian | None, gamma: float, n_neighbors: int
+        self: Any, X: Matrix, labels: Labels | Targets, L: Laplacian | None, gamma: float, n_neighbors: int
     ) -> FeatureMap:
         """Return the functions of LapSVM: those that were asked for, or that suit the number of samples."""
         span = self.span

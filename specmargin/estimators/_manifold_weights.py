@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Self
 
 from specmargin.checks import Rule, number
@@ -102,12 +104,17 @@ class ManifoldWeights:
     def _weighted(self: Any, K: Any, L: Any, labels: Any) -> LapSVM:
         """Return the objective with the weights in use, and keep these."""
         options = {"loss": self.loss, "fit_intercept": self.fit_intercept}
+        weighted: LapSVM = self._with_weights(K, partial(LapSVM, K, L, labels, **options))
+        return weighted
+
+    def _with_weights(self: Any, K: Any, made: Callable[..., Any]) -> Any:
+        """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
         ratio = 0.0 if self._is_supervised else ratio_for(K, self.ratio)
         if self.gamma_A != _AUTO:
             self.gamma_A_ = float(self.gamma_A)
             self.gamma_I_ = ratio * self.gamma_A_ if self.gamma_I == _AUTO else float(self.gamma_I)
-            return LapSVM(K, L, labels, gamma_A=self.gamma_A_, gamma_I=self.gamma_I_, **options)
-        unit = LapSVM(K, L, labels, gamma_A=1.0, gamma_I=ratio, **options)
+            return made(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
+        unit = made(gamma_A=1.0, gamma_I=ratio)
         self.gamma_A_ = ambient_weight(unit.reduction.G, centred=self.fit_intercept)
         self.gamma_I_ = ratio * self.gamma_A_ if self.gamma_I == _AUTO else float(self.gamma_I)
         return unit.with_(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)

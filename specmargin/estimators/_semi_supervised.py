@@ -34,8 +34,53 @@ BATCH_ELEMENTS = 2**25
 """Entries of a kernel block that `decision_function` holds at once."""
 
 
+class SemiSupervised(BaseEstimator):
+    """What classifiers and regressors share: the graph, and what is reported of results."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _needs_graph(self) -> bool:
+        return True
+
+    def _graph(self, X: Matrix, graph: Any) -> Any:
+        """Return the graph that was passed, checked, or that of the neighbours."""
+        return self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
+
+    def _neighbor_graph(self, X: Matrix) -> SparseArray:
+        raise NotImplementedError
+
+    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
+        """Warn of answers that are proved less well than was asked for."""
+        for result in results:
+            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
+                gap = result.certificate.relative_gap
+                proved = (
+                    f"the answer is proved to a relative gap of {gap:.1e} only"
+                    if 0 <= gap <= INACCURATE_GAP
+                    else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
+                )
+                warnings.warn(
+                    f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
+                    "ratio between the weights of loss and penalty.",
+                    ConvergenceWarning,
+                    stacklevel=outside(),
+                )
+
+    def _finite(self, scores: FloatArray) -> FloatArray:
+        if not np.isfinite(scores).all():
+            raise SolverError(
+                f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
+                "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
+                f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
+            )
+        return scores
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
-class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
+class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     """Classifier that learns from labelled and unlabelled samples.
 
     A subclass implements ``_fit(X, labels, graph)``, which returns the decisions of the training samples and the
@@ -62,11 +107,6 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
     """
 
     unlabeled: Any = -1
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
     def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
         """Learn from labelled and unlabelled samples.
@@ -113,15 +153,6 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
         warn_of_classes(self, labels)
         self._warn_of_gaps(results)
 
-    def _finite(self, scores: FloatArray) -> FloatArray:
-        if not np.isfinite(scores).all():
-            raise SolverError(
-                f"{type(self).__name__}: {np.count_nonzero(~np.isfinite(scores))} of {scores.size} decisions are not "
-                "finite: features and parameters are of a scale beyond double precision; scale the features, and take "
-                f"parameters nearer to 1 (they are {self.get_params(deep=False)})."
-            )
-        return scores
-
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
         """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
         check_parameters(self)
@@ -152,33 +183,6 @@ class SemiSupervisedClassifier(ClassifierMixin, BaseEstimator):
                 )
         warn_of_marker(y, self.unlabeled, stacklevel=outside() + 1)
         return labels
-
-    def _needs_graph(self) -> bool:
-        return True
-
-    def _graph(self, X: Matrix, graph: Any) -> Any:
-        """Return the graph that was passed, checked, or that of the neighbours."""
-        return self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
-
-    def _neighbor_graph(self, X: Matrix) -> SparseArray:
-        raise NotImplementedError
-
-    def _warn_of_gaps(self, results: list[SolveResult]) -> None:
-        """Warn of answers that are proved less well than was asked for."""
-        for result in results:
-            if result.status in (Status.OPTIMAL_INACCURATE, Status.MAX_ITER, Status.UNPROVED, Status.NUMERICAL):
-                gap = result.certificate.relative_gap
-                proved = (
-                    f"the answer is proved to a relative gap of {gap:.1e} only"
-                    if 0 <= gap <= INACCURATE_GAP
-                    else f"NOTHING is proved about this answer (relative gap {gap:.1e}); do not rely on it"
-                )
-                warnings.warn(
-                    f"{type(self).__name__}: {result!r}; {proved}. Try another solver, a larger max_iter, or a smaller "
-                    "ratio between the weights of loss and penalty.",
-                    ConvergenceWarning,
-                    stacklevel=outside(),
-                )
 
     def _classes_of(self, scores: FloatArray) -> AnyArray:
         if scores.ndim == 1:

@@ -17,7 +17,6 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, knn_graph
 from specmargin.graphs.docs import with_graph_sections
 from specmargin.kernels import gram, resolve_gamma
-from specmargin.labels import Labels
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
@@ -159,7 +158,7 @@ class SearchedNeighbors(GraphParameters):
     _reduce: int | str | None = "auto"
     """Principal components in which neighbours are searched, as `specmargin.graphs.NeighborSearch` takes them."""
 
-    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, Any]:
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Any, Any]:
         self._search = None
         return super()._validated(X, y, graph)  # type: ignore[misc]  # of the class it is mixed into
 

@@ -13,13 +13,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, count, maybe, number
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
+from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import neighbor_weights
 from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
+from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
@@ -34,7 +38,14 @@ _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for;
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class SpectralRidge(
-    BuildsProblem, LaplacianParameters, SearchedNeighbors, ClassBalanceParameter, SemiSupervisedClassifier
+    CalibratedScores,
+    ConformalSets,
+    KeepsTraining,
+    BuildsProblem,
+    LaplacianParameters,
+    SearchedNeighbors,
+    ClassBalanceParameter,
+    SemiSupervisedClassifier,
 ):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
@@ -155,9 +166,15 @@ class SpectralRidge(
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
         f = np.asarray(result.variables["f"])
+        if self._calibrates:
+            self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
+
+    @property
+    def _calibrates(self) -> bool:  # type: ignore[override]  # a constant above
+        return self.refine is None  # scores are cosines then
 
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
         from specmargin import problems
@@ -184,6 +201,17 @@ class SpectralRidge(
         assert self._search is not None
         weights = neighbor_weights(X, self._search, self._count(len(self.scores_)), weight=self.weight)
         return extend(self.scores_, weights)
+
+    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+        labels = self._remembered().labels
+        if X is not None:
+            raise InvalidInputError(
+                "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit "
+                "with them among the unlabelled samples and leave X out."
+            )
+        Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
+        blocks = KernelBlocks.of_features(Z, labels.labeled)
+        return ConformalRidge(blocks.G, labels.sign, self.penalty_), blocks
 
 
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:

@@ -7,10 +7,13 @@ objectives read signs in {-1, +1} at the indices of the labelled samples. The ma
 
 from specmargin.labels.encoding import Labels, encode_labels, hide_labels, several
 from specmargin.labels.markers import is_unlabeled, label_array, label_vector, warn_of_marker
+from specmargin.labels.targets import Targets, encode_targets
 
 __all__ = [
     "Labels",
+    "Targets",
     "encode_labels",
+    "encode_targets",
     "hide_labels",
     "is_unlabeled",
     "label_array",

@@ -20,6 +20,7 @@ from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, Spectru
 from specmargin.objectives.contract import Objective, certify
 from specmargin.objectives.features import Features
 from specmargin.objectives.graph_transducer import SpectralGraphTransducer
+from specmargin.objectives.laprls import LapRLS
 from specmargin.objectives.lapsvm import LapSVM
 from specmargin.objectives.reduction import Reduction
 from specmargin.objectives.relative_margin import RMM
@@ -37,6 +38,7 @@ __all__ = [
     "Cone",
     "Features",
     "FixedSpectrum",
+    "LapRLS",
     "LapSVM",
     "Objective",
     "ProductCone",
@@ -110,6 +112,16 @@ _check_arguments(
     L=maybe(_LAPLACIAN),
     labels=_LABELS,
     loss=_convex_loss,
+    gamma_A=numeric,
+    gamma_I=numeric,
+    fit_intercept=flag,
+)
+_check_arguments(
+    LapRLS,
+    K=_kernel,
+    L=maybe(_LAPLACIAN),
+    labeled=numbers_array("indices of the labelled samples, (l,)", ndim=1, finite=False),
+    targets=numbers_array("one number per labelled sample, (l,)", ndim=1, finite=False),
     gamma_A=numeric,
     gamma_I=numeric,
     fit_intercept=flag,

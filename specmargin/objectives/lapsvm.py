@@ -47,6 +47,7 @@ from specmargin.objectives.pivoted import reduce_pivoted
 from specmargin.objectives.products import Image, Products
 from specmargin.objectives.reduction import Reduction, reduce
 from specmargin.results import Certificate
+from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray, IntArray, MatrixLike
 
 __all__ = ["LapSVM"]
@@ -352,6 +353,21 @@ class LapSVM:
         if np.isfinite(self.margin_loss.upper):
             return 2.0 * self.apply_S(alpha, f)[labeled]
         return -y * self.margin_loss.gradient(y * (f[labeled] + b))
+
+    @property
+    def slack_at_zero(self) -> FloatArray:
+        """What the loss is of where f = 0, (l,): its slack is this less y f."""
+        return np.ones(self.labels.n_labeled)
+
+    def dual_terms(self, beta: FloatArray) -> tuple[FloatArray, float]:
+        """Return terms whose sum is the loss's part of the lower bound, and a bound on their error."""
+        gains = self.margin_loss.dual_value(beta)
+        return gains, 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
+
+    def fenchel_residuals(self, decisions: FloatArray, theta: FloatArray) -> FloatArray:
+        """Return by how much each labelled sample misses Fenchel's equality at decisions (l,) and multipliers."""
+        t, beta = self.labels.sign * decisions, self.labels.sign * theta
+        return self.margin_loss.value(t) + beta * t - self.margin_loss.dual_value(beta)
 
     def constant(self) -> float:
         """Return the b that is best at alpha = 0 (0 without an intercept): no answer should be worse than that."""

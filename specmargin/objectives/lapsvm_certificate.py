@@ -61,7 +61,7 @@ def primal_with_error(obj: LapSVM, image: Image, b: float, theta: FloatArray, pe
     `penalty` is the value that `penalty_with_error` returns.
     """
     y, labeled = obj.labels.sign, obj.labels.labeled
-    total, lost = two_sum(np.ones(len(y)), -y * b)
+    total, lost = two_sum(obj.slack_at_zero, -y * b)
     slack, again = two_sum(total, -y * image.f[labeled])
     low = lost + again - y * image.f_low[labeled]
     slack = slack + low
@@ -93,11 +93,9 @@ def dual_with_error(
     What a hundredth of the error outweighs is not made smaller.
     """
     y, labeled = obj.labels.sign, obj.labels.labeled
-    beta = y * theta
-    gains = obj.margin_loss.dual_value(beta)
+    gains, error = obj.dual_terms(y * theta)
     linear = exact_dot(theta, image.f[labeled]) + float(theta @ image.f_low[labeled])
-    error = gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
-    error += 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
+    error += gamma(len(y) + 2) * float(np.abs(theta) @ np.abs(image.f_low[labeled])) + 4.0 * UNIT * abs(linear)
     lagrangian = exact_sum(gains) + penalty[0] - linear
     error += 4.0 * UNIT * (abs(penalty[0]) + abs(linear) + abs(lagrangian))
     enough = max(1e-13 * abs(lagrangian), 0.01 * (penalty[1] + error))
@@ -239,6 +237,5 @@ def certificate(
 
 def _complementarity(obj: LapSVM, decisions: FloatArray, theta: FloatArray, primal: float) -> float:
     """Return the largest share of the objective by which one sample misses Fenchel's equality."""
-    t, beta = obj.labels.sign * decisions, obj.labels.sign * theta
-    residual = obj.margin_loss.value(t) + beta * t - obj.margin_loss.dual_value(beta)
-    return float(obj.scale * np.abs(residual).max(initial=0.0) / max(abs(primal), 1e-300))
+    residuals = obj.fenchel_residuals(decisions, theta)
+    return float(obj.scale * np.abs(residuals).max(initial=0.0) / max(abs(primal), 1e-300))

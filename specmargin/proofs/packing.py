@@ -26,6 +26,7 @@ from specmargin.objectives import (
     S3VM,
     Alignment,
     Features,
+    LapRLS,
     LapSVM,
     RegularizedClustering,
     S3VMRelaxation,
@@ -49,6 +50,7 @@ OBJECTIVES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         Alignment,
+        LapRLS,
         LapSVM,
         RMM,
         RegularizedClustering,

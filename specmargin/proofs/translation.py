@@ -24,6 +24,7 @@ from specmargin.objectives import (
     Alignment,
     Features,
     FixedSpectrum,
+    LapRLS,
     LapSVM,
     Objective,
     ProductCone,
@@ -138,6 +139,14 @@ def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certifica
     if obj.gamma_I > 0:
         numbers["power"] = _graph(obj.L, arrays)
     return "lapsvm", numbers, arrays
+
+
+@_parts.register
+def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    raise InvalidTypeError(
+        "LapRLS with numbers for targets has no proof record, whose labels are signs; its certificate is recomputed by "
+        "specmargin.certify: call that."
+    )
 
 
 def _dense(K: Any, name: str) -> FloatArray:

@@ -5,13 +5,15 @@ The functions of this package check their arguments; those of its modules, which
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from specmargin.checks import Rule, accuracy, checked, instance, iterations, maybe, number
+from specmargin.exceptions import InvalidTypeError
 from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    LapRLS,
     LapSVM,
     RegularizedClustering,
     SpectralGraphTransducer,
@@ -90,6 +92,17 @@ def _check_arguments(function: Callable[P, R], *kinds: type, rules: Mapping[str,
     return checked(**first, **{name: maybe(rule) for name, rule in rules.items() if name in parameters})(function)
 
 
+def _of_signs(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse targets that are numbers, of which the solver sees the signs only."""
+    return checked(**{next(iter(inspect.signature(function).parameters)): _signs})(function)
+
+
+def _signs(name: str, value: Any) -> Any:
+    if isinstance(value, LapRLS):
+        raise InvalidTypeError(f"{name} is LapRLS with numbers for targets, one linear system; take factorized.")
+    return value
+
+
 alignment = _check_arguments(alignment, Alignment)
 alternation = _check_arguments(alternation, SpectrumMargin)
 annealing = _check_arguments(annealing, S3VM, rules=_TO_THE_END)
@@ -103,10 +116,10 @@ gradient = _check_arguments(gradient, S3VM)
 graph_transducer = _check_arguments(graph_transducer, SpectralGraphTransducer)
 label_switching = _check_arguments(label_switching, S3VM)
 multi_switch = _check_arguments(multi_switch, S3VM)
-newton = _check_arguments(newton, LapSVM)
+newton = _of_signs(_check_arguments(newton, LapSVM))
 one_flip = _check_arguments(one_flip, S3VM)
-pcg = _check_arguments(pcg, LapSVM, rules=_TO_THE_END)
-pcg_one_vs_rest = _check_arguments(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END)
+pcg = _of_signs(_check_arguments(pcg, LapSVM, rules=_TO_THE_END))
+pcg_one_vs_rest = _of_signs(_check_arguments(pcg_one_vs_rest, LapSVM, rules=_TO_THE_END))
 polish = _check_arguments(polish, S3VM)
 probe = _check_arguments(probe, S3VM)
 quasi_newton = _check_arguments(quasi_newton, S3VM)

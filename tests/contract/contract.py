@@ -28,7 +28,7 @@ ANSWERS = """
 Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
-objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
+labels.Targets objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 """
 INSIDE = """
 experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
@@ -94,7 +94,7 @@ def _answer(cell: Cell, answer: Any, caught: list[Any]) -> str | None:
     wrong = _not_finite(values) or (_not_finite(getattr(fitted, "scores_", None)) if fitted is not None else None)
     if wrong:
         return wrong
-    if fitted is not None and hasattr(fitted, "transduction_"):
+    if fitted is not None and hasattr(fitted, "classes_") and hasattr(fitted, "transduction_"):
         one = len(set(fitted.transduction_.tolist())) < 2
         if one and not any(issubclass(warning.category, SingleClassWarning) for warning in caught):
             return "silently one class for all"

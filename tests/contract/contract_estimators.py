@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import contract_inputs as given
 import numpy as np
+import pandas as pd
+import polars as pl
 import scipy.sparse as sp
-from contract_inputs import ANSWERED, NEW, TRUTH, Bad, N, Promise, W, X, Y, bad, refused, told
+from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y, bad, changed, locked, refused, told
 
 from specmargin import estimators
 from specmargin.candidates import CONSTANTS
@@ -37,11 +39,14 @@ SMALL: dict[str, dict[str, Any]] = {
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
+REGRESSORS = ("LapRLSRegressor",)
+CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
+CONFORMAL = ("LapRLS", "SpectralRidge")
+METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("AutoSSL", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
-OF_GRAPHS = (*LAPLACIAN, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
+OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
 
 class Cell(NamedTuple):
@@ -66,6 +71,8 @@ def learned(fitted: Any, at: Any = None) -> Any:
     """Return what a fit learned, as numbers: classes, or coordinates, and the decisions `at` some rows."""
     if hasattr(fitted, "embedding_"):
         return np.abs(fitted.embedding_)
+    if not hasattr(fitted, "classes_"):
+        return np.concatenate([np.ravel(fitted.transduction_), [] if at is None else fitted.predict(at).ravel()])
     codes = np.searchsorted(fitted.classes_, fitted.transduction_)
     assert (fitted.classes_[codes] == fitted.transduction_).all()
     decisions = [] if at is None else fitted.decision_function(at).ravel()
@@ -76,6 +83,9 @@ def fit(name: str, X: Any, y: Any, unlabeled: Any = -1, graph: Any = None, at: A
     """Fit, and return what was learned and the fitted estimator."""
     if name in CLUSTERING:
         fitted = make(name, **parameters).fit(X, graph=graph)
+    elif name in REGRESSORS:
+        y = np.where(y == -1, np.nan, y) if isinstance(y, np.ndarray) and y.dtype.kind == "i" else y
+        fitted = make(name, **parameters).fit(X, y, graph=graph)
     else:
         words = {} if graph is None else {"graph": graph}
         fitted = make(name, unlabeled=unlabeled, **parameters).fit(X, y, **words)
@@ -123,6 +133,106 @@ def label_cells() -> Iterator[Cell]:
             )
 
 
+def target_cells() -> Iterator[Cell]:
+    numbers = np.where(Y == -1, np.nan, Y)
+    hidden = np.isnan(numbers)
+    for name in REGRESSORS:
+        for what, y, promise in (
+            ("None", None, refused("the target y is None")),
+            ("a number", 3, refused(r"shape \(\)")),
+            ("a string", "moon", refused(r"shape \(\)")),
+            ("strings", ["moon"] * N, refused(told(np.array(["moon"] * N)), "numbers")),
+            ("numbers in strings", np.where(hidden, None, "1.5"), refused("'1.5'", "numbers")),
+            ("complex", numbers + 1j, refused(told(numbers + 1j), "complex128")),
+            ("with inf", changed(numbers, 3, np.inf), refused(r"\[3\] is inf")),
+            ("beyond squares", changed(numbers, 3, 1e101), refused(r"\[3\] is 1e\+101")),
+            ("without a label", np.full(N, np.nan), refused(f"no labelled sample: all {N} are NaN")),
+            ("one too few", numbers[:-1], refused(rf"X has {N} rows, but y has {N - 1} targets")),
+            ("empty", [], refused(r"shape \(0,\)")),
+            ("ragged", [[0], [1, 2]], refused(r"\[\[0\], \[1, 2\]\]")),
+            ("in three dimensions", np.ones((N, 2, 2)), refused(rf"shape \({N}, 2, 2\)")),
+            ("given in part", changed(np.ones((N, 2)), (3, 1), np.nan), refused(r"\[3\]=array\(\[ ?1\., nan\]\)")),
+            ("one labelled sample", changed(np.full(N, np.nan), 0, 2.0), ANSWERED),
+            ("all labelled", TRUTH, ANSWERED),
+            ("all equal", np.full(N, 0.1), ANSWERED),
+            ("two outputs", np.column_stack([numbers, 1.0 - numbers]), ANSWERED),
+            ("scaled by 1e-300", 1e-300 * numbers, ANSWERED),
+            ("scaled by 1e99", 1e99 * numbers, ANSWERED),
+            ("a list", numbers.tolist(), SAME),
+            ("a column", numbers[:, None], SAME),
+            ("None for NaN", np.where(hidden, None, numbers), SAME),
+            ("masked", np.ma.masked_array(np.nan_to_num(numbers), hidden), SAME),
+            ("a series", pd.Series(numbers), SAME),
+            ("of Float64", pd.Series(numbers).astype("Float64"), SAME),
+            ("a series of polars with nulls", pl.Series(numbers.tolist()).fill_nan(None), SAME),
+            ("of float32", numbers.astype(np.float32), SAME),
+            ("read-only", locked(numbers), SAME),
+        ):
+            yield Cell(
+                f"{name}.fit",
+                "targets",
+                what,
+                promise,
+                lambda name=name, y=y: fit(name, X, y, at=X),
+                lambda name=name: plain(name),
+            )
+        yield Cell(
+            f"{name}.score", "targets to score", "one", refused("y holds 1 of 4"), lambda name=name: _scored(name, 1)
+        )
+        yield Cell(
+            f"{name}.score", "targets to score", "none", refused("all 4 are NaN"), lambda name=name: _scored(name, 0)
+        )
+        yield Cell(f"{name}.score", "targets to score", "two", ANSWERED, lambda name=name: _scored(name, 2))
+
+
+def _scored(name: str, n_known: int) -> float:
+    return plain(name)[1].score(NEW, np.where(np.arange(4) < n_known, np.arange(4.0), np.nan))
+
+
+def conformal_cells() -> Iterator[Cell]:
+    levels = (0.0, 1.0, -0.5, 2.0, np.nan, "high", None, [0.9], True, NOTHING)
+    for name in (*CONFORMAL, *REGRESSORS):
+        methods = ("conformal_intervals",) if name in REGRESSORS else ("conformal_sets", "conformal_p_values")
+        for method in methods:
+
+            def call(fitted: Any, method: str = method, **more: Any) -> Any:
+                return getattr(fitted, method)(**more)
+
+            entry, few = f"{name}.{method}", {} if method == "conformal_p_values" else {"level": 0.5}
+            unfitted = refused(name, "not fitted yet.*Call 'fit'")
+            yield Cell(entry, "conformal sets", "before fit", unfitted, lambda name=name, call=call: call(make(name)))
+            yield Cell(
+                entry,
+                "conformal sets",
+                "of training samples",
+                ANSWERED,
+                lambda name=name, call=call, few=few: call(plain(name)[1], **few),
+            )
+            yield Cell(
+                entry,
+                "conformal sets",
+                "of new samples of a graph",
+                refused("new samples are no nodes", "leave X out"),
+                lambda name=name, call=call: call(plain(name)[1], X=NEW),
+            )
+            for level in () if method == "conformal_p_values" else levels:
+                yield Cell(
+                    entry,
+                    "conformal sets",
+                    f"level={'an object' if level is NOTHING else repr(level)}",
+                    refused(told(level), "level"),
+                    lambda name=name, call=call, level=level: call(plain(name)[1], level=level),
+                )
+            for flag in () if name in REGRESSORS else FLAG:
+                yield Cell(
+                    entry,
+                    "conformal sets",
+                    f"class_conditional={'an object' if flag is NOTHING else repr(flag)}",
+                    refused(told(flag), "class_conditional"),
+                    lambda name=name, call=call, flag=flag: call(plain(name)[1], class_conditional=flag),
+                )
+
+
 def graph_cells() -> Iterator[Cell]:
     for name in OF_GRAPHS:
         for one in given.graphs():
@@ -139,14 +249,14 @@ def graph_cells() -> Iterator[Cell]:
 
 def _methods(name: str) -> list[str]:
     cls = getattr(estimators, name)
-    return [method for method in ("predict", "decision_function", "transform", "score") if hasattr(cls, method)]
+    return [method for method in METHODS if hasattr(cls, method)]
 
 
 def _call(name: str, method: str, rows: Any) -> Any:
     fitted = plain(name)[1]
     answer = fitted.score(rows, TRUTH[20:]) if method == "score" else getattr(fitted, method)(rows)
     if method == "predict":
-        assert answer.dtype.kind == "i", f"predictions of the type {answer.dtype}"
+        assert answer.dtype.kind == ("f" if name in REGRESSORS else "i"), f"predictions of the type {answer.dtype}"
         assert not hasattr(fitted, "classes_") or np.isin(answer, fitted.classes_).all()
     return answer
 
@@ -283,7 +393,7 @@ ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
     ("SpectralRidge", "power"): (1.5,),
     # At most n: landmarks or eigenvectors are not asked for by default.
-    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", *S3VMS)},
+    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", "LapRLSRegressor", "LapSVM", "LapSVMCV", *S3VMS)},
 }
 """Values that make sense to one class."""
 
@@ -316,6 +426,8 @@ def _with(name: str, parameter: str, value: Any) -> Any:
 def cells() -> Iterator[Cell]:
     yield from feature_cells()
     yield from label_cells()
+    yield from target_cells()
+    yield from conformal_cells()
     yield from graph_cells()
     yield from prediction_cells()
     yield from score_cells()

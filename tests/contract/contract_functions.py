@@ -331,6 +331,16 @@ def objective_cells() -> Iterator[Cell]:
             {"K": K, "L": L, "labels": LABELS, "gamma_I": 1.0},
             {"K": MATRICES, "labels": labels, "L": laplacians, "loss": (*WORD, None), **penalties},
         ),
+        "LapRLS": (
+            {"K": K, "L": L, "labeled": np.array([0, 3, 5]), "targets": np.array([0.5, 2.0, -1.0]), "gamma_I": 1.0},
+            {
+                "K": MATRICES,
+                "L": laplacians,
+                "labeled": (None, "labelled", np.array([3, 0, 5]), np.array([0, 3, 24]), np.array([0.0, 3.0, 5.0])),
+                "targets": (None, "numbers", np.ones(2), np.array([1.0, np.nan, 2.0]), np.array([1.0, np.inf, 2.0])),
+                **penalties,
+            },
+        ),
         "RMM": (
             {"K": K[:6, :6], "labels": LABELS},
             {"K": MATRICES, "labels": labels, "C": (*POSITIVE, None), "B": bound},
@@ -603,6 +613,9 @@ def label_functions() -> Iterator[Cell]:
     for name in ("is_unlabeled", "warn_of_marker"):
         function = with_defaults(getattr(sm.labels, name), y=Y)
         yield from nonsense(f"labels.{name}", function, y=y_alone[-1:], unlabeled=([-1], {}))
+    outputs = Bad([[1.0, 2.0], [np.nan, 3.0]], r"\[1\]", "given in part")
+    numbers = (Bad([np.nan], r"all 1"), Bad([np.inf], r"\[0\] is inf"), Bad(["a"], r"'a'"), outputs)
+    yield from nonsense("labels.encode_targets", sm.labels.encode_targets, y=(*numbers, Bad([], r"\(0,\)")))
     yield from nonsense("labels.label_array", sm.labels.label_array, y=y_alone[-1:])
     yield from nonsense("labels.label_vector", sm.labels.label_vector, y=(*y_alone[:4], y_alone[-1]))
     hidden = lambda **more: sm.hide_labels(TRUTH, **({"per_class": 2} if "n_labeled" not in more else {}) | more)  # noqa: E731

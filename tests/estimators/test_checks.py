@@ -78,6 +78,19 @@ def test_the_declared_failure_is_the_refusal_to_guess():
             cls().fit(X, y)
 
 
+REGRESSORS = [
+    sm.LapRLSRegressor(),
+    sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
+    sm.LapRLSRegressor(span="eigenvectors", q=150, n_neighbors=3, gamma_A=1e-4, gamma_I=1e-4),
+    sm.LapRLSRegressor(span="landmarks", n_landmarks=5),
+]
+
+
+@parametrize_with_checks(REGRESSORS)
+def test_regressors(estimator, check):
+    check(estimator)
+
+
 CLUSTERING = [sm.RegularizedSpectralClustering(), sm.RegularizedSpectralClustering(assign="kmeans")]
 
 

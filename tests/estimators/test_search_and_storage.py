@@ -73,7 +73,7 @@ def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str,
     fitted = make(name, **params).fit(X, y)
     stored = pickle.dumps(fitted)
     assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
-    method = "decision_function" if hasattr(fitted, "predict") else "transform"
+    method = next(name for name in ("decision_function", "predict", "transform") if hasattr(fitted, name))
     expected = getattr(fitted, method)(X + 0.01)
     for other in (pickle.loads(stored), copy.deepcopy(fitted), copy.copy(fitted)):
         np.testing.assert_array_equal(getattr(other, method)(X + 0.01), expected)

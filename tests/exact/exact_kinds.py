@@ -15,6 +15,7 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    LapRLS,
     LapSVM,
     RegularizedClustering,
     S3VMRelaxation,
@@ -169,6 +170,29 @@ def manifold(rng, regime):
         solvers["lapsvm_primal"] = (lambda: sm.solve(sm.problems.lapsvm_primal(obj)), 1e-6)
     judge = exact.Manifold(obj)
     return choices(rng, obj, solvers, 2, judge)
+
+
+def regressions(rng, regime):
+    """LapRLS with numbers for targets."""
+    n = int(rng.integers(10, 28))
+    X, _ = sample(rng, regime, n)
+    L = graph(rng, X)
+    K = LowRankKernel(np.column_stack([X, np.ones(n)])) if rng.random() < 0.3 else kernel(rng, X)
+    reach = float(np.mean(K.diagonal()))
+    gamma_A, gamma_I = reach / weight(rng, regime), float(10 ** rng.uniform(-3, 3))
+    if regime == "gammas":
+        gamma_A, gamma_I = reach * float(10 ** rng.uniform(-10, -3)), float(10 ** rng.uniform(-2, 5))
+    z = rng.normal(size=n) if regime != "ties" else rng.integers(-1, 2, size=n).astype(float)
+    z = {"scale": 10.0 ** rng.integers(-8, 9), "real": 3.0}.get(regime, 1.0) * z
+    z += {"offset": 10.0 ** rng.integers(0, 9)}.get(regime, 0.0)
+    at = np.sort(rng.permutation(n)[: int(rng.integers(1, n + 1))])
+    weights = {"gamma_A": gamma_A, "gamma_I": gamma_I, "fit_intercept": rng.random() < 0.8}
+    obj = LapRLS(K, L, labeled=at, targets=z[at], **weights)
+    solvers = {"factorized": (lambda: sm.solvers.factorized(obj), 1e-9)}
+    solvers["lapsvm_dual"] = (lambda: sm.solve(sm.problems.lapsvm_dual(obj)), 1e-6)
+    if not isinstance(K, LowRankKernel):
+        solvers["lapsvm_primal"] = (lambda: sm.solve(sm.problems.lapsvm_primal(obj)), 1e-6)
+    return choices(rng, obj, solvers, 2, exact.Regression(obj))
 
 
 def choices(rng, obj, solvers, most, judge):
@@ -405,6 +429,7 @@ KINDS = {
     "clustering": clusterings,
     "weighted SVM": convex_svms,
     "S3VM": s3vms,
+    "regression": regressions,
 }
 
 

@@ -84,6 +84,29 @@ class Manifold:
         return self.primal(found["alpha"], found["b"]), self.dual(found["beta"])
 
 
+class Regression(Manifold):
+    """LapRLS with numbers for targets."""
+
+    def primal(self, alpha, b):
+        """The objective at f = K alpha + b."""
+        a, b = wide(alpha), wide(b)
+        f = times(self.K, a)
+        value = self.gamma_A * dot(a, f) + self.gamma_I * dot(f, times(self.L, f))
+        r = wide(self.obj.targets) - f[self.labeled] - b
+        return value + dot(r, r)
+
+    def dual(self, beta):
+        """z'theta - |theta|^2 / 4 - 1/4 theta'G theta at the balanced theta."""
+        theta = wide(beta)
+        theta = theta - sum(theta, ZERO) / len(theta) if self.obj.fit_intercept else theta
+        n = len(self.K)
+        S = self.gamma_I * times(self.L, self.K) + self.gamma_A * unit(n)
+        pull = np.full((n, 1), ZERO, dtype=object)
+        pull[self.labeled, 0] = theta
+        image = times(self.K, solve(S, pull))
+        return dot(wide(self.obj.targets), theta) - (dot(theta, theta) + dot(pull[:, 0], image[:, 0])) / 4
+
+
 # Margins, absolute and relative
 
 

@@ -30,7 +30,7 @@ import scipy.linalg as sla
 
 from specmargin.exceptions import SolverError
 from specmargin.losses import Pieces
-from specmargin.objectives import LapSVM
+from specmargin.objectives import LapRLS, LapSVM
 from specmargin.objectives.cholesky import cholesky
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.lapsvm_certificate import residual
@@ -62,7 +62,7 @@ def factorized(
 
     Parameters
     ----------
-    obj : LapSVM
+    obj : LapSVM or LapRLS
         With a loss that is convex and piecewise quadratic: the hinge, or one of continuous slope. K may be singular,
         samples may repeat.
     tol : float, default 1e-9
@@ -115,7 +115,11 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
     G, y, loss = obj.reduction.G, obj.labels.sign, obj.margin_loss
     pieces = loss.pieces
     assert pieces is not None
-    if loss.box_dual:
+    if isinstance(obj, LapRLS):
+        centre = obj.constant()
+        v, b = _ridge(G, obj.targets - centre, obj.fit_intercept, np.ones(len(y)), 0.0)
+        b, n_iter = b + centre, 1
+    elif loss.box_dual:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
     else:
         v, b, n_iter = _active_set_newton(G, y, pieces, obj.fit_intercept, max_iter, history, obj.scale)

@@ -1,0 +1,213 @@
+"""Conformal sets of classifiers whose decisions are those of regularised least squares, and the kernels behind them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from specmargin.checks import flag
+from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, Landmarks
+from specmargin.estimators._semi_supervised import check_features, numerical_failures
+from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import laplacian
+from specmargin.kernels import LowRankKernel
+from specmargin.kernels.maps import deformed_features, deformed_kernel
+from specmargin.labels import Labels
+from specmargin.objectives.conformal import ConformalRidge, label_sets
+from specmargin.typing import BoolArray, FloatArray, Matrix, SparseArray
+
+_BATCH = 256  # samples whose kernel is computed to know its diagonal
+
+
+class Training(NamedTuple):
+    """What a fit was given, checked: the samples, their labels (or targets), and the graph."""
+
+    X: Matrix
+    labels: Any
+    graph: SparseArray | None
+
+
+class KernelBlocks(NamedTuple):
+    """A kernel of no label: between the labelled samples, between others and these, and of the others themselves."""
+
+    G: FloatArray
+    cross: FloatArray
+    diagonal: FloatArray
+
+    @classmethod
+    def of(cls, K: FloatArray, labeled: Any) -> KernelBlocks:
+        """Return the blocks of all samples from their kernel."""
+        cross = K[:, labeled]
+        return cls(cross[labeled], cross, np.diag(K))
+
+    @classmethod
+    def of_features(cls, Z: FloatArray, labeled: Any) -> KernelBlocks:
+        """Return the blocks of all samples from features of theirs."""
+        cross = Z @ Z[labeled].T
+        return cls(cross[labeled], cross, np.einsum("ij,ij->i", Z, Z))
+
+
+class KeepsTraining:
+    """An estimator that remembers what it was fitted to: references, but no kernel matrix."""
+
+    _training: Training | None = None
+
+    def _learn(self, X: Matrix, y: Any, labels: Any, graph: Any) -> None:
+        self._training = None
+        super()._learn(X, y, labels, graph)  # type: ignore[misc]  # of the class it is mixed into
+        if not getattr(self, "_is_precomputed", False):
+            self._training = Training(X, labels, graph)
+
+    def _remembered(self) -> Training:
+        check_is_fitted(self)
+        if self._training is None:
+            raise InvalidInputError(
+                f"{type(self).__name__} keeps no kernel matrix, and kernel='precomputed' leaves it nothing else; pass "
+                "the kernel's blocks to specmargin.objectives.conformal.ConformalRidge."
+            )
+        return self._training
+
+
+class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, SearchedNeighbors, ChosenFunctions):
+    """The kernel blocks of LapRLS: of its deformed kernel, in which gamma_A is the penalty."""
+
+    gamma_A_: float
+    gamma_I_: float
+    _functions: FeatureMap
+
+    def _kernel_blocks(self, X: Matrix | None) -> KernelBlocks:
+        """Return the blocks of the training samples, or of new ones where no graph takes part."""
+        known, labels, graph = self._remembered()
+        if X is not None:
+            return self._new_blocks(X, known, labels)
+        L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
+        functions = self._manifold_map(known, labels, L, self.gamma_, self._count(known.shape[0]))
+        if isinstance(functions, Landmarks):
+            self._refuse_landmarks()
+        gamma_A, gamma_I = self._weights_in_use()
+        K, ratio = functions.kernel, gamma_I / gamma_A
+        if isinstance(K, LowRankKernel):
+            Z = K.factor if L is None else deformed_features(K.factor, L, ratio).Z
+            return KernelBlocks.of_features(np.asarray(Z), labels.labeled)
+        return KernelBlocks.of(K if L is None else deformed_kernel(K, L, ratio).matrix, labels.labeled)
+
+    def _weights_in_use(self) -> tuple[float, float]:
+        return self.gamma_A_, self.gamma_I_
+
+    def _new_blocks(self, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
+        if self._remembered().graph is not None:
+            raise InvalidInputError(
+                f"new samples are no nodes of the graph (gamma_I is {self.gamma_I_:.3g}), and not exchangeable with "
+                "the labelled samples, which are; fit with them among the unlabelled samples and leave X out, or take "
+                "gamma_I=0."
+            )
+        if isinstance(self._functions, Landmarks):
+            self._refuse_landmarks()
+        X, labeled = check_features(self, X, reset=False), known[labels.labeled]
+        m = X.shape[0]
+        batches = (X[start : start + _BATCH] for start in range(0, m, _BATCH))
+        own = np.concatenate([np.diag(np.asarray(self._gram(batch, batch))) for batch in batches])
+        return KernelBlocks(np.asarray(self._gram(labeled)), np.asarray(self._gram(X, labeled)), own)
+
+    def _refuse_landmarks(self) -> None:
+        raise InvalidInputError(
+            "span='landmarks' takes the labelled samples for landmarks, so that they are not exchangeable with "
+            "others; take span='kernel', or 'eigenvectors' with a graph."
+        )
+
+
+class ConformalSets:
+    """Conformal p-values and sets; a subclass has ``_conformal(X)``, the ridge and the blocks of some samples."""
+
+    classes_: Any
+
+    def conformal_p_values(self, X: Matrix | None = None, *, class_conditional: bool = False) -> FloatArray:
+        """Return how well each class fits as the label of each sample: p-values by full conformal prediction, exact.
+
+        See `conformal_sets` for what they promise, and `specmargin.objectives.conformal` for the formulas. They are
+        those of the decisions f, before classes are balanced.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples, where no graph takes part; by default the training samples.
+        class_conditional : bool, default False
+            Whether a sample's score as of a class is compared with those of the labelled samples of that class only.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+            In (0, 1]. A labelled training sample has 1 for its label and 0 for the other classes: it is known.
+
+        Raises
+        ------
+        ValueError
+            If new samples are given where a graph takes part, or where the functions depend on which samples are
+            labelled: the p-values would prove nothing.
+        """
+        flag("class_conditional", class_conditional)
+        with numerical_failures(self):
+            ridge, blocks = self._conformal(X)
+            p = ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
+        if X is None:
+            labels = self._remembered().labels  # type: ignore[attr-defined]  # of `KeepsTraining`
+            p[labels.labeled] = labels.sign_codes[:, None] == np.arange(p.shape[1])
+        return np.asarray(p)
+
+    def conformal_sets(
+        self, X: Matrix | None = None, level: float = 0.9, *, class_conditional: bool = False
+    ) -> BoolArray:
+        """Return a set of classes for each sample, which holds its true one with a probability of at least `level`.
+
+        Full conformal prediction: no labels are set aside, and the model need not be right; a bad one has large sets.
+        The probability is over the draw of the labelled samples and of the sample itself. It is **proved** where
+
+        - these are exchangeable: the labelled samples were drawn at random, each as likely as any other. Equal numbers
+          of labels drawn per class are not; take ``class_conditional=True`` there, whose promise holds within each
+          class, and needs labels that are drawn at random within it. Labels chosen for any other reason have no proof;
+        - the parameters were fixed without these labels. Where they were chosen by them, as by `LapRLSCV`, a search,
+          ``penalty="loo"``, or in units of the labelled samples, the proof is lost; the coverage often is not;
+        - for new samples, too, a kernel width that comes from the training samples (``gamma="scale"``) is not fixed.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features), optional
+            New samples, where no graph takes part; by default the training samples.
+        level : float, default 0.9
+            In (0, 1).
+        class_conditional : bool, default False
+            Whether every class is to be covered at that level by itself (Mondrian). It takes 1 / (1 - level) labels of
+            a class to exclude it anywhere.
+
+        Returns
+        -------
+        ndarray of bool, of shape (m, n_classes)
+            Columns in the order of ``classes_``. All classes where fewer than 1 / (1 - level) - 1 samples are labelled;
+            none where each fits worse than the level allows for; its label alone for a labelled training sample.
+
+        Raises
+        ------
+        ValueError
+            As `conformal_p_values`, and for a level that is no number between 0 and 1.
+
+        References
+        ----------
+        Vovk, Gammerman & Shafer, Algorithmic learning in a random world, Springer 2005.
+
+        Examples
+        --------
+        >>> import numpy as np, specmargin as sm
+        >>> X, truth = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+        >>> y = sm.hide_labels(truth, n_labeled=12, random_state=0)
+        >>> sets = sm.LapRLS(gamma=4.0, gamma_A=1e-2, gamma_I=1.0).fit(X, y).conformal_sets(level=0.9)
+        >>> bool(sets[np.arange(120), truth].mean() > 0.8), sets.shape
+        (True, (120, 2))
+        """
+        label_sets(np.ones((1, 1)), level)
+        return label_sets(self.conformal_p_values(X, class_conditional=class_conditional), level)
+
+    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+        raise NotImplementedError

@@ -1,0 +1,180 @@
+"""Regressors that learn from samples with and without a target: validation, targets, scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils.validation import check_is_fitted
+
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import shown
+from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._parameter_rules import check_parameters
+from specmargin.estimators._semi_supervised import (
+    SemiSupervised,
+    check_features,
+    in_batches,
+    numerical_failures,
+)
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs import warn_components
+from specmargin.labels import Targets, encode_targets
+from specmargin.results import SolveResult
+from specmargin.typing import FloatArray, Matrix
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
+    """Regressor that learns from labelled and unlabelled samples.
+
+    A subclass implements ``_fit(X, targets, graph)``, which returns f at the training samples and the results behind
+    it, and ``_values(X)``; both have one column per output.
+
+    Attributes
+    ----------
+    transduction_ : ndarray of shape (n,) or (n, n_outputs)
+        Predicted numbers of the training samples, labelled ones included.
+    intercept_ : ndarray of shape (n_outputs,)
+    result_ : SolveResult or tuple of SolveResult
+        Status, certificate and multipliers, per output with more than one.
+    n_iter_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+    """
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,) or (n, n_outputs)
+            Targets; NaN for unlabelled samples, in all outputs at once.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, targets that are infinite, given in part, or all NaN, an asymmetric or
+            negative graph, or parameters out of range.
+        SolverError
+            If no solver gives a usable answer; its ``result`` says what is known.
+        """
+        X, targets, graph = self._validated(X, y, graph)
+        with numerical_failures(self):
+            self._learn(X, y, targets, graph)
+        return self
+
+    def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Any, Any]:
+        """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""
+        check_parameters(self)
+        if y is None:
+            raise InvalidTypeError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. Unlabelled samples hold "
+                "NaN; pass one number or NaN per sample."
+            )
+        X = check_features(self, X, ensure_min_samples=2)
+        targets = encode_targets(y)
+        if targets.n_samples != X.shape[0]:
+            raise InvalidInputError(
+                f"X has {X.shape[0]} rows, but y has {targets.n_samples} targets: inconsistent numbers of samples; "
+                "pass one target or NaN per row, in the order of the rows."
+            )
+        return X, targets, self._graph(X, graph) if self._needs_graph() else None
+
+    def _learn(self, X: Matrix, y: Any, targets: Targets, graph: Any) -> None:
+        """Learn from checked data; warn where the graph or the answer is less than one may expect."""
+        if graph is not None:
+            warn_components(graph, targets.labeled, stacklevel=outside() + 1)
+        self._one_output = targets.values.ndim == 1
+        f, results = self._fit(X, targets, graph)
+        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self.transduction_ = targets.shaped(self._finite(f))
+        self._warn_of_gaps(results)
+
+    def predict(self, X: Matrix) -> FloatArray:
+        """Return f at new samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            Features; the (m, n) kernel block where ``kernel="precomputed"``.
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, n_outputs)
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            f = self._finite(in_batches(self._values, X, len(self.transduction_)))
+        return f[:, 0] if self._one_output else f
+
+    def score(self, X: Matrix, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None) -> float:
+        """Return R^2 on the labelled samples, the mean over outputs; those whose target is NaN are left out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `predict`.
+        y : array-like of shape (m,) or (m, n_outputs)
+            Targets, NaN for unlabelled samples.
+        sample_weight : array-like of shape (m,), optional
+            Weights of the samples, >= 0.
+
+        Returns
+        -------
+        float
+            At most 1; 0 for the mean of the targets.
+
+        Raises
+        ------
+        ValueError
+            If fewer than two samples are labelled, or the labelled ones have no weight.
+        """
+        if y is None:
+            raise InvalidTypeError("y=None: there is nothing to score against; pass one target or NaN per sample.")
+        targets, predicted = encode_targets(y), self.predict(X)
+        if (targets.n_samples, *targets.values.shape[1:]) != predicted.shape:
+            raise InvalidInputError(
+                f"X has {len(predicted)} rows and predictions have the shape {predicted.shape}, but y has the shape "
+                f"{np.shape(y)}; pass one target or NaN per sample and output."
+            )
+        if len(targets.labeled) < 2:
+            raise InvalidInputError(
+                f"R^2 needs two labelled samples, but y holds {len(targets.labeled)} of {targets.n_samples}; pass more."
+            )
+        weight = np.ones(targets.n_samples)
+        if sample_weight is not None:
+            numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
+            weight = np.asarray(sample_weight, dtype=np.float64)
+            finite_numbers("sample_weight", weight, "numbers >= 0, one per sample", least=0.0)
+        if weight.shape != (targets.n_samples,) or not 0 < weight[targets.labeled].sum() < np.inf:
+            raise InvalidInputError(
+                f"sample_weight={shown(weight)} of shape {weight.shape} does not weigh {targets.n_samples} samples "
+                f"(its sum is {weight.sum():g}); pass numbers >= 0, one each, not all zero."
+            )
+        at = targets.labeled
+        return float(r2_score(targets.values, predicted[at], sample_weight=weight[at]))
+
+    def _fit(self, X: Matrix, targets: Targets, graph: Any) -> tuple[FloatArray, list[SolveResult]]:
+        raise NotImplementedError
+
+    def _values(self, X: Matrix) -> FloatArray:
+        raise NotImplementedError

@@ -1,0 +1,142 @@
+"""Conformal sets of LapRLS and SpectralRidge against literal refits of the estimators, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError
+
+
+def refits(make, X, y, j, classes):
+    """p-values of the classes as the label of sample j: l + 1 fits of the estimator for each."""
+    known = np.flatnonzero(y != -1)
+    p = []
+    for k in classes:
+        scores = []
+        for i in (*known, j):
+            others = y.copy()
+            others[j] = k
+            own = others[i]
+            others[i] = -1
+            clf = make().fit(X, others)
+            results = clf.result_ if isinstance(clf.result_, tuple) else (clf.result_,)
+            f = np.concatenate([np.asarray(one.variables["f"])[i].ravel() for one in results])
+            f = np.array([-f[0], f[0]]) if len(f) == 1 else f
+            scores.append(np.delete(f, own).max() - f[own])
+        scores = np.array(scores)
+        p.append(np.mean(np.append(scores[:-1] >= scores[-1] - 1e-8, True)))
+    return np.array(p)
+
+
+MAKERS = {
+    "LapRLS": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.5, n_neighbors=4),
+    "LapRLS, power 2, no intercept": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, power=2, fit_intercept=False),
+    "LapRLS, supervised": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.0),
+    "LapRLS, eigenvectors": lambda: sm.LapRLS(gamma_A=0.03, span="eigenvectors", q=8),
+    "LapRLS, zscore": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, class_balance="zscore"),
+    "SpectralRidge": lambda: sm.SpectralRidge(penalty=0.1, class_balance=None, q=12, eigen_tol=0.0),
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_p_values_are_those_of_refits_of_the_estimator(rng, name, n_classes):
+    n = 30
+    truth = rng.integers(n_classes, size=n)
+    X = rng.normal(size=(n, 2)) + 2.0 * np.column_stack([truth == 0, truth == 1])
+    # Two labels and more of every class: the estimator needs two classes to be left.
+    y = np.full(n, -1)
+    for k in range(n_classes):
+        y[np.flatnonzero(truth == k)[: 3 + (k == 0)]] = k
+    fitted = MAKERS[name]().fit(X, y)
+    p = fitted.conformal_p_values()
+    for j in np.flatnonzero(y == -1)[:2]:
+        np.testing.assert_allclose(p[j], refits(MAKERS[name], X, y, j, np.arange(n_classes)), atol=1e-10)
+    known = y != -1
+    np.testing.assert_array_equal(p[known], y[known][:, None] == np.arange(n_classes))
+    np.testing.assert_array_equal(fitted.conformal_sets(level=0.7), p > 0.3 + 1e-9)
+
+
+def test_new_samples_of_a_supervised_model_are_as_unlabelled_ones(moons):
+    X, _, y = moons
+    clf = sm.LapRLS(gamma=2.0, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+    new = y == -1
+    for conditional in (False, True):
+        np.testing.assert_array_equal(
+            clf.conformal_p_values(X[new], class_conditional=conditional),
+            clf.conformal_p_values(class_conditional=conditional)[new],
+        )
+
+
+def test_a_pickled_estimator_gives_the_same_sets(moons):
+    X, _, y = moons
+    clf = sm.LapRLS(gamma=2.0).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.conformal_sets(), clf.conformal_sets())
+
+
+def test_coverage_on_two_moons_over_draws_of_labels():
+    X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.25, random_state=0)
+    rng, covered, by_class = np.random.default_rng(0), [], np.zeros(2)
+    draws = 60
+    for _ in range(draws):
+        labeled = rng.permutation(200)[:25]
+        y = np.full(200, -1)
+        y[labeled] = truth[labeled]
+        clf = sm.SpectralRidge(penalty=0.1, q=30).fit(X, y)
+        new = y == -1
+        covered.append(clf.conformal_sets(level=0.85)[np.arange(200), truth][new].mean())
+        own = clf.conformal_sets(level=0.85, class_conditional=True)[np.arange(200), truth]
+        by_class += [own[new & (truth == k)].mean() for k in range(2)]
+    # Standard error of the mean about .01; ties aside, at most 1 / 26 above the level.
+    assert 0.82 <= np.mean(covered) <= 0.92
+    assert (by_class / draws >= 0.82).all()
+
+
+def test_equal_numbers_per_class_need_class_conditional_sets():
+    """One in ten of one class, labels drawn equally: marginal sets do not keep the level in each, others do."""
+    rng, marginal, conditional = np.random.default_rng(1), np.zeros(2), np.zeros(2)
+    draws = 80
+    for _ in range(draws):
+        truth = (rng.uniform(size=220) < 0.1).astype(int)
+        X = rng.normal(size=(220, 2)) * np.where(truth, 2.0, 0.6)[:, None]
+        y = np.full(220, -1)
+        for k in range(2):
+            y[np.flatnonzero(truth == k)[:9]] = k
+        clf = sm.LapRLS(gamma=0.5, gamma_A=0.1, gamma_I=0.0).fit(X, y)
+        new = y == -1
+        for total, sets in (
+            (marginal, clf.conformal_sets(level=0.8)),
+            (conditional, clf.conformal_sets(level=0.8, class_conditional=True)),
+        ):
+            covered = sets[np.arange(220), truth]
+            total += [covered[new & (truth == k)].mean() for k in range(2)]
+    assert (conditional / draws >= 0.77).all()
+    assert np.abs(marginal / draws - 0.8).max() > 0.05
+
+
+def test_what_would_prove_nothing_is_refused(moons):
+    X, _, y = moons
+    with pytest.raises(InvalidInputError, match="no nodes of the graph"):
+        sm.LapRLS().fit(X, y).conformal_sets(X[:2])
+    with pytest.raises(InvalidInputError, match="no nodes of the graph"):
+        sm.SpectralRidge().fit(X, y).conformal_sets(X[:2])
+    for gamma_I in (0.0, 1.0):
+        clf = sm.LapRLS(span="landmarks", n_landmarks=20, gamma_I=gamma_I).fit(X, y)
+        with pytest.raises(InvalidInputError, match="landmarks"):
+            clf.conformal_sets()
+    with pytest.raises(InvalidInputError, match="landmarks"):
+        sm.LapRLS(span="landmarks", n_landmarks=20, gamma_I=0.0).fit(X, y).conformal_p_values(X[:2])
+    clf = sm.LapRLS(kernel="precomputed", gamma_I=0.0).fit(sm.kernels.gram(X, gamma=2.0), y)
+    with pytest.raises(InvalidInputError, match="ConformalRidge"):
+        clf.conformal_sets()
+    with pytest.raises(ValueError, match="not fitted"):
+        sm.LapRLS().conformal_sets()
+    clf = sm.LapRLS().fit(X, y)
+    for level in (0.0, 1.0, "high", None, np.nan):
+        with pytest.raises(InvalidInputError, match="level="):
+            clf.conformal_sets(level=level)
+    with pytest.raises(InvalidInputError, match="class_conditional="):
+        clf.conformal_sets(class_conditional="yes")

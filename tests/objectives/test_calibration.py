@@ -1,0 +1,67 @@
+"""The scale of probabilities: a literal minimisation, closed forms, and that no order changes."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.calibration import calibrated_scale, class_probabilities
+
+
+def literal_loss(T, h, sign):
+    """Log-loss of the samples, and of one right and one wrong sample at the mean distance."""
+    F = np.column_stack([-h / 2, h / 2]) if h.ndim == 1 else h
+    own = (sign > 0).astype(int) if h.ndim == 1 else sign.argmax(axis=1)
+    K = F.shape[1]
+    ordered = np.sort(F, axis=1)
+    m = (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
+    loss = (logsumexp(T * F, axis=1) - T * F[np.arange(len(F)), own]).sum()
+    pseudo = np.concatenate([[m], np.zeros(K - 1)])
+    return loss + sum(logsumexp(T * pseudo) - T * pseudo[k] for k in (0, 1))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_it_is_the_minimum_of_the_literal_loss(rng, n_classes):
+    own = rng.integers(n_classes, size=30)
+    h = rng.normal(size=(30, n_classes))
+    h[np.arange(30), own] += 1.5
+    sign = np.where(own[:, None] == np.arange(n_classes), 1.0, -1.0)
+    if n_classes == 2:
+        h, sign = h[:, 1] - h[:, 0], sign[:, 1]
+    for scale in (1e-6, 1.0, 1e6):
+        T = calibrated_scale(scale * h, sign)
+        expected = minimize_scalar(lambda t: literal_loss(t, h, sign), bounds=(1e-4, 50), options={"xatol": 1e-10})
+        assert scale * T == pytest.approx(expected.x, rel=1e-5)
+
+
+def test_all_right_by_one_margin_is_a_closed_form():
+    """Of l right samples, and the pseudo-samples, l + 1 of l + 2 are right."""
+    for l in (1, 4, 50):
+        sign = np.where(np.arange(l) % 2, 1.0, -1.0)
+        T = calibrated_scale(0.5 * sign, sign)
+        assert np.exp(0.5 * T) == pytest.approx(l + 1)
+
+
+def test_decisions_that_are_wrong_or_none_keep_their_order():
+    sign = np.array([1.0, 1.0, -1.0])
+    assert 0 < calibrated_scale(-2.0 * sign, sign) < 1e-2
+    assert calibrated_scale(np.zeros(3), sign) == 1.0
+    assert calibrated_scale(np.zeros(0), np.zeros(0)) == 1.0
+    assert calibrated_scale(np.zeros((0, 3)), np.zeros((0, 3))) == 1.0
+
+
+def test_probabilities_sum_to_one_and_keep_the_order(rng):
+    for scores in (rng.normal(size=40), rng.normal(size=(40, 4)), np.array([-1e4, 0.0, 1e4])):
+        p = class_probabilities(scores, 2.0)
+        np.testing.assert_allclose(p.sum(axis=1), 1.0)
+        assert np.isfinite(p).all()
+        if scores.ndim == 2:
+            np.testing.assert_array_equal(p.argmax(axis=1), scores.argmax(axis=1))
+        else:
+            np.testing.assert_array_equal(p[:, 1] > 0.5, scores > 0)
+
+
+def test_shapes_that_differ_are_refused():
+    with pytest.raises(InvalidInputError, match="one sign per decision"):
+        calibrated_scale(np.zeros(3), np.zeros(2))

@@ -1,0 +1,252 @@
+"""Conformal p-values and intervals against literal refits, and coverage where theory gives it."""
+
+import numpy as np
+import pytest
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.conformal import ConformalRidge, label_sets, level_rank
+
+intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def refit(K, targets, penalty, fit_intercept, at):
+    """Decisions at some kernel rows of the ridge on a kernel, from its normal equations."""
+    l = len(K)
+    if not fit_intercept:
+        return at @ np.linalg.solve(K + penalty * np.eye(l), targets)
+    A = np.block([[K + penalty * np.eye(l), np.ones((l, 1))], [np.ones((1, l)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(A, np.concatenate([targets, np.zeros((1, targets.shape[1]))]))
+    return at @ solution[:l] + solution[l]
+
+
+def left_out(K, targets, penalty, fit_intercept):
+    """Decision at every sample by the others: one refit each."""
+    rows = np.arange(len(K))
+    return np.stack(
+        [
+            refit(K[np.ix_(rows != i, rows != i)], targets[rows != i], penalty, fit_intercept, K[i, rows != i])
+            for i in rows
+        ]
+    )
+
+
+def literal_p_values(K, codes, n_classes, penalty, fit_intercept, class_conditional, tie=1e-8):
+    """l + 1 refits per class for the last sample of K, whose label is not known."""
+    p = []
+    for k in range(n_classes):
+        own = np.append(codes, k)
+        # One against the rest, also of two classes.
+        targets = np.where(own[:, None] == np.arange(n_classes), 1.0, -1.0)
+        f = left_out(K, targets, penalty, fit_intercept)
+        scores = np.array([np.delete(row, c).max() - row[c] for row, c in zip(f, own, strict=True)])
+        among = (codes == k) if class_conditional else np.full(len(codes), True)
+        size = np.abs(scores).max()
+        p.append((1 + (scores[:-1][among] >= scores[-1] - tie * size).sum()) / (1 + among.sum()))
+    return np.array(p)
+
+
+def problem(rng, l, m, n_classes, d=3):
+    X = rng.normal(size=(l + m, d))
+    codes = np.concatenate([np.arange(n_classes), rng.integers(n_classes, size=l - n_classes)])
+    X[np.arange(l), codes % d] += 1.0
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(-1))
+    return K, codes
+
+
+def signs(codes, n_classes):
+    if n_classes == 2:
+        return np.where(codes == 1, 1.0, -1.0)
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+
+
+@intercepts
+@pytest.mark.parametrize("class_conditional", [False, True])
+@pytest.mark.parametrize(("l", "n_classes"), [(2, 2), (3, 2), (9, 2), (3, 3), (10, 3), (14, 5)])
+@pytest.mark.parametrize("penalty", [1e-3, 0.1, 30.0])
+def test_p_values_are_those_of_literal_refits(rng, l, n_classes, penalty, fit_intercept, class_conditional):
+    K, codes = problem(rng, l, 4, n_classes)
+    ridge = ConformalRidge(K[:l, :l], signs(codes, n_classes), penalty, fit_intercept)
+    p = ridge.p_values(K[l:, :l], np.diag(K)[l:], class_conditional=class_conditional)
+    for j in range(4):
+        rows = np.append(np.arange(l), l + j)
+        expected = literal_p_values(K[np.ix_(rows, rows)], codes, n_classes, penalty, fit_intercept, class_conditional)
+        np.testing.assert_allclose(p[j], expected, atol=1e-10)
+
+
+@intercepts
+def test_ties_of_duplicates_count_as_ties(fit_intercept):
+    X = np.repeat(np.array([[0.1], [0.7], [2.3]]), [3, 3, 4], axis=0)
+    codes = np.array([0, 0, 0, 1, 1, 1, 1, 1, 1, 1])
+    K = np.exp(-((X - X.T) ** 2))
+    for j in range(10):
+        rows = np.append(np.delete(np.arange(10), j), j)
+        again = K[np.ix_(rows, rows)]
+        ridge = ConformalRidge(again[:-1, :-1], signs(codes[rows[:-1]], 2), 0.05, fit_intercept)
+        p = ridge.p_values(again[[-1], :-1], again[[-1], [-1]])[0]
+        expected = literal_p_values(again, codes[rows[:-1]], 2, 0.05, fit_intercept, False)
+        np.testing.assert_allclose(p, expected, atol=1e-10)
+        # The copies have the same score: the rank of the true label is at least theirs.
+        copies = (X[:, 0] == X[j, 0]).sum()
+        assert p[codes[j]] >= copies / 10 - 1e-12
+
+
+def test_the_sum_of_ranks_is_that_of_a_permutation(rng):
+    """Exchangeability, exactly: over all choices of the sample that is added the ranks of true labels are all ranks."""
+    K, codes = problem(rng, 30, 0, 3)
+    p = []
+    for j in range(30):
+        rows = np.append(np.delete(np.arange(30), j), j)
+        again = K[np.ix_(rows, rows)]
+        ridge = ConformalRidge(again[:-1, :-1], signs(codes[rows[:-1]], 3), 0.1)
+        p.append(ridge.p_values(again[[-1], :-1], again[[-1], [-1]])[0, codes[j]])
+    np.testing.assert_allclose(np.sort(p), np.arange(1, 31) / 30, atol=1e-12)
+    for level in (0.5, 0.8, 0.9):
+        assert label_sets(np.array(p)[:, None], level).mean() >= level - 1e-12
+
+
+def test_coverage_by_simulation(rng):
+    draws, l, covered, ours, per_class, intervals = 400, 25, 0, 0, np.zeros((2, 2)), 0
+    for _ in range(draws):
+        X = rng.normal(size=(l + 10, 2))
+        codes = (X[:, 0] + 0.8 * rng.normal(size=l + 10) > 0.8).astype(int)
+        if len(set(codes[:l])) < 2:
+            continue
+        K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(-1))
+        ridge = ConformalRidge(K[:l, :l], signs(codes[:l], 2), 0.3)
+        cross, diagonal = K[l:, :l], np.diag(K)[l:]
+        sets = label_sets(ridge.p_values(cross, diagonal), 0.8)
+        ours += 1
+        covered += sets[np.arange(10), codes[l:]].mean()
+        sets = label_sets(ridge.p_values(cross, diagonal, class_conditional=True), 0.8)
+        for k in range(2):
+            per_class[k] += [sets[codes[l:] == k, k].sum(), (codes[l:] == k).sum()]
+        y = X[:, 1] ** 2 + rng.normal(size=l + 10)
+        ends = ConformalRidge(K[:l, :l], y[:l], 0.3).intervals(cross, diagonal, 0.8)
+        intervals += ((ends[:, 0] <= y[l:]) & (y[l:] <= ends[:, 1])).mean()
+    # At most 1 / (l + 1) above the level, where no scores tie; standard errors are .01.
+    assert 0.77 <= covered / ours <= 0.87
+    assert 0.77 <= intervals / ours <= 0.87
+    assert (per_class[:, 0] / per_class[:, 1] >= 0.77).all()
+
+
+def literal_p_value(K, y, t, penalty, fit_intercept):
+    """p-value of the number t as the target of the last sample, by the inverse of the augmented system."""
+    n = len(K)
+    targets = np.append(y, t)
+    A = K + penalty * np.eye(n)
+    if fit_intercept:
+        A = np.block([[A, np.ones((n, 1))], [np.ones((1, n)), np.zeros((1, 1))]])
+    M = np.linalg.inv(A)[:n, :n]
+    # Studentised: residual of the fit over the root of 1 - h_i, with both from the hat matrix.
+    hat = np.eye(n) - penalty * M
+    scores = np.abs(targets - hat @ targets) / np.sqrt(1.0 - np.diag(hat))
+    return (1 + (scores[:-1] >= scores[-1] - 1e-12).sum()) / n
+
+
+@intercepts
+@pytest.mark.parametrize("l", [1, 2, 5, 12])
+def test_intervals_are_where_literal_p_values_exceed_the_level(rng, l, fit_intercept):
+    K, _ = problem(rng, l + 1, 3, 1)
+    K, y = K[1:, 1:], 3.0 * rng.normal(size=l) + 5.0
+    ridge = ConformalRidge(K[:l, :l], y, 0.2, fit_intercept)
+    for level in (0.3, 0.5, 0.75, 0.9):
+        ends = ridge.intervals(K[l:, :l], np.diag(K)[l:], level)
+        for j in range(3):
+            rows = np.append(np.arange(l), l + j)
+            again = K[np.ix_(rows, rows)]
+            for t in np.concatenate([np.linspace(-40, 50, 181), *(ends[j] + step for step in (-1e-6, 1e-6))]):
+                if not np.isfinite(t):
+                    continue
+                inside = bool(ends[j, 0] <= t <= ends[j, 1])
+                p = literal_p_value(again, y, t, 0.2, fit_intercept)
+                assert inside == (p > 1 - level + 1e-9), (t, ends[j], p)
+
+
+def test_intervals_of_several_outputs_are_those_of_each(rng):
+    K, _ = problem(rng, 12, 4, 2)
+    Y = rng.normal(size=(12, 2))
+    both = ConformalRidge(K[:12, :12], Y, 0.2).intervals(K[12:, :12], np.diag(K)[12:], 0.8)
+    assert both.shape == (4, 2, 2)
+    for k in range(2):
+        one = ConformalRidge(K[:12, :12], Y[:, k], 0.2).intervals(K[12:, :12], np.diag(K)[12:], 0.8)
+        np.testing.assert_allclose(both[:, :, k], one, rtol=1e-12)
+
+
+def test_what_theory_says_of_the_sets(rng):
+    K, codes = problem(rng, 12, 30, 3)
+    ridge = ConformalRidge(K[:12, :12], signs(codes, 3), 0.1)
+    cross, diagonal = K[12:, :12], np.diag(K)[12:]
+    p = ridge.p_values(cross, diagonal)
+    assert p.min() >= 1 / 13 - 1e-12
+    assert p.max() <= 1.0
+    # Fewer labels than the level needs: nothing can be excluded.
+    assert label_sets(p, 0.95).all()
+    smaller, larger = label_sets(p, 0.5), label_sets(p, 0.9)
+    assert (larger | ~smaller).all()
+    assert smaller.sum() < larger.sum()
+    # Of a class with one label nothing is excluded up to a level of one half.
+    codes = np.array([0] * 6 + [1] * 5 + [2])
+    p = ConformalRidge(K[:12, :12], signs(codes, 3), 0.1).p_values(cross, diagonal, class_conditional=True)
+    assert label_sets(p, 0.51)[:, 2].all()
+    assert set(np.round(p[:, 2], 9)) <= {0.5, 1.0}
+
+
+def test_levels_that_are_whole_ranks_are_read_as_meant(rng):
+    assert [level_rank(0.9, l) for l in (8, 9, 10, 19, 29, 99)] == [0, 1, 1, 2, 3, 10]
+    assert [level_rank(level, 9) for level in (0.1, 0.3, 0.7, 0.8)] == [9, 7, 3, 2]
+    # 1 - 0.9 is below 0.1 in floating point; the set is that of p > 0.1.
+    assert not label_sets(np.array([[0.1]]), 0.9)[0, 0]
+    for level in (0.0, 1.0, -1.0, np.nan, 2.0):
+        with pytest.raises(InvalidInputError, match="level="):
+            label_sets(np.ones((1, 1)), level)
+        with pytest.raises(InvalidInputError, match="level="):
+            ConformalRidge(np.eye(2), np.array([1.0, -1.0])).intervals(np.zeros((1, 2)), np.ones(1), level)
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_units_of_kernel_and_targets_change_nothing(rng, scale):
+    K, codes = problem(rng, 10, 20, 3)
+    cross, diagonal, known = K[10:, :10], np.diag(K)[10:], K[:10, :10]
+    p = ConformalRidge(known, signs(codes, 3), 0.1).p_values(cross, diagonal)
+    again = ConformalRidge(scale * known, signs(codes, 3), scale * 0.1).p_values(scale * cross, scale * diagonal)
+    np.testing.assert_array_equal(p, again)
+    y = rng.normal(size=10)
+    ends = ConformalRidge(known, y, 0.1).intervals(cross, diagonal, 0.8)
+    again = ConformalRidge(known, scale * y + 3.0 * scale, 0.1).intervals(cross, diagonal, 0.8)
+    np.testing.assert_allclose(again, scale * ends + 3.0 * scale, rtol=1e-9, atol=1e-11 * scale)
+
+
+def test_extreme_penalties_and_singular_kernels_are_answered(rng):
+    x = rng.normal(size=14)
+    K = np.outer(x, x)
+    for penalty in (1e-10, 1e10):
+        ridge = ConformalRidge(K[:8, :8], np.where(x[:8] > 0, 1.0, -1.0), penalty)
+        p = ridge.p_values(K[8:, :8], np.diag(K)[8:])
+        assert ((p >= 1 / 9 - 1e-12) & (p <= 1)).all()
+        ends = ConformalRidge(K[:8, :8], x[:8], penalty).intervals(K[8:, :8], np.diag(K)[8:], 0.5)
+        assert np.isfinite(ends).all()
+        assert (ends[:, 0] <= ends[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(2), np.ones(3)), "shape"),
+        ((np.zeros((0, 0)), np.ones(0)), "l >= 1"),
+        ((np.full((2, 2), np.nan), np.ones(2)), "G"),
+        ((np.eye(2), np.array([1.0, np.inf])), "targets"),
+        ((np.eye(2), np.ones(2), 0.0), "penalty=0.0"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        ConformalRidge(*arguments)
+
+
+def test_bad_samples_are_refused():
+    ridge = ConformalRidge(np.eye(2), np.array([1.0, -1.0]))
+    with pytest.raises(InvalidInputError, match=r"cross and diagonal have the shapes \(1, 3\)"):
+        ridge.p_values(np.zeros((1, 3)), np.ones(1))
+    with pytest.raises(InvalidInputError, match="cross"):
+        ridge.p_values(np.full((1, 2), np.nan), np.ones(1))
+    assert ridge.p_values(np.zeros((0, 2)), np.ones(0)).shape == (0, 2)

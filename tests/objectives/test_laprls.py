@@ -1,0 +1,197 @@
+"""LapRLS with numbers for targets: normal equations, finite differences, CVXPY, and bounds that hold."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.kernel_ridge import KernelRidge
+
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.objectives import LapRLS, LapSVM
+from specmargin.solvers import factorized
+
+intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+
+
+def problem(manifold_data, rng, *, scale=1.0, offset=0.0, gamma_A=0.05, gamma_I=0.3, fit_intercept=True, **more):
+    K, L, labels = manifold_data(**more)
+    z = scale * (rng.normal(size=labels.n_labeled) + offset)
+    weights = {"gamma_A": gamma_A, "gamma_I": gamma_I, "fit_intercept": fit_intercept}
+    return LapRLS(K, L, labeled=labels.labeled, targets=z, **weights)
+
+
+def normal_equations(obj):
+    """Decisions from the derivatives by alpha (less a factor K) and b."""
+    n, lab = len(obj.K), obj.labeled
+    J = np.zeros(n)
+    J[lab] = 1.0
+    z = np.zeros(n)
+    z[lab] = obj.targets
+    A = J[:, None] * obj.K + obj.gamma_A * np.eye(n) + obj.gamma_I * np.asarray(obj.L @ obj.K)
+    if not obj.fit_intercept:
+        return obj.K @ np.linalg.solve(A, z)
+    A = np.block([[A, J[:, None]], [(J @ obj.K)[None], J.sum()[None, None]]])
+    solution = np.linalg.solve(A, np.append(z, z.sum()))
+    return obj.K @ solution[:n] + solution[n]
+
+
+@intercepts
+def test_the_answer_is_that_of_the_normal_equations(manifold_data, rng, fit_intercept):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept)
+    result = factorized(obj)
+    np.testing.assert_allclose(result.variables["f"], normal_equations(obj), atol=1e-10)
+    assert result.problem == "LapRLS"
+    assert result.certificate.is_optimal(1e-10)
+    again = sm.certify(obj, result)
+    assert again.is_optimal(1e-10)
+
+
+@intercepts
+def test_cvxpy_agrees_in_both_forms(manifold_data, rng, fit_intercept):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept)
+    ours = factorized(obj)
+    for build in (sm.problems.lapsvm_dual, sm.problems.lapsvm_primal, sm.problems.lapsvm_problem):
+        theirs = sm.solve(build(obj))
+        assert theirs.certificate.is_optimal(1e-6)
+        np.testing.assert_allclose(theirs.variables["f"], ours.variables["f"], atol=1e-5)
+
+
+def test_signs_for_targets_are_the_classifier(manifold_data):
+    K, L, labels = manifold_data()
+    weights = {"gamma_A": 0.05, "gamma_I": 0.3}
+    classifier = factorized(LapSVM(K, L, labels, loss="squared", **weights))
+    numbers = factorized(LapRLS(K, L, labeled=labels.labeled, targets=labels.sign, **weights))
+    np.testing.assert_allclose(numbers.variables["f"], classifier.variables["f"], atol=1e-12)
+    assert numbers.certificate.primal_objective == pytest.approx(classifier.certificate.primal_objective, rel=1e-12)
+
+
+def test_without_the_graph_it_is_scikit_learns_kernel_ridge(manifold_data, rng):
+    obj = problem(manifold_data, rng, gamma_I=0.0, fit_intercept=False)
+    ridge = KernelRidge(alpha=0.05, kernel="precomputed")
+    ridge.fit(obj.K[np.ix_(obj.labeled, obj.labeled)], obj.targets)
+    np.testing.assert_allclose(factorized(obj).variables["f"], ridge.predict(obj.K[:, obj.labeled]), atol=1e-10)
+
+
+@intercepts
+def test_derivatives_are_finite_differences(manifold_data, rng, fit_intercept):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=2.0)
+    alpha, direction, b, step = rng.normal(size=18), rng.normal(size=18), 0.3 * fit_intercept, 1e-5
+    slope, slope_b = obj.gradient(alpha, b)
+    by_alpha = (obj.value_at(alpha + step * direction, b) - obj.value_at(alpha - step * direction, b)) / (2 * step)
+    assert slope @ direction == pytest.approx(by_alpha, rel=1e-7)
+    by_b = (obj.value_at(alpha, b + step) - obj.value_at(alpha, b - step)) / (2 * step)
+    assert slope_b == pytest.approx(by_b * fit_intercept, rel=1e-7)
+    change, change_b = obj.hessian_product(alpha, b, direction, 0.7 * fit_intercept)
+    ahead = obj.gradient(alpha + step * direction, b + step * 0.7 * fit_intercept)
+    np.testing.assert_allclose(change, (ahead[0] - slope) / step, atol=1e-4)
+    assert change_b == pytest.approx((ahead[1] - slope_b) / step, abs=1e-4)
+
+
+@intercepts
+def test_no_multipliers_bound_from_above(manifold_data, rng, fit_intercept):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=3.0)
+    optimum = factorized(obj).certificate.primal_objective
+    for size in (1e-3, 1.0, 10.0):
+        theta = obj.repair_multipliers(size * rng.normal(size=7))
+        assert obj.dual_bound(theta) <= optimum
+        assert obj.certificate({"alpha": rng.normal(size=18), "b": 0.0}, {"beta": theta}).gap >= 0
+    best = factorized(obj).variables["beta"]
+    assert obj.dual_bound(obj.repair_multipliers(best)) == pytest.approx(optimum, rel=1e-10)
+
+
+def exact_gap(obj, result):
+    """Primal less dual objective at the returned points, in fractions; the kernel is that of float64."""
+    n, lab = len(obj.K), obj.labeled
+
+    def vector(x):
+        return [Fraction(float(v)) for v in x]
+
+    def product(A, x):
+        return [sum(a * v for a, v in zip(row, x, strict=True)) for row in A]
+
+    K, L = [vector(row) for row in np.asarray(obj.K)], [vector(row) for row in np.asarray(obj.L)]
+    alpha, b = vector(result.variables["alpha"]), Fraction(float(result.variables["b"]))
+    z, theta = vector(obj.targets), vector(obj.repair_multipliers(np.asarray(result.variables["beta"])))
+    assert not obj.fit_intercept or sum(theta) == 0
+    A, I = Fraction(obj.gamma_A), Fraction(obj.gamma_I)
+    f = product(K, alpha)
+    Lf = product(L, f)
+    penalty = A * sum(a * v for a, v in zip(alpha, f, strict=True)) + I * sum(a * v for a, v in zip(f, Lf, strict=True))
+    primal = sum((t - f[i] - b) ** 2 for t, i in zip(z, lab, strict=True)) + penalty
+    r = [2 * (A * alpha[i] + I * Lf[i]) for i in range(n)]
+    for t, i in zip(theta, lab, strict=True):
+        r[i] -= t
+    rKr = sum(a * v for a, v in zip(r, product(K, r), strict=True))
+    dual = sum(t * v - t * t / 4 for t, v in zip(theta, z, strict=True)) + penalty
+    dual -= sum(t * f[i] for t, i in zip(theta, lab, strict=True)) + rKr / (4 * A)
+    return primal, primal - dual
+
+
+@intercepts
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_the_gap_is_no_smaller_than_that_of_exact_arithmetic(manifold_data, rng, fit_intercept, scale, offset):
+    obj = problem(manifold_data, rng, scale=scale, offset=offset, fit_intercept=fit_intercept)
+    result = factorized(obj)
+    primal, gap = exact_gap(obj, result)
+    certificate = result.certificate
+    assert certificate.is_optimal(1e-6), result
+    assert abs(certificate.primal_objective - primal) <= certificate.rounding
+    # The bound may be taken at another point than alpha: never above the optimum, which the primal is near.
+    assert certificate.dual_objective - certificate.rounding <= primal
+    assert certificate.gap >= 0
+    assert float(gap) <= 1e-6 * float(primal)
+
+
+@pytest.mark.parametrize("gammas", [(1e-10, 1.0), (1e10, 1.0), (1.0, 1e10), (1e-10, 1e-10), (1e10, 1e10)])
+def test_extreme_weights_are_answered_with_a_proof(manifold_data, rng, gammas):
+    result = factorized(problem(manifold_data, rng, gamma_A=gammas[0], gamma_I=gammas[1]))
+    assert result.certificate.is_optimal(1e-6), result
+
+
+def test_equal_targets_are_met_exactly(manifold_data):
+    K, L, labels = manifold_data(copies=2)
+    for value in (0.1, 1e8 + 0.1, -3e-9):
+        obj = LapRLS(K, L, labeled=labels.labeled, targets=np.full(7, value), gamma_A=0.1, gamma_I=1.0)
+        result = factorized(obj)
+        assert result.status is sm.Status.OPTIMAL
+        np.testing.assert_allclose(result.variables["f"], value, rtol=1e-15)
+
+
+def test_one_labelled_sample_is_a_constant(manifold_data):
+    K, L, _ = manifold_data()
+    result = factorized(LapRLS(K, L, labeled=np.array([3]), targets=np.array([2.5]), gamma_A=0.1, gamma_I=1.0))
+    np.testing.assert_allclose(result.variables["f"], 2.5)
+
+
+def test_changed_targets_share_the_factorisation(manifold_data, rng):
+    obj = problem(manifold_data, rng)
+    reduction = obj.reduction
+    other = obj.with_(targets=np.arange(7.0))
+    assert other.reduction is reduction
+    np.testing.assert_allclose(factorized(other).variables["f"], normal_equations(other), atol=1e-10)
+    fewer = obj.with_(labeled=obj.labeled[:4], targets=obj.targets[:4])
+    np.testing.assert_allclose(factorized(fewer).variables["f"], normal_equations(fewer), atol=1e-10)
+    scaled = obj.with_(gamma_A=0.1, gamma_I=0.6)
+    np.testing.assert_allclose(factorized(scaled).variables["f"], normal_equations(scaled), atol=1e-10)
+    with pytest.raises(InvalidInputError, match=r"targets have the shape \(6,\)"):
+        obj.with_(targets=np.arange(6.0))
+    with pytest.raises(InvalidTypeError, match="no loss to change"):
+        obj.with_(loss="hinge")
+
+
+def test_what_makes_no_sense_is_refused(manifold_data):
+    K, L, _ = manifold_data()
+    at, z = np.array([1, 4]), np.array([0.5, 1.5])
+    for labeled in (np.array([4, 1]), np.array([1, 18]), np.array([-1, 2]), np.array([1.0, 4.0]), np.array([], int)):
+        with pytest.raises(InvalidInputError, match="labeled="):
+            LapRLS(K, L, labeled=labeled, targets=z)
+    for targets in (np.array([0.5, np.nan]), np.array([np.inf, 0.0]), np.ones(3)):
+        with pytest.raises(InvalidInputError, match="targets"):
+            LapRLS(K, L, labeled=at, targets=targets)
+    with pytest.raises(InvalidInputError, match=r"gamma_A=0\.0"):
+        LapRLS(K, L, labeled=at, targets=z, gamma_A=0.0)
+    for solver in (sm.solvers.newton, sm.solvers.pcg):
+        with pytest.raises(InvalidTypeError, match="numbers for targets"):
+            solver(LapRLS(K, L, labeled=at, targets=z))
