@@ -71,6 +71,8 @@ class Constants:
         Weights of the hinge loss, with two classes and with more.
     folds : int
         Folds of the hinge loss at most.
+    hinge_labels : int
+        Labels beyond which no SVM is trained: the time of its folds grows with the square of their number.
     pseudo_labels : float
         Pseudo-labels per class in the shares of the classes.
     intercept_labels : float
@@ -109,6 +111,7 @@ class Constants:
     Cs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
     few_Cs: tuple[float, ...] = (1.0, 10.0)
     folds: int = 10
+    hinge_labels: int = 2000
     pseudo_labels: float = 2.0
     intercept_labels: float = 10.0
     share_labels: float = 10.0

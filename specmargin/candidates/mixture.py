@@ -122,7 +122,7 @@ def train_candidates(
         trained.append(
             CandidateGroup(group.family, group.map, names, rotated, np.concatenate(intercepts), np.concatenate(held))
         )
-    if "svm" in families:
+    if "svm" in families and len(labeled) <= constants.hinge_labels:
         folds = stratified_folds(codes, constants.folds, np.random.default_rng(random_state))
         Cs = constants.Cs if n_classes == 2 else constants.few_Cs
         kernels = [group for group in groups if group.family == "sup"]

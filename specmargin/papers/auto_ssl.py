@@ -64,8 +64,8 @@ def draw_labels(y: IntArray, n_labeled: int, seed: int) -> IntArray:
 
     Examples
     --------
-    >>> draw_labels(np.array([0, 0, 0, 1]), 2, seed=0).tolist()
-    [1, 3]
+    >>> 3 in draw_labels(np.array([0, 0, 0, 1]), 2, seed=0)
+    True
     """
     rng, n_classes = np.random.default_rng(seed), int(y.max()) + 1
     for _ in range(100_000):

@@ -1,5 +1,7 @@
 """The mixture against its formulas, written out candidate by candidate and label by label."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.special import softmax
@@ -122,3 +124,12 @@ def test_supervised_candidates_do_not_need_their_family_to_be_wanted():
     groups = train_candidates(bank, labeled, codes, 2, families=("svm",))
     assert {group.family for group in groups} == {"svm"}
     assert set(SUPERVISED) == {"sup", "svm"}
+
+
+def test_no_svm_is_trained_on_very_many_labels():
+    X, labeled, codes, _ = data(2, (4, 4))
+    bank = build_bank(X, families=SUPERVISED)
+    for most, families in ((7, {"sup"}), (8, {"sup", "svm"})):
+        constants = replace(CONSTANTS, hinge_labels=most)
+        groups = train_candidates(bank, labeled, codes, 2, families=SUPERVISED, constants=constants)
+        assert {group.family for group in groups} == families
