@@ -48,7 +48,7 @@ class ContinuationS3VM(S3VMClassifier):
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=2, random_state=0)
-    >>> clf = ContinuationS3VM(C=100.0, gamma=4.0, balance=0.0).fit(X, y)
+    >>> clf = ContinuationS3VM(kernel="rbf", gamma=4.0, C=100.0, C_star=None, balance=0.0).fit(X, y)
     >>> clf.result_.status.name, bool((clf.transduction_ == y_true).mean() > 0.95)
     ('STATIONARY', True)
     """
@@ -74,7 +74,7 @@ class GradientS3VM(S3VMClassifier):
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=2, random_state=0)
-    >>> clf = GradientS3VM(gamma=4.0, balance=0.0).fit(X, y)
+    >>> clf = GradientS3VM(kernel="rbf", gamma=4.0, balance=0.0).fit(X, y)
     >>> clf.result_.status.name, clf.dual_coef_.shape
     ('STATIONARY', (1, 120))
     """
