@@ -307,7 +307,7 @@ def _is_worse(rows: Sequence[Row], other: str) -> bool:
     """Whether a paired t-test says that AutoSSL errs more."""
     a, b = _column(rows, "error_auto"), _column(rows, f"error_{other}")
     if len(a) < 2 or np.ptp(a - b) == 0:
-        return bool(len(a) and (a > b).all())
+        return len(a) > 1 and bool((a > b).all())
     return bool(ttest_rel(a, b, alternative="greater").pvalue < 0.05)
 
 
