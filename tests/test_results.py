@@ -83,6 +83,7 @@ def test_a_negative_gap_is_no_proof() -> None:
         (1.0, 1.0, None, Status.OPTIMAL),
         (1.0, 1.0, Status.MAX_ITER, Status.OPTIMAL),
         (1.0, 0.9999, None, Status.OPTIMAL_INACCURATE),
+        (100.0, 99.0, None, Status.OPTIMAL_INACCURATE),  # at the limit, which belongs to it
         (1.0, 0.98, None, Status.UNPROVED),
         (1.0, -1.0, None, Status.UNPROVED),
         (1.0, -INF, None, Status.UNPROVED),
@@ -118,6 +119,17 @@ def test_no_bound_is_no_proof(certificate: Certificate, gap: float) -> None:
 def test_zero_objectives_are_optimal() -> None:
     assert Certificate(0.0, 0.0).is_optimal(0.0)
     assert Certificate(0.0, -1e-9).relative_gap == 1.0
+
+
+def test_what_nobody_says_is_nothing() -> None:
+    plain = Certificate(1.0, 0.5)
+    assert (plain.primal_residual, plain.dual_residual, plain.complementarity, plain.rounding) == (0.0, 0.0, 0.0, 0.0)
+    bare = SolveResult("LapSVM dual", Status.OPTIMAL, {}, plain)
+    assert (dict(bare.duals), len(bare.history), bare.n_iter, bare.attempts) == ({}, 0, 0, ())
+    assert (bare.solver, bare.solver_version, bare.message) == ("", "", "")
+    assert math.isnan(bare.seconds)
+    # Names are stored in files and tables.
+    assert all(status.value == status.name.lower() for status in Status)
 
 
 def test_certificates_are_values() -> None:
