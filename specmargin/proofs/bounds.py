@@ -267,8 +267,8 @@ def clustering(r: SimpleNamespace) -> Proof:
     """
     n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), r.L**r.power, shift(r.K, "K")
     ones, I = arb_mat([[ONE]] * n), diagonal([ONE] * n)
-    # Functions that K has by its rounding only cost gamma_A / 2s.
-    for part in (2.0**-8, 2.0**-4) if s.s > 0 else ():
+    # Functions that K has by its rounding only cost gamma_A / 2s: s is to be as small as can be.
+    for part in 2.0 ** np.arange(-8, 0, 0.25) if s.s > 0 else ():
         if is_definite(r.K + I * (s.s * part)):
             s = s._replace(s=s.s * part)
             break

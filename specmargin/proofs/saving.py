@@ -34,7 +34,7 @@ from specmargin.objectives.contract import read
 from specmargin.proofs.packing import OBJECTIVES, pack, unpack
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import record_of, tree_record_of
+from specmargin.proofs.translation import OF_TREES, record_of, tree_record_of
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
@@ -66,8 +66,8 @@ def save_result(
         What was solved: one of `specmargin.objectives`, with losses of the package. A graph or a kernel of a class of
         one's own is saved as a matrix, up to 5,000 samples.
     result : SolveResult
-        Its answer, by any solver. Without a usable answer (`Status.has_solution`), or with a kernel of more than 3,000
-        samples, it is saved without a proof.
+        Its answer, by any solver. Without a usable answer (`Status.has_solution`), with a kernel of more than 3,000
+        samples, or of a search over labels that kept no log, it is saved without a proof.
     note : str or mapping of str to object, optional
         Anything that belongs to it and JSON knows: the data set, the seed. `read_provenance` returns it.
 
@@ -245,6 +245,8 @@ def _packed_proof(objective: Objective, result: SolveResult, arrays: dict[str, A
         return {"missing": f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"}
     if isinstance(objective, S3VM) and result.log is not None:
         return _packed_record(tree_record_of(objective, result), arrays)
+    if isinstance(objective, S3VM) and result.solver in OF_TREES and "theta" not in result.variables:
+        return {"missing": f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True"}
     return _packed_record(record_of(objective, result), arrays)
 
 

@@ -41,7 +41,7 @@ from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["DENSE", "record_of", "tree_record_of"]
+__all__ = ["DENSE", "OF_TREES", "record_of", "tree_record_of"]
 
 DENSE = 3000
 """Samples up to which kernels and graphs that are no stored matrices are written out."""
@@ -49,6 +49,10 @@ DENSE = 3000
 Variables = Mapping[str, Any]
 Parts = tuple[str, dict[str, Any], dict[str, Any]]
 """Kind, numbers and arrays of a record."""
+
+
+OF_TREES = ("branch_and_bound", "probe")
+"""Solvers whose bounds rest on many nodes."""
 
 
 def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
@@ -72,7 +76,8 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     InvalidTypeError
         If `objective` is no objective of this package, or `result` no SolveResult.
     InvalidInputError
-        If the result holds no answer, or one of another problem, or if a kernel has too many samples to be written out.
+        If the result holds no answer, or one of another problem, if a kernel has too many samples to be written out, or
+        if its bound rests on a tree that was not kept.
 
     Examples
     --------
@@ -94,6 +99,10 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name.fget(objective):  # type: ignore[attr-defined]
         objective = S3VMRelaxation(objective)
     held = {**result.variables, **result.duals}
+    if isinstance(objective, S3VM) and result.solver in OF_TREES and "theta" not in held:
+        raise InvalidInputError(
+            f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True, which keeps it."
+        )
     kind, numbers, arrays = _parts(objective, result.variables, held, result.certificate)
     claimed = result.certificate
     claim = Claim(

@@ -293,6 +293,17 @@ def test_logs_of_searches(tmp_path):
     assert len(arrays) == len(result.log.arrays)
 
 
+def test_a_search_without_its_log_is_saved_without_a_proof(tmp_path):
+    obj = proof_problems.made("s3vm", 4).objective
+    result = sm.solvers.branch_and_bound(obj)
+    _, answer = saved(tmp_path, obj, result)
+    assert same(answer, result)
+    with pytest.raises(InvalidInputError, match=r"holds no proof: the bound of branch_and_bound .* log=True"):
+        read_record(tmp_path / "it.npz")
+    with pytest.raises(InvalidInputError, match=r"the bound of branch_and_bound rests on a tree .* log=True"):
+        sm.verify(obj, result)
+
+
 @pytest.mark.parametrize("kind", ["lapsvm", "clustering", "s3vm", "weighted_svm", "s3vm_relaxation"])
 def test_data_that_are_too_large_for_a_proof(tmp_path, monkeypatch, kind):
     problem = proof_problems.made(kind, 0)
