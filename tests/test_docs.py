@@ -24,6 +24,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.encoding.Labels",
+    "specmargin.labels.targets.Targets",
     "specmargin.objectives.clustering.ClusteringBasis",
     "specmargin.objectives.reduction.Reduction",
     "specmargin.objectives.spectrum_margin.SpectrumPoint",
