@@ -123,12 +123,14 @@ def test_missing_example_is_noticed() -> None:
     assert without_examples(objects) == ["named_only", "bare"]
 
 
-def test_readme_examples_run(elsewhere: Path) -> None:
-    readme = ROOT / "README.md"
-    blocks = list(re.finditer(r"^```python\n(.*?)^```", readme.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
-    assert blocks, "README.md shows no Python"
-    namespace: dict[str, object] = {"__name__": "readme"}
+@pytest.mark.parametrize("page", ["README.md", "docs/proofs.md"])
+def test_examples_of_pages_run(page: str, elsewhere: Path) -> None:
+    path = ROOT / page
+    text = path.read_text(encoding="utf-8")
+    blocks = list(re.finditer(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+    assert blocks, f"{page} shows no Python"
+    namespace: dict[str, object] = {"__name__": path.stem}
     for block in blocks:
-        # Blank lines before the code make a traceback point at the line of the README.
-        first = readme.read_text(encoding="utf-8")[: block.start(1)].count("\n")
-        exec(compile("\n" * first + block[1], str(readme), "exec"), namespace)
+        # Blank lines before the code make a traceback point at the line of the page.
+        first = text[: block.start(1)].count("\n")
+        exec(compile("\n" * first + block[1], str(path), "exec"), namespace)

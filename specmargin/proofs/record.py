@@ -82,6 +82,8 @@ class Verification:
     --------
     >>> bool(Verification(False, "the multipliers sum to 0.1, not to 0")), bool(Verification(True, "gap in [0, 1e-9]"))
     (False, True)
+    >>> print(Verification(True, "the gap is at most 1e-9", assumptions=("K as meant is positive semidefinite",)))
+    proved: the gap is at most 1e-9; K as meant is positive semidefinite
     """
 
     holds: bool
@@ -93,3 +95,6 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.holds
+
+    def __str__(self) -> str:
+        return "; ".join([f"{'proved' if self.holds else 'not proved'}: {self.message}", *self.assumptions])

@@ -29,3 +29,8 @@ def test_records_do_not_change():
         record.kind = "lapsvm"
     with pytest.raises(AttributeError):
         record.claim.primal = 0.0
+
+
+def test_a_verification_is_told_in_one_line():
+    assert str(Verification(False, "it is not")) == "not proved: it is not"
+    assert str(Verification(True, "so it is", assumptions=("if K is", "if L is"))) == "proved: so it is; if K is; if L is"
