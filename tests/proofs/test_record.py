@@ -33,4 +33,6 @@ def test_records_do_not_change():
 
 def test_a_verification_is_told_in_one_line():
     assert str(Verification(False, "it is not")) == "not proved: it is not"
-    assert str(Verification(True, "so it is", assumptions=("if K is", "if L is"))) == "proved: so it is; if K is; if L is"
+    assert (
+        str(Verification(True, "so it is", assumptions=("if K is", "if L is"))) == "proved: so it is; if K is; if L is"
+    )
