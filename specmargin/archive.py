@@ -174,7 +174,7 @@ def read_archive(
         table = document["arrays"]
         expected = {_HEADER, *(entry["member"] for entry in table.values())}
         if sorted(archive.namelist()) != sorted(expected):
-            raise ValueError(f"it holds {sorted(archive.namelist())}, its header lists {sorted(expected)}")
+            raise _WrongFormatError(f"it holds {sorted(archive.namelist())}, its header lists {sorted(expected)}")
         arrays = {
             name: _array(named, name, entry, archive.read(entry["member"]))
             for name, entry in table.items()
@@ -232,6 +232,10 @@ def _opened(named: str, path: Path) -> tuple[dict[str, Any], zipfile.ZipFile, by
     return document, archive, content
 
 
+class _WrongFormatError(ValueError):
+    """A sealed file that `write_archive` did not write; `_made_wrongly` says of which file."""
+
+
 _WROTE = "pass a file that specmargin has written, sm.save_result for instance"
 
 
@@ -271,10 +275,10 @@ def _array(named: str, name: str, entry: Mapping[str, Any], content: bytes) -> A
     """Return an array from the format of npy, if it is the one that the header describes."""
     file = io.BytesIO(content)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError(f"the array {name!r} is not in version 1.0 of the format npy")
+        raise _WrongFormatError(f"the array {name!r} is not in version 1.0 of the format npy")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in _KINDS:
-        raise ValueError(f"the array {name!r} holds {dtype}, which only pickle could read")
+        raise _WrongFormatError(f"the array {name!r} holds {dtype}, which only pickle could read")
     count = math.prod(shape)
     if _digest(content) != entry["sha256"] or [dtype.str, list(shape)] != [entry["dtype"], entry["shape"]]:
         raise InvalidInputError(
@@ -282,7 +286,7 @@ def _array(named: str, name: str, entry: Mapping[str, Any], content: bytes) -> A
             "was written; use the original, or make it again."
         )
     if len(content) - file.tell() != count * dtype.itemsize:
-        raise ValueError(f"the array {name!r} has the shape {shape}, but other than {count} numbers")
+        raise _WrongFormatError(f"the array {name!r} has the shape {shape}, but other than {count} numbers")
     if not count * dtype.itemsize:
         return np.zeros(shape, dtype, order="F" if fortran else "C")
     flat = np.frombuffer(content, dtype, count, file.tell()).copy()

@@ -39,6 +39,7 @@ NAMES = {
         "LapSVMCV",
         "LapRLS",
         "LapRLSCV",
+        "LapRLSRegressor",
         "KTA",
         "MKL",
         "RMM",

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import flag
-from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, Landmarks
+from specmargin.estimators._feature_maps import FeatureMap, Landmarks
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
-from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import laplacian
 from specmargin.kernels import LowRankKernel
@@ -71,14 +70,18 @@ class KeepsTraining:
         return self._training
 
 
-class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, SearchedNeighbors, ChosenFunctions):
-    """The kernel blocks of LapRLS: of its deformed kernel, in which gamma_A is the penalty."""
+class ManifoldBlocks(KeepsTraining):
+    """The kernel blocks of LapRLS: of its deformed kernel, in which gamma_A is the penalty.
+
+    It is mixed into an estimator that has the parameters: were it derived from their classes, a dataclass would take
+    their defaults in the place of the estimator's.
+    """
 
     gamma_A_: float
     gamma_I_: float
     _functions: FeatureMap
 
-    def _kernel_blocks(self, X: Matrix | None) -> KernelBlocks:
+    def _kernel_blocks(self: Any, X: Matrix | None) -> KernelBlocks:
         """Return the blocks of the training samples, or of new ones where no graph takes part."""
         known, labels, graph = self._remembered()
         if X is not None:
@@ -97,7 +100,7 @@ class ManifoldBlocks(KeepsTraining, KernelParameters, LaplacianParameters, Searc
     def _weights_in_use(self) -> tuple[float, float]:
         return self.gamma_A_, self.gamma_I_
 
-    def _new_blocks(self, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
+    def _new_blocks(self: Any, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
         if self._remembered().graph is not None:
             raise InvalidInputError(
                 f"new samples are no nodes of the graph (gamma_I is {self.gamma_I_:.3g}), and not exchangeable with "

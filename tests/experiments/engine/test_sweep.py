@@ -16,9 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from specmargin import archive
 from specmargin.exceptions import SpecmarginError
 from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
-from specmargin.experiments.engine import artifacts, locking, records
+from specmargin.experiments.engine import locking, records
 from specmargin.experiments.engine.artifacts import NotWrittenError
 from specmargin.experiments.engine.locking import LockedError, locked
 from specmargin.experiments.engine.processes import Terminated
@@ -472,7 +473,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
 
             return ask
 
-    for module in (artifacts, locking, records):
+    for module in (archive, locking, records):
         monkeypatch.setattr(module, "os", Disk())
 
     def run(folder):
