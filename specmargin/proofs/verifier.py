@@ -15,26 +15,12 @@ from typing import Any
 import numpy as np
 
 from specmargin.proofs import bounds
-from specmargin.proofs.balls import BITS, Ball, Refuted, arb, balls, ctx, gram, matrix, outward, times
-from specmargin.proofs.bounds import Proof, parabolas_minimum
-from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
+from specmargin.proofs.balls import BITS, Ball, Refuted, arb, balls, ctx, matrix, outward
+from specmargin.proofs.bounds import Proof
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = [
-    "BITS",
-    "KINDS",
-    "Proof",
-    "Refuted",
-    "balls",
-    "check",
-    "conjugate",
-    "gram",
-    "parabola_top",
-    "judged",
-    "outward",
-]
-__all__ += ["parabolas_minimum", "read", "times", "unlabeled_value", "value"]
+__all__ = ["KINDS", "check", "judged", "read"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
