@@ -80,7 +80,7 @@ def check(record: ProofRecord) -> Verification:
 
 
 def proved(record: ProofRecord, bits: int) -> Verification:
-    """Return what so many bits prove."""
+    """Return what is proved with midpoints of that precision."""
     with ctx.workprec(bits):
         try:
             if record.kind not in KINDS:
