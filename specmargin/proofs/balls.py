@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,7 @@ __all__ = [
     "ZERO",
     "Ball",
     "Refuted",
+    "Shift",
     "arb",
     "arb_mat",
     "balanced",
@@ -46,6 +47,7 @@ __all__ = [
     "matrix",
     "outward",
     "positive_part",
+    "shift",
     "solution",
     "sparse_times",
     "times",
@@ -188,6 +190,26 @@ def least_eigenvalue(A: FloatArray) -> Ball:
     # Sums of n floats above zero err by less than 2^-52 n of them; rows bound the norm of a symmetric matrix.
     norm = arb((np.abs(E) + wrong).sum(axis=1).max()) * (1 + 2.0**-50 * (n + 8))
     return (values[0] - norm).lower()
+
+
+class Shift(NamedTuple):
+    """An s >= 0 with which A + sI is proved to be positive semidefinite, and whether it is as small as rounding."""
+
+    name: str
+    s: Ball = ZERO
+    is_rounding: bool = True
+
+
+def shift(A: FloatArray, name: str) -> Shift:
+    """Return the shift of a kernel or a graph."""
+    size = A.diagonal().max()
+    rounding = len(A) * 2.0**-48 * size
+    s = dominance(A) if name == "L" else INFINITE  # without a factor where that is enough, as it is of a Laplacian
+    if not s <= rounding:
+        s = s.min((-least_eigenvalue(A)).max(ZERO))
+    if not s <= 1e-6 * size:
+        raise Refuted(f"{name} with a diagonal of {size:.3g} has eigenvalues down to {-float(s):.3g}: indefinite")
+    return Shift(name, s, bool(s <= rounding))
 
 
 def is_definite(A: arb_mat) -> bool:

@@ -18,13 +18,13 @@ from specmargin.proofs.balls import (
     ZERO,
     Ball,
     Refuted,
+    Shift,
     arb,
     arb_mat,
     balanced,
     balls,
     column,
     diagonal,
-    dominance,
     entries,
     floats,
     gram,
@@ -33,13 +33,14 @@ from specmargin.proofs.balls import (
     least_eigenvalue,
     matrix,
     positive_part,
+    shift,
     solution,
     sparse_times,
     times,
     total,
 )
 from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
-from specmargin.typing import AnyArray, FloatArray
+from specmargin.typing import AnyArray
 
 __all__ = [
     "Proof",
@@ -57,14 +58,6 @@ __all__ = [
 ]
 
 
-class Shift(NamedTuple):
-    """An s >= 0 with which A + sI is proved to be positive semidefinite, and whether it is as small as rounding."""
-
-    name: str
-    s: Ball = ZERO
-    is_rounding: bool = True
-
-
 class Proof(NamedTuple):
     """Primal and bound; where a matrix is positive semidefinite with a shift only, its charges to primal and bound."""
 
@@ -73,18 +66,6 @@ class Proof(NamedTuple):
     shifts: tuple[Shift, ...] = ()
     charges: Ball = ZERO
     assumption: str = ""
-
-
-def shift(A: FloatArray, name: str) -> Shift:
-    """Return the shift of a kernel or a graph."""
-    size = A.diagonal().max()
-    rounding = len(A) * 2.0**-48 * size
-    s = dominance(A) if name == "L" else INFINITE  # without a factor where that is enough, as it is of a Laplacian
-    if not s <= rounding:
-        s = s.min((-least_eigenvalue(A)).max(ZERO))
-    if not s <= 1e-6 * size:
-        raise Refuted(f"{name} with a diagonal of {size:.3g} has eigenvalues down to {-float(s):.3g}: indefinite")
-    return Shift(name, s, bool(s <= rounding))
 
 
 def lapsvm(r: SimpleNamespace) -> Proof:
