@@ -18,6 +18,7 @@ from specmargin.proofs.balls import (
     ZERO,
     Ball,
     Refuted,
+    Shift,
     arb,
     arb_mat,
     balanced,
@@ -30,8 +31,11 @@ from specmargin.proofs.balls import (
     is_definite,
     largest,
     least_eigenvalue,
+    matrix,
     positive_part,
+    shift,
     solution,
+    sparse_times,
     times,
     total,
 )
@@ -54,14 +58,6 @@ __all__ = [
 ]
 
 
-class Shift(NamedTuple):
-    """An s >= 0 with which A + sI is proved to be positive semidefinite, and whether it is as small as rounding."""
-
-    name: str
-    s: Ball = ZERO
-    is_rounding: bool = True
-
-
 class Proof(NamedTuple):
     """Primal and bound; where a matrix is positive semidefinite with a shift only, its charges to primal and bound."""
 
@@ -70,16 +66,6 @@ class Proof(NamedTuple):
     shifts: tuple[Shift, ...] = ()
     charges: Ball = ZERO
     assumption: str = ""
-
-
-def shift(A: arb_mat, name: str) -> Shift:
-    """Return the shift of a kernel or a graph."""
-    s, size = (-least_eigenvalue(A)).max(ZERO), largest(entries(A).diagonal())
-    if not s <= 1e-6 * size:
-        raise Refuted(
-            f"{name} with a diagonal of {float(size):.3g} has eigenvalues down to {-float(s):.3g}: indefinite"
-        )
-    return Shift(name, s, bool(s <= A.nrows() * 2.0**-48 * size))
 
 
 def lapsvm(r: SimpleNamespace) -> Proof:
@@ -93,41 +79,56 @@ def lapsvm(r: SimpleNamespace) -> Proof:
         raise Refuted("the kernel or the graph is missing")
     if not (r.fit_intercept or r.b == 0):
         raise Refuted(f"there is an intercept of {float(r.b):.17g} in a problem without one")
-    n, J, I = len(r.alpha), r.J, diagonal([ONE] * len(r.alpha))
-    K, s = (gram(r.F), Shift("K")) if r.K is None else (r.K, shift(r.K, "K"))
-    L = r.L**r.power if r.gamma_I > 0 else arb_mat(n, n)
-    t = shift(r.L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L")
+    K, s = (gram(r.F), Shift("K")) if r.K is None else (matrix(r.K), shift(r.K, "K"))
+    K_floats = floats(entries(K)) if r.K is None else r.K
+    L = r.L if r.gamma_I > 0 else np.zeros_like(K_floats)
+    t, edges = shift(L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L"), sparse_times(L)
     beta = balanced(r.y, r.y * r.theta, *box(r.loss, r.parameter), r.fit_intercept)
     gains = total(conjugate(r.loss, r.parameter, x) for x in beta)
-    placed = balls(np.zeros(n))
-    placed[J] = r.y * beta
+    placed = balls(np.zeros(len(L)))
+    placed[r.J] = r.y * beta
 
-    S = float(r.gamma_A) * np.eye(n) + float(r.gamma_I) * floats(entries(L)) @ floats(entries(K))
+    def powered(x: AnyArray) -> AnyArray:
+        for _ in range(r.power):
+            x = edges(x)
+        return x
 
-    def bound(s: Ball, t: Ball) -> Ball:
-        def Kx(x: AnyArray) -> AnyArray:
-            return times(K, x) + s * x
+    def images(x: AnyArray, s: Ball, t: Ball) -> tuple[AnyArray, AnyArray]:
+        f = times(K, x) + s * x
+        return f, r.gamma_A * x + r.gamma_I * (powered(f) + t * f)
 
-        def Sx(x: AnyArray) -> AnyArray:
-            f = Kx(x)
-            return r.gamma_A * x + r.gamma_I * (times(L, f) + t * f)
+    def bound(a: AnyArray, s: Ball, t: Ball) -> Ball:
+        f, Sa = images(a, s, t)
+        rest = 2 * Sa - placed
+        spare = positive_part(rest @ times(K, rest) + s * (rest @ rest)) / (4 * r.gamma_A)
+        return r.scale * (gains + f @ Sa - f @ placed - spare)
 
-        def at(a: AnyArray) -> Ball:
-            Sa, f = Sx(a), Kx(a)
-            rest = 2 * Sa - placed
-            return r.scale * (gains + f @ Sa - f @ placed - positive_part(rest @ Kx(rest)) / (4 * r.gamma_A))
+    def solved(s: Ball, t: Ball) -> AnyArray:
+        def stored() -> arb_mat:
+            I = diagonal([ONE] * len(L))
+            return I * r.gamma_A + (matrix(L) ** r.power + I * t) * (K + I * s) * r.gamma_I
 
-        best = solution(S, Sx, placed / 2, lambda: I * r.gamma_A + (L + I * t) * (K + I * s) * r.gamma_I)
-        # Of a K that is semidefinite but for rounding the coefficients of the answer may prove more.
-        return at(best).max(at(r.alpha))
+        about = float(r.gamma_I) * np.linalg.matrix_power(L, r.power) @ K_floats
+        return solution(float(r.gamma_A) * np.eye(len(L)) + about, lambda x: images(x, s, t)[1], placed / 2, stored)
+
+    first = solved(ZERO, ZERO)
+
+    def best(above: Ball, s: Ball, t: Ball) -> Ball:
+        least = -INFINITE
+        # Of a K that is semidefinite but for rounding the coefficients of the answer may prove more; shifts may move a.
+        for a in (lambda: first, lambda: r.alpha, lambda: solved(s, t)):
+            least = least.max(bound(a(), s, t))
+            if above - least <= r.claim.gap:
+                break
+        return least
 
     f = times(K, r.alpha)
-    losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[J] + r.b))
-    primal = r.scale * (losses + r.gamma_A * (r.alpha @ f) + r.gamma_I * (f @ times(L, f)))
-    least, charges = bound(ZERO, ZERO), ZERO
+    losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[r.J] + r.b))
+    primal = r.scale * (losses + r.gamma_A * (r.alpha @ f) + r.gamma_I * (f @ powered(f)))
+    least, charges = best(primal, ZERO, ZERO), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
-        charges += least - bound(2 * s.s, t.s**r.power)
+        charges += least - best(primal + charges, 2 * s.s, t.s**r.power)
     return Proof(primal, least, (s, t), charges)
 
 
@@ -144,9 +145,10 @@ def margins(r: SimpleNamespace, f: AnyArray) -> tuple[Ball, Ball, AnyArray, Ball
 
 def rmm(r: SimpleNamespace) -> Proof:
     """Bound 1/2 c'Kc + C sum max(0, 1 - y f), f = Kc + b, |f| <= B, by sum conjugate(y gamma) - 1/2 gamma'K gamma."""
-    s, f = shift(r.K, "K"), times(r.K, r.c)
+    K, s = matrix(r.K), shift(r.K, "K")
+    f = times(K, r.c)
     share, loss, gamma, gains = margins(r, f + r.b)
-    primal, bound = share**2 * (r.c @ f) / 2 + loss, gains - gamma @ times(r.K, gamma) / 2
+    primal, bound = share**2 * (r.c @ f) / 2 + loss, gains - gamma @ times(K, gamma) / 2
     return Proof(primal, bound, (s,), s.s * (r.c @ r.c + gamma @ gamma))
 
 
@@ -196,10 +198,16 @@ def alignment(r: SimpleNamespace) -> Proof:
     nothing sticks out it is t |K| / l.
     """
     delta, a, M = admissible(r, ZERO), times(r.U.transpose(), r.y) ** 2, entries(gram(r.U.transpose())) ** 2
-    norm, aligned = (delta @ M @ delta).sqrt(), a @ delta
-    sizes = np.array([M[i : j + 1, i : j + 1].sum().sqrt() for i, j in zip(r.first, r.last, strict=True)])
+    M_delta, aligned = M @ delta, a @ delta
+    norm = (delta @ M_delta).sqrt()
+    sizes = balls(np.zeros(len(r.first)))
+    for i in np.unique(r.first):  # entries are not negative: blocks grow by a row and a column at a time
+        own = np.flatnonzero(r.first == i)
+        block = M[i : r.last[own].max() + 1, i : r.last[own].max() + 1]
+        squares = (2 * np.triu(block, 1).sum(axis=0) + block.diagonal()).cumsum()
+        sizes[own] = [x.sqrt() for x in squares[r.last[own] - i]]
     kept = sizes > 1e-28 * largest(sizes)
-    h, Mh, t = sums(r, a)[kept], sums(r, M @ delta)[kept], aligned / norm**2
+    h, Mh, t = sums(r, a)[kept], sums(r, M_delta)[kept], aligned / norm**2
     bound = t * norm + total(positive_part(h - t * Mh) / sizes[kept])
     out = ~(h <= 0)
     if (Mh[out] > 0).all():
@@ -252,9 +260,9 @@ def graph_transducer(r: SimpleNamespace) -> Proof:
         shifted, x = A - diagonal([lam] * len(w)), slope - lam * w
         if is_definite(shifted):
             lower = primal - x @ entries(shifted.solve(column(x)))[:, 0] / 2
-            if lower < bound:
+            bound = bound.max(lower)
+            if lower < bound or primal - bound <= r.claim.gap:
                 break
-            bound = lower
     return Proof(primal, bound)
 
 
@@ -265,24 +273,22 @@ def clustering(r: SimpleNamespace) -> Proof:
     kappa |f|^2 if 1'f = 0; that is so if gamma_A K + KNK > 0, N = L^p + Z diag(s) Z' - kappa + beta 11' with any beta.
     In K + 2sI every f costs less than in K: the bound holds for both, and the charge is that of the primal.
     """
-    n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), r.L**r.power, shift(r.K, "K")
-    ones, I = arb_mat([[ONE]] * n), diagonal([ONE] * n)
+    n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), matrix(r.L) ** r.power, shift(r.K, "K")
+    K, ones = matrix(r.K), arb_mat([[ONE]] * n)
+    mean, I = ones.transpose() * K, diagonal([ONE] * n)
     # Functions that K has by its rounding only cost gamma_A / 2s: s is to be as small as can be.
     for part in 2.0 ** np.arange(-8, 0, 0.25) if s.s > 0 else ():
-        if is_definite(r.K + I * (s.s * part)):
+        if is_definite(K + I * (s.s * part)):
             s = s._replace(s=s.s * part)
             break
     P = I - gram(ones) * (ONE / n)
     if r.centred:
-        K, alpha = P * r.K * P, P * r.alpha
+        K, alpha = P * K * P, P * r.alpha
     else:
-        k, K = r.K * ones, r.K
-        alpha = r.alpha - ones * (k.transpose() * r.alpha) * (1 / (ones.transpose() * k)[0, 0])
+        alpha = r.alpha - ones * (mean * r.alpha) * (1 / (mean * ones)[0, 0])
     f = K * alpha
     mass = f.transpose() * f
-    off = largest(
-        abs(x) for x in [*(mass - diagonal([ONE] * m)).entries(), *(ones.transpose() * r.K * r.alpha).entries()]
-    )
+    off = largest(abs(x) for x in [*(mass - diagonal([ONE] * m)).entries(), *(mean * r.alpha).entries()])
     if not off <= 0.01:  # coefficients of size 1 / gamma_A round; what is proved is proved of the orthonormal ones
         raise Refuted(f"the columns of K alpha are not orthonormal and of mean 0: they miss it by {float(off):.3g}")
     primal = mass.solve(alpha.transpose() * f * r.gamma_A + f.transpose() * L * f).trace()
@@ -323,29 +329,37 @@ def weighted_svm(r: SimpleNamespace) -> Proof:
     return Proof(r.w @ (r.P * r.w) / 2 + losses + r.linear @ f, gains + r.b * total(a) - square / 2)
 
 
-def parabolas_minimum(G: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyArray) -> Ball:
-    """Return a lower bound on min_w 1/2 |w|^2 + sum_i (h_i + g_i f_i - theta_i f_i^2 / 2), f = Zw + b, where ZZ' = G.
+def parabolas_minimum(Z: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyArray) -> Ball:
+    """Return a lower bound on min_w 1/2 |w|^2 + sum_i (h_i + g_i f_i - theta_i f_i^2 / 2), f = Zw + b.
 
     The loss of every sample of an S3VM is above its parabola (theta = 0: a line). Where A = I - Z'diag(theta)Z > 0,
     w = Z'a has for any a the gradient Z'r, r = a + g - theta f, and the minimum is the value there less
     1/2 r'Z A^-1 Z'r. -inf where A > 0 is not proved. b is a ball; h, g, theta >= 0 are arrays of balls.
     """
-    bent, least, curved = np.flatnonzero(~(theta <= 0)), ONE, floats(theta)[:, None] * floats(entries(G))
+    bent, least = np.flatnonzero(~(theta <= 0)), ONE
     if len(bent):
         root = np.array([x.sqrt() for x in theta[bent]])
-        scaled = root[:, None] * entries(G)[np.ix_(bent, bent)] * root
-        least = least.min(least_eigenvalue(arb_mat((np.eye(len(bent)) - scaled).tolist())))
+        Y = arb_mat((root[:, None] * entries(Z)[bent]).tolist())
+        M = -gram(Y.transpose() if Z.ncols() < len(bent) else Y)  # but for zeros, both have the same eigenvalues
+        near = floats(entries(M))
+        off = total(x.abs_upper() ** 2 for x in (M - matrix(near)).entries()).sqrt()
+        least += (least_eigenvalue(near) - off).min(ZERO)
     if not least > 0:
         return -INFINITE
+    rows, columns = floats(entries(Z)), Z.transpose()
+
+    def G(x: AnyArray) -> AnyArray:
+        return times(Z, times(columns, x))
+
     a = solution(
-        np.eye(len(theta)) - curved,
-        lambda x: x - theta * times(G, x),
+        np.eye(len(theta)) - (floats(theta)[:, None] * rows) @ rows.T,
+        lambda x: x - theta * G(x),
         theta * b - g,
-        lambda: diagonal([ONE] * len(theta)) - diagonal(theta) * G,
+        lambda: diagonal([ONE] * len(theta)) - diagonal(theta) * gram(Z),
     )
-    f = times(G, a) + b
+    f = G(a) + b
     r = a + g - theta * f
-    return (a @ (f - b) / 2 + total(h + g * f - theta * f**2 / 2) - r @ times(G, r) / (2 * least)).lower()
+    return (a @ (f - b) / 2 + total(h + g * f - theta * f**2 / 2) - r @ G(r) / (2 * least)).lower()
 
 
 def s3vm(r: SimpleNamespace) -> Proof:
@@ -373,4 +387,4 @@ def s3vm(r: SimpleNamespace) -> Proof:
         loss, p, theta[free] = r.unlabeled_loss, r.unlabeled_parameter, positive_part(r.theta)
         h[free] = [r.C_star * parabola_top(loss, p, x / r.C_star) for x in theta[free]]
         primal += r.C_star * total(unlabeled_value(loss, p, x.sqrt()) for x in f[free] ** 2 + spread[free])
-    return Proof(primal, parabolas_minimum(gram(X), r.b, h, g, theta).max(ZERO))
+    return Proof(primal, parabolas_minimum(X, r.b, h, g, theta).max(ZERO))

@@ -45,7 +45,7 @@ def proof(record: ProofRecord) -> Proof:
     """Return J(w) and the bound of the whole tree."""
     r = read(record, "X=nd mu=d? J=l y=l w=d", "loss parameter unlabeled_loss unlabeled_parameter C C_star b")
     Z = rows(r)
-    n, r.G, r.label = Z.nrows(), gram(Z), dict(zip(r.J.tolist(), r.y, strict=True))
+    n, r.Z, r.G, r.label = Z.nrows(), Z, gram(Z), dict(zip(r.J.tolist(), r.y, strict=True))
     r.free = np.setdiff1d(np.arange(n), r.J)
     log, f = tree(record, r, n), times(Z, r.w) + r.b
     J = r.w @ r.w / 2 + r.C * total(value(r.loss, r.parameter, u) for u in 1 - r.y * f[r.J])
@@ -115,7 +115,7 @@ def evident(r: SimpleNamespace, log: SimpleNamespace, n: int) -> FloatArray:
         lines += [] if theta.any() else [(node, h, g)]
         if theta.any() and bounds[node] < np.inf:
             with ctx.workprec(BITS // 2):
-                h += parabolas_minimum(r.G, r.b, *(balls(x) for x in (0.0 * g, g, theta)))
+                h += parabolas_minimum(r.Z, r.b, *(balls(x) for x in (0.0 * g, g, theta)))
             if not h > arb.neg_inf():
                 raise Refuted(f"evidence {e}: I - Z'diag(theta)Z is not proved to be positive definite")
             bounds[node] = max(bounds[node], outward(h)[0])

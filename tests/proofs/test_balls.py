@@ -19,6 +19,7 @@ from specmargin.proofs.balls import (
     balls,
     column,
     diagonal,
+    dominance,
     entries,
     floats,
     gram,
@@ -28,6 +29,7 @@ from specmargin.proofs.balls import (
     outward,
     positive_part,
     solution,
+    sparse_times,
     times,
     total,
 )
@@ -88,14 +90,68 @@ def test_maxima_enclose_what_cannot_be_compared():
 def test_least_eigenvalue_is_proved_and_close(rng):
     A = rng.standard_normal((12, 12))
     A = A + A.T
-    least = float(least_eigenvalue(arb_mat(A.tolist())))
+    least = float(least_eigenvalue(A))
     true = np.linalg.eigvalsh(A)[0]
     assert true - 1e-12 < least <= true + 1e-14
-    assert float(least_eigenvalue(arb_mat([[2.0, 1.0], [1.0, 2.0]]))) == pytest.approx(1.0, abs=1e-14)
-    assert least_eigenvalue(arb_mat([[2.0, 1.0], [1.0, 2.0]])) <= 1
+    assert float(least_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]]))) == pytest.approx(1.0, abs=1e-14)
+    assert least_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]])) <= 1
     # A singular matrix is never proved to be more than that.
     X = rng.standard_normal((6, 2))
-    assert -1e-13 < least_eigenvalue(gram(arb_mat(X.tolist()))) <= 0
+    assert least_eigenvalue(X @ X.T) > -1e-13
+
+
+@pytest.mark.parametrize("scale", [1e-290, 1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("n", [1, 2, 15, 70])
+def test_a_shift_by_the_least_eigenvalue_leaves_a_definite_matrix(rng, n, scale):
+    for A in (rng.standard_normal((n, n)), np.exp(-(np.subtract.outer(*[rng.standard_normal(n)] * 2) ** 2))):
+        A = scale * (A + A.T)
+        least = least_eigenvalue(A)
+        size = np.abs(A).sum(axis=1).max()
+        assert abs(float(least) - np.linalg.eigvalsh(A)[0]) <= 1e-14 * (n + 1) * size + 1e-298 * n
+        assert is_definite(arb_mat(A.tolist()) - diagonal([least - 1e-30 * size] * n))
+
+
+def test_any_guess_of_a_factor_gives_a_bound(rng, monkeypatch):
+    A = rng.standard_normal((9, 9))
+    A = A @ A.T
+    values, V = np.linalg.eigh(A)
+    for noise in (1e-12, 1e-4, 0.3):
+        wrong = V + noise * rng.standard_normal(V.shape), values + noise * rng.random(9)
+        monkeypatch.setattr("numpy.linalg.eigh", lambda A, wrong=wrong: (np.sort(wrong[1]), wrong[0]))
+        least = least_eigenvalue(A)
+        monkeypatch.undo()
+        assert values[0] - 600 * noise <= least <= values[0] * (1 + 1e-12)
+
+
+def test_a_bound_that_is_not_finite_proves_nothing():
+    least = least_eigenvalue(1e308 * np.ones((3, 3)))
+    assert not least > -1e308
+
+
+def test_dominance_proves_laplacians(rng):
+    W = rng.random((12, 12)) * (rng.random((12, 12)) < 0.3)
+    W = np.triu(W, 1) + np.triu(W, 1).T
+    W[0] = W[:, 0] = 0.0  # a vertex of its own
+    d = W.sum(axis=1)
+    root = np.sqrt(np.maximum(d, 1e-9))
+    for L in (np.diag(d) - W, (np.diag(d) - W) / np.outer(root, root)):
+        s = dominance(L)
+        assert 0 <= s <= 1e-14
+        assert is_definite(arb_mat(L.tolist()) + diagonal([s + 1e-30] * 12))
+        assert dominance(L - 0.25 * np.eye(12)) >= 0.25
+    assert dominance(np.diag([1.0, 2.0])) == 0
+    # What is sufficient is not necessary: here the least eigenvalue is 0.1.
+    X = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
+    assert not dominance(X) <= 0.79
+    assert dominance(np.zeros((2, 2))) == INFINITE
+
+
+def test_sparse_products_are_exact(rng):
+    A = rng.standard_normal((6, 6)) * (rng.random((6, 6)) < 0.4)
+    A[2] = 0.0
+    v = balls(rng.standard_normal(6))
+    assert [fraction(x) for x in sparse_times(A)(v)] == [fraction(x) for x in times(arb_mat(A.tolist()), v)]
+    assert sparse_times(np.zeros((3, 3)))(balls(np.ones(3))).tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("exponent", [-3, -40, -100])

@@ -45,7 +45,7 @@ from proved import (
 
 sys.path.remove(str(Path(__file__).parent))
 
-from specmargin.proofs.balls import Refuted, balls, gram
+from specmargin.proofs.balls import Refuted, balls
 from specmargin.proofs.bounds import parabolas_minimum
 
 dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
@@ -550,7 +550,7 @@ class TestParabolasMinimum:
         theta[:bent] = rng.random(bent) / 8
         b = 0.375
         with ctx.workprec(BITS):
-            found = parabolas_minimum(gram(arb_mat(Z.tolist())), arb(b), balls(h), balls(g), balls(theta))
+            found = parabolas_minimum(arb_mat(Z.tolist()), arb(b), balls(h), balls(g), balls(theta))
         Z, h, g, theta, b = (wide(x) for x in (Z, h, g, theta, b))
         q, A = times(Z.T, theta * b - g), unit(d) - times(Z.T * theta, Z)
         minimum = sum(h + g * b - theta * b * b / 2) - dot(q, solve(A, q)) / 2
@@ -561,9 +561,9 @@ class TestParabolasMinimum:
         theta = rng.random(5)
         theta /= np.linalg.eigvalsh(Z.T * theta @ Z)[-1]
         with ctx.workprec(BITS):
-            G = gram(arb_mat(Z.tolist()))
-            inside = parabolas_minimum(G, arb(0), balls(h), balls(g), balls((1 - 1e-9) * theta))
-            outside = parabolas_minimum(G, arb(0), balls(h), balls(g), balls((1 + 1e-9) * theta))
+            F = arb_mat(Z.tolist())
+            inside = parabolas_minimum(F, arb(0), balls(h), balls(g), balls((1 - 1e-9) * theta))
+            outside = parabolas_minimum(F, arb(0), balls(h), balls(g), balls((1 + 1e-9) * theta))
         assert outside == -arb.pos_inf()
         Z, g, theta = wide(Z), wide(g), wide((1 - 1e-9) * theta)
         q = -times(Z.T, g)
@@ -590,7 +590,7 @@ class TestWhatAGuessCosts:
     def test_parabolas(self, rng):
         Z, h, g = dyadic(rng, (5, 3)), rng.standard_normal(5), rng.standard_normal(5)
         with ctx.workprec(BITS):
-            G = gram(arb_mat(Z.tolist()))
-            found = parabolas_minimum(G, arb(0.25), balls(h), balls(g), balls(np.zeros(5)))
+            F = arb_mat(Z.tolist())
+            found = parabolas_minimum(F, arb(0.25), balls(h), balls(g), balls(np.zeros(5)))
         known = h.sum() + 0.25 * g.sum() - g @ Z @ Z.T @ g / 2
         assert float(found) == pytest.approx(known, rel=1e-12)

@@ -116,7 +116,7 @@ def read(record: ProofRecord) -> SimpleNamespace:
     names = "loss parameter unlabeled_loss unlabeled_parameter C C_star b"
     r = module.read(record, "X=nd mu=d? J=l y=l w=d", names)
     n = r.X.nrows()
-    r.free, r.G = np.setdiff1d(np.arange(n), r.J), gram(r.X)
+    r.free, r.G, r.Z = np.setdiff1d(np.arange(n), r.J), gram(r.X), r.X
     r.label = dict(zip(r.J.tolist(), r.y, strict=True))
     r.lo, r.hi = np.full(n, -INF), np.full(n, INF)
     return r

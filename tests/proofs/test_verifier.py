@@ -300,8 +300,21 @@ def test_numbers_become_balls():
         assert r.F is None
         assert r.J.tolist() == record.arrays["J"].tolist()
         assert r.alpha[0] == record.arrays["alpha"][0]
-        assert (r.K.nrows(), r.K.ncols()) == (12, 12)
+        assert r.K is record.arrays["K"]  # floats, of which a factor is guessed
         assert r.claim is record.claim
+
+
+def test_what_half_of_the_bits_do_not_prove_is_tried_with_all(monkeypatch):
+    tried = []
+
+    def proof(r):
+        tried.append(ctx.prec)
+        return Proof(arb(1), arb(1) - arb(2) ** -200 if ctx.prec == BITS else arb(0))
+
+    monkeypatch.setitem(KINDS, "lapsvm", (proof, *KINDS["lapsvm"][1:]))
+    record = replace(true_record("lapsvm"), claim=Claim(1.0, 1.0, 1e-30))
+    assert check(record)
+    assert tried == [BITS // 2, BITS]
 
 
 def says(claim, proof):
