@@ -439,6 +439,26 @@ class TestClustering:
         alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
         assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6)
 
+    def test_what_a_centred_kernel_has_of_constants_does_not_count(self, rng):
+        """Of K, too, the mean is taken on both sides: here it has one that is no rounding."""
+        n = 7
+        Q = np.linalg.qr(np.column_stack([np.ones(n), rng.standard_normal((n, n - 1))]))[0][:, 1:]
+        K = (Q * rng.uniform(0.5, 1, n - 1)) @ Q.T
+        obj = RegularizedClustering((K + K.T) / 2, laplacian_of(rng, n), 0.25)
+        alpha = obj.feasible(rng.standard_normal((n, 2)))
+        record = record_of(obj, answer({"alpha": alpha}))
+        assert record.numbers["centred"]
+        X = rng.standard_normal((n, n)) / 2**14
+        arrays = {"K": record.arrays["K"] + X + X.T + 2.0**-13, "alpha": record.arrays["alpha"] + [0.0005, -0.0003]}
+        found = proof(replace(record, arrays={**record.arrays, **arrays})).primal
+        K, a = wide(arrays["K"]), wide(arrays["alpha"])
+        P = unit(n) - np.full((n, n), exact_numbers.ONE / n)
+        F = times(P, times(K, times(P, a)))
+        expected = np.trace(
+            solve(times(F.T, F), wide(0.25) * times(times(P, a).T, F) + times(F.T, times(exact.dense(obj.L), F)))
+        )
+        assert is_near(found, expected)
+
     def test_columns_that_are_not_orthonormal(self, rng):
         obj, alpha = self.problem(rng, 2)
         record = record_of(obj, answer({"alpha": alpha}))
