@@ -21,16 +21,18 @@ from scipy.stats import chisquare
 
 from specmargin.candidates.ambient_maps import FeatureMap
 from specmargin.candidates.bank import KernelGroup
-from specmargin.candidates.calibration import class_probabilities, log_probabilities, slopes
 from specmargin.candidates.constants import CONSTANTS, Constants
 from specmargin.candidates.hinge import held_out_hinge, stratified_folds
+from specmargin.candidates.offsets import log_offsets
 from specmargin.candidates.ridge import held_out_ridge, targets
-from specmargin.candidates.shares import log_offsets
+from specmargin.objectives.calibration import calibrated_scales, class_probabilities, log_probabilities
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
 __all__ = ["CandidateGroup", "Mixture", "train_candidates"]
 
 _LEVEL = 0.05  # at which label counts reject equal classes
+_SLOPES = (0.1, 30.0)
+"""A candidate that is mostly wrong keeps the order of its scores, so that no threshold sees only ties."""
 _LEAST_DEVIATION = 1e-3  # of decisions whose targets are +-1
 _LEAST_WEIGHT = 1e-4  # of the largest: candidates below are not read
 _ENTRIES = 2**24  # of an array of probabilities that is held at once
@@ -187,7 +189,7 @@ class Mixture:
             self._centres = np.zeros_like(intercepts)
             scales = np.maximum(deviations.mean(axis=1, keepdims=True), _LEAST_DEVIATION)
         held = (held - self._centres[:, None]) / scales[:, None]
-        slope = slopes(held, codes)
+        slope = calibrated_scales(held, codes, bounds=_SLOPES)
         self._slopes = slope[:, None] / scales
         self._held = slope[:, None, None] * held
         at = np.arange(len(codes))
@@ -263,10 +265,13 @@ class Mixture:
             return np.exp(_normalized(log_p))
         some = self._sampled()
         out = np.empty((l, K))
-        for i, code in enumerate(codes.tolist()):
-            mean = np.log(np.maximum(np.tensordot(weights[i], some, 1), 1e-300))
-            counts = self.counts - (np.arange(K) == code)
-            out[i] = log_p[i] + self._offsets(mean, counts, self.offsets)
+        m = some.shape[1]
+        for rows in _batches(l, m * K):
+            # One product for many labels: reading all candidates once per label takes longer than the sums.
+            means = np.log(np.maximum(weights[rows] @ some.reshape(-1, m * K), 1e-300)).reshape(-1, m, K)
+            for i, mean in enumerate(means, start=rows.start):
+                counts = self.counts - (np.arange(K) == codes[i])
+                out[i] = log_p[i] + self._offsets(mean, counts, self.offsets)
         return np.exp(_normalized(out))
 
     def forget(self) -> None:

@@ -58,4 +58,4 @@ class CalibratedScores:
         """
         check_is_fitted(self)
         scores: FloatArray = self.decision_function(X)  # type: ignore[attr-defined]  # of the class it is mixed into
-        return class_probabilities(scores, self.calibration_)
+        return class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))

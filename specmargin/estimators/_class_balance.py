@@ -1,12 +1,8 @@
-"""Comparing the scores of the classes: `Balance` for classifiers with `class_balance`, and the shares labels speak for.
+"""Comparing the scores of the classes: `Balance` for classifiers with `class_balance`.
 
 With few labels the decisions of one class may all be lower than those of another, whichever sample of it was
 labelled. Each rule is an affine map per class whose numbers come from all training samples; `Balance` keeps them for
 new samples. With two classes there is one score, and balancing moves its threshold.
-
-A few labels say little of how large the classes are. `shrunken_shares` is the estimate that every classifier of the
-package uses, the mean of the posterior under two labels of each class that nobody gave, and `credible_shares` its
-interval.
 """
 
 from __future__ import annotations
@@ -14,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import beta, chisquare
+from scipy.stats import chisquare
 
 from specmargin.labels import Labels
-from specmargin.typing import FloatArray, IntArray
+from specmargin.labels.shares import cut, label_counts, shrunken_shares, trust_in_shares
+from specmargin.typing import FloatArray
 
-_LEVEL = 0.05  # at which label counts reject equal classes, and predicted shares are called far from the labels'
-_PSEUDO_LABELS = 2.0  # per class
-_TRUSTED = 10.0  # labels, up to which their shares alone decide where the decisions are cut
-_TIED = 1e-9  # of the range of the decisions
+_LEVEL = 0.05  # at which label counts reject equal classes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -120,9 +114,7 @@ def in_force(rule: str | None, labels: Labels) -> str | None:
 def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     """Return the threshold of two classes above which a credible share of the decisions f of all samples lies.
 
-    With s of `shrunken_shares` and A = min(1, 10 / l) it is a share A s + (1 - A) t, t the share above 0. The threshold
-    lies half-way between two decisions that differ: those that are equal but for rounding stay together, and both
-    classes are predicted wherever two decisions differ.
+    With s of `shrunken_shares` and A = min(1, 10 / l) it is a share A s + (1 - A) t, t the share above 0.
 
     Examples
     --------
@@ -130,50 +122,5 @@ def shrunken_cut(f: FloatArray, labels: Labels) -> float:
     >>> shrunken_cut(np.array([0.1, 0.2, 0.3, 0.9]), encode_labels([0, 1, -1, -1]))  # half of them
     0.25
     """
-    ordered = np.sort(f)
-    gaps = 1 + np.flatnonzero(np.diff(ordered) > _TIED * (ordered[-1] - ordered[0]))
-    if len(gaps) == 0:
-        return 0.0
-    trust = min(1.0, _TRUSTED / labels.n_labeled)
-    share = trust * shrunken_shares(labels)[1] + (1.0 - trust) * np.mean(f > 0)
-    at = gaps[np.abs(gaps - (1.0 - share) * len(f)).argmin()]
-    return float(ordered[at - 1] + (ordered[at] - ordered[at - 1]) / 2.0)
-
-
-def shrunken_shares(labels: Labels) -> FloatArray:
-    """Return the shares of the classes that the labels speak for, (K,), with two more labels of each class.
-
-    They are the means of the Dirichlet posterior; with few labels they lie near equal shares.
-
-    Examples
-    --------
-    >>> from specmargin.labels import encode_labels
-    >>> shrunken_shares(encode_labels([0, 1, 1, 1, -1])).tolist()
-    [0.375, 0.625]
-    """
-    counts = label_counts(labels) + _PSEUDO_LABELS
-    return np.asarray(counts / counts.sum())
-
-
-def credible_shares(labels: Labels) -> tuple[FloatArray, FloatArray]:
-    """Return the ends of the credible intervals of the shares of the classes, each (K,).
-
-    With two classes they are the 95 % intervals of Beta(l1 + 2, l0 + 2); with K they are those of the Dirichlet
-    posterior at the level 1 - 0.05 / K, so that all of them hold at once in 95 % of cases.
-
-    Examples
-    --------
-    >>> from specmargin.labels import encode_labels
-    >>> [ends.round(2).tolist() for ends in credible_shares(encode_labels([0, 0, 0, 1, -1]))]
-    [[0.29, 0.1], [0.9, 0.71]]
-    """
-    counts = label_counts(labels) + _PSEUDO_LABELS
-    tail = _LEVEL / 2.0 / (1 if labels.is_binary else len(counts))
-    posterior = beta(counts, counts.sum() - counts)
-    return np.asarray(posterior.ppf(tail)), np.asarray(posterior.ppf(1.0 - tail))
-
-
-def label_counts(labels: Labels) -> IntArray:
-    """Return the number of labelled samples per class."""
-    own = (np.column_stack([-labels.sign, labels.sign]) if labels.is_binary else labels.sign) > 0
-    return np.asarray(own.sum(axis=0))
+    trust = trust_in_shares(labels.n_labeled)
+    return cut(f, float(trust * shrunken_shares(label_counts(labels))[1] + (1.0 - trust) * np.mean(f > 0)))

@@ -16,9 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import betabinom
 
-from specmargin.estimators._class_balance import credible_shares, in_force, label_counts
+from specmargin.estimators._class_balance import in_force
 from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning
 from specmargin.labels import Labels
+from specmargin.labels.shares import credible_shares, label_counts
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -94,7 +95,7 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
 
 def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
     """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
-    low, high = credible_shares(labels)
+    low, high = credible_shares(label_counts(labels))
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) == "shrunk"
     moved = cut and getattr(estimator, "refine", None) is None  # refined scores are no decisions

@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from specmargin.checks import Rule, accuracy, maybe, number
-from specmargin.estimators._class_balance import shrunken_shares
 from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
 from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._parameter_rules import check_parameters, mean_label, or_word, share_multiple
@@ -24,6 +23,7 @@ from specmargin.estimators._shared_parameters import KernelParameters, Laplacian
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, laplacian
 from specmargin.labels import Labels
+from specmargin.labels.shares import label_counts, shrunken_shares
 from specmargin.losses import SmoothLoss
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_weights import labeled_weight, unlabeled_weight
@@ -186,7 +186,7 @@ class S3VMClassifier(
                 f"balance={given!r} does not tell {len(classes)} classes apart; pass a number per class, as a sequence "
                 "in the order of classes_ or a mapping from the class."
             )
-        estimated = (2.0 * shrunken_shares(labels) - 1.0)[1 if labels.is_binary else 0 :]
+        estimated = (2.0 * shrunken_shares(label_counts(labels)) - 1.0)[1 if labels.is_binary else 0 :]
         values = [
             r if isinstance(value, str) and value == "shrunk" else value
             for value, r in zip(values, estimated, strict=True)

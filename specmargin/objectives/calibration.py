@@ -14,16 +14,17 @@ is predicted.
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import expit, softmax
+from scipy.special import expit, logsumexp
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.typing import FloatArray
+from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["calibrated_scale", "class_probabilities"]
+__all__ = ["calibrated_scale", "calibrated_scales", "class_probabilities", "log_probabilities"]
 
 _RANGE = (1e-3, 1e3)
 """T in units of one over m: a model that is mostly wrong keeps the order of its decisions."""
+_STEPS = 60
+_TOL = 1e-8
 
 
 def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
@@ -49,50 +50,109 @@ def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
     h, y = np.asarray(decisions, dtype=float), np.asarray(sign, dtype=float)
     if h.shape != y.shape:
         raise InvalidInputError(f"decisions have the shape {h.shape}, signs {y.shape}; pass one sign per decision.")
-    unit, others = _distance(h), 1 if h.ndim == 1 else h.shape[1] - 1
+    unit = float(_distances((h[:, None] if h.ndim == 1 else h)[None])[0]) if len(h) else 0.0
     if not (np.isfinite(unit) and unit > 0):
         return 1.0
-    # -log p = log sum_k exp(-T margin_k), where the margin to the own class is 0.
-    margins = _margins(h, y) / unit
-
-    def slope(T: float) -> float:
-        weights = softmax(np.column_stack([np.zeros(len(margins)), -T * margins]), axis=1)[:, 1:]
-        return float(1.0 - 2.0 * expit(np.log(others) - T) - (weights * margins).sum())
-
-    low, high = _RANGE
-    if slope(low) >= 0 or slope(high) <= 0:
-        return (low if slope(low) >= 0 else high) / unit
-    return float(brentq(slope, low, high, xtol=1e-12)) / unit
+    codes = (y > 0).astype(np.intp) if h.ndim == 1 else y.argmax(axis=1)
+    held = (h[:, None] if h.ndim == 1 else h) / unit
+    return float(calibrated_scales(held[None], codes, bounds=_RANGE)[0]) / unit
 
 
-def class_probabilities(scores: FloatArray, T: float) -> FloatArray:
-    """Return the probabilities of the classes, (m, 2) for scores (m,), else (m, K).
+def log_probabilities(z: FloatArray) -> FloatArray:
+    """Return log-probabilities (..., K) of decisions (..., C) times their scales; one column means two classes.
 
     Examples
     --------
-    >>> class_probabilities(np.array([0.0, 2.0]), 1.0).round(2).tolist()
-    [[0.5, 0.5], [0.12, 0.88]]
+    >>> np.exp(log_probabilities(np.array([[0.0]]))).tolist()
+    [[0.5, 0.5]]
     """
-    if scores.ndim == 1:
-        positive = expit(T * scores)
-        return np.column_stack([expit(-T * scores), positive])
-    return np.asarray(softmax(T * scores, axis=1))
+    if z.shape[-1] == 1:
+        return np.concatenate([-np.logaddexp(0.0, z), -np.logaddexp(0.0, -z)], axis=-1)
+    return np.asarray(z - logsumexp(z, axis=-1, keepdims=True))
 
 
-def _margins(h: FloatArray, y: FloatArray) -> FloatArray:
-    """Return own less other decision for each other class, (m, K - 1); y h with two classes."""
-    if h.ndim == 1:
-        return (y * h)[:, None]
-    own = y.argmax(axis=1)
-    others = np.arange(h.shape[1]) != own[:, None]
-    return np.take_along_axis(h, own[:, None], axis=1) - h[others].reshape(len(h), -1)
+def class_probabilities(z: FloatArray) -> FloatArray:
+    """Return probabilities (..., K) of decisions (..., C) times their scales; one column means two classes.
+
+    Examples
+    --------
+    >>> class_probabilities(np.array([[0.0], [4.0]])).round(2).tolist()
+    [[0.5, 0.5], [0.02, 0.98]]
+    """
+    if z.shape[-1] == 1:
+        return np.concatenate([expit(-z), expit(z)], axis=-1)
+    z = np.exp(z - z.max(axis=-1, keepdims=True))
+    return np.asarray(z / z.sum(axis=-1, keepdims=True))
 
 
-def _distance(h: FloatArray) -> float:
-    """Return the mean distance of the largest decision from the mean of the others; 0 without decisions."""
-    if len(h) == 0:
-        return 0.0
-    if h.ndim == 1:
-        return float(np.abs(h).mean())
-    largest = h.max(axis=1)
-    return float((largest - (h.sum(axis=1) - largest) / (h.shape[1] - 1)).mean())
+def calibrated_scales(held: FloatArray, codes: IntArray, *, bounds: tuple[float, float]) -> FloatArray:
+    """Return the T of each of several models, (J,), by Newton's method for all of them at once.
+
+    Parameters
+    ----------
+    held : ndarray of shape (J, l, C)
+        Decisions at left-out samples, comparable between the classes.
+    codes : ndarray of shape (l,)
+        Classes.
+    bounds : tuple of float
+        Of T.
+
+    Examples
+    --------
+    >>> held, codes = np.array([[[1.0], [1.0], [-1.0]]]), np.array([1, 1, 0])
+    >>> bool(np.isclose(calibrated_scales(held, codes, bounds=(0.1, 30.0))[0], np.log(4)))
+    True
+    """
+    binary = held.shape[-1] == 1
+    gap, others = _distances(held), 1 if binary else held.shape[2] - 1
+    # Differences from the decision for the class of the label: one column with two classes.
+    if binary:
+        apart = np.where(codes == 1, -1.0, 1.0)[:, None] * held
+    else:
+        apart = held - np.take_along_axis(held, codes[None, :, None], axis=2)
+    T = np.full(len(held), bounds[0])
+    # The derivative increases with T. Where it is positive at the least T, that one is the best.
+    open_ = np.flatnonzero(_derivatives(apart, gap, others, T)[0] < 0)
+    apart, gap = apart[open_], gap[open_]
+    low, high = np.full(len(open_), bounds[0]), np.full(len(open_), bounds[1])
+    t = np.clip(1.0 / np.maximum(gap, 1e-300), *bounds)
+    for _ in range(_STEPS):
+        if len(open_) == 0:
+            break
+        first, second = _derivatives(apart, gap, others, t)
+        low, high = np.where(first < 0, t, low), np.where(first < 0, high, t)
+        newton = t - first / np.maximum(second, 1e-300)
+        # Bisect where Newton leaves the bounds.
+        new = np.where((newton > low) & (newton < high), newton, (low + high) / 2.0)
+        left = np.abs(new - t) > _TOL * t
+        T[open_] = new
+        open_ = open_[left]
+        apart, gap, low, high, t = (a[left] for a in (apart, gap, low, high, new))
+    return T
+
+
+def _distances(held: FloatArray) -> FloatArray:
+    """Return the mean distance m (J,) of the largest decision from the mean of the others."""
+    if held.shape[-1] == 1:
+        return np.asarray(np.abs(held[..., 0]).mean(axis=1))
+    ordered = np.sort(held, axis=2)
+    return np.asarray((ordered[..., -1] - ordered[..., :-1].mean(axis=2)).mean(axis=1))
+
+
+def _derivatives(apart: FloatArray, gap: FloatArray, others: int, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two derivatives by T (J,) of the loss log(sum_k exp(T apart_k)), and of that of the pseudo-samples."""
+    z = T[:, None, None] * apart
+    if apart.shape[2] == 1:
+        q = expit(z[..., 0])
+        first, second = (apart[..., 0] * q).sum(axis=1), (apart[..., 0] ** 2 * q * (1.0 - q)).sum(axis=1)
+    else:
+        # Sums over the few classes as products with ones: numpy adds up short rows slowly.
+        ones = np.ones(apart.shape[2])
+        p = np.exp(z - z.max(axis=2, keepdims=True))
+        total = p @ ones
+        p *= apart
+        mean = (p @ ones) / total
+        p *= apart
+        first, second = mean.sum(axis=1), ((p @ ones) / total - mean**2).sum(axis=1)
+    wrong = expit(np.log(others) - T * gap)  # probability that the right pseudo-sample gives to the others
+    return first + gap * (1.0 - 2.0 * wrong), second + 2.0 * gap**2 * wrong * (1.0 - wrong)

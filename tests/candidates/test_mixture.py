@@ -7,10 +7,10 @@ import pytest
 from scipy.special import softmax
 
 from specmargin.candidates.bank import build_bank
-from specmargin.candidates.calibration import slopes
 from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED
 from specmargin.candidates.mixture import Mixture, train_candidates
-from specmargin.candidates.shares import log_offsets
+from specmargin.candidates.offsets import log_offsets
+from specmargin.objectives.calibration import calibrated_scales
 
 
 def data(n_classes, sizes, seed=0):
@@ -44,7 +44,7 @@ def spelled_out(trained, codes, n_classes):
             mean, scale = (f.mean(axis=0), f.std(axis=0)) if equal else (0.0, f.std(axis=0).mean())
             scale = np.maximum(scale, 1e-3)
             held = (group.held_out[j] - mean) / scale
-            T = slopes(held[None], codes)[0]
+            T = calibrated_scales(held[None], codes, bounds=(0.1, 30.0))[0]
 
             def probabilities(z):
                 return softmax(np.column_stack([np.zeros(len(z)), z]) if n_classes == 2 else z, axis=1)

@@ -1,19 +1,11 @@
-"""The shrunken share, its credible interval, and the cut: against numerical integration and counting."""
+"""The shrunken share that decisions are cut at: against counting."""
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
-from scipy.special import gammaln
 
 import specmargin as sm
-from specmargin.estimators._class_balance import (
-    Balance,
-    credible_shares,
-    in_force,
-    label_counts,
-    shrunken_cut,
-    shrunken_shares,
-)
+from specmargin.estimators._class_balance import Balance, in_force, shrunken_cut
+from specmargin.labels.shares import label_counts
 
 
 def labels_of(*counts, n=1000):
@@ -54,25 +46,6 @@ def test_it_moves_with_scale_and_place_of_the_decisions(rng):
     assert shrunken_cut(f + 7.0, labels) == pytest.approx(cut + 7.0)
     for scale in (1e-8, 1e8):
         assert shrunken_cut(scale * f, labels) == pytest.approx(scale * cut)
-
-
-@pytest.mark.parametrize("counts", [(1, 1), (0 + 3, 9), (50, 10), (2, 3, 5), (1, 1, 1, 40)])
-def test_shares_and_intervals_are_those_of_the_posterior(counts):
-    labels, K, l = labels_of(*counts), len(counts), sum(counts)
-    shares, (low, high) = shrunken_shares(labels), credible_shares(labels)
-    level = 0.05 if K == 2 else 0.05 / K
-    for k, count in enumerate(counts):
-        a, b = count + 2, l - count + 2 * (K - 1)
-        log_norm = gammaln(a + b) - gammaln(a) - gammaln(b)
-
-        def density(p, a=a, b=b, log_norm=log_norm):
-            return np.exp(log_norm + (a - 1) * np.log(p) + (b - 1) * np.log1p(-p))
-
-        mean = quad(lambda p: p * density(p), 0, 1)[0]
-        assert shares[k] == pytest.approx(mean, rel=1e-7)
-        assert quad(density, 0, low[k])[0] == pytest.approx(level / 2, rel=1e-6)
-        assert quad(density, high[k], 1)[0] == pytest.approx(level / 2, rel=1e-6)
-    assert shares.sum() == pytest.approx(1.0)
 
 
 def test_with_several_classes_it_is_the_z_score(rng):

@@ -6,7 +6,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives.calibration import calibrated_scale, class_probabilities
+from specmargin.objectives.calibration import (
+    calibrated_scale,
+    calibrated_scales,
+    class_probabilities,
+    log_probabilities,
+)
 
 
 def literal_loss(T, h, sign):
@@ -51,15 +56,39 @@ def test_decisions_that_are_wrong_or_none_keep_their_order():
     assert calibrated_scale(np.zeros((0, 3)), np.zeros((0, 3))) == 1.0
 
 
-def test_probabilities_sum_to_one_and_keep_the_order(rng):
-    for scores in (rng.normal(size=40), rng.normal(size=(40, 4)), np.array([-1e4, 0.0, 1e4])):
-        p = class_probabilities(scores, 2.0)
-        np.testing.assert_allclose(p.sum(axis=1), 1.0)
-        assert np.isfinite(p).all()
-        if scores.ndim == 2:
-            np.testing.assert_array_equal(p.argmax(axis=1), scores.argmax(axis=1))
-        else:
-            np.testing.assert_array_equal(p[:, 1] > 0.5, scores > 0)
+def test_one_scale_is_that_of_several_models(rng):
+    codes = rng.integers(3, size=40)
+    sign = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
+    held = np.stack([sign * a + b * rng.normal(size=(40, 3)) for a, b in ((1, 0.3), (1, 2), (0.2, 1), (-1, 1))])
+    T = calibrated_scales(held, codes, bounds=(1e-3, 1e3))
+    for one, h in zip(T[:3], held[:3], strict=True):
+        expected = minimize_scalar(lambda t, h=h: literal_loss(t, h, sign), bounds=(1e-4, 50), options={"xatol": 1e-10})
+        assert one == pytest.approx(expected.x, rel=1e-5)
+        assert calibrated_scale(h, sign) == pytest.approx(one, rel=1e-9)
+    assert T[3] == 1e-3  # mostly wrong: the least
+
+
+def test_bounds_hold(rng):
+    codes = np.arange(20) % 2
+    held = np.where(codes == 1, 0.5, -0.5)[None, :, None]
+    assert calibrated_scales(-held, codes, bounds=(0.1, 30.0))[0] == 0.1
+    assert calibrated_scales(held, codes, bounds=(0.1, 30.0))[0] == pytest.approx(np.log(21) / 0.5)
+    assert calibrated_scales(held, codes, bounds=(0.1, 2.0))[0] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("columns", [1, 4])
+def test_probabilities_sum_to_one_at_any_scale(rng, columns):
+    z = rng.normal(size=(50, columns)) * 10.0 ** np.arange(-8, 42)[:, None]
+    p = class_probabilities(z)
+    assert np.isfinite(p).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.exp(log_probabilities(z)), p, atol=1e-14)
+    if columns > 1:
+        np.testing.assert_array_equal(p.argmax(axis=1), z.argmax(axis=1))
+    else:
+        np.testing.assert_array_equal(p[:, 1] > 0.5, z[:, 0] > 1e-15)
+        # The less probable class keeps its digits.
+        np.testing.assert_allclose(class_probabilities(np.array([[40.0]]))[0, 0], np.exp(-40.0), rtol=1e-12)
 
 
 def test_shapes_that_differ_are_refused():

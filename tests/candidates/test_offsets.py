@@ -1,28 +1,12 @@
-"""Thresholds: the shares they leave, copies that stay together, offsets against an optimiser."""
+"""Offsets: the shares of predictions that they leave, those of several classes against an optimiser."""
 
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from specmargin.candidates.shares import cut, log_offsets, shrunken_shares
-
-
-def test_shares_by_hand():
-    np.testing.assert_allclose(shrunken_shares(np.array([3.0, 0.0, 1.0])), np.array([5, 2, 3]) / 10)
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.73])
-def test_cut_leaves_the_share_above(share):
-    scores = np.random.default_rng(0).standard_normal(200)
-    assert np.mean(scores > cut(scores, share)) == pytest.approx(share, abs=1 / 200)
-
-
-def test_copies_stay_together_and_no_side_is_empty():
-    scores = np.array([0.0] * 3 + [1.0] * 97) + 1e-14 * np.arange(100)
-    for share in (0.0, 0.5, 0.9, 1.0):
-        assert np.count_nonzero(scores > cut(scores, share)) == 97
-    assert cut(np.ones(5), 0.5) == 0.0
+from specmargin.candidates.offsets import log_offsets
+from specmargin.labels.shares import shrunken_shares
 
 
 def test_few_labels_decide_the_shares_and_many_do_not():

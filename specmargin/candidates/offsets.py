@@ -11,26 +11,14 @@ import numpy as np
 from scipy.special import logsumexp
 
 from specmargin.candidates.constants import CONSTANTS, Constants
+from specmargin.labels.shares import cut, shrunken_shares, trust_in_shares
 from specmargin.typing import FloatArray
 
-__all__ = ["cut", "log_offsets", "shrunken_shares"]
+__all__ = ["log_offsets"]
 
-_TIE = 1e-9
-"""Decisions closer than this, relative to the larger one or to 1, are those of copies: no threshold between them."""
 _LEAST = 0.2  # of 1 / K: no class is asked for less
 _ITERATIONS = 300
 _TOL = 1e-4
-
-
-def shrunken_shares(counts: FloatArray, constants: Constants = CONSTANTS) -> FloatArray:
-    """Return the shares (K,) of the classes that label counts (K,) speak for.
-
-    Examples
-    --------
-    >>> shrunken_shares(np.array([1.0, 5.0])).tolist()
-    [0.3, 0.7]
-    """
-    return (counts + constants.pseudo_labels) / (counts.sum() + len(counts) * constants.pseudo_labels)
 
 
 def log_offsets(
@@ -59,11 +47,11 @@ def log_offsets(
     [0, 0, 1, 1]
     """
     n_classes = log_p.shape[1]
-    trust = min(1.0, constants.share_labels / max(float(counts.sum()), 1.0))
+    trust = trust_in_shares(counts.sum(), constants.share_labels)
     own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
-    aim = trust * shrunken_shares(counts, constants) + (1.0 - trust) * own
+    aim = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
     if n_classes == 2:
-        return np.array([cut(log_p[:, 1] - log_p[:, 0], float(aim[1])), 0.0])
+        return np.array([cut(log_p[:, 1] - log_p[:, 0], float(aim[1]), unit=1.0), 0.0])
     aim = np.maximum(aim, _LEAST / n_classes)
     aim /= aim.sum()
     offsets = np.zeros(n_classes) if start is None else start
@@ -76,27 +64,3 @@ def log_offsets(
         if np.abs(step).max() < _TOL:
             break
     return offsets
-
-
-def cut(scores: FloatArray, share: float) -> float:
-    """Return the threshold above which about a share of the scores lies: never within copies, never beyond all.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n,)
-    share : float
-
-    Examples
-    --------
-    >>> cut(np.array([0.0, 1.0, 1.0, 2.0]), 0.3), cut(np.array([0.0, 1.0, 2.0, 3.0]), 0.5)
-    (1.5, 1.5)
-    """
-    ordered = np.sort(scores)
-    gaps = np.diff(ordered)
-    size = np.maximum(np.abs(ordered[1:]), 1.0)
-    places = np.flatnonzero(gaps > _TIE * size)  # a threshold after this many + 1 scores
-    if len(places) == 0:
-        return 0.0
-    above = len(scores) - 1 - places
-    at = places[np.abs(above - share * len(scores)).argmin()]
-    return float((ordered[at] + ordered[at + 1]) / 2.0)

@@ -1,0 +1,103 @@
+"""Shares of the classes that a few labels speak for, and the threshold that leaves a share of the scores above.
+
+A few labels say little of how large the classes are. `shrunken_shares` is the estimate that every classifier of the
+package uses, the mean of the posterior under two labels of each class that nobody gave, and `credible_shares` its
+interval.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import beta
+
+from specmargin.labels.encoding import Labels
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["credible_shares", "cut", "label_counts", "shrunken_shares", "trust_in_shares"]
+
+_LEVEL = 0.05  # of the credible intervals
+_PSEUDO_LABELS = 2.0  # per class
+_TRUSTED = 10.0  # labels, up to which their shares alone decide where scores are cut
+_TIED = 1e-9  # of the size of the scores
+
+
+def shrunken_shares(counts: FloatArray | IntArray, pseudo_labels: float = _PSEUDO_LABELS) -> FloatArray:
+    """Return the shares (K,) of the classes that label counts (K,) speak for, with two more labels of each class.
+
+    They are the means of the Dirichlet posterior; with few labels they lie near equal shares.
+
+    Examples
+    --------
+    >>> shrunken_shares(np.array([1, 5])).tolist()
+    [0.3, 0.7]
+    """
+    more = np.asarray(counts) + pseudo_labels
+    return np.asarray(more / more.sum())
+
+
+def trust_in_shares(n_labeled: float, trusted: float = _TRUSTED) -> float:
+    """Return the weight min(1, 10 / l) of the labels' shares, next to that of the shares that scores have themselves.
+
+    Examples
+    --------
+    >>> trust_in_shares(4), trust_in_shares(50)
+    (1.0, 0.2)
+    """
+    return min(1.0, trusted / max(float(n_labeled), 1.0))
+
+
+def credible_shares(counts: FloatArray | IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return the ends of the credible intervals of the shares of the classes, each (K,).
+
+    With two classes they are the 95 % intervals of Beta(l1 + 2, l0 + 2); with K they are those of the Dirichlet
+    posterior at the level 1 - 0.05 / K, so that all of them hold at once in 95 % of cases.
+
+    Examples
+    --------
+    >>> [ends.round(2).tolist() for ends in credible_shares(np.array([3, 1]))]
+    [[0.29, 0.1], [0.9, 0.71]]
+    """
+    more = np.asarray(counts) + _PSEUDO_LABELS
+    tail = _LEVEL / 2.0 / (1 if len(more) == 2 else len(more))
+    posterior = beta(more, more.sum() - more)
+    return np.asarray(posterior.ppf(tail)), np.asarray(posterior.ppf(1.0 - tail))
+
+
+def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float:
+    """Return the threshold above which about a share of the scores lies: never within copies, never beyond all.
+
+    It lies half-way between two scores that differ: those that are equal but for rounding stay together, and there are
+    scores on both sides wherever two differ. It is 0 where all are equal.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n,)
+    share : float
+    unit : float, optional
+        Scores closer than 1e-9 of it, or of their own size, are those of copies; by default 1e-9 of the range.
+
+    Examples
+    --------
+    >>> cut(np.array([0.0, 1.0, 1.0, 2.0]), 0.3), cut(np.array([0.0, 1.0, 2.0, 3.0]), 0.5)
+    (1.5, 1.5)
+    """
+    ordered = np.sort(scores)
+    size = ordered[-1] - ordered[0] if unit is None else np.maximum(np.abs(ordered[1:]), unit)
+    below = 1 + np.flatnonzero(np.diff(ordered) > _TIED * size)
+    if len(below) == 0:
+        return 0.0
+    at = below[np.abs(below - (1.0 - share) * len(scores)).argmin()]
+    return float(ordered[at - 1] + (ordered[at] - ordered[at - 1]) / 2.0)
+
+
+def label_counts(labels: Labels) -> IntArray:
+    """Return the number of labelled samples per class.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> label_counts(encode_labels([0, 1, 1, -1])).tolist()
+    [1, 2]
+    """
+    own = (np.column_stack([-labels.sign, labels.sign]) if labels.is_binary else labels.sign) > 0
+    return np.asarray(own.sum(axis=0))

@@ -1,0 +1,57 @@
+"""Shares against numerical integration, thresholds against counting."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import gammaln
+
+from specmargin.labels.shares import credible_shares, cut, shrunken_shares, trust_in_shares
+
+
+def test_shares_and_trust_by_hand():
+    np.testing.assert_allclose(shrunken_shares(np.array([3.0, 0.0, 1.0])), np.array([5, 2, 3]) / 10)
+    np.testing.assert_allclose(shrunken_shares(np.array([3, 1]), 1.0), np.array([4, 2]) / 6)
+    assert [trust_in_shares(l) for l in (0, 1, 10, 40)] == [1.0, 1.0, 1.0, 0.25]
+    assert trust_in_shares(40, 20.0) == 0.5
+
+
+@pytest.mark.parametrize("counts", [(1, 1), (3, 9), (50, 10), (2, 3, 5), (1, 1, 1, 40)])
+def test_shares_and_intervals_are_those_of_the_posterior(counts):
+    K, l = len(counts), sum(counts)
+    shares, (low, high) = shrunken_shares(np.array(counts)), credible_shares(np.array(counts))
+    level = 0.05 if K == 2 else 0.05 / K
+    for k, count in enumerate(counts):
+        a, b = count + 2, l - count + 2 * (K - 1)
+        log_norm = gammaln(a + b) - gammaln(a) - gammaln(b)
+
+        def density(p, a=a, b=b, log_norm=log_norm):
+            return np.exp(log_norm + (a - 1) * np.log(p) + (b - 1) * np.log1p(-p))
+
+        mean = quad(lambda p: p * density(p), 0, 1)[0]
+        assert shares[k] == pytest.approx(mean, rel=1e-7)
+        assert quad(density, 0, low[k])[0] == pytest.approx(level / 2, rel=1e-6)
+        assert quad(density, high[k], 1)[0] == pytest.approx(level / 2, rel=1e-6)
+    assert shares.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("unit", [None, 1.0])
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.73])
+def test_cut_leaves_the_share_above(share, unit):
+    scores = np.random.default_rng(0).standard_normal(200)
+    assert np.mean(scores > cut(scores, share, unit=unit)) == pytest.approx(share, abs=1 / 200)
+
+
+@pytest.mark.parametrize("unit", [None, 1.0])
+def test_copies_stay_together_and_no_side_is_empty(unit):
+    scores = np.array([0.0] * 3 + [1.0] * 97) + 1e-14 * np.arange(100)
+    for share in (0.0, 0.5, 0.9, 1.0):
+        assert np.count_nonzero(scores > cut(scores, share, unit=unit)) == 97
+    assert cut(np.ones(5), 0.5, unit=unit) == 0.0
+
+
+def test_copies_are_told_by_the_range_or_by_a_unit():
+    tiny, far = 1e-12 * np.arange(4.0), 1e12 + np.array([0.0, 0.0, 1.0, 1.0])
+    assert cut(tiny, 0.5) == pytest.approx(1.5e-12)
+    assert cut(tiny, 0.5, unit=1.0) == 0.0
+    assert cut(far, 0.5) == 1e12 + 0.5
+    assert cut(far, 0.5, unit=1.0) == 0.0
