@@ -101,9 +101,9 @@ def train_candidates(
     penalties = np.asarray(constants.penalties)
     trained = []
     for group in groups:
-        P = group.labeled(labeled)
         if group.family not in families:
             continue
+        P = group.labeled(labeled)
         coefficients, intercepts, held, names = [], [], [], []
         for name, d in zip(group.names, group.weights, strict=True):
             fits = held_out_ridge(
@@ -128,7 +128,7 @@ def train_candidates(
         folds = stratified_folds(codes, constants.folds, np.random.default_rng(random_state))
         Cs = constants.Cs if n_classes == 2 else constants.few_Cs
         kernels = [group for group in groups if group.family == "sup"]
-        for group in kernels[:1] + kernels[-2:] if n_classes > 2 else kernels:
+        for group in kernels[:1] + kernels[1:][-2:] if n_classes > 2 else kernels:
             P = group.labeled(labeled)
             hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds)
             names = [f"{group.names[0]}, C {C:g}" for C in Cs]

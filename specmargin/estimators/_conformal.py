@@ -172,8 +172,10 @@ class ConformalSets:
           of labels drawn per class are not; take ``class_conditional=True`` there, whose promise holds within each
           class, and needs labels that are drawn at random within it. Labels chosen for any other reason have no proof;
         - the parameters were fixed without these labels. Where they were chosen by them, as by `LapRLSCV`, a search,
-          ``penalty="loo"``, or in units of the labelled samples, the proof is lost; the coverage often is not;
-        - for new samples, too, a kernel width that comes from the training samples (``gamma="scale"``) is not fixed.
+          ``penalty="loo"``, or in units of the labelled samples, as the default ``gamma_A="auto"`` of `LapRLS`, the
+          proof is lost; the coverage often is not;
+        - for new samples, too, a kernel width that comes from the training samples (``gamma="median"``, "scale") is not
+          fixed.
 
         Parameters
         ----------
@@ -189,7 +191,8 @@ class ConformalSets:
         -------
         ndarray of bool, of shape (m, n_classes)
             Columns in the order of ``classes_``. All classes where fewer than 1 / (1 - level) - 1 samples are labelled;
-            none where each fits worse than the level allows for; its label alone for a labelled training sample.
+            none where each fits worse than the level allows for; its label alone for a labelled training sample. No
+            column is for a class without labels: a sample of it is never covered.
 
         Raises
         ------

@@ -18,7 +18,7 @@ import cvxpy as cp
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.objectives import LapRLS, LapSVM
+from specmargin.objectives import LapSVM
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import (
     as_cvxpy,
@@ -97,8 +97,8 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     if np.isfinite(loss.upper):
         constraints["box"] = beta <= loss.upper
     value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
-    if isinstance(obj, LapRLS):  # slacks count from the targets, not from 1
-        value = value + (obj.targets - 1.0) @ beta
+    if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS
+        value = value + offset @ beta
 
     def recover(current: LapSVM) -> Recovered:
         reduction = current.reduction
@@ -170,8 +170,9 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     t = cp.Variable(len(y), name="t")
     gamma_A = cp.Parameter(nonneg=True, value=obj.gamma_A, name="gamma_A")
     gamma_I = cp.Parameter(nonneg=True, value=obj.gamma_I, name="gamma_I")
-    offset = obj.targets - 1.0 if isinstance(obj, LapRLS) else 0  # t = 1 - (z - f) has the loss (z - f)^2
-    constraints: dict[str, Any] = {"margin": cp.multiply(y, R[labeled] @ w + b) - t == offset}
+    offset = obj.slack_at_zero - 1.0  # of LapRLS: t = 1 - (z - f) has the loss (z - f)^2
+    margin = cp.multiply(y, R[labeled] @ w + b) - t
+    constraints: dict[str, Any] = {"margin": margin == (offset if offset.any() else 0)}
     if not obj.fit_intercept:
         constraints["no_intercept"] = b == 0
     value = cp.sum(as_cvxpy(loss, t)) + gamma_A * cp.sum_squares(w)

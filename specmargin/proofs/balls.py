@@ -167,9 +167,9 @@ def dominance(A: FloatArray) -> Ball:
 def least_eigenvalue(A: FloatArray) -> Ball:
     """Return a proved lower bound on the smallest eigenvalue: s - |E| where A = sI + RR' + E, whatever s and R are.
 
-    R is cut into integers of few bits, R = 2^k sum_i 2^(-i bits) R_i, so that floats hold all sums of R_i R_j' without
-    any rounding: they are integers below 2^53, in whatever order they are added. Only the subtractions from A round,
-    each by at most 2^-53 of what is left, and that is small where R was guessed well.
+    A is symmetric to the last bit. R is cut into integers of few bits, R = 2^k sum_i 2^(-i bits) R_i, so that floats
+    hold all sums of R_i R_j' without any rounding: they are integers below 2^53, in whatever order they are added. Only
+    the subtractions from A round, each by at most 2^-53 of what is left, and that is small where R was guessed well.
     """
     n = len(A)
     values, V = np.linalg.eigh(A)

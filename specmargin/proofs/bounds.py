@@ -342,6 +342,7 @@ def parabolas_minimum(Z: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyA
         Y = arb_mat((root[:, None] * entries(Z)[bent]).tolist())
         M = -gram(Y.transpose() if Z.ncols() < len(bent) else Y)  # but for zeros, both have the same eigenvalues
         near = floats(entries(M))
+        near = np.minimum(near, near.T)  # symmetric, however the product was rounded
         off = total(x.abs_upper() ** 2 for x in (M - matrix(near)).entries()).sqrt()
         least += (least_eigenvalue(near) - off).min(ZERO)
     if not least > 0:

@@ -34,7 +34,7 @@ from specmargin.objectives.contract import read
 from specmargin.proofs.packing import OBJECTIVES, pack, unpack
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import OF_TREES, record_of, tree_record_of
+from specmargin.proofs.translation import lacks_its_tree, record_of, tree_record_of
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
@@ -245,7 +245,7 @@ def _packed_proof(objective: Objective, result: SolveResult, arrays: dict[str, A
         return {"missing": f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"}
     if isinstance(objective, S3VM) and result.log is not None:
         return _packed_record(tree_record_of(objective, result), arrays)
-    if isinstance(objective, S3VM) and result.solver in OF_TREES and "theta" not in result.variables:
+    if lacks_its_tree(objective, result):
         return {"missing": f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True"}
     return _packed_record(record_of(objective, result), arrays)
 

@@ -41,7 +41,7 @@ from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["DENSE", "OF_TREES", "record_of", "tree_record_of"]
+__all__ = ["DENSE", "lacks_its_tree", "record_of", "tree_record_of"]
 
 DENSE = 3000
 """Samples up to which kernels and graphs that are no stored matrices are written out."""
@@ -51,8 +51,13 @@ Parts = tuple[str, dict[str, Any], dict[str, Any]]
 """Kind, numbers and arrays of a record."""
 
 
-OF_TREES = ("branch_and_bound", "probe")
-"""Solvers whose bounds rest on many nodes."""
+_OF_TREES = ("branch_and_bound", "probe")
+
+
+def lacks_its_tree(objective: Objective, result: SolveResult) -> bool:
+    """Whether the bound of a result rests on the nodes of a tree that its solver was not asked to keep."""
+    kept = result.log is not None or "theta" in result.variables or "theta" in result.duals
+    return isinstance(objective, S3VM) and result.solver in _OF_TREES and not kept
 
 
 def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
@@ -99,7 +104,7 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     if isinstance(objective, S3VM) and result.problem == S3VMRelaxation.name.fget(objective):  # type: ignore[attr-defined]
         objective = S3VMRelaxation(objective)
     held = {**result.variables, **result.duals}
-    if isinstance(objective, S3VM) and result.solver in OF_TREES and "theta" not in held:
+    if lacks_its_tree(objective, result):
         raise InvalidInputError(
             f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True, which keeps it."
         )
