@@ -33,8 +33,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "AutoSSL": {"constants": FEW},
     "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
     "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
-    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
-    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
 }
 """Parameters that keep a fit short."""
@@ -357,6 +357,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "intercept": (*WORD, None),
     "k": (*COUNT, None),
     "kernel": (*WORD, None),
+    "kernels": (*LISTED, None, ["gaussian"], ["rbf", "precomputed"]),
     "kind": (*WORD, None),
     "loss": (*WORD, None),
     "max_iter": COUNT,

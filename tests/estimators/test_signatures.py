@@ -60,6 +60,7 @@ CONCEPTS = {
     "several classes": "multi_class",
     "clusters from the classes": "refine",
     "label flips after the search": "one_flip",
+    "kernels to try": "kernels",
     "kernel parameters to try": "gammas",
     "ambient weights to try": "gamma_As",
     "intrinsic weights to try": "gamma_Is",
@@ -165,7 +166,7 @@ REASONS: dict[str, dict[str, str]] = {
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
     "n_neighbors": {
         "5": TO_BE_UNIFIED,
-        "(5, 15)": "Candidates of a search.",
+        "(2, 5, 15, 50)": "Candidates of a search.",
         "None": "min(10, n - 1): a compromise of images (fewer) and text and Gaussian clusters (more).",
     },
     "normalized": {"False": f"D - W, as in the papers on spectra and on clustering. {TO_BE_UNIFIED}"},
@@ -335,7 +336,7 @@ GRAPH = ("n_neighbors", "kind", "weight", "metric", "normalized", "power")
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_groups_of_parameters_come_whole(name: str) -> None:
     has = set(inspect.signature(getattr(estimators, name)).parameters)
-    has |= {word.removesuffix("s") for word in ("powers", "gammas") if word in has}
+    has |= {word.removesuffix("s") for word in ("powers", "gammas", "kernels") if word in has}
     for whole in (GRAPH, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
         if whole[0] in has:
             assert set(whole) <= has
