@@ -151,7 +151,7 @@ class ManifoldCV(ManifoldGrid, ClassBalanceParameter, SolverParameters, SemiSupe
     Parameters
     ----------
     criterion : {"nll", "sq", "01"}
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
+        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that `LapRLS` calibrates on them; "sq",
         mean squared residual of f before balancing; "01", errors, ties broken by nll.
     cv : "loo", int or splitter
         "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
