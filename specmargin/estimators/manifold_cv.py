@@ -42,8 +42,8 @@ class LapRLSCV(ManifoldCV):
     Parameters
     ----------
     criterion : {"nll", "sq", "01", "gcv"}
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that `LapRLS` calibrates on them; "sq",
-        mean squared residual of f before balancing; "01", errors, ties broken by nll; "gcv", generalised
+        Of the decisions of left-out samples: "nll", log-loss of the probabilities that `predict_proba` would make of
+        them; "sq", mean squared residual of f before balancing; "01", errors, ties broken by nll; "gcv", generalised
         cross-validation, which looks at no fold.
 
     References

@@ -327,7 +327,10 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
     [
         (LapRLSCV, {}),
         (LapRLSCV, {"class_balance": "zscore", "fit_intercept": False, "normalized": False}),
-        (LapRLSCV, {"kernels": ["poly", "cosine", sm.kernels.gram], "degree": 2, "weight": "heat", "gammas": ["scale"]}),
+        (
+            LapRLSCV,
+            {"kernels": ["poly", "cosine", sm.kernels.gram], "degree": 2, "weight": "heat", "gammas": ["scale"]},
+        ),
         (LapRLSCV, {"span": "landmarks", "n_landmarks": 25, "random_state": 3}),
         (LapRLSCV, {"span": "eigenvectors", "q": 15, "class_balance": None}),
         (LapRLSCV, {"gamma_As": [0.01, "auto"], "metric": "manhattan", "kind": "mutual", "criterion": "01"}),
@@ -481,11 +484,7 @@ def test_a_class_of_one_label_does_not_count(blobs):
         if i != alone:
             hidden = y.copy()
             hidden[labels.labeled[i]] = "?"
-            f = (
-                LapRLS(**clf.best_params_)
-                .fit(X, hidden)
-                .decision_function(X[[labels.labeled[i]]])[0]
-            )
+            f = LapRLS(**clf.best_params_).fit(X, hidden).decision_function(X[[labels.labeled[i]]])[0]
             errors.append(((f - labels.sign[i]) ** 2).mean())
     assert clf.cv_results_["sq"][0] == pytest.approx(np.mean(errors), rel=1e-7)
 
