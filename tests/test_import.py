@@ -40,6 +40,7 @@ NAMES = {
         "LapRLS",
         "LapRLSCV",
         "LapRLSRegressor",
+        "LapRLSRegressorCV",
         "KTA",
         "MKL",
         "RMM",
