@@ -117,6 +117,7 @@ class Trials:
         losses = np.concatenate(self._losses)
         own = np.stack([losses[:, self._samples == i].sum(axis=1) for i in each], axis=1)
         others = losses.sum(axis=1)[:, None] - own
+        others[np.isnan(others)] = np.inf
         if among is not None:
             others[~among] = np.inf
         return np.asarray(wrong[others.argmin(axis=0), np.arange(len(each))])
