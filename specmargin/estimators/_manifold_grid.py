@@ -275,6 +275,7 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
                         if ratio > 0:
                             yield deformed(K, L, {**kernel, **which, "power": power}, ratio, pairs)
             spectral = spectral or isinstance(functions, Eigenvectors)
+        self._search = None  # the refit has its own, for new samples
 
     def _powers(
         self, X: Matrix, W: SparseArray, functions: FeatureMap, kernel: Mapping[str, Any]
