@@ -90,6 +90,7 @@ LATE_CIRCLES: list[list[str]] = []
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
     "specmargin.estimators._calibrated": "available_if passes the estimator itself to a function",
+    "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators._semi_supervised": "of a clone of the same estimator",
     "specmargin.experiments.engine.processes": "joblib has no public way to stop its workers at once",
 }

@@ -413,3 +413,19 @@ def test_a_generator_is_a_seed():
     assert first.random_state == again.random_state != other.random_state
     W = knn_graph(rows, 4, reduce=5, random_state=np.random.default_rng(1))
     np.testing.assert_array_equal(W.toarray(), knn_graph(first, 4).toarray())
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_reserved_neighbours_begin_with_those_of_every_shorter_list(rng, sparse):
+    X = rng.normal(size=(40, 3))
+    X = sp.csr_array(X) if sparse else X
+    search = NeighborSearch(X)
+    search.reserve(12)
+    for k in (1, 5, 12, 20):
+        np.testing.assert_array_equal(search.lists(k), NeighborSearch(X).lists(k))
+    copies = NeighborSearch(np.repeat(rng.normal(size=(4, 2)), 6, axis=0))
+    copies.reserve(10)
+    assert (copies.distances(copies.rows, np.repeat(np.arange(24), 5), copies.lists(5).ravel()) == 0).all()
+    assert (copies.lists(5) != np.arange(24)[:, None]).all()
+    with pytest.raises(ValueError, match="n_neighbors=24, but X has 24 rows"):
+        copies.reserve(24)
