@@ -415,6 +415,7 @@ def test_a_method_that_lost_its_name_is_noticed(copy: Path) -> None:
     path.write_text(path.read_text().replace("LapRLS", "squares", 1))
     regressor = path.with_name("laprls_regressor.py").rename(path.with_name("numbers.py"))
     regressor.write_text(regressor.read_text().replace("LapRLS", "squares", 2))
-    other = path.with_name("manifold_cv.py")
-    other.write_text(other.read_text().replace("LapRLS", "squares"))
+    search = path.with_name("laprls_regressor_cv.py").rename(path.with_name("search.py"))
+    for other in (path.with_name("manifold_cv.py"), search):
+        other.write_text(other.read_text().replace("LapRLS", "squares"))
     assert not_found(copy) - NOT_THERE.keys() == {("LapRLS", "estimators")}
