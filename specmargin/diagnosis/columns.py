@@ -1,4 +1,4 @@
-"""Facts about features that no graph repairs: scales of the columns, constants and copies; and whether distances vary."""
+"""Facts about features that no graph repairs: scales of columns, constants and copies; and whether distances vary."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Which assumption the labels support: decisions at left-out labels, and where the classes' boundary lies.
 
-The *manifold* assumption (classes are smooth along the graph): kernel ridge regression on the lowest eigenvectors of the
-normalised Laplacian decides about each labelled sample without its own label, exactly
+The *manifold* assumption (classes are smooth along the graph): kernel ridge regression on the lowest eigenvectors of
+the normalised Laplacian decides about each labelled sample without its own label, exactly
 (`specmargin.candidates.ridge`). The *cluster* assumption (classes are apart in the space of the features, and their
 boundary lies where samples are sparse): the linear ridge does the same, and the share of the graph's edges that cross
 its boundary counts how dense samples are there. Each number is compared with that of the same labels dealt out anew,
@@ -31,7 +31,7 @@ _MOST_LABELS = 1000  # whose left-out decisions are counted
 _BOUNDARY_LABELS = 300
 _BOUNDARY_EDGES = 50_000
 _PENALTY = 0.1  # of the ridge, in units of tr(G) / l: that of the defaults of LapRLS
-_HALF = 10  # eigenvalues that are not zero behind which the weights of eigenvectors halve
+_HALVES = (2, 8, 30)  # eigenvalues that are not zero, behind which the weights of eigenvectors halve
 _BLOCK = 4_000_000  # numbers of a block of decisions
 
 
@@ -81,10 +81,12 @@ class Evidence:
     ----------
     n_labeled : int
         Labelled samples that were counted: all, at most 1000.
+    n_paired : int
+        Those of classes that have another label: only they can be decided rightly without their own.
     majority : float
         Share of them that are not of the most frequent class: the error of naming it.
     graph : HeldOut
-        Of the eigenvectors of the graph.
+        Of the eigenvectors of the graph: of three kernels the one that errs least, for random labels, too.
     linear, radial : HeldOut or None
         Of the linear and of an RBF kernel; None without features, linear also under metrics of other kinds.
     nearest : float or None
@@ -100,6 +102,7 @@ class Evidence:
     """
 
     n_labeled: int
+    n_paired: int
     majority: float
     graph: HeldOut
     linear: HeldOut | None
@@ -111,16 +114,16 @@ class Evidence:
     beats_linear: float | None
 
 
-def graph_features(spectrum: Spectrum) -> FloatArray:
+def graph_features(spectrum: Spectrum, half: int) -> FloatArray:
     r"""Return the features (n, q) whose products are the kernel of a graph: smooth eigenvectors weigh more.
 
-    Eigenvector j weighs :math:`1 / (1 + (\theta_j / \theta_m)^2)`, where m counts the first eigenvalues that are not
-    zero: the tenth, or the last. All samples are centred together.
+    Eigenvector j weighs :math:`1 / (1 + (\theta_j / \theta_m)^4)`, where m counts `half` eigenvalues that are not zero
+    (or all that there are). All samples are centred together.
     """
     theta = spectrum.eigenvalues
     zeros = int(np.count_nonzero(theta == 0))
-    unit = float(theta[min(zeros + _HALF, len(theta)) - 1]) or 1.0
-    U = spectrum.eigenvectors / np.sqrt(1.0 + (theta / unit) ** 2)
+    unit = float(theta[min(zeros + half, len(theta)) - 1]) or 1.0
+    U = spectrum.eigenvectors / np.sqrt(1.0 + (theta / unit) ** 4)
     return np.asarray(U - U.mean(axis=0))
 
 
@@ -200,7 +203,7 @@ def evidence(
         kept = np.sort(rng.permutation(len(labeled))[:_MOST_LABELS])
         labeled, codes = labeled[kept], codes[kept]
     dealt = np.vstack([codes, permutations(codes, _DRAWS, rng)])
-    wrong = {"graph": _wrong(graph_features(spectrum)[labeled], dealt, n_classes)[0]}
+    wrong = {"graph": _fewest([_wrong(graph_features(spectrum, m)[labeled], dealt, n_classes)[0] for m in _HALVES])}
     boundary = None
     if X is not None and metric in ("euclidean", "l2", "cosine"):
         few = labeled if len(labeled) <= _BOUNDARY_LABELS else np.sort(rng.choice(labeled, _BOUNDARY_LABELS, False))
@@ -218,9 +221,11 @@ def evidence(
     rivals = {name: one for name, one in own.items() if name != "graph"}
     best = min(rivals, key=lambda name: rivals[name].mean()) if rivals else None
     told = {name: _held_out(one) for name, one in wrong.items()}
+    class_counts = np.bincount(codes, minlength=n_classes)
     return Evidence(
         len(codes),
-        float(1.0 - np.bincount(codes).max() / len(codes)),
+        int(class_counts[class_counts > 1].sum()),
+        float(1.0 - class_counts.max() / len(codes)),
         told["graph"],
         told.get("linear"),
         told.get("radial"),
@@ -255,7 +260,14 @@ def _wrong(features: FloatArray, dealt: IntArray, n_classes: int) -> tuple[BoolA
     fits = held_out_ridge(features, np.hstack(columns), penalties=np.array([_PENALTY]), n_classes=n_classes)
     decisions = fits.held_out[0].reshape(len(features), len(dealt), C)
     decided = (decisions[..., 0] > 0).astype(np.intp) if C == 1 else decisions.argmax(axis=2)
-    return decided.T != dealt, fits
+    return dealt != decided.T, fits
+
+
+def _fewest(several: list[BoolArray]) -> BoolArray:
+    """Return what is wrong under the kernel that errs least, chosen for every order of the labels anew."""
+    stacked = np.stack(several)
+    best = stacked.sum(axis=2).argmin(axis=0)
+    return np.asarray(stacked[best, np.arange(stacked.shape[1])])
 
 
 def _held_out(wrong: BoolArray) -> HeldOut:

@@ -87,6 +87,8 @@ class Gap:
         The gap.
     low, high : float
         Its ends.
+    is_clear : bool
+        Whether every other gap is less than half as large: otherwise the number of clusters is a guess.
     """
 
     eigenvalues: tuple[float, ...]
@@ -94,6 +96,7 @@ class Gap:
     size: float
     low: float
     high: float
+    is_clear: bool
 
 
 def connectivity(parts: Components, labeled: IntArray) -> Connectivity:
@@ -162,9 +165,11 @@ def largest_gap(eigenvalues: FloatArray, n_components: int) -> Gap:
     shown = tuple(float(one) for one in eigenvalues)
     gaps = np.diff(eigenvalues)
     if len(gaps) < n_components:
-        return Gap(shown, n_components, 0.0, 0.0, 0.0)
+        return Gap(shown, n_components, 0.0, 0.0, 0.0, False)
     m = n_components + int(gaps[n_components - 1 :].argmax())
-    return Gap(shown, m, float(gaps[m - 1]), shown[m - 1], shown[m])
+    others = np.delete(gaps, m - 1)
+    is_clear = bool(2.0 * others.max(initial=0.0) < gaps[m - 1])
+    return Gap(shown, m, float(gaps[m - 1]), shown[m - 1], shown[m], is_clear)
 
 
 def embedding(spectrum: Spectrum) -> FloatArray:
@@ -182,7 +187,8 @@ def embedding(spectrum: Spectrum) -> FloatArray:
     -------
     ndarray of shape (n, 2)
     """
-    root = np.sqrt(np.where(spectrum.degrees > 0, spectrum.degrees, 1.0))
+    degrees = np.asarray(spectrum.degrees)
+    root = np.sqrt(np.where(degrees > 0, degrees, 1.0))
     U = spectrum.eigenvectors[:, 1:] / root[:, None]
     n, squares = len(U), (U * U).sum(axis=0)
     spread = squares**2 / np.maximum((U**4).sum(axis=0), np.finfo(np.float64).tiny) / n

@@ -48,7 +48,7 @@ def integer_seed(random_state: Any) -> int:
     return int(np.random.default_rng().integers(2**31)) if random_state is None else int(random_state)
 
 
-def read_samples(X: Any, graph: Any, metric: Any, seed: int) -> tuple[Matrix | None, SparseArray | None, Any]:
+def read_samples(X: Any, graph: Any, metric: Any, seed: int) -> tuple[Any, SparseArray | None, Any]:
     """Return features or None, the graph that was given or None, and the search for neighbours or None."""
     if X is None and graph is None:
         raise InvalidInputError("X=None and graph=None: there is nothing to look at; pass features, a graph or both.")

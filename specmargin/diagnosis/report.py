@@ -181,8 +181,9 @@ def diagnose(
 
     References
     ----------
-    Chapelle, Schölkopf & Zien, *Semi-supervised learning*, 2006, section 1.2 (the assumptions). Radovanović, Nanopoulos
-    & Ivanović, *Hubs in space*, JMLR 2010 (hubness). von Luxburg, *A tutorial on spectral clustering*, 2007 (eigengaps).
+    Chapelle, Schölkopf & Zien, *Semi-supervised learning*, 2006, section 1.2 (the assumptions). Radovanović,
+    Nanopoulos & Ivanović, *Hubs in space*, JMLR 2010 (hubness). von Luxburg, *A tutorial on spectral clustering*, 2007
+    (eigengaps).
 
     Examples
     --------
@@ -193,18 +194,16 @@ def diagnose(
     ('manifold', 2, 0.0)
     """
     whole = integer_seed(random_state)
-    X, W, search = read_samples(X, graph, metric, whole)
-    n = W.shape[0] if X is None else X.shape[0]
+    X, given, search = read_samples(X, graph, metric, whole)
+    n = X.shape[0] if given is None else given.shape[0]
     labeled, codes, classes = read_labels(y, unlabeled, n)
-    k = None
-    to_neighbors = counts = None
+    k, to_neighbors = 0, None
     if search is not None and search.used.sum() > 1:
         k = min(n_neighbors, int(search.used.sum()) - 1)
         counts, to_neighbors = neighbor_counts(search, k, n)
-    if W is None:
-        W = knn_graph(search, k)
-    else:
-        k, counts = None, np.asarray((W != 0).sum(axis=1), dtype=np.intp).ravel()
+    W = knn_graph(search, k) if given is None else given
+    if given is not None:
+        counts = np.asarray((W != 0).sum(axis=1), dtype=np.intp).ravel()
     parts = components(W)
     spectrum = eigenpairs(W, parts.n, whole)
     columns = None if X is None or metric == "precomputed" else column_facts(X, codes, labeled)
@@ -219,12 +218,12 @@ def diagnose(
         n_samples=n,
         n_labeled=len(codes),
         label_counts=dict(zip(classes, np.bincount(codes, minlength=len(classes)).tolist(), strict=True)),
-        n_neighbors=k,
+        n_neighbors=k if given is None else None,
         metric=metric if isinstance(metric, str) else getattr(metric, "__name__", "a function"),
         columns=columns,
         distances=None if to_neighbors is None else distance_facts(X, metric, float(to_neighbors.mean()), whole),
         connectivity=connectivity(parts, labeled),
-        degrees=degree_facts(W, counts, "degree" if k is None else "in-degree"),
+        degrees=degree_facts(W, counts, "in-degree" if given is None else "degree"),
         gap=largest_gap(spectrum.eigenvalues[: max(SHOWN, parts.n + 1)], parts.n),
         edges=purity(codes, *edges_between(W, labeled), whole),
         nearest=purity(codes, pairs, pairs if near is None else near[pairs], whole),

@@ -76,8 +76,8 @@ def _degrees(d: Diagnosis) -> str:
     g = d.degrees
     lists = "listed by" if g.counted == "in-degree" else "joined to"
     return (
-        f"{g.least} to {g.most}, {g.mean:.1f} on average; skewness of the {g.counted} {g.hubness:.1f}; the largest hub, "
-        f"sample {g.largest_hub}, is {lists} {g.largest_count}"
+        f"{g.least} to {g.most}, {g.mean:.1f} on average; skewness of the {g.counted} {g.hubness:.1f}; the largest "
+        f"hub, sample {g.largest_hub}, is {lists} {g.largest_count}"
     )
 
 
@@ -85,8 +85,10 @@ def _gap(d: Diagnosis) -> str:
     g = d.gap
     if not g.size > 0:
         return f"the lowest {len(g.eigenvalues)} are alike: at least {g.n_clusters} clusters"
-    what = "one piece" if g.n_clusters == 1 else f"{g.n_clusters} clusters"
-    return f"largest gap of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({g.low:.2g} to {g.high:.2g}): {what}"
+    what = "one cluster" if g.n_clusters == 1 else f"{g.n_clusters} clusters"
+    clear = "" if g.is_clear else ", but another gap is half as large"
+    ends = f"{g.low:.2g} to {g.high:.2g}"
+    return f"largest gap of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({ends}): {what}{clear}"
 
 
 def _purity(p: Purity, pairs: str) -> str:

@@ -1,4 +1,4 @@
-"""From numbers to words: which assumption of semi-supervised learning the labels support, if they are enough to tell."""
+"""From numbers to words: which assumption of semi-supervised learning labels support, if they are enough to tell."""
 
 from __future__ import annotations
 
@@ -60,41 +60,44 @@ def judge(facts: Evidence | None, n_labeled: int, n_classes: int, all_alike: boo
         if n_labeled == 0:
             return Verdict("cannot tell", "there are no labels")
         return Verdict("cannot tell", f"all {n_labeled} labels are of one class")
-    if n_labeled < FEWEST:
-        return Verdict("cannot tell", f"{n_labeled} labels are too few; from {FEWEST} on there is something to count")
+    if facts.n_paired < FEWEST:
+        return Verdict(
+            "cannot tell",
+            f"{facts.n_paired} of {facts.n_labeled} labels have another one of their class; from {FEWEST} on there is "
+            "something to count",
+        )
+    compared, edges = facts.comparison, facts.boundary
     smooth = facts.graph.p_value < _LEVEL
-    apart = (
-        facts.boundary is not None
-        and facts.linear is not None
-        and facts.boundary.p_value < _LEVEL
-        and facts.linear.p_value < _LEVEL
+    bent = smooth and facts.beats_linear is not None and facts.beats_linear < _LEVEL
+    apart = edges is not None and facts.linear is not None and max(edges.p_value, facts.linear.p_value) < _LEVEL
+    errors = (
+        f"left-out labels: {facts.graph.error:.0%} errors along the graph, {facts.graph.by_chance:.0%} by chance "
+        f"(p = {facts.graph.p_value:.2g})"
     )
-    errors = f"left-out labels: {facts.graph.error:.0%} errors along the graph, {facts.graph.by_chance:.0%} by chance"
-    compared = facts.comparison
+    if apart and not bent:
+        assert edges is not None
+        assert facts.linear is not None
+        return Verdict(
+            "clusters",
+            f"{edges.share:.1%} of the edges cross the linear boundary of the classes, {edges.by_chance:.1%} that of "
+            f"random labels (p = {edges.p_value:.2g}), and it errs at {facts.linear.error:.0%} of left-out labels",
+        )
     if smooth and compared is not None and compared.p_worse < _LEVEL:
         return Verdict(
             "none",
-            f"classes are smooth along the graph ({errors}), but features alone decide better ({_rival(facts):.0%}): "
-            "the graph adds nothing that is seen",
-        )
-    bent = facts.beats_linear is not None and facts.beats_linear < _LEVEL
-    if apart and smooth and not bent:
-        assert facts.boundary is not None
-        return Verdict(
-            "clusters",
-            f"{facts.boundary.share:.0%} of the edges cross the linear boundary of the classes, "
-            f"{facts.boundary.by_chance:.0%} that of random labels (p = {facts.boundary.p_value:.2g}); {errors}",
+            f"{errors}, but features alone err at {_rival(facts):.0%} (p = {compared.p_worse:.2g}): the graph "
+            "adds nothing that is seen",
         )
     if smooth:
-        return Verdict("manifold", f"{errors} (p = {facts.graph.p_value:.2g})")
+        return Verdict("manifold", errors)
     power = mcnemar_power(facts.majority, facts.majority / 2.0, facts.n_labeled) if facts.majority > 0 else 0.0
     if power < 0.5:
         return Verdict(
             "cannot tell",
-            f"{errors} (p = {facts.graph.p_value:.2g}); {n_labeled} labels would show half of the error of naming one "
-            f"class with the probability {power:.2f} only",
+            f"{errors}; {facts.n_labeled} labels would show half of the error of naming one class with the probability "
+            f"{power:.2f} only",
         )
-    return Verdict("none", f"{errors} (p = {facts.graph.p_value:.2g})")
+    return Verdict("none", errors)
 
 
 def _rival(facts: Evidence) -> float:
@@ -110,8 +113,8 @@ def advise(d: Diagnosis) -> tuple[str, ...]:
     if columns is not None:
         if columns.scale_ratio >= _SCALES and not columns.is_sparse:
             listed.append(
-                f"scale the columns: column {columns.widest} deviates {columns.scale_ratio:.2g} times as much as column "
-                f"{columns.narrowest}, which distances hardly see"
+                f"scale the columns: column {columns.widest} deviates {columns.scale_ratio:.2g} times as much as "
+                f"column {columns.narrowest}, which distances hardly see"
             )
         if columns.n_constant and not columns.is_sparse:
             listed.append(f"drop {columns.n_constant} constant columns: they say nothing")
@@ -124,11 +127,11 @@ def advise(d: Diagnosis) -> tuple[str, ...]:
             f"label a sample in each of {parts.n_without_label} components without a label "
             f"({parts.n_samples_without_label} samples), or raise n_neighbors"
         )
-    if d.distances is not None and d.distances.contrast > _CROWDED and d.distances.mean > 0:
-        listed.append("reduce the columns, e.g. to 20 principal components: neighbours are hardly nearer than others")
-    if d.degrees.hubness > _HUBS:
-        listed.append("try metric='cosine' or fewer columns: a few samples are neighbours of very many")
-    if 0 < d.n_labeled and len(d.label_counts) > max(2, d.n_labeled // 2):
+    crowded = d.distances is not None and d.distances.contrast > _CROWDED and d.distances.mean > 0
+    if (crowded or d.degrees.hubness > _HUBS) and d.verdict in ("none", "cannot tell"):
+        what = "neighbours are hardly nearer than others" if crowded else "a few samples are neighbours of very many"
+        listed.append(f"try fewer columns, e.g. 20 principal components, or another metric: {what}")
+    if d.n_labeled > 0 and len(d.label_counts) > max(2, d.n_labeled // 2):
         listed.append(
             f"check y: {len(d.label_counts)} classes of {d.n_labeled} labels look like numbers to predict; for these "
             "take LapRLSRegressor"
