@@ -15,6 +15,7 @@ from . import (
     solvers,
     spectra,
 )
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
@@ -70,6 +71,9 @@ __all__ = [
     # labels
     "encode_labels",
     "hide_labels",
+    # before anything is learned
+    "diagnose",
+    "Diagnosis",
     # estimators
     "AutoSSL",
     "LapSVM",

@@ -24,7 +24,7 @@ SAME_TO = 1e-6
 SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
-ANSWERS = """
+ANSWERS = "Diagnosis ""
 Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
