@@ -111,6 +111,9 @@ class LabelSearch:
             )
         return kept
 
+    def _decision(self: Any, X: Matrix) -> FloatArray:
+        return np.asarray(self.estimator_.decision_function(X))
+
     def _record(self, settings: list[dict[str, Any]]) -> None:
         """Keep what was tried, dicts of ``params`` and of every criterion, and which of it is the best."""
         scores = -np.array([entry[self.criterion] for entry in settings])

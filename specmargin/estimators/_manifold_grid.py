@@ -187,9 +187,6 @@ class ManifoldCV(
         """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
         raise NotImplementedError
 
-    def _decision(self, X: Matrix) -> FloatArray:
-        return self.estimator_.decision_function(X)
-
     def _check_grid(self) -> None:
         self._check_criterion()
         if self.gamma_Is is not None and (self.gamma_As is None or "auto" in list(self.gamma_As)):
