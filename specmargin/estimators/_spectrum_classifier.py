@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
@@ -46,7 +47,7 @@ class Answer(NamedTuple):
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
+class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass implements ``_solve(spectrum, labels)`` for two classes.
@@ -101,10 +102,16 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         spectra = self._spectra(graph)
         over = spectra if len(spectra) > 1 else spectra[0]
         answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
-        self._X_fit = X
+        self._X_fit, self._over = X, over
         scores = self._record(spectra, answers)
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
+
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        # Eigenvectors know no labels: all folds share them.
+        answers = [apart._solve(self._over, binary) for binary in labels.one_vs_rest()]
+        scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
+        return Balance.of(scores, labels, self.class_balance)(scores)
 
     def _spectra(self, graphs: list[SparseArray]) -> list[Spectrum]:
         """Return the eigenpairs of the graphs."""
@@ -126,7 +133,8 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         self.delta_ = delta[0] if binary else delta
         self.graph_weights_ = shares[0] if binary else shares
         self.eigenvalues_ = np.concatenate([spectrum.eigenvalues for spectrum in spectra])
-        self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
+        vectors = [spectrum.eigenvectors for spectrum in spectra]
+        self.eigenvectors_ = vectors[0] if len(vectors) == 1 else np.hstack(vectors)
         self.intercept_ = np.array([float(variables["b"]) for variables in classifiers])
         self.result_ = unpacked([answer.result for answer in answers])
         if hasattr(self, "B"):
