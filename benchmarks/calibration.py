@@ -2,14 +2,14 @@
 
     OMP_NUM_THREADS=1 python benchmarks/calibration.py [--quick] [--data FOLDER] [--draws 10] [--only STORM,KTA]
 
-Six sets of at most 1,000 samples (those whose files are missing are left out, and the report says so), 20 and 100
+Six sets of at most 500 samples (those whose files are missing are left out, and the report says so), 20 and 100
 labels drawn at random, every classifier with its defaults. Errors are those of the unlabelled samples, whose truth is
 known here: samples go into 15 bins by the probability of the class that is predicted, and the error is the mean over
 samples of the distance between a bin's mean probability and its share of right predictions; bins of equal numbers, and
 bins of equal width. Raw scores are made probabilities in two ways: the logistic (softmax) function of decisions, and
 decisions scaled to [0, 1] by their least and their largest, with more than two classes over their sum.
 
-A bin of 60 samples is off by chance alone: the same is measured of labels that are drawn by the probabilities
+A bin of 30 samples is off by chance alone: the same is measured of labels that are drawn by the probabilities
 themselves, which are calibrated by construction ("chance").
 
 Draws are written to ``benchmarks/results/calibration.jsonl``; a run that was cut off goes on from there.
@@ -32,7 +32,7 @@ import specmargin as sm
 from specmargin.experiments.tasks import samples
 from specmargin.papers._auto_ssl_sets import SETS
 
-BINS, GOAL = 15, 0.5
+BINS, GOAL, N = 15, 0.5, 500
 LABELED = (20, 100)
 NAMES = ("g50c", "breast_cancer", "mnist 3-8", "mac-windows", "four clusters", "digits")
 CLASSIFIERS = (
@@ -69,6 +69,12 @@ def of_predicted(clf: Any, X: Any, predicted: np.ndarray) -> dict[str, np.ndarra
     return {"ours": p[rows, own], "logistic": logistic[rows, own], "min-max": scaled[rows, own]}
 
 
+def subset(X: Any, truth: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Return at most N samples, always the same ones."""
+    rows = np.sort(np.random.default_rng(0).permutation(len(truth))[:N])
+    return X[rows], truth[rows]
+
+
 def row(name: str, X: Any, truth: np.ndarray, classifier: str, l: int, draw: int) -> dict[str, Any]:
     """Return the errors of one fit."""
     y = sm.hide_labels(truth, n_labeled=l, random_state=1000 * l + draw)
@@ -88,9 +94,15 @@ def row(name: str, X: Any, truth: np.ndarray, classifier: str, l: int, draw: int
     }
     errors["chance"] = calibration_error(by["ours"], drawn, adaptive=True)
     return {
-        **{"set": name, "classifier": classifier, "l": l, "draw": draw, "errors": errors},
-        **{"accuracy": float(right.mean()), "mean probability": float(by["ours"].mean())},
-        **{"fit": fitted - start, "probabilities": time.process_time() - fitted},
+        "set": name,
+        "classifier": classifier,
+        "l": l,
+        "draw": draw,
+        "errors": errors,
+        "accuracy": float(right.mean()),
+        "mean probability": float(by["ours"].mean()),
+        "fit": fitted - start,
+        "probabilities": time.process_time() - fitted,
     }
 
 
@@ -99,7 +111,7 @@ def measured(sets: list[str], classifiers: list[str], draws: int, data: Path | N
     lines = store.read_text(encoding="utf-8").splitlines() if store.exists() else []
     records = [json.loads(line) for line in lines if line.endswith("}")]
     done = {(one["set"], one["classifier"], one["l"], one["draw"]) for one in records}
-    loaded = {name: samples(SETS[name], data)[:2] for name in sets}
+    loaded = {name: subset(*samples(SETS[name], data)[:2]) for name in sets}
     for draw in range(draws):
         for name, (X, truth) in loaded.items():
             for classifier in classifiers:

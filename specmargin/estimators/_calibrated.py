@@ -77,7 +77,7 @@ class Calibration:
         decisions, signs = [labels.sign[:0]], [labels.sign[:0]]
         for left_out, test in dealt_folds(labels.sign, _FOLDS):
             kept = np.delete(np.arange(labels.n_labeled), left_out)
-            others = Labels(labels.sign[kept], labels.labeled[kept], labels.classes, labels.n_samples)
+            others = labels.at(kept)
             apart = clone(template)
             apart.classes_ = labels.classes
             try:

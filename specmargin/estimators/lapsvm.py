@@ -19,8 +19,9 @@ from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._manifold_weights import ManifoldWeights
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import (
     KernelParameters,
     LaplacianParameters,
@@ -29,6 +30,7 @@ from specmargin.estimators._shared_parameters import (
 )
 from specmargin.graphs import laplacian
 from specmargin.labels import Labels
+from specmargin.losses import get_loss
 from specmargin.results import SolveResult
 from specmargin.solvers.manifold.left_out import left_out_decisions
 from specmargin.solvers.requirements import takers
@@ -41,7 +43,8 @@ __all__ = ["LapSVM"]
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(
     CalibratedScores,
-    BuildsProblem,
+    LabelWeights,
+    BuildsWeightedProblem,
     ManifoldWeights,
     KernelParameters,
     LaplacianParameters,
@@ -130,7 +133,7 @@ class LapSVM(
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
             self._held_out = partial(
-                left_out_decisions, base.reduction.G, labels, base.margin_loss, self.fit_intercept, known
+                left_out_decisions, base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known
             )
         self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])

@@ -8,6 +8,8 @@ hinge and the squared hinge the neighbouring optimum (`specmargin.objectives.ref
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -66,6 +68,8 @@ def left_out_decisions(
     [1.0, 0.0, 0.0]
     """
     l = labels.n_labeled
+    if labels.weights is not None:
+        return _weighted(G, labels, loss, fit_intercept)
     if loss.name == "squared":
         return np.asarray(RidgePath(G, labels.sign, fit_intercept).leave_one_out([1.0])[0])
 
@@ -93,3 +97,34 @@ def left_out_decisions(
             part[tested] = refitted(G, binary.sign, folds, solve, full=full, nearby=nearby, intercept=rule)
         parts.append(part)
     return parts[0] if labels.is_binary else np.column_stack(parts)
+
+
+def _weighted(G: FloatArray, labels: Labels, loss: MarginLoss, fit_intercept: bool) -> FloatArray:
+    """Return the same of labels with weights: by the formula of least squares, or solved anew without each."""
+    l = labels.n_labeled
+    if loss.name == "squared":
+        return _weighted_squares(G, labels, fit_intercept)
+    folds = one_left_out(l) if l <= MOST else dealt_folds(labels.sign, _FOLDS)
+    decisions = np.full(labels.sign.shape, np.nan)
+    for left_out, test in folds:
+        kept = np.delete(np.arange(l), left_out)
+        for k, one in enumerate(
+            replace(labels.at(kept), labeled=np.arange(len(kept)), n_samples=len(kept)).one_vs_rest()
+        ):
+            obj = LapSVM(G[np.ix_(kept, kept)], None, one, loss=loss, gamma_A=1.0, fit_intercept=fit_intercept)
+            with suppress(SolverError, np.linalg.LinAlgError):
+                answer = factorized(obj).variables
+                f = G[np.ix_(test, kept)] @ answer["v"] + float(answer["b"])
+                decisions[test if labels.is_binary else (test, k)] = f
+    return decisions
+
+
+def _weighted_squares(G: FloatArray, labels: Labels, fit_intercept: bool) -> FloatArray:
+    """Return y - v / diag(M), v = M y, M the inverse of G + diag(1 / c) on the multipliers that sum to zero."""
+    assert labels.weights is not None
+    M = np.linalg.inv(G + np.diag(1.0 / labels.weights))
+    if fit_intercept:
+        one = M.sum(axis=1)
+        M -= np.outer(one, one) / one.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(labels.sign - ((M @ labels.sign).T / np.diag(M)).T)
