@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
@@ -48,7 +49,7 @@ class Answer(NamedTuple):
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
+class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass implements ``_solve(spectrum, labels)`` for two classes.
@@ -116,6 +117,12 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         scores = self._record(spectra, answers)
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
+
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        # Eigenvectors know no labels: all folds share them.
+        answers = [apart._solve(self.spectrum_, binary) for binary in labels.one_vs_rest()]
+        scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
+        return Balance.of(scores, labels, self.class_balance)(scores)
 
     def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
         """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
