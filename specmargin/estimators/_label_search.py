@@ -85,12 +85,15 @@ class LabelSearch:
                 f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
             )
 
+    def _cv_for(self, labels: Labels) -> Any:
+        """Return "loo", a number of folds or a splitter."""
+        return self.cv
+
     def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
-        l = labels.n_labeled
-        if isinstance(self.cv, str):
+        l, cv = labels.n_labeled, self._cv_for(labels)
+        if isinstance(cv, str):
             return loo.one_left_out(l)
-        whole = isinstance(self.cv, int | np.integer)
-        splitter = LabeledKFold(int(self.cv), shuffle=False) if whole else check_cv(self.cv)
+        splitter = LabeledKFold(int(cv), shuffle=False) if isinstance(cv, int | np.integer) else check_cv(cv)
         folds = []
         for train, test in splitter.split(X[labels.labeled], labels.sign_codes):
             left_out = np.setdiff1d(np.arange(l), train)
