@@ -43,9 +43,12 @@ __all__ = [
     "RidgePath",
     "counted",
     "dealt_folds",
+    "log_losses",
     "nll",
     "one_left_out",
     "squared_error",
+    "squares",
+    "wrong",
     "zero_one",
 ]
 
@@ -278,12 +281,12 @@ def _own(sign: FloatArray) -> IntArray:
     return (sign > 0).astype(np.intp) if sign.ndim == 1 else sign.argmax(axis=1)
 
 
-def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    r"""Return the logistic (softmax) loss of decisions at the scale T > 0 that suits them best, per setting.
+def log_losses(decisions: FloatArray, sign: FloatArray) -> FloatArray:
+    r"""Return the logistic (softmax) loss of every sample, at the scale T > 0 that suits all of them best.
 
-    .. math:: \min_{T > 0} \frac1m \sum_i -\log \frac{e^{T f_{i,y_i}}}{\sum_k e^{T f_{ik}}}
+    .. math:: -\log \frac{e^{T f_{i,y_i}}}{\sum_k e^{T f_{ik}}}, \quad T = \arg\min_{T > 0} \sum_i
 
-    With two classes the columns are -f and f. The loss is convex in T; its slope is bisected.
+    With two classes the columns are -f and f. The sum is convex in T; its slope is bisected.
 
     Parameters
     ----------
@@ -294,14 +297,12 @@ def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (...)
+    ndarray of shape (..., m)
 
     Examples
     --------
-    >>> bool(nll(np.array([9.0, -9.0]), np.array([1.0, -1.0])) < 1e-9)
-    True
-    >>> round(float(nll(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))), 3)  # worse than chance: T = 0
-    0.693
+    >>> log_losses(np.array([-1.0, 1.0]), np.array([1.0, -1.0])).round(3).tolist()  # worse than chance: T = 0
+    [0.693, 0.693]
     """
     F = np.stack([-decisions, decisions], axis=-1) if sign.ndim == 1 else decisions
     own = _own(sign)[:, None]
@@ -316,31 +317,67 @@ def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
         rising = ((p * F).sum(axis=-1) - right).mean(axis=-1) > 0
         low, high = np.where(rising, low, middle), np.where(rising, middle, high)
     T = np.exp((low + high) / 2)[..., None]
-    loss = (logsumexp(T[..., None] * F, axis=-1) - T * right).mean(axis=-1)
-    return np.minimum(loss, np.log(F.shape[-1]))  # T -> 0
+    losses = logsumexp(T[..., None] * F, axis=-1) - T * right
+    chance = np.log(F.shape[-1])  # T -> 0
+    return np.where(losses.mean(axis=-1, keepdims=True) < chance, losses, chance)
 
 
-def squared_error(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    """Return the mean of (y - f)^2, over classes, too, per setting.
+def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
+    """Return the mean of `log_losses`, per setting.
+
+    Examples
+    --------
+    >>> bool(nll(np.array([9.0, -9.0]), np.array([1.0, -1.0])) < 1e-9)
+    True
+    >>> round(float(nll(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))), 3)
+    0.693
+    """
+    return np.asarray(log_losses(decisions, sign).mean(axis=-1))
+
+
+def squares(decisions: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return (y - f)^2 of every sample, the mean over classes or outputs, per setting: (..., m).
+
+    Examples
+    --------
+    >>> squares(np.array([0.5, -1.0]), np.array([1.0, -1.0])).tolist()
+    [0.25, 0.0]
+    """
+    return np.asarray(((decisions - targets) ** 2).mean(axis=-1) if targets.ndim > 1 else (decisions - targets) ** 2)
+
+
+def squared_error(decisions: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the mean of `squares`, per setting.
 
     Examples
     --------
     >>> float(squared_error(np.array([0.5, -1.0]), np.array([1.0, -1.0])))
     0.125
     """
-    return np.asarray(((decisions - sign) ** 2).mean(axis=tuple(range(-sign.ndim, 0))))
+    return np.asarray(squares(decisions, targets).mean(axis=-1))
+
+
+def wrong(decisions: FloatArray, sign: FloatArray) -> BoolArray:
+    """Return which samples are named wrongly, per setting; f > 0 names the second of two classes.
+
+    Examples
+    --------
+    >>> wrong(np.array([0.5, 1.0]), np.array([1.0, -1.0])).tolist()
+    [False, True]
+    """
+    predicted = decisions > 0 if sign.ndim == 1 else decisions.argmax(axis=-1)
+    return np.asarray(predicted != _own(sign))
 
 
 def zero_one(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    """Return the share of wrong classes, per setting; f > 0 names the second of two classes.
+    """Return the share of `wrong`, per setting.
 
     Examples
     --------
     >>> float(zero_one(np.array([0.5, 1.0]), np.array([1.0, -1.0])))
     0.5
     """
-    predicted = decisions > 0 if sign.ndim == 1 else decisions.argmax(axis=-1)
-    return np.asarray((predicted != _own(sign)).mean(axis=-1))
+    return np.asarray(wrong(decisions, sign).mean(axis=-1))
 
 
 def _check(gamma_A: float) -> None:

@@ -18,15 +18,27 @@ from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 
 both = pytest.mark.parametrize("cls", [LapRLSCV, LapSVMCV])
-SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
-GRID = {"gammas": [0.5, 4.0], "n_neighbors": [4, 8], "powers": [1, 2], "gamma_As": [1e-3, 0.1], "ratios": [1.0, 1e3]}
+SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+GRID = {
+    "kernels": ["rbf"],
+    "gammas": [0.5, 4.0],
+    "n_neighbors": [4, 8],
+    "powers": [1, 2],
+    "gamma_As": [1e-3, 0.1],
+    "ratios": [1.0, 1e3],
+}
 
 
 def grid_of(kwargs):
     """All settings as parameters of the underlying estimator."""
     names = ("gammas", "n_neighbors", "powers", "ratios", "gamma_As")
     for gamma, k, p, r, a in itertools.product(*(kwargs[name] for name in names)):
-        yield {"gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
+        yield {"kernel": "rbf", "gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
+
+
+def of_the_grid(params):
+    """What of a setting was tried: the rest is common to all."""
+    return {name: params[name] for name in ("kernel", "gamma", "n_neighbors", "power", "gamma_A", "gamma_I")}
 
 
 def left_out_scores(make, X, y, marker, splits, balance):
@@ -69,7 +81,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
             splits,
             balance,
         )
-        at = cv.cv_results_["params"].index(params)
+        at = [of_the_grid(one) for one in cv.cv_results_["params"]].index(params)
         expected = literal_nll(scores, own, len(labels.classes))
         assert cv.cv_results_["nll"][at] == pytest.approx(expected, abs=2e-3)
         assert cv.cv_results_["sq"][at] == pytest.approx(((raw - labels.sign) ** 2).mean(), rel=1e-6)
@@ -85,13 +97,13 @@ def test_the_choice_is_the_best_of_the_grid(moons, cls, criterion):
     cv = cls(**GRID, criterion=criterion).fit(X, y)
     values = cv.cv_results_[criterion]
     assert len(values) == 32
-    assert sorted(map(str, cv.cv_results_["params"])) == sorted(map(str, grid_of(GRID)))
+    assert sorted(str(of_the_grid(one)) for one in cv.cv_results_["params"]) == sorted(map(str, grid_of(GRID)))
     np.testing.assert_array_equal(cv.cv_results_["mean_test_score"], -values)
     assert cv.best_index_ == values.argmin()
     assert cv.best_params_ == cv.cv_results_["params"][cv.best_index_]
     assert cv.best_score_ == -values.min()
     assert cv.cv_results_["rank_test_score"][cv.best_index_] == 1
-    for name, value in cv.best_params_.items():
+    for name, value in of_the_grid(cv.best_params_).items():
         assert cv.cv_results_[f"param_{name}"][cv.best_index_] == value
 
 
@@ -99,7 +111,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=8, random_state=1)
     known = y[y != -1]
-    params = {"gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": 0.1, "gamma_I": 10.0}
+    params = {"kernel": "rbf", "gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": 0.1, "gamma_I": 10.0}
     splitters = (
         3,
         StratifiedKFold(4, shuffle=True, random_state=2),
@@ -108,7 +120,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     )
     for splitter in splitters:
         cv = LapRLSCV(**SMALL, gamma_As=[0.1], cv=splitter, class_balance=None).fit(X, y)
-        assert cv.best_params_ == params
+        assert cv.best_params_ == {**params, "class_balance": None}
         whole = sm.LabeledKFold(3, shuffle=False) if splitter == 3 else splitter
         splits = [test for _, test in whole.split(known, known)]
         raw, _ = left_out_scores(lambda: LapRLS(**params, class_balance=None), X, y, -1, splits, None)
@@ -202,8 +214,7 @@ def test_the_estimator_is_the_one_that_was_chosen(moons, cls, balance, tol):
     X, y_true, y = moons
     clf = cls(**GRID, class_balance=balance).fit(X, y)
     plain = LapRLS if cls is LapRLSCV else sm.LapSVM
-    loss = {} if cls is LapRLSCV else {"loss": "squared_hinge"}
-    expected = plain(**clf.best_params_, **loss, class_balance=None).fit(X, y)
+    expected = plain(**{**clf.best_params_, "class_balance": None}).fit(X, y)
     np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
     scores = Balance.of(expected.decision_function(X), sm.encode_labels(y), balance)(expected.decision_function(X))
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=tol["linalg"])
@@ -224,12 +235,12 @@ def test_a_graph_of_ones_own_and_a_precomputed_kernel(moons):
     assert "n_neighbors" not in own.best_params_
     np.testing.assert_allclose(own.cv_results_["nll"], expected.cv_results_["nll"], atol=1e-9)
     K = sm.kernels.gram(X, gamma=2.0)
-    pre = LapRLSCV(**SMALL, kernel="precomputed").fit(K, y, graph=W)
+    pre = LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y, graph=W)
     assert "gamma" not in pre.best_params_
     np.testing.assert_allclose(pre.decision_function(K[:4]), expected.decision_function(X[:4]), atol=1e-6)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
-        LapRLSCV(**SMALL, kernel="precomputed").fit(K, y)
-    LapRLSCV(**{**SMALL, "ratios": [0.0]}, kernel="precomputed").fit(K, y)
+        LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y)
+    LapRLSCV(**{**SMALL, "kernels": ["precomputed"], "ratios": [0.0]}).fit(K, y)
 
 
 def test_widths_in_every_dress(moons):
@@ -239,7 +250,7 @@ def test_widths_in_every_dress(moons):
     widths = LapRLSCV(**kwargs).fit(X, y).cv_results_["param_gamma"]
     expected = [median, 4 * median, sm.kernels.resolve_gamma(X, "scale"), 3.0]
     np.testing.assert_allclose(list(dict.fromkeys(widths)), expected)
-    assert "param_gamma" not in LapRLSCV(**kwargs, kernel="linear").fit(X, y).cv_results_
+    assert "param_gamma" not in LapRLSCV(**{**kwargs, "kernels": ["linear"]}).fit(X, y).cv_results_
 
 
 def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
@@ -247,7 +258,7 @@ def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
     sizes = counted_factorisations(monkeypatch, len(X))
     clf = LapRLSCV(**{**GRID, "ratios": [0.0]}).fit(X, y)
     assert sizes == []  # and no graph
-    assert set(clf.best_params_) == {"gamma", "gamma_A", "gamma_I"}
+    assert set(clf.best_params_) == {"kernel", "gamma", "gamma_A", "gamma_I"}
     assert clf.best_params_["gamma_I"] == 0
     mixed = LapRLSCV(**{**GRID, "ratios": [0.0, 10.0]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_I"].min() == 0
@@ -264,7 +275,7 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     cv = LapRLSCV(**grid, **kwargs).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
-        estimator = LapRLS(**params, **kwargs).fit(X, y)
+        estimator = LapRLS(**params).fit(X, y)
         K, W = estimator._functions.kernel, sm.graphs.knn_graph(X, 6)
         L = sm.graphs.laplacian(W, power=params["power"])
         errors = []
@@ -281,7 +292,7 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
             f = sm.solvers.factorized(rest).variables["f"]
             errors.append((f[labels.labeled[i]] - labels.sign[i]) ** 2)
         assert cv.cv_results_["sq"][at] == pytest.approx(np.mean(errors), rel=1e-6)
-    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_, **kwargs).fit(X, y).transduction_)
+    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_).fit(X, y).transduction_)
     # Two widths and two graphs: landmarks have a kernel, eigenvectors do not.
     several = LapRLSCV(**{**GRID, "gammas": [0.5, 2.0, 4.0]}, **kwargs).fit(X, y).cv_results_
     assert len(several["params"]) == (48 if span == "landmarks" else 16)
@@ -308,9 +319,14 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
 def test_one_label_per_class_cannot_choose(moons, cls):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=1, random_state=0)
-    with pytest.warns(UserWarning, match="cannot choose; the first candidates are taken"):
-        clf = cls(**GRID).fit(X, y)
-    assert clf.best_index_ == 0
+    grid = {**GRID, "kernels": ["linear", "rbf"], "gammas": ["0.5 median", "median"], "ratios": [0.0, 100.0, 1e4]}
+    with pytest.warns(UserWarning, match="cannot choose; the setting nearest to the defaults of Lap... is taken"):
+        clf = cls(**grid).fit(X, y)
+    chosen = of_the_grid(clf.best_params_)
+    assert (chosen["kernel"], chosen["n_neighbors"], chosen["power"]) == ("rbf", 8, 2)
+    assert chosen["gamma"] == pytest.approx(sm.kernels.resolve_gamma(X, "median"))
+    assert chosen["gamma_I"] == pytest.approx(100.0 * chosen["gamma_A"])
+    assert clf.comparison_.verdict.startswith("too few labels to judge")
     assert np.isnan(clf.best_score_)
     assert (clf.cv_results_["rank_test_score"] == 1).all()
     assert clf.transduction_.shape == (120,)
@@ -328,11 +344,7 @@ def test_a_class_of_one_label_does_not_count(blobs):
         if i != alone:
             hidden = y.copy()
             hidden[labels.labeled[i]] = "?"
-            f = (
-                LapRLS(**clf.best_params_, class_balance=None, unlabeled="?")
-                .fit(X, hidden)
-                .decision_function(X[[labels.labeled[i]]])[0]
-            )
+            f = LapRLS(**clf.best_params_).fit(X, hidden).decision_function(X[[labels.labeled[i]]])[0]
             errors.append(((f - labels.sign[i]) ** 2).mean())
     assert clf.cv_results_["sq"][0] == pytest.approx(np.mean(errors), rel=1e-7)
 
@@ -340,7 +352,8 @@ def test_a_class_of_one_label_does_not_count(blobs):
 def test_neighbours_beyond_the_samples_are_cut():
     X = np.arange(8.0)[:, None]
     y = [0, 0, -1, -1, -1, -1, 1, 1]
-    assert set(LapRLSCV(n_neighbors=[3, 20, 30]).fit(X, y).cv_results_["param_n_neighbors"]) == {3, 7}
+    counts = LapRLSCV(n_neighbors=[3, 20, 30], ratios=[1.0]).fit(X, y).cv_results_["param_n_neighbors"]
+    assert set(counts) == {3, 7}
 
 
 # Habits
@@ -354,7 +367,7 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
         clf = clone(cls(**SMALL)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_grid")]
+    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_search")]
     assert told == ["DEBUG", "INFO"]
     assert "9 settings from 1 factorisations" in caplog.text
 
@@ -370,6 +383,8 @@ def test_bad_input_is_named(moons):
         (LapRLSCV(gammas=["-1 median"]), "'-1 median'; write a multiple of the median distance as '0.5 median'"),
         (LapRLSCV(gamma_Is=[1.0]), "gamma_Is=.* needs numbers in gamma_As=None"),
         (LapRLSCV(weight="golden"), "self_tuning"),
+        (LapRLSCV(kernels="rbf"), "kernels='rbf' must be a list of at least one candidate"),
+        (LapRLSCV(kernels=["rbf", "precomputed"]), "X is a Gram matrix then, of which no other kernel can be made"),
     ):
         with pytest.raises(ValueError, match=text):
             estimator.fit(X, y)
@@ -382,9 +397,8 @@ def test_digits_by_fifty_labels(data_folder):
     keep = np.random.default_rng(0).permutation(len(data.y))[:1200]
     X, y_true = data.X[keep], data.y[keep]
     y = sm.hide_labels(y_true, n_labeled=50, random_state=0)
-    clf = LapRLSCV(n_neighbors=[5, 10], powers=[1, 2], ratios=[1e4]).fit(X, y)
-    supervised = LapRLSCV(ratios=[0.0]).fit(X, y)
-    errors = [(fitted.transduction_ != y_true)[y == -1].mean() for fitted in (clf, supervised)]
+    clf = LapRLSCV(kernels=["rbf"], gammas=["median"], n_neighbors=[5, 10], powers=[1, 2], ratios=[0.0, 1e4]).fit(X, y)
+    errors = [(fitted.transduction_ != y_true)[y == -1].mean() for fitted in (clf, clf.baseline_)]
     assert errors[0] < 0.2
     assert errors[0] < 0.8 * errors[1]
 
@@ -397,7 +411,7 @@ def test_a_class_of_one_label_may_be_left_out(loss, cv):
     y[:6] = 0, 0, 0, 0, 0, 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = LapSVMCV(loss=loss, gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
+        model = LapSVMCV(loss=loss, kernels=["rbf"], gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
     assert np.isfinite(model.best_score_)
 
 
@@ -407,7 +421,7 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
     y = np.full(20, -1)
     y[:6] = 0, 0, 0, 1, 1, 1
     graph = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
-    kwargs = {"kernel": kernel, "powers": [1], "ratios": [1.0, 1e6]}
+    kwargs = {"kernels": [kernel], "powers": [1], "ratios": [0.0, 1.0, 1e6]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for estimator in (LapRLSCV(**kwargs), LapSVMCV(**kwargs), LapSVMCV(loss="hinge", **kwargs)):

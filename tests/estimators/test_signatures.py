@@ -63,6 +63,7 @@ CONCEPTS = {
     "weights of the labelled losses to try": "Cs",
     "relative margins to try": "Bs",
     "numbers of eigenvectors to try": "qs",
+    "kernels to try": "kernels",
     "kernel parameters to try": "gammas",
     "ambient weights to try": "gamma_As",
     "intrinsic weights to try": "gamma_Is",
@@ -170,8 +171,8 @@ REASONS: dict[str, dict[str, str]] = {
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
     "n_neighbors": {
         "5": TO_BE_UNIFIED,
-        "(5, 15)": "Candidates of a search.",
         "(5, 10, 20)": "Candidates of a search; its graphs cost little compared with its folds.",
+        "(2, 5, 15, 50)": "Candidates of a search.",
         "None": "min(10, n - 1): a compromise of images (fewer) and text and Gaussian clusters (more).",
     },
     "normalized": {"False": f"D - W, as in the papers on spectra and on clustering. {TO_BE_UNIFIED}"},
@@ -341,7 +342,7 @@ GRAPH = ("n_neighbors", "kind", "weight", "metric", "normalized", "power")
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_groups_of_parameters_come_whole(name: str) -> None:
     has = set(inspect.signature(getattr(estimators, name)).parameters)
-    has |= {word.removesuffix("s") for word in ("powers", "gammas", "qs") if word in has}
+    has |= {word.removesuffix("s") for word in ("powers", "gammas", "kernels", "qs") if word in has}
     for whole in (GRAPH, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
         if whole[0] in has:
             assert set(whole) <= has
