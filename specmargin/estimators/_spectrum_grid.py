@@ -24,7 +24,7 @@ from specmargin.estimators._label_search import LabelSearch, Trials, judged
 from specmargin.estimators._parameter_rules import RULES, candidates
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, within_bound
-from specmargin.estimators._spectrum_classifier import Graph, GraphSpectrumClassifier
+from specmargin.estimators._spectrum_classifier import Graph, GraphSpectrumClassifier, is_graph
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency, knn_graph, laplacian
@@ -140,6 +140,8 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     def _graph(self, X: Matrix, graph: Any) -> Graph | None:
         if graph is None:
             return None
+        if isinstance(graph, list | tuple) and len(graph) and all(map(is_graph, graph)):
+            raise InvalidInputError(f"{type(self).__name__} searches over one graph, got {len(graph)}; pass one.")
         if not isinstance(graph, Spectrum):
             return check_adjacency(graph, X.shape[0])
         q = min(max(map(int, self.qs)), graph.q)
@@ -264,9 +266,9 @@ class _Path:
         before, result = self._before.get(bound, (C, None))
         if result is not None and (self.objective.labels.sign * result.variables["gamma"]).max() < _FREE * before:
             return result
-        # A given spectrum changes little with C; where it is learned, the start costs more than it saves.
-        start = result if self.objective.delta is not None else None
-        result = solvers.spectrum_margin(self.objective.with_(C=C, B=bound), tol=1e-6, warm_start=start)
+        # No warm start: for a learned spectrum it saves nothing, and where the intercept is an interval, as with a
+        # small C, it would end at another point of it than the estimator does.
+        result = solvers.spectrum_margin(self.objective.with_(C=C, B=bound), tol=1e-6)
         self._before[bound] = (C, result)
         return result
 
