@@ -159,8 +159,8 @@ class LabelSearch:
     Parameters
     ----------
     criterion : {"nll", "sq", "01"}
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that `predict_proba` would
-        calibrate on them; "sq", mean squared residual of f before balancing; "01", errors, ties broken by nll.
+        Of the decisions of left-out samples: "nll", log-loss of the probabilities that `predict_proba` would make of
+        them; "sq", mean squared residual of f before balancing; "01", errors, ties broken by nll.
     cv : "loo", int or splitter
         "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
         splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.

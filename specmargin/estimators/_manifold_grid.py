@@ -30,8 +30,6 @@ from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.objectives.reduction import Applied, graph_product
 from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
 
-_UNITS = tuple(10.0 ** np.arange(-4.0, 0.5, 0.5))
-"""gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
 _WITH_WIDTH = ("rbf", "poly", "polynomial")
 _LOW_RANK = 0.5
 """Features per sample up to which a linear kernel is worked with as that of its features."""
@@ -78,9 +76,9 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
         the median distance between samples, "0.5 median" half that sigma (four times that gamma), and so on; "scale"
         as in scikit-learn.
     gamma_As : sequence of float or "auto"
-        Ambient weights to try, > 0. By default nine from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel
-        at gamma_A = 1 and H the centring: these suit any kernel and graph, and hardly cost more than one. An entry
-        "auto" is 0.1 of these units, as of `LapSVM`.
+        Ambient weights to try, > 0. By default from 1e-4 to 1 in units of tr(H G H) / l, G the deformed kernel at
+        gamma_A = 1 and H the centring, which suit any kernel and graph: nine for `LapRLSCV`, which hardly cost more
+        than one, the five powers of ten for `LapSVMCV`. An entry "auto" is 0.1 of these units, as of `LapSVM`.
     gamma_Is : sequence of float
         Intrinsic weights to try with each of `gamma_As`, >= 0, instead of `ratios`; a factorisation is paid for each
         distinct gamma_I / gamma_A, so that all of these are numbers.
@@ -105,11 +103,13 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
     gammas: Sequence[float | str] = ("0.5 median", "median")
     gamma_As: Sequence[float | str] | None = None
     gamma_Is: Sequence[float] | None = None
-    ratios: Sequence[float] = (0.0, 1e2, 1e4)
+    ratios: Sequence[float] = (0.0, 1e2)
     n_neighbors: Sequence[int] = (2, 5, 15, 50)  # type: ignore[assignment]  # a search takes a list
     powers: Sequence[int] = (1, 2, 4)
     fit_intercept: bool = True
 
+    _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 0.5, 0.5)
+    """gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
     _refitted: ClassVar[type[Any]]
     """The estimator whose parameters are chosen."""
     _parameter_rules: ClassVar[dict[str, Rule]] = {
@@ -162,7 +162,7 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
             return deformed.pairs
         if self.gamma_As is None:
             unit = path.unit if path.unit > 0 else 1.0
-            gamma_As = [float(unit * size) for size in _UNITS]
+            gamma_As = [float(unit * size) for size in self._units]
         else:
             auto = ambient_weight(path.G, centred=self.fit_intercept)
             gamma_As = [auto if gamma_A == "auto" else float(gamma_A) for gamma_A in self.gamma_As]

@@ -42,8 +42,8 @@ class LapRLSCV(ManifoldCV):
     Parameters
     ----------
     criterion : {"nll", "sq", "01", "gcv"}
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
-        mean squared residual of f before balancing; "01", errors, ties broken by nll; "gcv", generalised
+        Of the decisions of left-out samples: "nll", log-loss of the probabilities that `predict_proba` would make of
+        them; "sq", mean squared residual of f before balancing; "01", errors, ties broken by nll; "gcv", generalised
         cross-validation, which looks at no fold.
 
     References
@@ -133,6 +133,7 @@ class LapSVMCV(ManifoldCV):
     predict_proba = LapRLSCV.predict_proba
 
     _criteria: ClassVar[tuple[str, ...]] = ("nll", "sq", "01")
+    _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 1.0)  # each costs l problems
 
     def _check_grid(self) -> None:
         super()._check_grid()

@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.stats
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
@@ -56,10 +57,16 @@ def left_out_scores(make, X, y, marker, splits, balance):
 
 
 def literal_nll(scores, own, n_classes):
-    f = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    Tf = np.exp(np.linspace(-8, 9, 500))[:, None, None] * (f - f[np.arange(len(f)), own][:, None])
+    """The log-loss of the probabilities that predict_proba would give, T by a fine grid."""
+    f = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
     assert f.shape[1] == n_classes
-    return np.log(np.exp(np.minimum(Tf, 700)).sum(axis=2)).mean(axis=1).min()
+    ordered = np.sort(f, axis=1)
+    m = np.abs(scores).mean() if scores.ndim == 1 else (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
+    T = np.exp(np.linspace(-6.9, 6.9, 4001)) / m
+    f = f - f.max(axis=1, keepdims=True)
+    losses = np.log(np.exp(T[:, None, None] * f).sum(axis=2)) - T[:, None] * f[np.arange(len(f)), own]
+    pseudo = 2 * np.log(1 + (n_classes - 1) * np.exp(-T * m)) + T * m
+    return losses.mean(axis=1)[(losses.sum(axis=1) + pseudo).argmin()]
 
 
 @pytest.mark.parametrize("balance", ["shrunk", "zscore", "mass", None])
@@ -312,6 +319,139 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
         LapRLSCV(**SMALL).fit(X, y)
 
 
+# The best parameters, and the supervised candidates
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (LapRLSCV, {}),
+        (LapRLSCV, {"class_balance": "zscore", "fit_intercept": False, "normalized": False}),
+        (
+            LapRLSCV,
+            {"kernels": ["poly", "cosine", sm.kernels.gram], "degree": 2, "weight": "heat", "gammas": ["scale"]},
+        ),
+        (LapRLSCV, {"span": "landmarks", "n_landmarks": 25, "random_state": 3}),
+        (LapRLSCV, {"span": "eigenvectors", "q": 15, "class_balance": None}),
+        (LapRLSCV, {"gamma_As": [0.01, "auto"], "metric": "manhattan", "kind": "mutual", "criterion": "01"}),
+        (LapSVMCV, {"kernels": ["linear"]}),
+        (LapSVMCV, {"loss": "hinge", "class_balance": "mass", "gamma_As": [0.1], "gamma_Is": [0.0, 1.0], "tol": 1e-7}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("own_graph", [False, True])
+def test_the_best_parameters_make_the_fit_again(moons, cls, params, own_graph):
+    X, _, y = moons
+    y = np.where(y == -1, "?", y.astype(str))
+    graph = sm.graphs.knn_graph(X, 7) if own_graph else None
+    grid = {"n_neighbors": [3, 8], "powers": [1, 2], "ratios": [0.0, 100.0], "unlabeled": "?", **params}
+    search = cls(**grid).fit(X, y, graph=graph)
+    again = type(search.estimator_)(**search.best_params_).fit(X, y, graph=graph)
+    np.testing.assert_array_equal(again.scores_, search.scores_)
+    np.testing.assert_array_equal(again.transduction_, search.transduction_)
+    np.testing.assert_array_equal(again.decision_function(X[:5] + 0.01), search.decision_function(X[:5] + 0.01))
+    results = search.cv_results_
+    assert search.best_params_ == results["params"][search.best_index_]
+    # The supervised one, too; no graph takes part in it.
+    at = np.flatnonzero(results["supervised"])[results[search.criterion][results["supervised"]].argmin()]
+    assert results["params"][at]["gamma_I"] == 0
+    baseline = type(search.estimator_)(**results["params"][at]).fit(X, y)
+    np.testing.assert_array_equal(search.baseline_.scores_, baseline.scores_)
+    np.testing.assert_array_equal(results["supervised"], results["param_gamma_I"] == 0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
+    X, _, y = moons
+    grid = {"n_neighbors": [4, 9], "powers": [1, 4], "ratios": [0.0, 1e2, 1e4], "gamma_As": [1e-3, "auto"]}
+    both = LapRLSCV(kernels=["cosine", "linear", "rbf", "poly"], gammas=[1.0], **grid).fit(X, y)
+    alone = LapRLSCV(kernels=[kernel], gammas=[1.0], **grid).fit(X, y)
+    of_it = np.array([one["kernel"] == kernel for one in both.cv_results_["params"]])
+    assert of_it.sum() == len(alone.cv_results_["params"]) == 2 + 2 * 2 * 2 * 2
+    for name in ("nll", "sq", "01", "gcv"):
+        np.testing.assert_allclose(both.cv_results_[name][of_it], alone.cv_results_[name], rtol=1e-9)
+    # A linear kernel is worked with as that of its features: refits know the kernel matrix only.
+    for at in np.flatnonzero(of_it)[::5]:
+        params = both.cv_results_["params"][at]
+        one = {name: [params[name]] for name in ("n_neighbors",) if name in params}
+        K, W = sm.kernels.gram(X, kernel=kernel, gamma=1.0), sm.graphs.knn_graph(X, one.get("n_neighbors", [4])[0])
+        by_pairs = {"gamma_As": [params["gamma_A"]], "gamma_Is": [params["gamma_I"]]}
+        powers = [params.get("power", 1)]
+        stored = LapRLSCV(kernels=["precomputed"], powers=powers, **by_pairs).fit(K, y, graph=W).cv_results_
+        assert stored["sq"][0] == pytest.approx(both.cv_results_["sq"][at], rel=1e-6)
+
+
+def test_neighbours_are_searched_once(moons, monkeypatch):
+    from specmargin.graphs import neighbors
+
+    searched = []
+    genuine = neighbors.exact_neighbors
+
+    def spy(X, queries, k, metric):
+        searched.append(k)
+        return genuine(X, queries, k, metric)
+
+    monkeypatch.setattr(neighbors, "exact_neighbors", spy)
+    X, _, y = moons
+    clf = LapRLSCV(kernels=["rbf"], n_neighbors=[2, 12, 5], powers=[1], ratios=[1.0]).fit(X, y)
+    assert searched == [13, clf.best_params_["n_neighbors"] + 1]  # and once for the refit
+    expected = [LapRLSCV(kernels=["rbf"], n_neighbors=[k], powers=[1], ratios=[1.0]).fit(X, y) for k in (2, 12, 5)]
+    for name in ("nll", "sq"):
+        np.testing.assert_allclose(
+            np.sort(clf.cv_results_[name]), np.sort(np.concatenate([one.cv_results_[name] for one in expected]))
+        )
+
+
+def test_without_a_supervised_candidate_there_is_no_baseline(moons):
+    X, _, y = moons
+    clf = LapRLSCV(**SMALL).fit(X, y)
+    assert (clf.baseline_, clf.comparison_) == (None, None)
+    alone = LapRLSCV(**{**SMALL, "ratios": [0.0]}).fit(X, y)
+    assert alone.baseline_ is alone.estimator_
+    assert (alone.comparison_.gains, alone.comparison_.losses, alone.comparison_.disagreement) == (0, 0, 0.0)
+    assert alone.comparison_.verdict == "too few labels to judge"
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_the_comparison_counts_labels_that_others_chose_for(helps):
+    """By brute force: the setting that the other labels choose, refitted without the label that it is to name."""
+    X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    y_true = y_true if helps else (X[:, 0] > np.median(X[:, 0])).astype(int)
+    y = sm.hide_labels(y_true, n_labeled=14, random_state=1)
+    grid = {"kernels": ["linear", "rbf"], "gammas": [0.3, 10.0], "n_neighbors": [6], "powers": [1, 2]}
+    clf = LapRLSCV(**grid, ratios=[0.0, 1e2], gamma_As=[1e-3, 1e-1], class_balance=None, criterion="sq").fit(X, y)
+    labeled, params = np.flatnonzero(y != -1), clf.cv_results_["params"]
+    f = np.empty((len(params), 14))
+    for j, one in enumerate(params):
+        for i, sample in enumerate(labeled):
+            f[j, i] = LapRLS(**one).fit(X, np.where(np.arange(120) == sample, -1, y)).decision_function(X[[sample]])[0]
+    sign = np.where(y[labeled] == 1, 1.0, -1.0)
+    squares, wrong = (f - sign) ** 2, (f > 0) != (sign > 0)
+    found = []
+    for some in (np.arange(len(params)), np.flatnonzero(clf.cv_results_["supervised"])):
+        chosen = [some[np.delete(squares[some], i, axis=1).sum(axis=1).argmin()] for i in range(14)]
+        found.append(wrong[chosen, np.arange(14)])
+    comparison = clf.comparison_
+    assert (comparison.gains, comparison.losses) == ((found[1] & ~found[0]).sum(), (found[0] & ~found[1]).sum())
+    assert comparison.disagreement == np.mean(clf.transduction_ != clf.baseline_.transduction_)
+
+
+def test_the_verdict_says_when_a_graph_helps_and_when_labels_are_few(moons):
+    X, truth, _ = moons
+    W = sm.graphs.knn_graph(X, 6)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=(120, 8))])  # noise that the graph is spared
+    grid = {"kernels": ["rbf"], "gammas": ["median"], "powers": [1], "ratios": [0.0, 100.0]}
+    clf = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=60, random_state=0), graph=W)
+    comparison = clf.comparison_
+    assert comparison.verdict == "better than supervised"
+    assert (clf.baseline_.transduction_ != truth).mean() > (clf.transduction_ != truth).mean() + 0.05
+    assert comparison.p_better == pytest.approx(
+        scipy.stats.binomtest(comparison.gains, comparison.gains + comparison.losses, alternative="greater").pvalue
+    )
+    few = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=9, random_state=0), graph=W)
+    assert few.comparison_.verdict.startswith("too few labels to judge")
+
+
 # Few labels
 
 
@@ -369,7 +509,7 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
     told = [record.levelname for record in caplog.records if record.name.endswith("manifold_search")]
     assert told == ["DEBUG", "INFO"]
-    assert "9 settings from 1 factorisations" in caplog.text
+    assert f"{9 if cls is LapRLSCV else 5} settings from 1 factorisations" in caplog.text
 
 
 def test_bad_input_is_named(moons):

@@ -165,7 +165,7 @@ REASONS: dict[str, dict[str, str]] = {
         '"auto"': "The graph is what these are for; an S3VM is a hybrid with one only where that is asked for.",
     },
     "kernel": {
-        '"linear"': "An S3VM errs least with it where clusters mislead; radial ones are for low dimension.",
+        '"rbf"': "Convex classifiers choose from many functions; an S3VM errs least with a linear kernel.",
     },
     "loss": {'"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted."},
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
