@@ -71,7 +71,10 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
 
     _criteria: ClassVar[tuple[str, ...]] = CRITERIA
     _refitted: ClassVar[type[LapSVM]] = LapSVM
-    _instead: ClassVar[str] = "the setting nearest to the defaults of the estimator is taken"
+
+    @property
+    def _instead(self) -> str:  # type: ignore[override]  # a constant above
+        return f"the setting nearest to the defaults of {self._refitted.__name__} is taken"
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
