@@ -1,4 +1,4 @@
-"""The command line: ``specmargin figures | tables | datasets | verify``.
+"""The command line: ``specmargin compare | fit | predict | figures | tables | datasets | verify``.
 
 Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
 message without a traceback (exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else);
@@ -218,6 +218,54 @@ def verify(
     if json_:
         typer.echo(json.dumps([row.as_json() for row in rows], indent=1, allow_nan=False))
     raise typer.Exit(max(row.exit_code for row in rows))
+
+
+Target = Annotated[str, typer.Option("--target", help="The column of labels; rows with an empty one are unlabelled.")]
+TextColumns = Annotated[list[str] | None, typer.Option("--text", help="A column to be read as text; several times.")]
+Ignored = Annotated[list[str] | None, typer.Option("--ignore", help="A column not to be used; several times.")]
+Unlabeled = Annotated[
+    str | None, typer.Option("--unlabeled", help="A label that means 'no label', in addition to empty cells.")
+]
+
+
+def _report(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+@app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
+    target: Target,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder; default: the file's name and '-compared'.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Seconds; methods beyond it are skipped.")] = None,
+    methods: Annotated[str | None, typer.Option("--methods", help="Names, with commas; a choice by default.")] = None,
+    text: TextColumns = None,
+    ignore: Ignored = None,
+    unlabeled: Unlabeled = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+) -> None:
+    """Compare methods on a table with some labels: do the unlabelled rows help, and which method should be used?
+
+    Writes page.html, table.csv, predictions.csv and model.npz. A run that was ended goes on where it stopped.
+    """
+    from specmargin.assessment import compare_file
+
+    folder = file.with_name(f"{file.stem}-compared") if out is None else out
+    comparison = compare_file(
+        file,
+        target,
+        folder=folder,
+        budget=budget,
+        methods=methods,
+        text=text or (),
+        ignore=ignore or (),
+        unlabeled=unlabeled,
+        random_state=seed,
+        progress=_report,
+    )
+    typer.echo(repr(comparison))
+    for path in comparison.save(folder):
+        typer.echo(f"written: {path}")
 
 
 @datasets_app.command("list")
