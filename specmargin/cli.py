@@ -244,7 +244,7 @@ def compare(
     unlabeled: Unlabeled = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
 ) -> None:
-    """Compare methods on a table with some labels: do the unlabelled rows help, and which method should be used?
+    """Compare methods on a table with some labels, and say whether the unlabelled rows help.
 
     Writes page.html, table.csv, predictions.csv and model.npz. A run that was ended goes on where it stopped.
     """

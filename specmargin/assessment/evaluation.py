@@ -145,7 +145,7 @@ def _decided(
         left = np.unique(part[part >= 0])
         if len(left) == 1:
             # One class is left: nothing can be fitted, and that class is named.
-            scores[np.ix_(rows, left)] = 1.0
+            scores[rows, left[0]] = 1.0
         else:
             scores[rows] = method.fit(X, part, seed).scores(X[test], n_classes)
         tested[rows] = k

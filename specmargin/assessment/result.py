@@ -173,9 +173,11 @@ class Comparison:
 
 
 _EXPLAINED = (
-    "error: share of left-out labels that is wrong, (wrong + 1/2) / (labels + 1); the 95 % interval of the counted errors "
-    "holds in about 80 % of cases. balanced: mean over the classes of the share that is right. +/-: labels that it alone "
-    "has right, and that the supervised baseline alone has right; p: exact one-sided McNemar test, Holm over the rows. "
+    "error: share of left-out labels that is wrong, (wrong + 1/2) / (labels + 1);",
+    "  the 95 % interval of the counted errors holds in about 80 % of cases.",
+    "balanced: mean over the classes of the share that is right. log-loss: in nats.",
+    "+/-: labels that it alone has right, and that the supervised baseline alone has right.",
+    "p: exact one-sided McNemar test that it is better than the baseline, Holm over the rows.",
     "differs: share of the unlabelled rows that it decides otherwise than the baseline.",
 )
 

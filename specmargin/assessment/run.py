@@ -48,9 +48,9 @@ def compare(
 ) -> Comparison:
     """Compare methods on data of which some rows are labelled, and say whether the unlabelled ones help.
 
-    Every method is tuned on the labels alone and judged by its decisions about left-out labels. The verdict of each is
-    the exact one-sided McNemar test against the supervised baseline, corrected by Holm over the methods. With fewer than
-    10 labels there are predictions, and no numbers of error.
+    Every method is tuned on the labels alone and judged by its decisions about left-out labels. The verdict of each
+    is the exact one-sided McNemar test against the supervised baseline, corrected by Holm over the methods. With fewer
+    than 10 labels there are predictions, and no numbers of error.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def prepare(
     given = [label for label in labels if label is not None]
     if not given:
         raise InvalidInputError(
-            f"no row is labelled: {target!r} is empty, or holds the marker everywhere. Label some rows of every class, 10 "
-            "or more together."
+            f"no row is labelled: {target!r} is empty, or holds the marker everywhere. Label some rows of every class, "
+            "10 or more together."
         )
     if len(given) == len(labels):
         raise InvalidInputError(
@@ -263,8 +263,8 @@ def next_steps(rows: Sequence[Row], name: str, data: Prepared) -> list[str]:
         steps.append(f"Label at least {FEWEST - l} more rows: below {FEWEST} labels no error can be counted.")
     elif np.isfinite(row.power) and row.power < 0.5:
         steps.append(
-            f"With {l} labels a halving of the error would be seen with probability {row.power:.2f} only; label more rows "
-            "before you trust a difference."
+            f"With {l} labels a halving of the error would be seen with probability {row.power:.2f} only; label more "
+            "rows before you trust a difference."
         )
     if np.isfinite(row.differs) and row.differs > 0:
         steps.append(

@@ -165,7 +165,7 @@ def _csv(file: Path) -> Table:
     for line, row in body:
         if len(row) != len(header):
             raise InvalidInputError(
-                f"line {line} of {str(file)!r} has {len(row)} cells, its first line has {len(header)} (the separator is "
+                f"line {line} of {str(file)!r} has {len(row)} cells, its first line has {len(header)} (separator "
                 f"{separator!r}); mend that line, or put cells that hold {separator!r} into quotes."
             )
     names, twice = _unique(header)
@@ -276,8 +276,8 @@ def class_labels(values: Any, unlabeled: Any = None, named: str = "y") -> AnyArr
     if fractions:
         n = len(set(out[~missing].tolist()))
         raise InvalidInputError(
-            f"{named} holds numbers such as {fractions[0]!r} ({n} different ones): a quantity, no class. Give each class "
-            "a name, for instance 'low' and 'high' by a limit; or fit the numbers themselves by sm.LapRLSRegressor."
+            f"{named} holds numbers such as {fractions[0]!r} ({n} different ones): a quantity, no class. Give each "
+            "class a name, for instance 'low' and 'high' by a limit; or fit the numbers themselves by sm.LapRLSRegressor."
         )
     for i, value in enumerate(out):
         if missing[i] or (isinstance(value, str) and value.strip() in MISSING):
