@@ -17,6 +17,7 @@ from . import (
     spectra,
 )
 from .assessment import Comparison, compare
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
@@ -71,6 +72,9 @@ __all__ = [
     # labels
     "encode_labels",
     "hide_labels",
+    # before anything is learned
+    "diagnose",
+    "Diagnosis",
     # estimators
     "AutoSSL",
     "LapSVM",
