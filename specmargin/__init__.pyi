@@ -44,6 +44,7 @@ from .estimators import (
     SpectralRidge,
     XuSpectralSVM,
 )
+from .estimators.storage import load, save
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -114,6 +115,8 @@ __all__ = [
     "verify",
     "save_result",
     "load_result",
+    "save",
+    "load",
     "SolveResult",
     "Status",
     "Certificate",
