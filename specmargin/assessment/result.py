@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,18 @@ from specmargin.archive import replace_file
 from specmargin.assessment.comparison import FEWEST, Row
 from specmargin.assessment.evaluation import Outcome
 from specmargin.assessment.flaws import Flaw
+from specmargin.assessment.learning import LearningCurve, learning_curve
 from specmargin.assessment.model import TableModel
 from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
 from specmargin.checks import path as check_path
+from specmargin.diagnosis import Diagnosis
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["Comparison", "Prepared"]
 
+_UNLABELED = "\0"
+"""A label that no class has."""
 _HEADINGS = ("method", "error", "95 % interval", "balanced", "log-loss", "+/-", "p", "differs", "seconds", "MB")
 
 
@@ -92,7 +97,19 @@ class Comparison:
     data: Prepared
     outcomes: dict[str, Outcome]
     next_steps: tuple[str, ...] = ()
-    extras: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the graph of neighbours looks like; None where there are fewer than three rows."""
+        from specmargin.diagnosis import diagnose
+
+        labels = np.array([_UNLABELED if label is None else str(label) for label in self.data.labels], dtype=object)
+        return diagnose(self.data.X, labels, unlabeled=_UNLABELED) if len(labels) > 2 else None
+
+    @cached_property
+    def learning_curve(self) -> LearningCurve | None:
+        """Errors with a quarter, a half and three quarters of the labels; None with fewer than 12."""
+        return learning_curve(self.data.X, self.data.codes)
 
     def row(self, name: str) -> Row:
         """Return the row of a method by its name."""
@@ -134,9 +151,10 @@ class Comparison:
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
         paths = [target / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")]
+        self.to_html(paths[0])
         self.to_csv(paths[1])
         self.predictions.to_csv(paths[2])
-        return paths[1:3]
+        return paths[:3]
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""

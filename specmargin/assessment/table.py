@@ -277,7 +277,7 @@ def class_labels(values: Any, unlabeled: Any = None, named: str = "y") -> AnyArr
         n = len(set(out[~missing].tolist()))
         raise InvalidInputError(
             f"{named} holds numbers such as {fractions[0]!r} ({n} different ones): a quantity, no class. Give each "
-            "class a name, for instance 'low' and 'high' by a limit; or fit the numbers themselves by sm.LapRLSRegressor."
+            "class a name, for instance 'low' and 'high' by a limit; or fit the numbers by sm.LapRLSRegressor."
         )
     for i, value in enumerate(out):
         if missing[i] or (isinstance(value, str) and value.strip() in MISSING):
