@@ -268,6 +268,41 @@ def compare(
         typer.echo(f"written: {path}")
 
 
+@app.command()
+def fit(
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
+    target: Target,
+    model: Annotated[Path, typer.Option("--model", help="The file to be written.")] = Path("model.npz"),
+    method: Annotated[str, typer.Option("--method", help="As for compare.")] = "AutoSSL",
+    text: TextColumns = None,
+    ignore: Ignored = None,
+    unlabeled: Unlabeled = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+) -> None:
+    """Fit one method to a table and write the model to a file, without pickle."""
+    from specmargin.assessment import fit_table, read_table, split_target
+
+    table, labels = split_target(read_table(file), target, unlabeled)
+    options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "random_state": seed}
+    fitted = fit_table(table, labels, method=method, unlabeled=None, target=target, **options)
+    fitted.save(model)
+    typer.echo(f"{fitted!r}\nwritten: {model}")
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file that compare or fit has written.")],
+    file: Annotated[Path, typer.Argument(help="A table with the same columns; labels are not needed.")],
+    out: Annotated[Path, typer.Option("--out", help="The CSV file to be written.")] = Path("predictions.csv"),
+) -> None:
+    """Predict the rows of a table: class and probabilities."""
+    from specmargin.assessment import predict_file
+
+    predictions = predict_file(model, file)
+    predictions.to_csv(out)
+    typer.echo(f"{predictions!r}\nwritten: {out}")
+
+
 @datasets_app.command("list")
 def list_datasets(data: Data = None) -> None:
     """List the data sets and say which are available."""

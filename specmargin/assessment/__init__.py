@@ -9,11 +9,11 @@ from specmargin.assessment.comparison import Row, compare_outcomes, holm
 from specmargin.assessment.evaluation import Outcome, evaluate
 from specmargin.assessment.flaws import Flaw, find_flaws
 from specmargin.assessment.methods import Method, choose_methods
-from specmargin.assessment.model import TableModel
+from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
 from specmargin.assessment.result import Comparison
-from specmargin.assessment.run import compare, compare_file
+from specmargin.assessment.run import compare, compare_file, fit_table, predict_file
 from specmargin.assessment.table import Table, as_table, read_table, split_target
 
 __all__ = [
@@ -33,7 +33,10 @@ __all__ = [
     "compare_outcomes",
     "evaluate",
     "find_flaws",
+    "fit_table",
     "holm",
+    "load_model",
+    "predict_file",
     "read_table",
     "split_target",
 ]

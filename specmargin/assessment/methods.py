@@ -6,6 +6,7 @@ turns names and estimators into methods; `STANDARD` is what is compared by defau
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,10 +85,13 @@ class FittedMethod:
         With ``classes_`` and ``predict_proba`` or ``decision_function``.
     chosen : str
         What was chosen for it, in words.
+    seconds_before : float, default 0
+        Of a fit that it shares with another method.
     """
 
     estimator: Any
     chosen: str
+    seconds_before: float = 0.0
 
     @property
     def is_calibrated(self) -> bool:
@@ -201,12 +205,14 @@ class Automatic(Method):
             alone: dict[str, Any] = {"families": SUPERVISED} if self.is_supervised else {}
             fitted = estimators.AutoSSL(random_state=seed, **alone).fit(X, codes)
             return FittedMethod(fitted, _families(fitted.report_.families))
-        fitted = self._shared.pop("fitted", None)
+        fitted, seconds = self._shared.pop("fitted", (None, 0.0))
         if fitted is None:
-            fitted = self._shared["fitted"] = estimators.AutoSSL(random_state=seed).fit(X, codes)
+            start = time.perf_counter()
+            fitted = estimators.AutoSSL(random_state=seed).fit(X, codes)
+            self._shared["fitted"] = fitted, time.perf_counter() - start
         if not self.is_supervised:
-            return FittedMethod(fitted, _families(fitted.report_.families))
-        return FittedMethod(fitted.baseline_, _families(fitted.baseline_.mixture.family_weights()))
+            return FittedMethod(fitted, _families(fitted.report_.families), seconds)
+        return FittedMethod(fitted.baseline_, _families(fitted.baseline_.mixture.family_weights()), seconds)
 
 
 def _families(weights: dict[str, float]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,7 @@ def _line(row: Row, chosen: bool) -> str:
     nothing = np.isnan(row.error)
     values = {
         "error": _percent(row.error),
-        "interval": "–" if nothing else f"{_percent(row.interval[0])} to {_percent(row.interval[1])}",
+        "interval": "–" if nothing else f"{100 * row.interval[0]:.1f} to {_percent(row.interval[1])}",
         "balanced": _percent(row.balanced_accuracy),
         "loss": _number(row.log_loss, ".2f"),
         "signs": "–" if np.isnan(row.p) else f"{row.wins} / {row.losses}",
@@ -141,7 +142,7 @@ def _errors(c: Comparison) -> str:
     from specmargin.plots import subplots
     from specmargin.plots.assessment import draw_errors, inline_svg
 
-    figure, axes = subplots(width=4.6, aspect=(0.7 + 0.22 * len(rows)) / 4.6)
+    figure, axes = subplots(width=3.8, aspect=(0.75 + 0.2 * len(rows)) / 3.8)
     baseline = next((row.error for row in rows if row.verdict == "the baseline"), float("nan"))
     draw_errors(
         axes[0, 0], [row.title for row in rows], [row.error for row in rows], [row.interval for row in rows], baseline
@@ -211,9 +212,20 @@ def _diagnosis(c: Comparison) -> str:
     d.plot(panels)
     pictures = "".join(_figure(inline_svg(figure, name), "") for figure, name in zip(figures, names, strict=True))
     return (
-        f"<section><h2>The graph of neighbours</h2><pre class=report>{escape(str(d))}</pre>"
-        f"<div class=pair>{pictures}</div></section>"
+        f"<section><h2>The graph of neighbours</h2>{_diagnosis_text(str(d))}<div class=pair>{pictures}</div></section>"
     )
+
+
+def _diagnosis_text(text: str) -> str:
+    """Return the lines of a diagnosis: sentences, then a list of terms."""
+    sentences, terms = [], []
+    for line in text.splitlines()[1:]:
+        entry = re.match(r"  ([a-z][a-z\- ]*):\s+(.*)", line)
+        if entry:
+            terms.append(f"<dt>{escape(entry[1])}</dt><dd>{escape(entry[2])}</dd>")
+        else:
+            sentences.append(f"<p>{escape(line.strip())}</p>")
+    return "".join(sentences) + f"<dl>{''.join(terms)}</dl>"
 
 
 def _predictions(c: Comparison) -> str:

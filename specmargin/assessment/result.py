@@ -154,7 +154,8 @@ class Comparison:
         self.to_html(paths[0])
         self.to_csv(paths[1])
         self.predictions.to_csv(paths[2])
-        return paths[:3]
+        self.model.save(paths[3])
+        return paths
 
     def lines(self) -> list[str]:
         """Return the report as lines of text."""

@@ -15,18 +15,19 @@ from specmargin.assessment.comparison import FEWEST, Row, compare_outcomes
 from specmargin.assessment.evaluation import Outcome, evaluate
 from specmargin.assessment.flaws import find_flaws
 from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
-from specmargin.assessment.methods import BASELINE, Method, Size, choose_methods
-from specmargin.assessment.model import TableModel
+from specmargin.assessment.methods import BASELINE, Automatic, Method, Size, choose_methods
+from specmargin.assessment.model import TableModel, load_model
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
 from specmargin.assessment.result import Comparison, Prepared
 from specmargin.assessment.roles import choose_roles
+from specmargin.assessment.store import RowStore
 from specmargin.assessment.table import Table, as_table, class_labels, read_table, split_target
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray
 
-__all__ = ["compare", "compare_file", "prepare"]
+__all__ = ["compare", "compare_file", "fit_table", "predict_file", "prepare"]
 
 _SHARE = 0.9
 """Of the free memory that one method may need."""
@@ -109,13 +110,25 @@ def compare(
     for flaw in flaws:
         say(f"! {flaw}")
     size, outcomes = Size.of(data.X, data.codes), {}
+    store = RowStore(folder, data.X, data.codes, random_state)
     for method in chosen_methods:
-        outcome = _outcome(method, data, size, random_state, clock, say)
-        outcomes[method.name] = replace(outcome, notes=[_named(note, data.classes) for note in outcome.notes])
+        outcome = store.read(method)
+        if outcome is None:
+            outcome = _named(_outcome(method, data, size, random_state, clock, say), data.classes)
+            store.write(method, outcome)
+        else:
+            say(f"{method.title}: kept from an earlier run")
+        outcomes[method.name] = outcome
     rows = compare_outcomes(list(outcomes.values()), data.codes, BASELINE)
     name, why = choose(rows, data.n_labeled)
     best = outcomes[name]
-    model = TableModel(preparation, best.fitted, data.classes, best.scale, best.title, target)
+    fitted = best.fitted
+    if fitted is None or name == BASELINE:
+        # Read from a file; and the baseline is kept as an estimator of its own, which can be saved.
+        say(f"{best.title}: fitted to all labels")
+        alone = next(method for method in chosen_methods if method.name == name)
+        fitted = (Automatic(supervised=True) if name == BASELINE else alone).fit(data.X, data.codes, random_state)
+    model = TableModel(preparation, fitted, data.classes, best.scale, best.title, target)
     predictions = Predictions(data.classes, best.probabilities, data.labels)
     return Comparison(
         tuple(rows), tuple(flaws), name, why, model, predictions, data, outcomes, tuple(next_steps(rows, name, data))
@@ -140,8 +153,55 @@ def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = 
     return compare(table, labels, unlabeled=None, target=target, **options)
 
 
+def fit_table(
+    X: Any,
+    y: Any,
+    *,
+    method: Any = "AutoSSL",
+    unlabeled: Any = -1,
+    text: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: str = "y",
+    random_state: int = 0,
+) -> TableModel:
+    """Fit one method to a table, without comparing it.
+
+    Parameters
+    ----------
+    X, y, unlabeled, text, ignore, target, random_state
+        As for `compare`; all rows may be labelled.
+    method : str or classifier, default "AutoSSL"
+        As one of the methods of `compare`.
+
+    Returns
+    -------
+    TableModel
+        With ``predict``, ``predict_proba`` and ``save``.
+    """
+    method = next(one for one in choose_methods([method])[::-1])
+    table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
+    data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target, all_labeled=True)
+    outcome = evaluate(method, data.X, data.codes, seed=random_state, budget=Budget(None), progress=lambda _: None)
+    return TableModel(preparation, outcome.fitted, data.classes, outcome.scale, method.title, target)
+
+
+def predict_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Predictions:
+    """Predict the rows of a file by the model of another file; labels that it has stand next to the predictions."""
+    fitted, table = load_model(model), read_table(path)
+    labels = None
+    if fitted.target in table.columns:
+        table, labels = split_target(table, fitted.target)
+    return fitted.predictions(table, labels)
+
+
 def prepare(
-    table: Table, labels: AnyArray, *, text: Sequence[str] = (), ignore: Sequence[str] = (), target: str = "y"
+    table: Table,
+    labels: AnyArray,
+    *,
+    text: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: str = "y",
+    all_labeled: bool = False,
 ) -> tuple[Prepared, Preparation]:
     """Return features and codes of classes, and what was learned to make them.
 
@@ -153,6 +213,8 @@ def prepare(
         Objects, None for unlabelled rows.
     text, ignore, target
         As for `compare`.
+    all_labeled : bool, default False
+        Whether every row may be labelled.
     """
     if len(labels) != table.n_rows:
         raise InvalidInputError(f"there are {table.n_rows} rows and {len(labels)} labels; pass one label per row.")
@@ -162,7 +224,7 @@ def prepare(
             f"no row is labelled: {target!r} is empty, or holds the marker everywhere. Label some rows of every class, "
             "10 or more together."
         )
-    if len(given) == len(labels):
+    if len(given) == len(labels) and not all_labeled:
         raise InvalidInputError(
             f"all {len(labels)} rows are labelled, so that there is nothing to predict and no unlabelled row to learn "
             "from. Add rows with an empty label, name the marker of unlabelled rows by unlabeled=, or hide labels by "
@@ -223,11 +285,13 @@ def _outcome(
     return outcome
 
 
-def _named(note: str, classes: AnyArray) -> str:
-    """Put the name of a class into a warning that names its code."""
-    return re.sub(
-        r"class (\d+)", lambda hit: f"class {classes[int(hit[1])]!r}" if int(hit[1]) < len(classes) else hit[0], note
-    )
+def _named(outcome: Outcome, classes: AnyArray) -> Outcome:
+    """Put the names of classes into texts that name their codes."""
+
+    def with_name(text: str) -> str:
+        return re.sub(r"class (\d+)", lambda hit: f"class {classes[int(hit[1])]!r}", text)
+
+    return replace(outcome, chosen=with_name(outcome.chosen), notes=[with_name(note) for note in outcome.notes])
 
 
 def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:

@@ -38,6 +38,10 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
     classes_ : ndarray
     estimator_ : SVC or None
         None where there is one class.
+    options_ : dict
+        Of the SVC.
+    X_, y_ : ndarray
+        The samples that it was fitted to.
     chosen_ : str
         In words.
 
@@ -62,7 +66,8 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         y : array-like of shape (l,)
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
-        self.classes_, codes = np.unique(np.asarray(y), return_inverse=True)
+        self.X_, self.y_, self.options_ = X, np.asarray(y), {}
+        self.classes_, codes = np.unique(self.y_, return_inverse=True)
         self.estimator_, self.chosen_ = None, "one class"
         if len(self.classes_) < 2:
             return self
@@ -73,9 +78,19 @@ class TunedSVM(ClassifierMixin, BaseEstimator):
         )
         (name, options, G), C = kernels[best[2]], _CS[best[1]]
         unit = float(np.mean(np.diag(G)))
-        self.estimator_ = SVC(C=C / unit if unit > 0 else C, **options).fit(X, codes)
+        self.options_ = {"C": C / unit if unit > 0 else C, **options}
+        self.estimator_ = SVC(**self.options_).fit(X, codes)
         self.chosen_ = f"{name} kernel, C = {C:g}"
         return self
+
+    @classmethod
+    def refitted(cls, X: Matrix, y: AnyArray, options: dict[str, Any], chosen: str) -> TunedSVM:
+        """Return what `fit` has left, from the samples and what it has chosen."""
+        svm = cls()
+        svm.X_, svm.y_, svm.options_, svm.chosen_ = X, y, dict(options), chosen
+        svm.classes_, codes = np.unique(y, return_inverse=True)
+        svm.estimator_ = SVC(**svm.options_).fit(X, codes) if len(svm.classes_) > 1 else None
+        return svm
 
     def decision_function(self, X: Matrix) -> FloatArray:
         """Return decisions (m,) with two classes, (m, K) with more; zeros where there is one class."""

@@ -30,6 +30,7 @@ _ADAPTED = {
     "#e6e6e6": "var(--grid)",
     "#e5e5e5": "var(--grid)",
     "#8c8c8c": "var(--axis)",
+    "#fefefe": "var(--on)",
     "#bfbfbf": "var(--axis)",
     "#767676": "var(--axis)",
     PALETTE["blue"].lower(): "var(--blue)",
@@ -67,7 +68,7 @@ def draw_errors(
         ax.set_ylim(-0.6, len(names) - 0.4)
         ax.set_xlim(left=0.0)
         ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-        ax.xaxis.set_major_locator(MaxNLocator(6))
+        ax.xaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
         ax.set_xlabel("left-out labels that are wrong")
         ax.grid(axis="x")
         ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, columnspacing=1.0, handlelength=1.6)
@@ -139,6 +140,7 @@ def draw_learning_curve(
         ax.set_ylabel("error at other labels")
         ax.set_ylim(bottom=0.0)
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        ax.yaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
         ax.grid(axis="y")
         ax.legend(loc="lower center", bbox_to_anchor=(0.45, 1.0), ncols=2)
