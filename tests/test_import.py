@@ -15,6 +15,7 @@ import specmargin
 
 # The names that users type, and where each one lives.
 MODULES = [
+    "assessment",
     "datasets",
     "exceptions",
     "graphs",
@@ -30,6 +31,7 @@ MODULES = [
     "spectra",
 ]
 NAMES = {
+    "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
     "objectives": ["certify"],
     "problems": ["solve"],

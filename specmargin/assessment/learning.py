@@ -12,6 +12,7 @@ from specmargin.typing import FloatArray, IntArray, Matrix
 __all__ = ["LearningCurve", "learning_curve"]
 
 _SHARES = (0.25, 0.5, 0.75)
+_DRAWS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,9 @@ class LearningCurve:
     n_draws: int
 
 
-def learning_curve(X: Matrix, codes: IntArray, *, n_draws: int = 4, random_state: int = 0) -> LearningCurve | None:
+def learning_curve(
+    X: Matrix, codes: IntArray, *, n_draws: int | None = None, random_state: int = 0
+) -> LearningCurve | None:
     """Give a quarter, a half and three quarters of the labels, and test on the others.
 
     Parameters
@@ -42,8 +45,8 @@ def learning_curve(X: Matrix, codes: IntArray, *, n_draws: int = 4, random_state
     X : {ndarray, sparse matrix} of shape (n, d)
     codes : ndarray of shape (n,)
         Classes, -1 for unlabelled rows.
-    n_draws : int, default 4
-        Draws of each size; each has all classes.
+    n_draws : int, optional
+        Draws of each size, 3 by default; each has all classes.
     random_state : int
 
     Returns
@@ -64,7 +67,8 @@ def learning_curve(X: Matrix, codes: IntArray, *, n_draws: int = 4, random_state
     sizes = np.unique([max(n_classes, round(share * l)) for share in _SHARES])
     if l < 12 or l - sizes[0] < 4:
         return None
-    bank = build_bank(X, random_state=random_state)
+    n_draws = n_draws or _DRAWS
+    bank = build_bank(X, families=FAMILIES, random_state=random_state)
     rng = np.random.default_rng(random_state)
     wrong = {name: np.zeros((len(sizes), n_draws)) for name in ("AutoSSL", "supervised baseline")}
     for i, size in enumerate(sizes):

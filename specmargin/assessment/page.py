@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from specmargin import __version__
+from specmargin.assessment._style import CSS
 from specmargin.assessment.comparison import FEWEST, Row
-from specmargin.assessment.style import CSS
 
 if TYPE_CHECKING:
     from specmargin.assessment.result import Comparison

@@ -100,7 +100,7 @@ class Preparation:
             impute, scale = named["numbers"]
             learned = {"medians": impute.statistics_, "means": scale.mean_, "scales": scale.scale_}
             numbers = _of_kind(roles, "number", "date")
-            learned["indicated"] = [numbers[j] for j in named["missing"].features_]
+            learned["indicated"] = [numbers[j] for j in named["missing"].features_] if "missing" in named else []
         categories, rare = {}, {}
         if "categories" in named:
             onehot = named["categories"]
@@ -227,7 +227,8 @@ def column_transformer(roles: Mapping[str, str], table: Table) -> Any:
     if numbers:
         scale = _scaler(table, _of_kind(roles, "number", "date"))
         steps.append(("numbers", make_pipeline(SimpleImputer(strategy="median"), scale), numbers))
-        steps.append(("missing", MissingIndicator(features="missing-only", error_on_new=False), numbers))
+        if any(missing_in(table.columns[name]).any() for name in _of_kind(roles, "number", "date")):
+            steps.append(("missing", MissingIndicator(features="missing-only", error_on_new=False), numbers))
     categories = [place[name] for name in _of_kind(roles, "category")]
     if categories:
         onehot = OneHotEncoder(

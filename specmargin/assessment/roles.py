@@ -63,8 +63,8 @@ def choose_roles(
     for name in (*text, *ignore):
         if name not in table.columns:
             raise InvalidInputError(
-                f"there is no column {name!r} to be read as text or to be ignored; the columns are "
-                f"{', '.join(map(repr, table.columns))}."
+                f"there is no column {name!r} to be read as text or to be ignored; name some of "
+                f"{', '.join(map(repr, table.columns)) or 'none: X is a matrix'}."
             )
     used: dict[str, str] = {}
     dropped: dict[str, str] = {}

@@ -23,16 +23,45 @@ from specmargin.assessment.result import Comparison, Prepared
 from specmargin.assessment.roles import choose_roles
 from specmargin.assessment.store import RowStore
 from specmargin.assessment.table import Table, as_table, class_labels, read_table, split_target
-from specmargin.exceptions import InvalidInputError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray
 
 __all__ = ["compare", "compare_file", "fit_table", "predict_file", "prepare"]
 
+
+def _name(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}={checks.shown(value)} must be a text: the name of the labels.")
+    return value
+
+
+def _function(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise InvalidTypeError(f"{name}={checks.shown(value)} cannot be called; pass a function of a text, print say.")
+    return value
+
+
+def _scalar(name: str, value: Any) -> Any:
+    is_unlabeled([0], value)
+    return value
+
+
 _SHARE = 0.9
 """Of the free memory that one method may need."""
 
 
+@checks.checked(
+    budget=checks.maybe(checks.number(above=0)),
+    random_state=checks.count(0),
+    text=checks.texts("names of columns"),
+    ignore=checks.texts("names of columns"),
+    target=_name,
+    folder=checks.maybe(checks.path),
+    progress=checks.maybe(_function),
+    unlabeled=_scalar,
+)
 def compare(
     X: Any,
     y: Any,
@@ -98,10 +127,6 @@ def compare(
     >>> bool(np.mean(comparison.predictions.predicted == y_true) > 0.9)
     True
     """
-    checks.maybe(checks.number(above=0))("budget", budget)
-    checks.count(0)("random_state", random_state)
-    checks.texts("names of columns")("text", text)
-    checks.texts("names of columns")("ignore", ignore)
     say = progress or (lambda _: None)
     chosen_methods, clock = choose_methods(methods), Budget(budget)
     table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
@@ -217,7 +242,7 @@ def prepare(
         Whether every row may be labelled.
     """
     if len(labels) != table.n_rows:
-        raise InvalidInputError(f"there are {table.n_rows} rows and {len(labels)} labels; pass one label per row.")
+        raise InvalidInputError(f"X has {table.n_rows} rows, y has {len(labels)} labels; pass one label per row.")
     given = [label for label in labels if label is not None]
     if not given:
         raise InvalidInputError(

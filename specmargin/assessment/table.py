@@ -19,8 +19,8 @@ import scipy.sparse as sp
 
 from specmargin.arrays import feature_rows
 from specmargin.assessment.columns import MISSING, as_column, typed_column
+from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
-from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import label_vector
 from specmargin.labels.markers import is_missing, missing_values
@@ -88,7 +88,10 @@ def as_table(X: Any) -> Table:
             raise InvalidInputError(f"X has columns of equal names ({shown(listed)}); give each a name of its own.")
         columns = {str(name): as_column(X[name]) for name in listed}
     else:
-        array = np.asarray(X)
+        with foreign("pass a table or an array (n_samples, n_features)"):
+            array = np.asarray(X)
+        if array.dtype.kind == "c":
+            raise InvalidTypeError(f"X={shown(X)} holds complex numbers; pass real ones.")
         if array.ndim != 2:
             raise InvalidInputError(
                 f"X={shown(X)} has the shape {array.shape}; pass a table or an array (n_samples, n_features)."

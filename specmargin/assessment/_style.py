@@ -1,7 +1,5 @@
 """The look of the page of a comparison."""
 
-__all__ = ["CSS"]
-
 CSS = """
 :root{color-scheme:light dark;--page:#f4f5f7;--panel:#fff;--text:#1b1f24;--soft:#59626d;--line:#d9dde3;--axis:#59626d;
 --grid:#e6e8ec;--blue:#0072b2;--red:#c24a00;--good:#0a7a55;--bad:#b3261e;--chosen:#eaf3fb;--on:#fff}
