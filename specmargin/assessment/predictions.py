@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from specmargin.archive import replace_file
 from specmargin.checks import path as check_path
 from specmargin.typing import AnyArray, BoolArray, FloatArray
@@ -28,6 +30,14 @@ class Predictions:
     probabilities : ndarray of shape (n, K)
     labels : ndarray of shape (n,)
         What was given: objects, None for unlabelled rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> classes, labels = np.array(["no", "yes"], dtype=object), np.array([None, "yes"], dtype=object)
+    >>> predictions = Predictions(classes, np.array([[0.8, 0.2], [0.3, 0.7]]), labels)
+    >>> predictions.predicted.tolist(), predictions.labeled.tolist()
+    (['no', 'yes'], [False, True])
     """
 
     classes: AnyArray
@@ -42,8 +52,6 @@ class Predictions:
     @property
     def labeled(self) -> BoolArray:
         """Whether a row had a label, (n,)."""
-        import numpy as np
-
         return np.array([label is not None for label in self.labels], dtype=bool)
 
     def columns(self) -> dict[str, list[Any]]:

@@ -27,6 +27,8 @@ __all__ = ["Comparison", "Prepared"]
 
 _UNLABELED = "\0"
 """A label that no class has."""
+_MOST_ROWS, _MOST_LABELS, _MANY_LABELS = 5000, 1000, 200
+"""Of a learning curve, which would take too long beyond."""
 _HEADINGS = ("method", "error", "95 % interval", "balanced", "log-loss", "+/-", "p", "differs", "seconds", "MB")
 
 
@@ -108,8 +110,11 @@ class Comparison:
 
     @cached_property
     def learning_curve(self) -> LearningCurve | None:
-        """Errors with a quarter, a half and three quarters of the labels; None with fewer than 12."""
-        return learning_curve(self.data.X, self.data.codes)
+        """Errors with a quarter, a half and three quarters of the labels; None for few or very many."""
+        n, l = len(self.data.codes), self.data.n_labeled
+        if n > _MOST_ROWS or l > _MOST_LABELS:
+            return None
+        return learning_curve(self.data.X, self.data.codes, n_draws=1 if l > _MANY_LABELS else None)
 
     def row(self, name: str) -> Row:
         """Return the row of a method by its name."""

@@ -161,7 +161,7 @@ def compare(
 
 
 def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = None, **options: Any) -> Comparison:
-    """Read a file and compare methods on it.
+    r"""Read a file and compare methods on it.
 
     Parameters
     ----------
@@ -173,6 +173,16 @@ def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = 
         A label that means "no label", in addition to empty cells.
     **options
         As for `compare`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> rows = [f"{k % 2 + k / 20:.2f},{('iris', 'rose')[k % 2] if k < 8 else ''}" for k in range(20)]
+    >>> _ = file.write_text("\n".join(["size,kind", *rows]))
+    >>> compare_file(file, "kind", methods=["majority"]).predictions
+    Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
     """
     table, labels = split_target(read_table(path), target, unlabeled)
     return compare(table, labels, unlabeled=None, target=target, **options)
@@ -202,16 +212,48 @@ def fit_table(
     -------
     TableModel
         With ``predict``, ``predict_proba`` and ``save``.
+
+    Examples
+    --------
+    >>> size = [0.1, 0.3, 0.2, 0.4, 2.1, 2.3, 2.2, 2.4, None]
+    >>> kind = ["iris"] * 3 + [None] + ["rose"] * 3 + [None, None]
+    >>> model = fit_table({"size": size}, kind, method="svm")
+    >>> model.predict({"size": [0.0, 2.5]}).tolist()
+    ['iris', 'rose']
     """
     method = next(one for one in choose_methods([method])[::-1])
     table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
     data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target, all_labeled=True)
-    outcome = evaluate(method, data.X, data.codes, seed=random_state, budget=Budget(None), progress=lambda _: None)
-    return TableModel(preparation, outcome.fitted, data.classes, outcome.scale, method.title, target)
+    fitted, scale = method.fit(data.X, data.codes, random_state), 1.0
+    if not fitted.is_calibrated:
+        # Probabilities need decisions about left-out labels.
+        outcome = evaluate(method, data.X, data.codes, seed=random_state, budget=Budget(None), progress=lambda _: None)
+        fitted, scale = outcome.fitted, outcome.scale
+    return TableModel(preparation, fitted, data.classes, scale, method.title, target)
 
 
 def predict_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Predictions:
-    """Predict the rows of a file by the model of another file; labels that it has stand next to the predictions."""
+    r"""Predict the rows of a file by the model of another file; labels that it has stand next to the predictions.
+
+    Parameters
+    ----------
+    model : path
+        What `TableModel.save` or ``specmargin compare`` has written.
+    path : path
+        A table with the same columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> rows = [f"{k % 2 + k / 20:.2f},{('iris', 'rose')[k % 2] if k < 8 else ''}" for k in range(20)]
+    >>> _ = file.write_text("\n".join(["size,kind", *rows]))
+    >>> table, labels = split_target(read_table(file), "kind")
+    >>> fit_table(table, labels, method="svm", target="kind").save(file.with_suffix(".npz"))
+    >>> predict_file(file.with_suffix(".npz"), file)
+    Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
+    """
     fitted, table = load_model(model), read_table(path)
     labels = None
     if fitted.target in table.columns:

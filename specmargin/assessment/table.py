@@ -46,6 +46,12 @@ class Table:
         What was noticed while reading.
     given : bool
         Whether the columns have names of their own, not those that an array gets.
+
+    Examples
+    --------
+    >>> table = Table({"age": np.array([30.0, 40.0])})
+    >>> table.n_rows, list(table.without("age").columns)
+    (2, [])
     """
 
     columns: dict[str, AnyArray]
@@ -106,7 +112,7 @@ def as_table(X: Any) -> Table:
 
 
 def read_table(path: str | os.PathLike[str]) -> Table:
-    """Read a table from a file: Parquet and npz by their suffix, everything else as CSV.
+    r"""Read a table from a file: Parquet and npz by their suffix, everything else as CSV.
 
     The separator of a CSV file is the one of ``, ; tab |`` that its first line holds most often; the encoding is UTF-8
     (UTF-16 with its mark), else Windows-1252; numbers may have a decimal comma.
@@ -120,6 +126,14 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     ------
     ValueError
         If there is no such file, or it is no table; the text says where it stops to be one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "people.csv"
+    >>> _ = path.write_text("age;town\n30,5;Rome\n41;\n")
+    >>> {name: column.tolist() for name, column in read_table(path).columns.items()}
+    {'age': [30.5, 41.0], 'town': ['Rome', None]}
     """
     check_path("path", path)
     file = Path(path)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import beta, binomtest
 
-from specmargin.assessment import Outcome, compare_outcomes, holm
-from specmargin.assessment.evaluation import log_loss
+from specmargin.assessment.comparison import compare_outcomes, holm
+from specmargin.assessment.evaluation import Outcome, log_loss
 
 
 def outcome(name: str, wrong: list[int], l: int, n: int = 300, supervised: bool = False) -> Outcome:

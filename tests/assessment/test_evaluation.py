@@ -11,9 +11,9 @@ from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.assessment import choose_methods, evaluate
+from specmargin.assessment.evaluation import evaluate
 from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
-from specmargin.assessment.methods import FittedMethod, Method, Size, inner_folds
+from specmargin.assessment.methods import FittedMethod, Method, Size, choose_methods, inner_folds
 from specmargin.assessment.tuned_svm import TunedSVM
 from specmargin.candidates.hinge import stratified_folds
 from specmargin.exceptions import InvalidInputError, InvalidTypeError

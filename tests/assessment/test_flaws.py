@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.assessment import as_table, find_flaws, read_table, split_target
+from specmargin.assessment import as_table, read_table, split_target
+from specmargin.assessment.flaws import find_flaws
 from specmargin.assessment.roles import choose_roles
 
 

@@ -14,8 +14,9 @@ from sklearn.impute import MissingIndicator, SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from specmargin.assessment import Preparation, as_table
+from specmargin.assessment import as_table
 from specmargin.assessment.columns import typed_column
+from specmargin.assessment.preparation import Preparation
 from specmargin.assessment.roles import choose_roles
 from specmargin.exceptions import InvalidInputError
 

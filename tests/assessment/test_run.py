@@ -11,8 +11,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import specmargin as sm
-from specmargin.assessment import compare_file, evaluation, fit_table, learning, load_model, predict_file, read_table
+from specmargin.assessment import (
+    compare_file,
+    evaluation,
+    fit_table,
+    learning,
+    load_model,
+    predict_file,
+    read_table,
+    tuned_svm,
+)
 from specmargin.assessment.learning import learning_curve
+from specmargin.assessment.methods import choose_methods
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.run import choose, prepare
 from specmargin.assessment.store import RowStore
@@ -40,6 +50,14 @@ class Tags(HTMLParser):
     def handle_endtag(self, tag):
         if tag not in VOID and (not self.open or self.open.pop() != tag):
             self.wrong.append(tag)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_grid():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuned_svm, "_CS", (10.0, 1.0))
+        patch.setattr(tuned_svm, "_WIDTHS", (0.5,))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -136,7 +154,7 @@ def test_a_run_goes_on_where_it_ended(compared, path, folder, monkeypatch) -> No
 
 def test_damaged_rows_and_other_data_are_computed_again(tmp_path, compared) -> None:
     X, codes = compared.data.X, compared.data.codes
-    (method,) = sm.assessment.choose_methods(["svm"])[1:]
+    (method,) = choose_methods(["svm"])[1:]
     store = RowStore(tmp_path, X, codes, 0)
     store.write(method, compared.outcomes["svm"])
     kept = store.read(method)
@@ -206,7 +224,8 @@ def test_labels_that_cannot_be_used() -> None:
         sm.compare(X, [0, 1, 0, 1, -1, -1], budget=-1)
 
 
-def test_learning_curve_tests_on_other_labels() -> None:
+def test_learning_curve_tests_on_other_labels(monkeypatch) -> None:
+    monkeypatch.setattr(learning, "FAMILIES", ("sup", "pca"))
     rng = np.random.default_rng(0)
     truth = np.arange(60) % 2
     X = rng.normal(size=(60, 2)) + 8.0 * truth[:, None]
