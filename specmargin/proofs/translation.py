@@ -318,6 +318,11 @@ def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate
 
 def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
+    if obj.labels.weights is not None:
+        raise InvalidTypeError(
+            "an S3VM with weights of the labels has no proof record, whose labelled losses have the one weight C; its "
+            "certificate is recomputed by specmargin.certify: call that."
+        )
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
     unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
     branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")
