@@ -9,7 +9,6 @@ second kind refers to what it was fitted to.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +18,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
+from specmargin.losses import MarginLoss
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
 from specmargin.objectives.leave_one_out import counted, dealt_folds, one_left_out
-from specmargin.solvers.manifold.left_out import MOST
+from specmargin.solvers.manifold.left_out import MOST, left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
 _FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class OnReduction:
+    """What `left_out_decisions` needs of a fit, on its labelled samples alone: numbers, which a file can hold."""
+
+    G: FloatArray
+    labels: Labels
+    loss: MarginLoss
+    fit_intercept: bool
+    solutions: list[tuple[FloatArray, float]] | None
+
+    def __call__(self) -> FloatArray:
+        """Return the decisions at left-out labels."""
+        return left_out_decisions(self.G, self.labels, self.loss, self.fit_intercept, self.solutions)
 
 
 @dataclass(eq=False)
@@ -35,14 +50,14 @@ class Calibration:
     ----------
     labels : Labels
         Of the fit.
-    held_out : callable, optional
-        Returns the decisions at left-out labelled samples, (l,) or (l, K), before they are balanced.
+    held_out : ndarray or OnReduction, optional
+        The decisions at left-out labelled samples, (l,) or (l, K), before they are balanced, or what returns them.
     fitted_to : tuple of (classifier, X, graph), optional
         Else a classifier that is not fitted, and what it would be fitted to.
     """
 
     labels: Labels
-    held_out: Callable[[], FloatArray] | None = None
+    held_out: FloatArray | OnReduction | None = None
     fitted_to: tuple[Any, Matrix, Any] | None = None
     scale: float | None = None
 
@@ -62,7 +77,8 @@ class Calibration:
     def _known(self, fitted: Any) -> tuple[FloatArray, FloatArray]:
         """Return balanced decisions, and signs, as far as they say something."""
         assert self.held_out is not None
-        sign, decisions = self.labels.sign, self.held_out()
+        sign = self.labels.sign
+        decisions = self.held_out() if isinstance(self.held_out, OnReduction) else self.held_out
         kept = counted(sign, one_left_out(len(sign))) & np.isfinite(decisions).reshape(len(sign), -1).all(axis=1)
         return fitted.balance_(decisions)[kept], sign[kept]
 
@@ -101,7 +117,7 @@ class CalibratedScores:
         The scale T of `predict_proba`.
     """
 
-    _held_out: Callable[[], FloatArray] | None = None
+    _held_out: FloatArray | OnReduction | None = None
     _calibration: Calibration
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
