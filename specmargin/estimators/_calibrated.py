@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
@@ -149,6 +150,10 @@ class CalibratedScores:
         piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
         probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
 
+        A soft vote is the mean of several classifiers' probabilities. `sklearn.ensemble.VotingClassifier` numbers
+        classes and marker in their order: take a marker that sorts behind the K classes, and ``unlabeled=K`` for the
+        members.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
@@ -167,3 +172,24 @@ class CalibratedScores:
         for i in np.flatnonzero(p.argmax(axis=1) != own):
             p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
         return p
+
+
+class RefittedProbabilities:
+    """A search whose ``estimator_`` has probabilities."""
+
+    estimator_: Any
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities of the classes at new samples, those of ``estimator_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))

@@ -60,6 +60,41 @@ def test_a_loss_of_no_pieces_goes_through_cvxpy():
     assert primal.certificate.primal_objective == pytest.approx(dual.certificate.primal_objective, rel=1e-6)
 
 
+@pytest.mark.parametrize(("B", "C"), [(1.5, 0.5), (0.7, 0.5), (np.inf, 10.0)])
+def test_relative_margins_with_weights(B, C):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.25, random_state=0)
+    y, rng = sm.hide_labels(truth, n_labeled=14, random_state=0), np.random.default_rng(0)
+    labels, known = sm.encode_labels(y), np.flatnonzero(y != -1)
+    K = sm.kernels.gram(X[known], gamma=1.0)
+    c = rng.integers(1, 4, 14)
+    rows = np.repeat(np.arange(14), c)
+    copied = sm.objectives.RMM(K[np.ix_(rows, rows)], sm.encode_labels(y[known][rows], unlabeled=7), C=C, B=B)
+    obj = sm.objectives.RMM(K, labels.weighted(c), C=C, B=B)
+    ours, theirs = (solvers.relative_margin(one) for one in (obj, copied))
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"][rows], theirs.variables["f"], atol=1e-7)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    for weights in (c, 10.0 ** rng.uniform(-8, 8, 14), np.full(14, 1e-8)):
+        labeled = labels.weighted(weights)
+        over = sm.objectives.SpectrumMargin(spectrum, labeled, C=C, B=B)
+        fixed = over.with_(delta=np.arange(15.0, 0.0, -1.0))
+        obj = sm.objectives.RMM(K, labeled, C=C, B=B)
+        by = [solvers.relative_margin(obj), *(solvers.spectrum_margin(one) for one in (over, fixed))]
+        assert all(result.certificate.is_optimal(1e-8) for result in by)
+        if weights.max() > 10:
+            continue
+        built = [sm.problems.rmm(obj), sm.problems.storm(over, "compact"), sm.problems.storm(fixed, "literal")]
+        for one, result in zip(built, by, strict=True):
+            found = sm.solve(one).certificate.primal_objective
+            assert found == pytest.approx(result.certificate.primal_objective, rel=1e-6)
+            assert sm.certify(one.objective, result).is_optimal(1e-6)
+    primal = sm.solve(sm.problems.storm(sm.objectives.SpectrumMargin(spectrum, labels.weighted(c), C=C, B=B), "primal"))
+    by = solvers.spectrum_margin(sm.objectives.SpectrumMargin(spectrum, labels.weighted(c), C=C, B=B))
+    assert primal.certificate.primal_objective == pytest.approx(by.certificate.primal_objective, rel=1e-6)
+    with pytest.raises(TypeError, match="no proof record"):
+        record_of(fixed, by)
+
+
 @losses
 def test_whole_weights_are_repeated_labels(loss):
     K, L, labels, rng = case(1)
@@ -117,6 +152,10 @@ MAKERS = {
     "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
     "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "RMM": sm.RMM(C=0.5, gamma=2.0),
+    "KTA": sm.KTA(C=0.3, q=20),
+    "STORM": sm.STORM(C=0.3, q=20),
+    "SpectralKernelSVM by CVXPY": sm.SpectralKernelSVM(C=0.3, q=20, solver="CLARABEL"),
     "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(C=0.3, balance=None),
     "MultiSwitchTSVM": sm.MultiSwitchTSVM(C=0.3, balance=None),
     "CCCPS3VM, ovo": sm.CCCPS3VM(C=0.3, balance=None, multi_class="ovo"),
@@ -225,6 +264,12 @@ def test_other_bad_weights_are_refused(moons):
             sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
     with pytest.raises(ValueError, match="not exchangeable"):
         sm.LapRLS(gamma=2.0, class_weight={0: 2.0}).fit(X, y).conformal_sets()
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
+    heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
+    with pytest.raises(ValueError, match="labels have weights"):
+        sm.objectives.Alignment(spectrum, heavy)
+    with pytest.raises(ValueError, match="labels have weights"):
+        sm.objectives.SpectralGraphTransducer(spectrum, heavy, C=1.0)
     clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
     with pytest.raises(TypeError, match="no proof record"):
         record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
