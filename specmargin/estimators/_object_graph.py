@@ -27,10 +27,7 @@ from specmargin.typing import AnyArray
 
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]
 
-ROOMS = (
-    *("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "objectives"),
-    *("results", "spectra"),
-)
+ROOMS = ("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results", "spectra")
 """Parts of the package whose classes a file can hold."""
 
 FOREIGN = (
@@ -53,7 +50,10 @@ def known_classes() -> dict[str, type]:
         for module in _modules(importlib.import_module(f"specmargin.{room}")):
             for value in vars(module).values():
                 if isinstance(value, type) and value.__module__ == module.__name__ and _is_data(value):
-                    classes[f"{room}.{value.__qualname__}"] = value
+                    name = f"{room}.{value.__qualname__}"  # without the module, from which a class may move
+                    if name in classes:
+                        raise AssertionError(f"{classes[name]} and {value} have one name in files; rename one")
+                    classes[name] = value
     for name in FOREIGN:
         module_name, _, cls = name.rpartition(".")
         classes[name] = getattr(importlib.import_module(module_name), cls)
