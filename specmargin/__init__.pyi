@@ -15,13 +15,16 @@ from . import (
     solvers,
     spectra,
 )
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
+    KTACV,
     MKL,
     RMM,
     STOAM,
     STORM,
+    STORMCV,
     AnnealedS3VM,
     AutoSSL,
     ContinuationS3VM,
@@ -70,6 +73,9 @@ __all__ = [
     # labels
     "encode_labels",
     "hide_labels",
+    # before anything is learned
+    "diagnose",
+    "Diagnosis",
     # estimators
     "AutoSSL",
     "LapSVM",
@@ -78,10 +84,12 @@ __all__ = [
     "LapRLSCV",
     "LapRLSRegressor",
     "KTA",
+    "KTACV",
     "MKL",
     "RMM",
     "STOAM",
     "STORM",
+    "STORMCV",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",

@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Records that others return; the functions that make them carry the example.
 WITHOUT_EXAMPLES = {
     "specmargin.datasets.fetch.Dataset",
+    "specmargin.diagnosis.report.Diagnosis",
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.encoding.Labels",

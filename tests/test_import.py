@@ -30,6 +30,7 @@ MODULES = [
     "spectra",
 ]
 NAMES = {
+    "diagnosis": ["Diagnosis", "diagnose"],
     "labels": ["encode_labels", "hide_labels"],
     "objectives": ["certify"],
     "problems": ["solve"],

@@ -748,6 +748,40 @@ def plot_cells() -> Iterator[Cell]:
     yield from nonsense("plots.method_styles", plots.method_styles, names=(None, 3, [3], [["a"]]))
 
 
+def diagnosis_cells() -> Iterator[Cell]:
+    def diagnosed(X: Any, y: Any = Y, graph: Any = None, **more: Any) -> np.ndarray:
+        told = sm.diagnose(X, y, graph, **{"n_neighbors": 5, **more})
+        shares = [one.share or 0.0 for one in (told.edges, told.nearest)]
+        errors = [] if told.evidence is None else [told.evidence.graph.error, told.evidence.graph.by_chance]
+        return np.array([*told.gap.eigenvalues, *shares, *errors])
+
+    yield from rows("diagnose", diagnosed)
+    yield from adjacencies("diagnose", lambda W: diagnosed(None, Y, W))
+    # Labels of one class, or none, still leave a graph to look at; numbers are classes, which the advice doubts.
+    answered = ("None", "without a label", "of one class", "of one class and -1 as the other", "real numbers")
+    for one in given.labels():
+        promise = ANSWERED if one.name in answered else one.promise
+        yield Cell(
+            "diagnose",
+            "labels",
+            one.name,
+            promise,
+            lambda one=one: diagnosed(X, one.value.y, unlabeled=one.value.unlabeled),
+            lambda: diagnosed(X),
+        )
+    yield from nonsense(
+        "diagnose",
+        with_defaults(diagnosed, X=X),
+        n_neighbors=(*COUNT, None),
+        metric=(*WORD, None),
+        random_state=SEED,
+        graph=(Bad(W[:20, :20], "20 nodes.*24 rows", "of 20 nodes"),),
+    )
+    yield from nonsense("plots.DiagnosisDisplay", plots.DiagnosisDisplay, diagnosis=(None, 3, "diagnosis", NOTHING))
+    four = lambda axes: sm.diagnose(X, Y).plot(axes)  # noqa: E731
+    yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
+
+
 def experiment_cells() -> Iterator[Cell]:
     e = experiments
     split = e.Split(np.arange(6), np.arange(6, 20), test=np.arange(20, 24))
@@ -916,5 +950,6 @@ def cells() -> Iterator[Cell]:
     yield from data_cells()
     yield from label_functions()
     yield from plot_cells()
+    yield from diagnosis_cells()
     yield from experiment_cells()
     yield from command_cells()
