@@ -10,7 +10,7 @@ Call `result.certificate.is_optimal(tol)` before believing anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
@@ -312,6 +312,7 @@ class SolveResult:
         return {**self.__dict__, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        restored: dict[str, Callable[[Any], Any]]
         restored = {"status": Status, "variables": _frozen, "duals": _frozen}
         for name, value in state.items():
             object.__setattr__(self, name, restored[name](value) if name in restored else value)

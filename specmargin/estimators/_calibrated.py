@@ -19,12 +19,40 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
+from specmargin.losses.protocols import MarginLoss
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
 from specmargin.objectives.leave_one_out import counted, dealt_folds, one_left_out
-from specmargin.solvers.manifold.left_out import MOST
+from specmargin.objectives.spectral_ridge import SpectralRidge
+from specmargin.solvers.manifold.left_out import MOST, left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
 _FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutBySVM:
+    """What `specmargin.solvers.manifold.left_out.left_out_decisions` is called with: data, which a file can hold."""
+
+    G: FloatArray
+    labels: Labels
+    loss: MarginLoss
+    fit_intercept: bool
+    solutions: list[tuple[FloatArray, float]] | None
+
+    def __call__(self) -> FloatArray:
+        """Return the decisions at left-out labelled samples."""
+        return left_out_decisions(self.G, self.labels, self.loss, self.fit_intercept, self.solutions)
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutByRidge:
+    """A ridge that knows its decisions at left-out labelled samples: data, too."""
+
+    objective: SpectralRidge
+
+    def __call__(self) -> FloatArray:
+        """Return the decisions at left-out labelled samples."""
+        return self.objective.leave_one_out()
 
 
 @dataclass(eq=False)
@@ -36,7 +64,8 @@ class Calibration:
     labels : Labels
         Of the fit.
     held_out : callable, optional
-        Returns the decisions at left-out labelled samples, (l,) or (l, K), before they are balanced.
+        `LeftOutBySVM` or `LeftOutByRidge`: returns the decisions at left-out labelled samples, (l,) or (l, K), before
+        they are balanced.
     fitted_to : tuple of (classifier, X, graph), optional
         Else a classifier that is not fitted, and what it would be fitted to.
     """
