@@ -165,6 +165,17 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
             self._parts = [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
         return scores
 
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if isinstance(state.get("spectrum_"), list):
+            del state["eigenvectors_"]  # those of the spectra, next to each other
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(spectra := state.get("spectrum_"), list):
+            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
+
     def _solve(self, spectrum: Any, labels: Labels) -> Answer:
         raise NotImplementedError
 

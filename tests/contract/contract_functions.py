@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POSITIVE, WORD, Cell
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, changed, refused, told
+from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
 from specmargin import experiments, graphs, kernels, losses, objectives, papers, plots, problems, solvers, spectra
@@ -475,6 +476,22 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
     files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
     yield from nonsense("load_result", sm.load_result, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
+    result_file = Bad(path, "holds 'result', not 'estimator'", "a file of another kind")
+    yield from nonsense("load", sm.load, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files, result_file))
+    yield from nonsense(
+        "save",
+        with_defaults(sm.save, path=folder / "model.npz", estimator=sm.LapSVM()),
+        path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
+        estimator=(None, "model", X, sm.LapSVM, obj, Bad(make_pipeline(sm.LapSVM()), "save its fitted step")),
+    )
+    cannot: dict[str, tuple[Any, ...]] = {
+        "kernel": (Bad(kernels.gram, "function", "a function"),),
+        "metric": (Bad(kernels.gram, "function", "a function"),),
+        "random_state": (Bad(np.random.default_rng(0), "set a whole number"),),
+        "loss": (Bad(type("Own", (losses.HuberHinge,), {})(0.5), "not among those", "a loss of one's own"),),
+        "solver_params": (Bad({"a": kernels.gram}, "function", "with a function"),),
+    }
+    yield from nonsense("save", lambda **more: sm.save(sm.LapSVM(**more), folder / "model.npz"), **cannot)
 
 
 def answer_of(obj: objectives.RMM) -> Any:
