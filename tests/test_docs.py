@@ -23,6 +23,7 @@ WITHOUT_EXAMPLES = {
     "specmargin.assessment.model.TableModel",
     "specmargin.assessment.result.Comparison",
     "specmargin.datasets.fetch.Dataset",
+    "specmargin.diagnosis.report.Diagnosis",
     "specmargin.graphs.connectivity.Components",
     "specmargin.kernels.blocks.LandmarkFeatures",
     "specmargin.labels.encoding.Labels",

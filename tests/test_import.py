@@ -31,6 +31,7 @@ MODULES = [
     "spectra",
 ]
 NAMES = {
+    "diagnosis": ["Diagnosis", "diagnose"],
     "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
     "objectives": ["certify"],

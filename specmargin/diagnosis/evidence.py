@@ -206,11 +206,10 @@ def evidence(
     wrong = {"graph": _fewest([_wrong(graph_features(spectrum, m)[labeled], dealt, n_classes)[0] for m in _HALVES])}
     boundary = None
     if X is not None and metric in ("euclidean", "l2", "cosine"):
-        few = labeled if len(labeled) <= _BOUNDARY_LABELS else np.sort(rng.choice(labeled, _BOUNDARY_LABELS, False))
-        at = np.searchsorted(labeled, few)
+        at = np.sort(rng.permutation(len(labeled))[:_BOUNDARY_LABELS])
         K = linear_kernel(X, labeled, metric)
         wrong["linear"], _ = _wrong(_square_root(K[labeled]), dealt, n_classes)
-        fits = _wrong(_square_root(K[np.ix_(few, at)]), dealt[:, at], n_classes)[1]
+        fits = _wrong(_square_root(K[np.ix_(labeled[at], at)]), dealt[:, at], n_classes)[1]
         boundary = _boundary(K[:, at], fits, W, codes, n_classes, rng)
     if X is not None:
         part = X[np.ix_(labeled, labeled)] if metric == "precomputed" else X[labeled]

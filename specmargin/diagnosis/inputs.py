@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from specmargin.arrays import feature_rows
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import NeighborSearch, check_adjacency
-from specmargin.labels import encode_labels, is_unlabeled, label_vector
+from specmargin.labels import encode_labels, is_unlabeled, label_array, label_vector
+from specmargin.labels.markers import is_missing
 from specmargin.spectra import Spectrum, laplacian_eigenpairs
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
@@ -90,16 +91,19 @@ def read_labels(y: npt.ArrayLike | None, unlabeled: Any, n: int) -> tuple[IntArr
     none = np.zeros(0, dtype=np.intp)
     if y is None:
         return none, none, []
-    y = label_vector(y)
+    y = label_array(y)
+    y = label_vector(y[:, 0] if y.ndim == 2 and y.shape[1] == 1 else y)
     if len(y) != n:
-        raise InvalidInputError(f"y has {len(y)} entries for {n} samples; pass one label or marker per sample.")
+        raise InvalidInputError(
+            f"X has {n} rows, but y has {len(y)} labels; pass one label or marker per row, in the order of the rows."
+        )
     labeled = np.flatnonzero(~is_unlabeled(y, unlabeled))
     known = y[labeled]
     if len(labeled) == 0:
         return none, none, []
-    first = known.tolist()[0]
-    if first == first and bool(np.all([one == first for one in known.tolist()])) and first not in (None, ""):
-        return labeled, np.zeros(len(labeled), dtype=np.intp), [first]
+    values = known.tolist()
+    if not any(is_missing(one) for one in values) and all(one == values[0] for one in values):
+        return labeled, np.zeros(len(labeled), dtype=np.intp), values[:1]
     labels = encode_labels(y, unlabeled)
     return labels.labeled, labels.sign_codes, labels.classes.tolist()
 

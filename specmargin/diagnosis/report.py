@@ -35,6 +35,7 @@ from specmargin.diagnosis.text import diagnosis_lines
 from specmargin.diagnosis.verdict import advise, judge
 from specmargin.graphs import components, knn_graph
 from specmargin.graphs.search_rules import METRIC
+from specmargin.labels import warn_of_marker
 from specmargin.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -179,6 +180,11 @@ def diagnose(
     ValueError
         If there are fewer than three samples, shapes do not fit, or data are not finite.
 
+    Warns
+    -----
+    MarkerWarning
+        If no sample is unlabelled, or the marker seems to be a class.
+
     References
     ----------
     Chapelle, Schölkopf & Zien, *Semi-supervised learning*, 2006, section 1.2 (the assumptions). Radovanović,
@@ -197,6 +203,8 @@ def diagnose(
     X, given, search = read_samples(X, graph, metric, whole)
     n = X.shape[0] if given is None else given.shape[0]
     labeled, codes, classes = read_labels(y, unlabeled, n)
+    if y is not None and len(classes) > 1:
+        warn_of_marker(y, unlabeled, stacklevel=4)
     k, to_neighbors = 0, None
     if search is not None and search.used.sum() > 1:
         k = min(n_neighbors, int(search.used.sum()) - 1)

@@ -60,6 +60,8 @@ def judge(facts: Evidence | None, n_labeled: int, n_classes: int, all_alike: boo
         if n_labeled == 0:
             return Verdict("cannot tell", "there are no labels")
         return Verdict("cannot tell", f"all {n_labeled} labels are of one class")
+    if n_labeled < FEWEST:
+        return Verdict("cannot tell", f"{n_labeled} labels are too few; from {FEWEST} on there is something to count")
     if facts.n_paired < FEWEST:
         return Verdict(
             "cannot tell",

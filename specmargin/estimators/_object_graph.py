@@ -53,7 +53,10 @@ def known_classes() -> dict[str, type]:
         for module in _modules(importlib.import_module(f"specmargin.{room}")):
             for value in vars(module).values():
                 if isinstance(value, type) and value.__module__ == module.__name__ and _is_data(value):
-                    classes[f"{room}.{value.__qualname__}"] = value
+                    name = f"{room}.{value.__qualname__}"  # without the module, from which a class may move
+                    if name in classes:
+                        raise AssertionError(f"{classes[name]} and {value} have one name in files; rename one")
+                    classes[name] = value
     for name in FOREIGN:
         module_name, _, cls = name.rpartition(".")
         classes[name] = getattr(importlib.import_module(module_name), cls)
@@ -190,9 +193,9 @@ class Reader:
     def __init__(self, objects: list[dict[str, Any]], arrays: Mapping[str, AnyArray]) -> None:
         self._arrays = arrays
         self._objects = [self._blank(entry) for entry in objects]
-        for made, entry in zip(self._objects, objects, strict=True):
-            if "class" in entry:
-                _fill(made, self.unpacked(entry["state"]))
+        self._states = {k: entry["state"] for k, entry in enumerate(objects) if "class" in entry}
+        for k in range(len(objects)):
+            self._object(k)
 
     def unpacked(self, value: Any) -> Any:
         """Return the value that `Writer.packed` was given.
@@ -207,7 +210,7 @@ class Reader:
         if not isinstance(value, dict):
             return value
         if "object" in value:
-            return self._objects[value["object"]]
+            return self._object(value["object"])
         if "array" in value:
             return self._arrays[value["array"]]
         if "items" in value:
@@ -229,6 +232,13 @@ class Reader:
         if "dtype" in value:
             return np.dtype(value["dtype"])
         return range(*value["range"])
+
+    def _object(self, k: int) -> Any:
+        """Return an object with its state: those that it holds first, but for circles, as from a pickle."""
+        made = self._objects[k]
+        if k in self._states:
+            _fill(made, self.unpacked(self._states.pop(k)))
+        return made
 
     def _tuple(self, value: Mapping[str, Any]) -> Any:
         items = tuple(self.unpacked(item) for item in value["tuple"])

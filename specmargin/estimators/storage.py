@@ -16,12 +16,12 @@ from sklearn.base import BaseEstimator
 
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import shown
-from specmargin.estimators._object_graph import Reader, Writer, class_name
+from specmargin.estimators._object_graph import Reader, Writer, class_name, known_classes
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
 from specmargin.proofs.packing import contents_of, package_versions
 from specmargin.typing import AnyArray
 
-__all__ = ["KIND", "load", "pack_estimator", "save", "unpack_estimator"]
+__all__ = ["KIND", "known_classes", "load", "pack_estimator", "save", "unpack_estimator"]
 
 KIND = "estimator"
 """Of the archives that hold an estimator."""
@@ -154,7 +154,8 @@ def unpack_estimator(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) 
         )
     estimator = Reader(packed["objects"], arrays).unpacked(packed["root"])
     if not _is_ours(estimator):
-        raise InvalidInputError(f"it holds {shown(estimator)}, which is no estimator; pass a file of sm.save.")
+        kind = type(estimator).__name__
+        raise InvalidInputError(f"what it holds is a {kind}, which is no estimator; pass a file of sm.save.")
     return estimator
 
 

@@ -231,7 +231,9 @@ def unpack_sparse(value: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> A
     cls = getattr(sp, f"{form}_{'array' if value['is_array'] else 'matrix'}")
     if form == "coo":
         return cls((parts[0], (parts[1], parts[2])), shape=shape)
-    return cls(tuple(parts), shape=shape)
+    matrix = cls(tuple(parts), shape=shape)
+    matrix.check_format(full_check=True)  # compiled code would follow indices anywhere
+    return matrix
 
 
 def package_versions(*packages: str) -> dict[str, str | None]:
