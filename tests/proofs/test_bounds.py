@@ -260,9 +260,10 @@ class TestOverSpectrum:
             proof(replace(record, numbers={**record.numbers, "eps": 1.0 / 7.0 + 1e-10}))
 
     @pytest.mark.parametrize("order", [True, False])
-    def test_alignment(self, rng, order):
-        n, l = 9, 6
-        for _ in range(8):
+    @pytest.mark.parametrize("l", [3, 5, 6, 7])
+    def test_alignment(self, rng, order, l):
+        n = 9
+        for _ in range(4):
             labels = labels_of(rng, n, l)
             spectra = [spectrum_of(rng, n, 4), spectrum_of(rng, n, 2)]
             obj = Alignment(spectra, labels, order=order)
@@ -276,6 +277,10 @@ class TestOverSpectrum:
             value, bound = aligned(obj, clean)
             assert is_near(found.primal, value)
             assert is_near(found.bound, bound)
+            # A wide claim is proved by the smallest ball of half-spaces alone, which needs no sizes.
+            rough = proof(replace(record, claim=replace(record.claim, primal=0.0, dual=1e9, sense="maximize")))
+            assert is_near(rough.primal, value)
+            assert is_near(rough.bound, scaled_bound(obj, clean))
 
     def test_columns_that_are_rounding_do_not_count(self, rng):
         labels = labels_of(rng, 8, 5)
@@ -311,6 +316,15 @@ def aligned(obj, delta):
         (max(g - t * m, exact_numbers.ZERO) / k for g, m, k in zip(h, Mh, sizes, strict=True)), exact_numbers.ZERO
     )
     return value, min(t * norm + excess, max(g / m for g, m in zip(h, Mh, strict=True)) * norm) / l
+
+
+def scaled_bound(obj, delta):
+    """The bound of the half-space that is scaled until no extreme kernel sticks out."""
+    U, y, A = wide(obj.U), wide(obj.labels.sign), exact.rays(obj, np.zeros(obj.q))
+    a = np.array([x * x for x in times(U.T, y)])
+    image = times(np.vectorize(lambda x: x * x, otypes=[object])(times(U.T, U)), delta)
+    best = max(g / m for g, m in zip(times(A, a), times(A, image), strict=True))
+    return best * dot(delta, image).sqrt() / len(y)
 
 
 class TestSpectralRidge:
