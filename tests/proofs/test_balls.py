@@ -130,6 +130,13 @@ def test_any_guess_of_a_factor_gives_a_bound(rng, monkeypatch):
         assert values[0] - 600 * noise <= least <= values[0] * (1 + 1e-12)
 
 
+def test_sums_of_what_is_left_are_rounded_up(monkeypatch):
+    # With a guess of 0 for the eigenvalue -1, and no factor, all of it is left.
+    monkeypatch.setattr("numpy.linalg.eigh", lambda A: (np.zeros(len(A)), np.eye(len(A))))
+    for n in (1, 2, 12):
+        assert -1 - 1e-12 * n < least_eigenvalue(-np.eye(n)) <= -1
+
+
 def test_a_bound_that_is_not_finite_proves_nothing():
     least = least_eigenvalue(1e308 * np.ones((3, 3)))
     assert not least > -1e308
@@ -281,11 +288,20 @@ def test_a_shift_is_zero_of_definite_matrices_and_of_rounding_of_singular_ones(r
         shift(singular - 1e-5 * size * np.eye(30), "K")
 
 
+@pytest.mark.parametrize(("share", "small"), [(0.75, True), (1.25, False)])
+def test_what_counts_as_rounding(share, small):
+    A = np.diag([1.0, 1.0, 1.0, -share * 4 * 2.0**-48])
+    for scale in (1.0, 2.0**40):
+        found = shift(scale * A, "K")
+        assert float(found.s) == pytest.approx(scale * share * 4 * 2.0**-48, rel=0.1)
+        assert found.is_rounding is small
+
+
 def test_the_shift_of_a_graph_is_the_smaller_of_two_proofs(rng):
     W = np.triu(rng.random((12, 12)), 1)
     L = np.diag((W + W.T).sum(axis=1)) - W - W.T
     assert 0 <= shift(L, "L").s <= dominance(L)
-    # Dominance proves 0.9 of this, its eigenvectors nothing to add.
+    # Dominance proves this with a shift of 0.8 only.
     dense = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
     assert shift(dense, "L").s == 0
 

@@ -45,7 +45,7 @@ from proved import (
 
 sys.path.remove(str(Path(__file__).parent))
 
-from specmargin.proofs.balls import Refuted, balls
+from specmargin.proofs.balls import Refuted, balls, shift
 from specmargin.proofs.bounds import parabolas_minimum
 
 dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
@@ -181,6 +181,16 @@ class TestRMM:
         assert is_near(found.primal, primal)
         assert is_near(found.bound, dual)
         assert not any(shift.s > 0 for shift in found.shifts)
+
+    def test_multipliers_outside_their_box_are_clipped(self, rng):
+        labels, K = labels_of(rng, 6, 6), kernel_of(rng, 6)
+        record = record_of(RMM(K, labels, C=0.75), answer({"gamma": np.zeros(6), "b": 0.0}))
+        y, inside = record.arrays["y"], np.zeros(6)
+        inside[[np.argmax(y), np.argmin(y)]] = 0.75, -0.75
+        beyond = {"gamma": (1 + 1e-9) * inside - 1e-9 * y * (inside == 0)}
+        bounds = [proof(replace(record, arrays={**record.arrays, **x})).bound for x in ({"gamma": inside}, beyond)]
+        assert bounds[0] > -1e6
+        assert bounds[0].overlaps(bounds[1])
 
     def test_decisions_beyond_the_bound_by_rounding_are_shortened(self, rng):
         labels = labels_of(rng, 4, 4)
@@ -450,6 +460,9 @@ class TestClustering:
         assert float(found.bound) == pytest.approx(result.certificate.dual_objective, rel=1e-9)
         s = float(found.shifts[0].s)
         assert 0 < s < 1e-13
+        assert found.shifts[0].name == "K"
+        with ctx.workprec(BITS):
+            assert s < 0.9 * float(shift(record.arrays["K"], "K").s)  # which is made as small as can be proved
         alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
         assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6)
 
@@ -570,6 +583,10 @@ class TestS3VM:
         for changed in ({"beta": np.ones(2)}, {"theta": np.ones(3)}):
             with pytest.raises(Refuted, match="no multiplier for each of the"):
                 proof(replace(record, arrays={**record.arrays, **changed}))
+        # Without weight unlabelled samples do not count, whatever multipliers they have.
+        alone = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **inside}))
+        assert alone.primal < proof(record).primal
+        assert bounds[1] < alone.bound + 1e-9
         twice = {"decided": record.arrays["J"][:1], "signs": np.ones(1), "beta": np.ones(4)}
         with pytest.raises(Refuted, match="labelled and decided"):
             proof(replace(record, arrays={**record.arrays, **twice}))
@@ -605,6 +622,25 @@ class TestParabolasMinimum:
         assert is_near(inside, minimum, 30)
         with ctx.workprec(400):
             assert inside <= arb(str(minimum))
+
+    def test_what_is_not_definite_by_less_than_a_rounding_is_refused(self):
+        with ctx.workprec(BITS):
+            Z, nothing, tiny = arb_mat([[1.0]]), balls([0.0]), arb(2) ** -60
+            assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([1 + tiny])) == -arb.pos_inf()
+            assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([arb(1)])) == -arb.pos_inf()
+
+    def test_systems_that_are_singular_in_floats_are_solved_in_balls(self):
+        # 1/2 (w_1^2 + w_2^2) + g'w - 1/2 theta'w^2: -g_1^2 / (2 (1 - theta_1)) - g_2^2 / (2 (1 - theta_2)) = -1/2 - 1.
+        with ctx.workprec(BITS):
+            tiny = arb(2) ** -40
+            found = parabolas_minimum(
+                arb_mat([[1.0, 0.0], [0.0, 1.0]]),
+                arb(0),
+                balls([0.0, 0.0]),
+                np.array([arb(2) ** -20, arb(1)]),
+                np.array([1 - tiny, arb(1) / 2]),
+            )
+        assert -1.5 - 1e-9 < found <= -1.5
 
 
 class TestWhatAGuessCosts:
