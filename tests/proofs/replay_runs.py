@@ -171,7 +171,6 @@ def main() -> None:
         replayed = time.process_time()
         name = f"{i} {result.solver} u={len(obj.unlabeled)} {obj.loss.name} {obj.unlabeled_loss.name}"
         seconds = f"solved {solved - start:.2f} s, replayed {replayed - solved:.2f} s"
-        say(f"{name} {result.status.name} {result.log}: {seconds}, {verification.message}")
         accepted += bool(verification)
         wrong += [] if verification else [f"{name}: {verification.message}"]
         for what, changed_record, sentences in tampered(record, other, i) if len(obj.unlabeled) <= 25 else ():
@@ -179,6 +178,10 @@ def main() -> None:
             right = not again and any(part in again.message for part in sentences.split("|"))
             refused += right
             wrong += [] if right else [f"{name}, {what}: {again.message}"]
+        say(
+            f"{name} {result.status.name} {result.log}: {seconds}, {verification.message}; so far {accepted} accepted, "
+            f"{refused} tampered ones refused, {len(wrong)} not as they should"
+        )
         other = record
     say(
         f"{accepted} of {len(runs)} logs accepted, {refused} tampered ones refused, {len(wrong)} not as they should",
