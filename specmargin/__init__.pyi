@@ -1,6 +1,7 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
+    assessment,
     datasets,
     exceptions,
     graphs,
@@ -15,6 +16,8 @@ from . import (
     solvers,
     spectra,
 )
+from .assessment import Comparison, compare
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
@@ -32,6 +35,7 @@ from .estimators import (
     LapRLS,
     LapRLSCV,
     LapRLSRegressor,
+    LapRLSRegressorCV,
     LapSVM,
     LapSVMCV,
     MultiSwitchTSVM,
@@ -43,6 +47,7 @@ from .estimators import (
     SpectralRidge,
     XuSpectralSVM,
 )
+from .estimators.storage import load, save
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -71,6 +76,9 @@ __all__ = [
     # labels
     "encode_labels",
     "hide_labels",
+    # before anything is learned
+    "diagnose",
+    "Diagnosis",
     # estimators
     "AutoSSL",
     "LapSVM",
@@ -78,6 +86,7 @@ __all__ = [
     "LapRLS",
     "LapRLSCV",
     "LapRLSRegressor",
+    "LapRLSRegressorCV",
     "KTA",
     "KTACV",
     "MKL",
@@ -98,6 +107,10 @@ __all__ = [
     "LabelSwitchingS3VM",
     "RegularizedSpectralClustering",
     "RegularizedEigenmaps",
+    # tables of one's own
+    "assessment",
+    "compare",
+    "Comparison",
     # model selection
     "LabeledKFold",
     "labeled_accuracy",
@@ -108,6 +121,8 @@ __all__ = [
     "verify",
     "save_result",
     "load_result",
+    "save",
+    "load",
     "SolveResult",
     "Status",
     "Certificate",

@@ -281,8 +281,12 @@ class BuildsProblem:
         ValueError
             As `fit`, and for more than two classes that are as many problems.
         """
+        return self._built_apart(X, y, graph, lambda _, labels: labels)
+
+    def _built_apart(self, X: Matrix, y: Any, graph: Any, weighted: Callable[[Any, Labels], Labels]) -> Any:
         apart: Any = clone(self)  # of this very class, whose private methods serve both
         X, labels, graph = apart._validated(X, y, graph)
+        labels = weighted(apart, labels)
         if not (labels.is_binary or self._joint):
             raise InvalidInputError(
                 f"{len(labels.classes)} classes make as many problems; build them one against the rest."

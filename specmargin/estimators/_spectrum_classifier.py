@@ -11,9 +11,11 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
@@ -48,7 +50,7 @@ class Answer(NamedTuple):
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
+class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass implements ``_solve(spectrum, labels)`` for two classes.
@@ -117,6 +119,12 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        # Eigenvectors know no labels: all folds share them.
+        answers = [apart._solve(self.spectrum_, binary) for binary in labels.one_vs_rest()]
+        scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
+        return Balance.of(scores, labels, self.class_balance)(scores)
+
     def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
         """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
         spectra = []
@@ -156,6 +164,17 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
             pieces = zip(spectra, np.split(v, ends), strict=True)
             self._parts = [np.sqrt(len(s.eigenvectors)) * (s.eigenvectors @ piece) for s, piece in pieces]
         return scores
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if isinstance(state.get("spectrum_"), list):
+            del state["eigenvectors_"]  # those of the spectra, next to each other
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if isinstance(spectra := state.get("spectrum_"), list):
+            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
     def _solve(self, spectrum: Any, labels: Labels) -> Answer:
         raise NotImplementedError
@@ -223,7 +242,7 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectrumClassifier(BuildsProblem, SolverParameters, GraphSpectrumClassifier):
+class SpectrumClassifier(LabelWeights, BuildsWeightedProblem, SolverParameters, GraphSpectrumClassifier):
     """A convex classifier over a spectrum, by a solver of one's choice."""
 
     @property

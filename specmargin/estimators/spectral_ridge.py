@@ -174,15 +174,11 @@ class SpectralRidge(
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
         f = np.asarray(result.variables["f"])
-        if self._calibrates:
+        if self.refine is None:  # else scores are cosines
             self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
-
-    @property
-    def _calibrates(self) -> bool:  # type: ignore[override]  # a constant above
-        return self.refine is None  # scores are cosines then
 
     def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> Any:
         from specmargin import problems

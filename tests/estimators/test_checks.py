@@ -13,7 +13,7 @@ from specmargin.candidates import CONSTANTS
 S3VMS = [getattr(estimators, name) for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
 CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
 CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
-SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
 FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
 CLASSIFIERS = [
     (sm.AutoSSL, {"constants": FEW}),
@@ -82,6 +82,7 @@ def test_the_declared_failure_is_the_refusal_to_guess():
 
 REGRESSORS = [
     sm.LapRLSRegressor(),
+    sm.LapRLSRegressorCV(**SMALL),
     sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
     sm.LapRLSRegressor(span="eigenvectors", q=150, n_neighbors=3, gamma_A=1e-4, gamma_I=1e-4),
     sm.LapRLSRegressor(span="landmarks", n_landmarks=5),
