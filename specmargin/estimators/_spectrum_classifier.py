@@ -172,8 +172,8 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if isinstance(state.get("spectrum_"), list):
-            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in self.spectrum_])
+        if isinstance(spectra := state.get("spectrum_"), list):
+            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
     def _solve(self, spectrum: Any, labels: Labels) -> Answer:
         raise NotImplementedError
