@@ -192,7 +192,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         if graph is None:
             graphs = [knn_graph(X, **{name: each[name] for name in (*_NEIGHBORS, "kind")}) for each in described]
         else:
-            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(_is_graph, graph))
+            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
             graphs = graph if several else [graph]
             if len(described) not in (1, len(graphs)):
                 raise InvalidInputError(
@@ -295,6 +295,6 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
     return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
 
 
-def _is_graph(entry: Any) -> bool:
+def is_graph(entry: Any) -> bool:
     """Whether an entry of a list is a graph of its own rather than a row."""
     return isinstance(entry, Spectrum) or sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2

@@ -18,6 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from specmargin import estimators
 from specmargin.candidates import CONSTANTS
+from specmargin.spectra import laplacian_eigenpairs
 
 FEW = replace(
     CONSTANTS,
@@ -34,9 +35,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "AutoSSL": {"constants": FEW},
     "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
     "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
-    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
-    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "KTACV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "cv": 2},
+    "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
+    "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
@@ -45,8 +48,9 @@ CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, 
 CONFORMAL = ("LapRLS", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
+OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
-LAPLACIAN = ("AutoSSL", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
 WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
@@ -249,6 +253,35 @@ def graph_cells() -> Iterator[Cell]:
             )
 
 
+def spectrum_cells() -> Iterator[Cell]:
+    def of(graph: Any, normalized: bool) -> Any:
+        return laplacian_eigenpairs(graph, q=10, normalized=normalized)
+
+    for name in OF_GRAPHS:
+        normalized = name == "SpectralRidge"
+        pairs = of(W, normalized)
+        needed = refused("the adjacency itself is needed", "pass the W")
+        for what, value, promise in (
+            ("eigenpairs", pairs, ANSWERED),
+            ("eigenpairs of other samples", of(W[:12, :12], normalized), refused("of 12 nodes but the data has")),
+            ("eigenpairs of the other Laplacian", of(W, not normalized), refused("asks for the")),
+            ("eigenpairs of L squared", replace(pairs, power=2), refused(r"L\^2, but power=1")),
+            ("eigenvectors of length two", replace(pairs, eigenvectors=2.0 * pairs.eigenvectors), refused("has 2;")),
+            ("descending eigenvalues", replace(pairs, eigenvalues=-pairs.eigenvalues), refused("ascend from 0")),
+        ):
+            yield Cell(
+                f"{name}.fit",
+                "eigenpairs as graphs",
+                what,
+                promise if name in OVER_SPECTRA else needed,
+                lambda name=name, value=value: fit(name, X, Y, graph=value, at=X, **_at_most(name)),
+            )
+
+
+def _at_most(name: str) -> dict[str, Any]:
+    return {} if name not in OVER_SPECTRA or name.endswith("CV") else {"q": 10}
+
+
 def _methods(name: str) -> list[str]:
     cls = getattr(estimators, name)
     return [method for method in METHODS if hasattr(cls, method)]
@@ -370,6 +403,8 @@ ACCURACY = (0.0, -1e-6, np.nan, np.inf, "tight", [1e-6], True, NOTHING)
 LISTED = ((), [], "", 3, np.nan, {}, [np.nan], ["a lot"], NOTHING)
 
 NONSENSE: dict[str, tuple[Any, ...]] = {
+    "Bs": (*LISTED, None, [-0.5], ["wide"]),
+    "Cs": (*LISTED, None, [0.0], [-1.0]),
     "B": (-0.5, np.nan, "wide", None, [1.5], True, 1j, NOTHING),
     "C": (*POSITIVE, None),
     "C_star": (*NONNEGATIVE, "half share", "-1 share"),
@@ -396,6 +431,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "intercept": (*WORD, None),
     "k": (*COUNT, None),
     "kernel": (*WORD, None),
+    "kernels": (*LISTED, None, ["gaussian"], ["rbf", "precomputed"]),
     "kind": (*WORD, None),
     "loss": (*WORD, None),
     "max_iter": COUNT,
@@ -411,6 +447,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "power": (*COUNT[1:], None),
     "powers": (*LISTED, None, [0], [1.5], [10**9]),
     "q": (*COUNT, 100),
+    "qs": (*LISTED, None, [0], [1.5]),
     "random_state": (-1, 1.5, np.nan, "seed", [1.5], NOTHING),
     "rank": COUNT,
     "ratio": (*NONNEGATIVE, None),
@@ -468,6 +505,7 @@ def cells() -> Iterator[Cell]:
     yield from target_cells()
     yield from conformal_cells()
     yield from graph_cells()
+    yield from spectrum_cells()
     yield from prediction_cells()
     yield from score_cells()
     yield from weight_cells()

@@ -56,7 +56,7 @@ def test_the_scale_is_that_of_literal_refits(name, data, request):
 
 def test_the_search_has_those_of_its_estimator(blobs):
     X, _, y = blobs
-    clf = sm.LapRLSCV(gammas=[1.0], n_neighbors=[5], powers=[1], ratios=[1e2], unlabeled="?").fit(X, y)
+    clf = sm.LapRLSCV(kernels=["rbf"], n_neighbors=[5], powers=[1], ratios=[1e2], unlabeled="?").fit(X, y)
     np.testing.assert_array_equal(clf.predict_proba(X), clf.estimator_.predict_proba(X))
     np.testing.assert_array_equal(clf.classes_[clf.predict_proba(X).argmax(axis=1)], clf.predict(X))
 
