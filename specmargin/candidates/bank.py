@@ -4,7 +4,7 @@ A `KernelGroup` is one feature map :math:`\Phi`, an optional rotation R of it, a
 
 .. math:: K = \Phi R \,\mathrm{diag}(d)\, R^\top \Phi^\top .
 
-Some 125 kernels come from some 20 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
+Some 50 kernels come from some 15 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
 principal components, whitened or under an RBF kernel; `graph`, filters of the eigenvalues of several graphs; `lap`,
 ambient kernels that a graph deforms (LapRLS in the span of :math:`\Phi`). In `lap`, R diagonalises
 :math:`\Phi^\top L^p \Phi` with the eigenvalues e, and d = 1 / (1 + ratio e) is the deformed kernel for every ratio.
@@ -71,7 +71,7 @@ class _Builder:
         self.n, self.is_text = X.shape[0], stored < constants.text_share * X.shape[0] * X.shape[1]
         self.components = PrincipalComponents(X, rank=constants.rank, random_state=seed)
         self.rows: IntArray | None = None
-        if self.n > constants.exact:
+        if self.n > constants.landmarks:
             self.rows = np.sort(np.random.default_rng(seed).choice(self.n, constants.landmarks, replace=False))
         landmarks = None if self.rows is None else X[self.rows]
         self.widths = constants.text_widths if self.is_text else constants.widths
@@ -112,15 +112,15 @@ class _Builder:
             groups.append(KernelGroup("graph", features, [f"{name}, {one}" for one in names], d))
             if deforms and with_deformed and self.components.rank:
                 radial = max(self.widths) if self.is_text else constants.deformed_width
-                for ambient in ("linear", f"rbf {radial:g}"):
-                    groups += self.deformed(f"{ambient}, {name}", self.ambient[ambient], features.laplacian)
+                ambient = f"rbf {radial:g}"
+                groups += self.deformed(f"{ambient}, {name}", self.ambient[ambient], features.laplacian)
         return groups
 
     def views(self, graph: SparseArray | None) -> list[tuple[str, SparseArray, NeighborView, int, bool]]:
         """Return graphs: name, adjacency, neighbours of new samples and their number, whether it deforms kernels."""
         constants, n = self.constants, self.n
         large = n > constants.large
-        leading = large and self.X.shape[1] > 100
+        leading = self.X.shape[1] > 100
         # A rotation keeps distances, and fewer columns take less time; of text too much would be left out.
         keeps = self.metric in ("euclidean", "l2") and (large or not self.is_text)
         source = self.components if keeps and self.components.rank else None
