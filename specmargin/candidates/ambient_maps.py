@@ -6,8 +6,11 @@ new samples. A kernel is ``values diag(d) values'`` with any weights d >= 0, so 
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.linalg as sla
@@ -44,6 +47,10 @@ class FeatureMap(ABC):
     @abstractmethod
     def at(self, X: Matrix) -> FloatArray:
         """Return the features of new samples, (m, r)."""
+
+    def reduced(self, columns: FloatArray) -> Self | None:
+        """Return the map of the features times `columns` (r, k), for new samples alone; None where nothing is saved."""
+        return None
 
     def forget(self) -> None:
         """Drop what belongs to the training samples and is not needed for new ones."""
@@ -94,6 +101,20 @@ class PrincipalComponents(FeatureMap):
         if sp.issparse(X):
             return np.asarray(X @ self._directions) - (self._centre @ self._directions + self._mean)
         return np.asarray((X - self._centre) @ self._directions) - self._mean
+
+    def leading(self, m: int) -> PrincipalComponents:
+        """Return the first m components alone."""
+        few = copy.copy(self)
+        few.__dict__.pop("covariance", None)
+        few.values, few._directions, few._mean = self.values[:, :m], self._directions[:, :m].copy(), self._mean[:m]
+        return few
+
+    def reduced(self, columns: FloatArray) -> PrincipalComponents:
+        """Return the map of the scores times `columns`."""
+        few = copy.copy(self)
+        few._directions, few._mean = self._directions @ columns, self._mean @ columns
+        few.forget()
+        return few
 
 
 def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArray, FloatArray]:
@@ -157,6 +178,11 @@ class Whitened(FeatureMap):
         """Return the whitened scores of new samples, (m, r)."""
         return self._components.at(X)[:, : self._m] / self._deviations
 
+    def forget(self) -> None:
+        """Drop the training samples, also of the components."""
+        super().forget()
+        self._components.forget()
+
 
 class RadialFeatures(FeatureMap):
     """Features of an RBF kernel: its values at landmarks, times the inverse Cholesky factor of their kernel (Nyström).
@@ -199,8 +225,10 @@ class RadialFeatures(FeatureMap):
         # Pivots: where few features suffice, the factor of all landmarks would be that of a singular matrix.
         factor, pivots, r, _ = sla.lapack.dpstrf(gram(rows, kernel="rbf", gamma=gamma), tol=_DEPENDENT)
         r = min(int(r), rank)
-        inverse = sla.lapack.dtrtri(factor[:r, :r])[0]
-        self._map = LandmarkFeatures(rows[pivots[:r] - 1], np.triu(inverse), "rbf", gamma, 3, 1.0)
+        # In the order of the landmarks, which several maps share.
+        W = np.zeros((rows.shape[0], r))
+        W[pivots[:r] - 1] = np.triu(sla.lapack.dtrtri(factor[:r, :r])[0])
+        self._map = LandmarkFeatures(rows, W, "rbf", gamma, 3, 1.0)
         values = self._map(X)
         self._mean = values.mean(axis=0)
         centred = values - self._mean
@@ -211,3 +239,16 @@ class RadialFeatures(FeatureMap):
         """Return the features of new samples, (m, r)."""
         rows = X if self._components is None else self._components.at(X)[:, : self._width]
         return self._map(rows) - self._mean
+
+    def forget(self) -> None:
+        """Drop the training samples, also of the components."""
+        super().forget()
+        if self._components is not None:
+            self._components.forget()
+
+    def reduced(self, columns: FloatArray) -> RadialFeatures:
+        """Return the map of the features times `columns`."""
+        few = copy.copy(self)
+        few._map, few._mean = replace(self._map, W=self._map.W @ columns), self._mean @ columns
+        few.forget()
+        return few

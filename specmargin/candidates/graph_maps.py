@@ -6,6 +6,8 @@ whose width is the mean length.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -52,6 +54,14 @@ class NeighborView:
         """Return the distances and the numbers of the training samples nearest to new ones."""
         rows = X if self._components is None else self._components.at(X)[:, : self._columns]
         return self._search.kneighbors(rows, n_neighbors=min(self._k, len(self.used)))
+
+    def forget(self) -> None:
+        """Drop the neighbours of the samples themselves."""
+        self._search.forget()
+        if self._components is not None:
+            self._components.forget()
+        self.__dict__.pop("distances", None)
+        self.__dict__.pop("indices", None)
 
     def width(self, k: int) -> float:
         """Return the mean length of the edges to k neighbours; 1 where all are copies."""
@@ -138,7 +148,7 @@ class Eigenvectors(FeatureMap):
         self.spectrum: Spectrum = laplacian_eigenpairs(
             self.laplacian, q=q, method=method, tol=_TOL if method == "lanczos" else None, random_state=random_state
         )
-        self._view, self._k = view, k
+        self._view, self._k, self._width = view, k, view.width(k)
         values = np.sqrt(n) * self.spectrum.eigenvectors
         self._mean = values.mean(axis=0)
         self.values = values - self._mean
@@ -147,13 +157,19 @@ class Eigenvectors(FeatureMap):
     def at(self, X: Matrix) -> FloatArray:
         """Return the means of the neighbours' values, (m, q)."""
         distances, indices = self._view.neighbors(X)
-        return extend(
-            self.values,
-            _tied(distances[:, : self._k], indices[:, : self._k], self._view.width(self._k), len(self.values)),
-        )
+        ties = _tied(distances[:, : self._k], indices[:, : self._k], self._width, len(self.values))
+        return extend(self.values, ties)
+
+    def reduced(self, columns: FloatArray) -> Eigenvectors:
+        """Return the map of the features times `columns`."""
+        few = copy.copy(self)
+        few.values = self.values @ columns
+        few.forget()
+        return few
 
     def forget(self) -> None:
-        """Drop the graph; the values are what new samples get the means of."""
+        """Drop the graph and its neighbours; the values are what new samples get the means of."""
+        self._view.forget()
         self.__dict__.pop("covariance", None)
         self.__dict__.pop("spectrum", None)
         self.__dict__.pop("laplacian", None)

@@ -2,7 +2,7 @@ r"""Many SVMs on one kernel at once: their duals by sequential minimal optimisat
 
 Problem b has its own signs y and its own box: with :math:`\beta_i = y_i \alpha_i`
 
-.. math:: \max_\beta\; y^\top \beta - \tfrac12 \beta^\top G \beta, \quad 1^\top \beta = 0, \; 0 \le y_i \beta_i \le C_i .
+.. math:: \max_\beta\; y^\top \beta - \tfrac12 \beta^\top G \beta, \; 1^\top \beta = 0, \; 0 \le y_i \beta_i \le C_i .
 
 A sample that the problem leaves out has :math:`C_i = 0`, so that folds, classes and weights of the loss share G. One
 step changes the pair of samples that violates the optimality conditions most. What has not converged after a thousand
@@ -51,7 +51,7 @@ def solve_hinge_duals(G: FloatArray, Y: FloatArray, upper: FloatArray) -> tuple[
     """
     solution, lower, highest = np.zeros(Y.shape), np.where(Y < 0, -upper, 0.0), np.where(Y > 0, upper, 0.0)
     slopes = Y.astype(np.float64)  # y - G beta
-    both = ((Y > 0) & (upper > 0)).any(axis=1) & ((Y < 0) & (upper > 0)).any(axis=1)
+    both = np.asarray((Y * (upper > 0) > 0).any(axis=1) & (Y * (upper > 0) < 0).any(axis=1))
     diagonal = G.diagonal().copy()
     number = np.flatnonzero(both)
     beta, e, low, high = (a[number] for a in (solution, slopes, lower, highest))
@@ -114,4 +114,4 @@ def _intercepts(
     with np.errstate(invalid="ignore"):
         middle = (top + bottom) / 2.0
     inside = np.where(free, e, 0.0).sum(axis=1) / np.maximum(count, 1)
-    return np.where(both, np.where(count > 0, inside, middle), np.sign(signs.sum(axis=1)))
+    return np.asarray(np.where(both, np.where(count > 0, inside, middle), np.sign(signs.sum(axis=1))))

@@ -174,6 +174,8 @@ class AutoSSL(SemiSupervisedClassifier):
         self.baseline_ = FittedMixture(labels.classes, baseline)
         for one in (chosen, baseline):
             one.forget()
+        for group in trained:
+            group.map.forget()
         return self._scores(chosen.log_probabilities), []
 
     @staticmethod

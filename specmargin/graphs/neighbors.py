@@ -208,6 +208,10 @@ class NeighborSearch:
             self._lists[k] = self._index[indices[~own].reshape(-1, k)]
         return self._lists[k]
 
+    def forget(self) -> None:
+        """Drop the neighbours of the rows among themselves; they are searched again when they are needed."""
+        self._lists.clear()
+
     def nearest(self, queries: Matrix, k: int) -> IntArray:
         """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""
         return self._index[self._find(queries, k, k)]

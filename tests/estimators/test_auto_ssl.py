@@ -81,6 +81,16 @@ def test_one_random_state_gives_one_answer_and_pickles_keep_it(moons):
     np.testing.assert_array_equal(pickle.loads(stored).decision_function(X[:9]), clf.decision_function(X[:9]))
 
 
+def test_pickles_hold_what_predictions_need():
+    X = np.random.default_rng(0).standard_normal((900, 300))
+    X[:, :2] += 4.0 * (np.arange(900) % 2)[:, None]
+    y = np.where(np.arange(900) < 40, np.arange(900) % 2, -1)
+    clf = sm.AutoSSL().fit(X, y)
+    assert len(pickle.dumps(clf)) < 1.5 * X.nbytes
+    np.testing.assert_allclose(clf.predict_proba(X[40:80]), clf.probabilities_[40:80], atol=1e-6)
+    np.testing.assert_allclose(clf.baseline_.predict_proba(X), clf.baseline_.probabilities_, atol=1e-6)
+
+
 def test_constants_are_in_one_place(moons):
     X, y, _, clf = moons
     constants = replace(CONSTANTS, graph_neighbors=(4, 8), prior=(*CONSTANTS.prior[1:], ("graph", 9.0)))
