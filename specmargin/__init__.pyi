@@ -1,6 +1,7 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
+    assessment,
     datasets,
     exceptions,
     graphs,
@@ -15,13 +16,17 @@ from . import (
     solvers,
     spectra,
 )
+from .assessment import Comparison, compare
+from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
+    KTACV,
     MKL,
     RMM,
     STOAM,
     STORM,
+    STORMCV,
     AnnealedS3VM,
     AutoSSL,
     ContinuationS3VM,
@@ -42,6 +47,7 @@ from .estimators import (
     SpectralRidge,
     XuSpectralSVM,
 )
+from .estimators.storage import load, save
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -70,6 +76,9 @@ __all__ = [
     # labels
     "encode_labels",
     "hide_labels",
+    # before anything is learned
+    "diagnose",
+    "Diagnosis",
     # estimators
     "AutoSSL",
     "LapSVM",
@@ -79,10 +88,12 @@ __all__ = [
     "LapRLSRegressor",
     "LapRLSRegressorCV",
     "KTA",
+    "KTACV",
     "MKL",
     "RMM",
     "STOAM",
     "STORM",
+    "STORMCV",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",
@@ -96,6 +107,10 @@ __all__ = [
     "LabelSwitchingS3VM",
     "RegularizedSpectralClustering",
     "RegularizedEigenmaps",
+    # tables of one's own
+    "assessment",
+    "compare",
+    "Comparison",
     # model selection
     "LabeledKFold",
     "labeled_accuracy",
@@ -106,6 +121,8 @@ __all__ = [
     "verify",
     "save_result",
     "load_result",
+    "save",
+    "load",
     "SolveResult",
     "Status",
     "Certificate",

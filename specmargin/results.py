@@ -10,7 +10,7 @@ Call `result.certificate.is_optimal(tol)` before believing anything else.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
@@ -307,12 +307,15 @@ class SolveResult:
         object.__setattr__(self, "duals", _frozen(self.duals))
 
     def __getstate__(self) -> dict[str, Any]:
-        # A mapping proxy cannot be pickled, and estimators that keep results must be.
-        return {**self.__dict__, "variables": dict(self.variables), "duals": dict(self.duals)}
+        # A mapping proxy cannot be pickled, and estimators that keep results must be; skops takes a status for a text.
+        plain = {"status": str(self.status), "variables": dict(self.variables), "duals": dict(self.duals)}
+        return {**self.__dict__, **plain}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        restored: dict[str, Callable[[Any], Any]]
+        restored = {"status": Status, "variables": _frozen, "duals": _frozen}
         for name, value in state.items():
-            object.__setattr__(self, name, _frozen(value) if name in ("variables", "duals") else value)
+            object.__setattr__(self, name, restored[name](value) if name in restored else value)
 
     def __repr__(self) -> str:
         solver = " ".join(part for part in (self.solver, self.solver_version) if part) or "no solver"

@@ -15,6 +15,7 @@ import specmargin
 
 # The names that users type, and where each one lives.
 MODULES = [
+    "assessment",
     "datasets",
     "exceptions",
     "graphs",
@@ -30,6 +31,8 @@ MODULES = [
     "spectra",
 ]
 NAMES = {
+    "diagnosis": ["Diagnosis", "diagnose"],
+    "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
     "objectives": ["certify"],
     "problems": ["solve"],
@@ -42,10 +45,12 @@ NAMES = {
         "LapRLSRegressor",
         "LapRLSRegressorCV",
         "KTA",
+        "KTACV",
         "MKL",
         "RMM",
         "STOAM",
         "STORM",
+        "STORMCV",
         "SpectralGraphTransducer",
         "SpectralKernelSVM",
         "SpectralRidge",
@@ -60,6 +65,7 @@ NAMES = {
         "RegularizedSpectralClustering",
         "RegularizedEigenmaps",
     ],
+    "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._label_search import Judged, Trials
 from specmargin.estimators._manifold_grid import ManifoldGrid
-from specmargin.estimators._manifold_search import Trials
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
 from specmargin.labels import Targets
@@ -98,8 +98,8 @@ class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
             path = loo.RidgePath(deformed.reduction.G, targets.values, self.fit_intercept)
             gamma_As, tried = self._tried(deformed, path)
             squares = loo.squares(path.leave_one_out(gamma_As), targets.values)
-            values, nothing = {"sq": squares.mean(axis=1)}, np.zeros(squares.shape, dtype=bool)
-            trials.add(tried, self._common, deformed.is_supervised, values, squares, nothing)
+            found = Judged({"sq": squares.mean(axis=1)}, squares, np.zeros(squares.shape, dtype=bool))
+            trials.add(tried, found, common=self._common, supervised=deformed.is_supervised)
         self.best_index_ = trials.best()
         self.cv_results_ = trials.results(["sq"])
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
@@ -118,7 +118,7 @@ class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
             if at != self.best_index_:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                    self.baseline_ = self._refitted(**self.cv_results_["params"][at]).fit(X, y)
+                    self.baseline_ = self._refitted(**trials.params[at]).fit(X, y)
 
     def _values(self, X: Matrix) -> FloatArray:
         predicted = self.estimator_.predict(X)

@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from specmargin import objectives, solvers
+from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._manifold_grid import Deformed
 from specmargin.estimators._manifold_search import LeftOut, ManifoldCV
-from specmargin.estimators._semi_supervised import check_features, columns
+from specmargin.estimators._semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
@@ -29,14 +29,14 @@ from specmargin.losses import LOSSES
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
-from specmargin.typing import FloatArray, Matrix
+from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSCV(ManifoldCV):
+class LapRLSCV(RefittedProbabilities, ManifoldCV):
     """LapRLS that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     Parameters
@@ -67,21 +67,6 @@ class LapRLSCV(ManifoldCV):
 
     _refitted: ClassVar[type[LapSVM]] = LapRLS
 
-    def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return the probabilities of the classes at new samples, as `LapRLS.predict_proba` of ``estimator_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))
-
     def _held_out(
         self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
     ) -> tuple[FloatArray, list[Balance]]:
@@ -102,7 +87,7 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVMCV(ManifoldCV):
+class LapSVMCV(RefittedProbabilities, ManifoldCV):
     """LapSVM that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     A left-out sample that is no support vector changes nothing; others cost a problem with l - 1 unknowns, or, with

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, unpacked
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, unpacked
 from specmargin.estimators._shared_parameters import (
     BoundParameter,
     KernelParameters,
@@ -34,7 +36,15 @@ __all__ = ["RMM"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class RMM(BuildsProblem, BoundParameter, KernelParameters, SolverParameters, SemiSupervisedClassifier):
+class RMM(
+    CalibratedScores,
+    LabelWeights,
+    BuildsWeightedProblem,
+    BoundParameter,
+    KernelParameters,
+    SolverParameters,
+    SemiSupervisedClassifier,
+):
     """Relative margin machine on a kernel.
 
     Solves, per class against the rest, 1/2 w'w + C sum max(0, 1 - y_i f_i) with labelled decisions confined to

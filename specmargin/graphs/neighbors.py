@@ -141,6 +141,8 @@ class NeighborSearch:
                 self._projection = PCA(self.n_components, random_state=random_state)
             X = self._centred(X)
             self._projection.fit(X)
+            # Sums depend on the order in memory, which no file keeps of a part of an array.
+            self._projection.components_ = self._projection.components_.copy(order="K")
             unit = _ROUNDING * float(np.finfo(X.dtype).eps)
             self._rounding = unit**2 / 2.0 if metric == "cosine" else unit * float(row_norms(X).max())
         elif metric in ("euclidean", "l2") and not self.angles and not self._sparse and len(X) > 1:
@@ -231,6 +233,11 @@ class NeighborSearch:
         k = self.count(k, own=True)
         self.lists(k)
         self._reserved = max(k, self._reserved)
+
+    def forget(self) -> None:
+        """Drop the neighbours of the rows among themselves; they are searched again when they are needed."""
+        self._lists.clear()
+        self._reserved = 0
 
     def nearest(self, queries: Matrix, k: int) -> IntArray:
         """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""

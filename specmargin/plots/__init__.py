@@ -10,6 +10,7 @@ spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDi
 from __future__ import annotations
 
 from specmargin.plots.decision import DecisionDisplay, decision_grid
+from specmargin.plots.diagnosis import DiagnosisDisplay
 from specmargin.plots.graph import GraphDisplay
 from specmargin.plots.path import SpectrumPathDisplay
 from specmargin.plots.points import LabelDisplay
@@ -18,6 +19,7 @@ from specmargin.plots.theme import PALETTE, decision_colormap, method_styles, sa
 
 __all__ = [
     "DecisionDisplay",
+    "DiagnosisDisplay",
     "GraphDisplay",
     "LabelDisplay",
     "PALETTE",

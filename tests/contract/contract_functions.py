@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from contract_estimators import ACCURACY, COUNT, FLAG, NONNEGATIVE, NOTHING, POSITIVE, WORD, Cell
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, Promise, W, X, Y, changed, refused, told
+from sklearn.pipeline import make_pipeline
 
 import specmargin as sm
 from specmargin import experiments, graphs, kernels, losses, objectives, papers, plots, problems, solvers, spectra
@@ -475,6 +476,22 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
     wrong |= {"truncated": "truncated", "changed": "changed after it was", "missing": "does not exist"}
     files = tuple(Bad(folder / f"{name}.npz", says, f"a file: {name}") for name, says in wrong.items())
     yield from nonsense("load_result", sm.load_result, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files))
+    result_file = Bad(path, "holds 'result', not 'estimator'", "a file of another kind")
+    yield from nonsense("load", sm.load, path=(*no_path, Bad(folder, "is a folder", "a folder"), *files, result_file))
+    yield from nonsense(
+        "save",
+        with_defaults(sm.save, path=folder / "model.npz", estimator=sm.LapSVM()),
+        path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
+        estimator=(None, "model", X, sm.LapSVM, obj, Bad(make_pipeline(sm.LapSVM()), "save its fitted step")),
+    )
+    cannot: dict[str, tuple[Any, ...]] = {
+        "kernel": (Bad(kernels.gram, "function", "a function"),),
+        "metric": (Bad(kernels.gram, "function", "a function"),),
+        "random_state": (Bad(np.random.default_rng(0), "set a whole number"),),
+        "loss": (Bad(type("Own", (losses.HuberHinge,), {})(0.5), "not among those", "a loss of one's own"),),
+        "solver_params": (Bad({"a": kernels.gram}, "function", "with a function"),),
+    }
+    yield from nonsense("save", lambda **more: sm.save(sm.LapSVM(**more), folder / "model.npz"), **cannot)
 
 
 def answer_of(obj: objectives.RMM) -> Any:
@@ -630,6 +647,28 @@ def label_functions() -> Iterator[Cell]:
     both = lambda n_labeled: sm.hide_labels(TRUTH, n_labeled=n_labeled, per_class=2)  # noqa: E731
     yield from nonsense("hide_labels", both, n_labeled=(Bad(4, "got 4 and 2", "4, per_class=2"),))
     yield from nonsense(
+        "compare",
+        with_defaults(sm.compare, X=X, y=Y, methods=["majority"]),
+        X=(None, 3, "moon", X[0], np.zeros((2, 2, 2)), X + 1j, np.zeros((24, 0)), Bad(X[:20], "20 rows", "of 20 rows")),
+        y=(
+            None,
+            3,
+            "moon",
+            np.zeros((24, 2)),
+            Bad(np.full(24, -1), "no row is labelled", "without a label"),
+            Bad(Y[:20], "20 labels", "of 20"),
+        ),
+        methods=(3, [], "", "moon", [3], ["moon"], NOTHING),
+        budget=(0, -1, np.nan, "two", [1], NOTHING),
+        random_state=(-1, 1.5, None, NOTHING),
+        text=("x0", [3], ["moon"], 3, NOTHING),
+        ignore=("x0", [3], ["moon"], 3, NOTHING),
+        target=(3, None, NOTHING),
+        folder=(3, NOTHING),
+        progress=(3, NOTHING),
+        unlabeled=([-1], {}),
+    )
+    yield from nonsense(
         "LabeledKFold",
         lambda **more: list(sm.LabeledKFold(**more).split(X, Y)),
         n_splits=(1, 0, -1, 2.5, np.nan, "two", None, 7, [2], NOTHING),
@@ -731,11 +770,46 @@ def plot_cells() -> Iterator[Cell]:
     yield from nonsense("plots.method_styles", plots.method_styles, names=(None, 3, [3], [["a"]]))
 
 
+def diagnosis_cells() -> Iterator[Cell]:
+    def diagnosed(X: Any, y: Any = Y, graph: Any = None, **more: Any) -> np.ndarray:
+        told = sm.diagnose(X, y, graph, **{"n_neighbors": 5, **more})
+        shares = [one.share or 0.0 for one in (told.edges, told.nearest)]
+        errors = [] if told.evidence is None else [told.evidence.graph.error, told.evidence.graph.by_chance]
+        return np.array([*told.gap.eigenvalues, *shares, *errors])
+
+    yield from rows("diagnose", diagnosed)
+    yield from adjacencies("diagnose", lambda W: diagnosed(None, Y, W))
+    # Labels of one class, or none, still leave a graph to look at; numbers are classes, which the advice doubts.
+    answered = ("None", "without a label", "of one class", "of one class and -1 as the other", "real numbers")
+    for one in given.labels():
+        promise = ANSWERED if one.name in answered else one.promise
+        yield Cell(
+            "diagnose",
+            "labels",
+            one.name,
+            promise,
+            lambda one=one: diagnosed(X, one.value.y, unlabeled=one.value.unlabeled),
+            lambda: diagnosed(X),
+        )
+    yield from nonsense(
+        "diagnose",
+        with_defaults(diagnosed, X=X),
+        n_neighbors=(*COUNT, None),
+        metric=(*WORD, None),
+        random_state=SEED,
+        graph=(Bad(W[:20, :20], "20 nodes.*24 rows", "of 20 nodes"),),
+    )
+    yield from nonsense("plots.DiagnosisDisplay", plots.DiagnosisDisplay, diagnosis=(None, 3, "diagnosis", NOTHING))
+    four = lambda axes: sm.diagnose(X, Y).plot(axes)  # noqa: E731
+    yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
+
+
 def experiment_cells() -> Iterator[Cell]:
     e = experiments
     split = e.Split(np.arange(6), np.arange(6, 20), test=np.arange(20, 24))
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")
+    (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     yield from nonsense(
         "experiments.Split",
         with_defaults(e.Split, labeled=[0, 1], unlabeled=[2, 3]),
@@ -852,6 +926,7 @@ def command_cells() -> Iterator[Cell]:
 
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")
+    (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     for line, value in (
         ("nonsense", "nonsense"),
         ("tables nonsense", "'nonsense'"),
@@ -866,6 +941,21 @@ def command_cells() -> Iterator[Cell]:
         ("figures two_moons --quick --full", "quick and full"),
         ("figures --data nonsense", "'nonsense'"),
         ("datasets nonsense", "nonsense"),
+        ("compare FOLDER/nonsense.csv --target kind", "nonsense"),
+        ("compare FOLDER --target kind", "a folder"),
+        ("compare FOLDER/file --target kind", "1 lines"),
+        ("compare FOLDER/table.csv --target nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target share", "0.5"),
+        ("compare FOLDER/table.csv --target none", "'none'"),
+        ("compare FOLDER/table.csv --target full", "4 rows"),
+        ("compare FOLDER/table.csv --target kind --budget 0", "budget=0"),
+        ("compare FOLDER/table.csv --target kind --methods nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target kind --text nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target kind --ignore nonsense", "'nonsense'"),
+        ("fit FOLDER/table.csv --target nonsense", "'nonsense'"),
+        ("fit FOLDER/table.csv --target kind --method nonsense", "'nonsense'"),
+        ("predict FOLDER/nonsense.npz FOLDER/table.csv", "nonsense"),
+        ("predict FOLDER/file FOLDER/table.csv", "a file"),
         ("datasets fetch nonsense", "'nonsense'"),
         ("datasets list --data nonsense", "'nonsense'"),
     ):
@@ -899,5 +989,6 @@ def cells() -> Iterator[Cell]:
     yield from data_cells()
     yield from label_functions()
     yield from plot_cells()
+    yield from diagnosis_cells()
     yield from experiment_cells()
     yield from command_cells()

@@ -36,6 +36,8 @@ CLASSIFIERS = [
     (sm.RMM, {"B": "auto"}),
     (sm.LapRLS, {"class_balance": "zscore"}),
     (sm.LapRLSCV, SMALL),
+    (sm.STORMCV, {"n_neighbors": [3, 5], "qs": [10], "Cs": [1.0, 10.0]}),
+    (sm.KTACV, {"n_neighbors": [5], "qs": [5, 10], "Cs": [10.0]}),
     (sm.LapSVMCV, {**SMALL, "gamma_As": [0.1]}),
     (sm.SpectralRidge, {}),
     (sm.SpectralRidge, {"refine": "kmeans"}),

@@ -26,6 +26,7 @@ CLASSIFIERS = {
     "SpectralRidge": {},
     "STORM": {},
     "KTA": {},
+    "KTACV": {"n_neighbors": [8], "qs": [20], "Cs": [1.0]},
     "SpectralGraphTransducer": {},
     "RMM": {},
     "QuasiNewtonS3VM": {},

@@ -1,0 +1,129 @@
+"""A diagnosis as some fifteen lines of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specmargin.diagnosis.evidence import HeldOut
+from specmargin.diagnosis.purity import Purity
+from specmargin.diagnosis.verdict import VERDICTS
+
+if TYPE_CHECKING:
+    from specmargin.diagnosis.report import Diagnosis
+
+__all__ = ["diagnosis_lines"]
+
+_CLASSES = 6  # that are named
+
+
+def diagnosis_lines(d: Diagnosis) -> list[str]:
+    """Return the lines of ``str(d)``."""
+    width = "" if d.columns is None else f" in {d.columns.n_columns} columns"
+    lines = [f"{d.n_samples} samples{width}, {_labels(d)}", f"Verdict: {VERDICTS[d.verdict]}", f"  {d.reason}"]
+    entries = [
+        ("columns", _columns(d)),
+        ("distances", _distances(d)),
+        ("graph", _graph(d)),
+        ("degrees", _degrees(d)),
+        ("eigenvalues", _gap(d)),
+        ("edges", _purity(d.edges, "edges between labels")),
+        ("nearest labels", _purity(d.nearest, "nearest labels")),
+        ("left-out labels", _held_out(d)),
+        ("boundary", _boundary(d)),
+        ("unlabelled data", _comparison(d)),
+    ]
+    lines += [f"  {name + ':':<17}{text}" for name, text in entries if text]
+    return [*lines, *(f"To do: {advice}" for advice in d.advice)]
+
+
+def _labels(d: Diagnosis) -> str:
+    if d.n_labeled == 0:
+        return "no labels"
+    counts = [f"{count} of {name!r}" for name, count in list(d.label_counts.items())[:_CLASSES]]
+    more = len(d.label_counts) - _CLASSES
+    return f"{d.n_labeled} labels ({', '.join(counts)}{f', and of {more} more classes' if more > 0 else ''})"
+
+
+def _columns(d: Diagnosis) -> str:
+    if d.columns is None:
+        return ""
+    c = d.columns
+    return (
+        f"deviations differ by {c.scale_ratio:.3g} at most; {c.n_constant} constant, {c.n_copies} repeated; "
+        f"{c.n_copied_samples} samples repeated, {c.n_contradictions} of them under two classes"
+    )
+
+
+def _distances(d: Diagnosis) -> str:
+    if d.distances is None:
+        return ""
+    if not d.distances.mean > 0:
+        return "all are zero"
+    return f"vary by {d.distances.variation:.0%} of their mean; to neighbours {d.distances.contrast:.0%} of it"
+
+
+def _graph(d: Diagnosis) -> str:
+    c = d.connectivity
+    kind = "as given" if d.n_neighbors is None else f"{d.n_neighbors} nearest neighbours ({d.metric})"
+    pieces = "one component"
+    if c.n_components > 1:
+        sizes = ", ".join(map(str, c.sizes[:4])) + (", ..." if c.n_components > 4 else "")
+        pieces = f"{c.n_components} components ({sizes}), {c.n_without_label} without a label"
+    return f"{kind}; {pieces}; {c.n_isolated} isolated samples"
+
+
+def _degrees(d: Diagnosis) -> str:
+    g = d.degrees
+    lists = "listed by" if g.counted == "in-degree" else "joined to"
+    return (
+        f"{g.least} to {g.most}, {g.mean:.1f} on average; skewness of the {g.counted} {g.hubness:.1f}; the largest "
+        f"hub, sample {g.largest_hub}, is {lists} {g.largest_count}"
+    )
+
+
+def _gap(d: Diagnosis) -> str:
+    g = d.gap
+    if not g.size > 0:
+        return f"the lowest {len(g.eigenvalues)} are alike: at least {g.n_clusters} clusters"
+    what = "one cluster" if g.n_clusters == 1 else f"{g.n_clusters} clusters"
+    clear = "" if g.is_clear else ", but another gap is half as large"
+    ends = f"{g.low:.2g} to {g.high:.2g}"
+    return f"largest gap of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({ends}): {what}{clear}"
+
+
+def _purity(p: Purity, pairs: str) -> str:
+    if p.share is None or p.by_chance is None or p.p_value is None:
+        return "" if pairs == "nearest labels" else "none between labels: nothing to tell"
+    told = "" if p.p_value < 0.05 else ": cannot be told from chance"
+    return (
+        f"{p.share:.0%} of {p.n_pairs} {pairs} within a class, {p.by_chance:.0%} by chance (p = {p.p_value:.2g}){told}"
+    )
+
+
+def _held_out(d: Diagnosis) -> str:
+    if d.evidence is None:
+        return ""
+    e = d.evidence
+    errors = [f"graph {_error(e.graph)}"]
+    errors += [f"{name} {_error(one)}" for name, one in (("linear", e.linear), ("RBF", e.radial)) if one is not None]
+    if e.nearest is not None:
+        errors.append(f"nearest {e.nearest:.0%}")
+    return f"errors: {', '.join(errors)}, naming one class {e.majority:.0%}"
+
+
+def _error(one: HeldOut) -> str:
+    return f"{one.error:.0%} (p = {one.p_value:.2g})"
+
+
+def _boundary(d: Diagnosis) -> str:
+    if d.evidence is None or d.evidence.boundary is None:
+        return ""
+    b = d.evidence.boundary
+    return f"{b.share:.1%} of edges cross the linear one, {b.by_chance:.1%} by chance (p = {b.p_value:.2g})"
+
+
+def _comparison(d: Diagnosis) -> str:
+    if d.evidence is None or d.evidence.comparison is None:
+        return ""
+    c = d.evidence.comparison
+    return f"graph against features ({d.evidence.supervised}): {c.gains} won, {c.losses} lost; {c.verdict}"

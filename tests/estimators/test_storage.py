@@ -1,0 +1,483 @@
+"""Saved estimators are the same to the last bit; what no file can hold is named; reading a file runs nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.model_selection import GridSearchCV, GroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import specmargin as sm
+from specmargin import estimators
+from specmargin.archive import read_archive, write_archive
+from specmargin.candidates.constants import CONSTANTS
+from specmargin.estimators import storage
+from specmargin.estimators._spectrum_classifier import GraphSpectrumClassifier
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVersionWarning
+
+N = 400
+METHODS = ("predict", "decision_function", "predict_proba", "transform")
+CONFORMAL = {"LapRLS": "conformal_p_values", "LapRLSRegressor": "conformal_intervals"}
+CV = {"gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
+SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
+SMALL = {"LapRLSCV": CV, "LapSVMCV": CV, "STORMCV": SPECTRUM_CV, "KTACV": SPECTRUM_CV}
+
+VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
+    name: (name, dict(SMALL.get(name, {})), "targets" if name.endswith("Regressor") else "moons")
+    for name in estimators.__all__
+}
+VARIANTS |= {f"{name}, {span}": (name, {"span": span, **VARIANTS[name][1], **more}, VARIANTS[name][2])
+             for name in ("LapSVM", "LapRLS", "LapRLSCV", "LapRLSRegressor", "CCCPS3VM")
+             for span, more in (("landmarks", {"n_landmarks": 20}), ("eigenvectors", {"q": 20}))}  # fmt: skip
+VARIANTS["CCCPS3VM, eigenvectors"][1]["gamma_I"] = 1.0
+VARIANTS |= {
+    f"{name}, texts": (name, VARIANTS[name][1], "texts")
+    for name in ("LapSVM", "LapRLSCV", "STORM", "SpectralRidge", "GradientS3VM", "RMM")
+}
+VARIANTS |= {
+    "bools": ("LapRLS", {"unlabeled": None}, "bools"),
+    "floats": ("LapSVM", {"unlabeled": np.nan, "gamma_A": np.float64(0.5)}, "floats"),
+    "a frame": ("LapRLS", {}, "frame"),
+    "sparse": ("LapSVM", {"metric": "cosine", "weight": "cosine"}, "sparse"),
+    "sparse S3VM": ("AnnealedS3VM", {}, "sparse"),
+    "a given kernel": ("LapSVM", {"kernel": "precomputed", "gamma_I": 0.0}, "kernel"),
+    "several graphs": ("STORM", {"n_neighbors": [4, 5], "solver_params": {"max_iter": 50}}, "moons"),
+    "principal components": ("SpectralRidge", {"reduce": 3}, "wide"),
+    "sparse components": ("SpectralRidge", {"reduce": 3}, "sparse"),
+    "weights of classes": ("LapSVM", {"class_weight": {"a": 2.0, "float": 0.5}}, "texts"),
+    "several clusters": ("RegularizedSpectralClustering", {"n_clusters": 3}, "moons"),
+    "pairs of classes": ("CCCPS3VM", {"multi_class": "ovo", "balance": {"a": -0.4, "float": -0.2}}, "texts"),
+    "the loss itself": ("LapSVM", {"loss": sm.losses.HuberHinge(0.5)}, "moons"),
+    "by CVXPY": ("LapSVM", {"solver": ("CLARABEL",), "n_neighbors": 5}, "few"),
+    "folds": ("LapRLSCV", {**CV, "cv": StratifiedKFold(3)}, "moons"),
+    "folds of the package": ("LapSVMCV", {**CV, "cv": sm.LabeledKFold(3)}, "moons"),
+    "a mixture of texts": (
+        "AutoSSL",
+        {"constants": replace(CONSTANTS, graph_neighbors=(5,), exact=300, landmarks=50), "families": ["sup", "graph"]},
+        "texts",
+    ),
+    "several targets": ("LapRLSRegressor", {}, "several targets"),
+}
+
+COPIED = [*estimators.__all__, *(name for name in VARIANTS if "landmarks" in name or "eigenvectors" in name), "folds"]
+
+
+def data(kind: str) -> tuple[Any, Any, Any]:
+    """Return samples, labels, and new samples."""
+    n = 60 if kind == "few" else N
+    X, truth = sm.datasets.make_two_moons(n_samples=n, noise=0.1, random_state=0)
+    y, new = sm.hide_labels(truth, per_class=6, random_state=0), X[:50] + 0.01
+    if kind in ("texts", "sparse"):
+        names = np.array(["a", "b", "float"])[truth + (X[:, 0] > 1.0)]
+        y = sm.hide_labels(names, per_class=6, unlabeled="?", random_state=0)
+    if kind == "sparse":
+        X = np.abs(np.hstack([X, X**2, X[:, ::-1] > 0.3]))
+        return sp.csr_array(X), y, sp.csr_array(X[:50] + 0.01)
+    if kind == "bools":
+        y = np.array([None if one == -1 else bool(one) for one in y], dtype=object)
+    if kind in ("floats", "targets", "several targets"):
+        y = np.where(y == -1, np.nan, y)
+    if kind == "several targets":
+        y = np.column_stack([y, y + X[:, 0]])
+    if kind == "frame":
+        return pd.DataFrame(X, columns=["left", "right"]), y, pd.DataFrame(new, columns=["left", "right"])
+    if kind == "kernel":
+        return sm.kernels.gram(X, gamma=4.0), y, sm.kernels.gram(new, X, gamma=4.0)
+    if kind == "wide":
+        turn = np.random.default_rng(0).normal(size=(2, 20))
+        return X @ turn + 5.0, y, new @ turn + 5.0
+    return X, y, new
+
+
+@cache
+def fitted(variant: str) -> tuple[Any, Any]:
+    """Return a fitted estimator, and new samples."""
+    name, given, kind = VARIANTS[variant]
+    params, (X, y, new) = dict(given), data(kind)
+    if hasattr(getattr(estimators, name)(), "q"):
+        params.setdefault("q", 50)  # of the eigenvectors that are kept; the default would be half of n
+    if kind in ("texts", "sparse"):
+        params["unlabeled"] = "?"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(estimators, name)(**params).fit(X, y), new
+
+
+def outputs(estimator: Any, new: Any) -> list[Any]:
+    """Return all that an estimator says of new samples."""
+    return [getattr(estimator, method)(new) for method in METHODS if hasattr(estimator, method)]
+
+
+@cache
+def expected(variant: str) -> list[Any]:
+    """Return the outputs of a fitted estimator."""
+    return outputs(*fitted(variant))
+
+
+def require_alike(again: Any, variant: str) -> None:
+    """Raise unless another estimator says the same as a fitted one, to the last bit."""
+    estimator, new = fitted(variant)
+    assert type(again) is type(estimator)
+    for ours, theirs in zip(outputs(again, new), expected(variant), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def require_same(one: Any, other: Any, at: str, seen: dict[int, tuple[Any, Any]]) -> None:
+    """Raise unless two values are equal in type, dtype, order in memory and bits, and share what they share."""
+    assert type(one) is type(other), at
+    if one is None or isinstance(one, str | bool | int | float | np.generic | np.dtype | range):
+        assert one == other or (one != one and other != other), at
+        return
+    if id(one) in seen and not isinstance(one, list | tuple | dict):
+        assert seen[id(one)][1] is other, f"{at} is shared before, and is not after"
+        return
+    seen[id(one)] = (one, other)
+    if isinstance(one, np.ndarray):
+        assert one.flags.forc or one.ndim == 1, f"{at} is in an order in memory that no file keeps: sums may differ"
+        assert (one.dtype, one.shape, one.flags.fnc) == (other.dtype, other.shape, other.flags.fnc), at
+        np.testing.assert_array_equal(one, other, err_msg=at)
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), at
+        for k, pair in enumerate(zip(one, other, strict=True)):
+            require_same(*pair, f"{at}[{k}]", seen)
+    elif isinstance(one, dict):
+        assert list(one) == list(other), at
+        for key in one:
+            require_same(one[key], other[key], f"{at}[{key!r}]", seen)
+    elif sp.issparse(one):
+        for part in ("data", "indices", "indptr"):
+            require_same(getattr(one, part), getattr(other, part), f"{at}.{part}", {})
+    else:
+        require_same(one.__getstate__(), other.__getstate__(), f"{at}.", seen)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_loaded_estimator_is_the_saved_one(variant: str, tmp_path: Path) -> None:
+    estimator, _ = fitted(variant)
+    sm.save(estimator, tmp_path / "model.npz")
+    again = sm.load(tmp_path / "model.npz")
+    require_same(estimator, again, "", {})
+    assert repr(again.get_params()) == repr(estimator.get_params())
+    require_alike(again, variant)
+    if variant in CONFORMAL:
+        of_training = CONFORMAL[variant]
+        np.testing.assert_array_equal(getattr(again, of_training)(), getattr(estimator, of_training)())
+
+
+@pytest.mark.parametrize("variant", ["LapSVM", "a mixture of texts", "LapRLSRegressor", "floats", "several graphs"])
+def test_a_loaded_estimator_scores_and_learns_again(variant: str, tmp_path: Path) -> None:
+    estimator, new = fitted(variant)
+    X, y, _ = data(VARIANTS[variant][2])
+    sm.save(estimator, tmp_path / "model.npz")
+    again = sm.load(tmp_path / "model.npz")
+    assert again.score(X, y) == estimator.score(X, y)
+    np.testing.assert_array_equal(again.fit(X, y).predict(new), estimator.predict(new))
+
+
+@pytest.mark.parametrize("name", estimators.__all__)
+def test_unfitted_estimators_are_their_parameters(name: str, tmp_path: Path) -> None:
+    estimator = getattr(estimators, name)()
+    sm.save(estimator, tmp_path / "model.npz")
+    again = sm.load(tmp_path / "model.npz")
+    require_same(estimator, again, "", {})
+    assert again.get_params() == estimator.get_params()
+
+
+def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
+    params = {
+        "gammas": [1, 2.0, "median", np.float32(3.0)],
+        "gamma_As": np.array([1.0, np.inf]),
+        "ratios": range(3),
+        "n_neighbors": (5, np.int64(7)),
+        "solver_params": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
+        "unlabeled": "?/\n\ud800",
+        "kernel": np.str_("rbf"),
+        "tol": 10**400,
+    }
+    estimator = sm.LapRLSCV(**params)
+    sm.save(estimator, tmp_path / "model.npz")
+    require_same(estimator, sm.load(tmp_path / "model.npz"), "", {})
+
+
+def test_names_of_features_and_settings_of_scikit_learn_are_kept(tmp_path: Path) -> None:
+    import sklearn
+
+    estimator, new = fitted("a frame")
+    sm.save(estimator, tmp_path / "model.npz")
+    again = sm.load(tmp_path / "model.npz")
+    assert again.feature_names_in_.tolist() == ["left", "right"]
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(new[["right", "left"]])
+    maps = sm.RegularizedEigenmaps().fit(new).set_output(transform="pandas")
+    sm.save(maps, tmp_path / "maps.npz")
+    pd.testing.assert_frame_equal(sm.load(tmp_path / "maps.npz").transform(new), maps.transform(new))
+    with sklearn.config_context(enable_metadata_routing=True):
+        routed = sm.LapSVM().set_fit_request(graph=True)
+        sm.save(routed, tmp_path / "routed.npz")
+        assert sm.load(tmp_path / "routed.npz").get_metadata_routing().fit.requests == {"graph": True}
+
+
+def test_the_same_estimator_makes_the_same_file_which_numpy_reads(tmp_path: Path) -> None:
+    estimator, _ = fitted("LapSVM")
+    sm.save(estimator, tmp_path / "one.npz")
+    sm.save(sm.load(tmp_path / "one.npz"), tmp_path / "two.npz")
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    with np.load(tmp_path / "one.npz", allow_pickle=False) as arrays:
+        np.testing.assert_array_equal(arrays["dual_coef_"], estimator.dual_coef_)
+
+
+# Sizes, and other ways to keep an estimator
+
+
+@pytest.mark.parametrize("variant", [name for name in VARIANTS if not VARIANTS[name][0].startswith("Auto")])
+def test_no_square_matrix_is_kept(variant: str, tmp_path: Path) -> None:
+    # AutoSSL keeps the maps of its candidates: 200 eigenvectors of each of its graphs, however large n is.
+    estimator, _ = fitted(variant)
+    sm.save(estimator, tmp_path / "model.npz")
+    n = len(getattr(estimator, "transduction_", np.empty(N)))
+    for size in (len(pickle.dumps(estimator)), os.path.getsize(tmp_path / "model.npz")):
+        assert size < max(8 * n * n * 0.3, 50_000)
+
+
+def by_skops(estimator: Any) -> Any:
+    skops = pytest.importorskip("skops.io")
+    content = skops.dumps(estimator)
+    foreign = skops.get_untrusted_types(data=content)
+    assert all(name.startswith(("specmargin.", "numpy.", "scipy.", "sklearn.")) for name in foreign)
+    return skops.loads(content, trusted=foreign)
+
+
+def by_joblib(estimator: Any) -> Any:
+    file = io.BytesIO()
+    joblib.dump(estimator, file)
+    file.seek(0)
+    return joblib.load(file)
+
+
+def by_cloudpickle(estimator: Any) -> Any:
+    cloudpickle = pytest.importorskip("cloudpickle")
+    return cloudpickle.loads(cloudpickle.dumps(estimator))
+
+
+@pytest.mark.parametrize(
+    ("variant", "way"),
+    [
+        *((variant, by_skops) for variant in COPIED),
+        *((variant, by_joblib) for variant in ("LapRLS", "AutoSSL", "STORM", "GradientS3VM")),
+        *((variant, by_cloudpickle) for variant in ("LapRLS", "AutoSSL", "STORM", "GradientS3VM")),
+    ],
+)  # copies by copy and pickle: test_search_and_storage
+def test_copies_are_the_same(variant: str, way: Any) -> None:
+    again = way(fitted(variant)[0])
+    require_alike(again, variant)
+    if hasattr(again, "result_"):
+        assert repr(again.result_) == repr(fitted(variant)[0].result_)
+
+
+# What no file can hold
+
+
+class OwnLoss(sm.losses.HuberHinge):
+    """A loss of the user's own."""
+
+
+class OwnSVM(sm.LapSVM):
+    """An estimator of the user's own."""
+
+
+def own_kernel(X: Any, Y: Any) -> Any:
+    """Return a linear kernel."""
+    return X @ Y.T
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "message"),
+    [
+        ("LapSVM", {"kernel": own_kernel}, r"^kernel=<function own_kernel.*is a function.*'precomputed'"),
+        ("LapSVM", {"kernel": partial(own_kernel)}, r"^kernel=functools\.partial.*is a function"),
+        ("STORM", {"metric": own_kernel}, r"^metric=.*is a function.*name one of the package's"),
+        ("LapSVM", {"random_state": np.random.default_rng(0)}, r"^random_state=.*numpy.*set a whole number"),
+        ("AutoSSL", {"random_state": np.random.RandomState(0)}, r"^random_state=.*set a whole number"),
+        ("LapSVM", {"loss": OwnLoss(0.5)}, r"^loss=.*OwnLoss.*not among those that files hold"),
+        ("LapRLSCV", {"cv": GroupKFold(2)}, r"^cv=.*GroupKFold.*not among"),
+        ("LapSVM", {"solver_params": {"callback": print}}, r"^solver_params/callback=.*function"),
+        ("LapSVM", {"unlabeled": nx.path_graph(3)}, r"^unlabeled=.*networkx.*from_networkx"),
+        ("LapSVM", {"unlabeled": sm.LapSVM}, r"^unlabeled=.*a function or a class"),
+    ],
+)
+def test_parameters_that_no_file_can_hold_are_named(name: str, params: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidTypeError, match=message):
+        sm.save(getattr(sm, name)(**params), tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
+    X, y, _ = data("few")
+    fit = sm.LapSVM(kernel=own_kernel).fit(X, y).set_params(kernel="linear")
+    with pytest.raises(InvalidTypeError, match=r"_functions/_matrix/kernel=<function own_kernel.*is a function"):
+        sm.save(fit, tmp_path / "model.npz")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*save its fitted step.*skops"),
+        (GridSearchCV(sm.LapSVM(), {"gamma_I": [0.0]}), r"GridSearchCV.*best_estimator_.*skops"),
+        (SVC(), r"sklearn\.svm.*SVC, which is not the package's"),
+        (OwnSVM(), r"OwnSVM, which is not the package's"),
+        (sm.LapSVM, r"is a class; pass an estimator, LapSVM\(\.\.\.\)"),
+        ("model.npz", r"is of the type str; pass an estimator"),
+        (sm.losses.HuberHinge(0.5), r"HuberHinge; pass an estimator"),
+    ],
+)
+def test_what_is_no_estimator_of_the_package_is_refused(estimator: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidTypeError, match=message):
+        sm.save(estimator, tmp_path / "model.npz")
+
+
+# Files that are not what they should be
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return a saved estimator."""
+    sm.save(fitted("LapSVM")[0], tmp_path / "model.npz")
+    return tmp_path / "model.npz"
+
+
+def changed(file: Path, change: Any) -> Path:
+    """Write an archive of which all checksums are right, but not the contents."""
+    header, arrays = read_archive(file, "estimator")
+    header = json.loads(json.dumps(header, allow_nan=True))
+    change(header, arrays)
+    write_archive(file, "estimator", header, arrays)
+    return file
+
+
+def test_files_that_were_damaged_say_so(file: Path, tmp_path: Path) -> None:
+    content = file.read_bytes()
+    for name, damaged, message in (
+        ("short", content[: len(content) // 2], "is truncated"),
+        ("bit", content[:5000] + bytes([content[5000] ^ 4]) + content[5001:], "changed after it was written"),
+        ("text", b"a text", "no archive of specmargin"),
+    ):
+        (tmp_path / name).write_bytes(damaged)
+        with pytest.raises(InvalidInputError, match=message):
+            sm.load(tmp_path / name)
+    with pytest.raises(InvalidInputError, match="does not exist"):
+        sm.load(tmp_path / "none.npz")
+    write_archive(tmp_path / "other.npz", "result", {}, {})
+    with pytest.raises(InvalidInputError, match="holds 'result', not 'estimator'"):
+        sm.load(tmp_path / "other.npz")
+
+
+def test_later_versions_are_refused_and_others_are_told(file: Path) -> None:
+    changed(file, lambda header, arrays: header["versions"].update({"specmargin": "0.0.1"}))
+    with pytest.warns(SavedVersionWarning, match=r"written with specmargin 0\.0\.1, not .*Fit again") as caught:
+        sm.load(file)
+    assert caught[0].filename == __file__
+    changed(file, lambda header, arrays: header.update(contents_version=2))
+    with pytest.raises(InvalidInputError, match=r"in the version 2, written by specmargin 0\.0\.1.*use a newer"):
+        sm.load(file)
+
+
+def set_class(name: str) -> Any:
+    return lambda header, arrays: header["objects"][0].update({"class": name})
+
+
+def set_state(value: Any) -> Any:
+    return lambda header, arrays: header["objects"][0]["state"]["items"].update(x=value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (set_class("os.system"), "class 'os.system', which this version"),
+        (set_class("builtins.eval"), "class 'builtins.eval'"),
+        (set_class("antigravity.fly"), "class 'antigravity.fly'"),
+        (set_class("sklearn.pipeline.Pipeline"), "class 'sklearn.pipeline.Pipeline'"),
+        (set_class("objectives.LapSVM"), "class 'objectives.LapSVM'"),
+        (set_class("LapSVM"), "class 'LapSVM'"),
+        (set_class("labels.Labels"), "which is no estimator"),
+        (set_class("kernels.KernelOperator"), "contents of another version"),
+        (set_state({"array": "none"}), "contents of another version .KeyError"),
+        (set_state({"object": 10**6}), "contents of another version .IndexError"),
+        (set_state({"enum": "results.Status", "value": "x"}), "contents of another version .ValueError"),
+        (set_state({"enum": "estimators.LapSVM", "value": "x"}), "class 'estimators.LapSVM'"),
+        (set_state({"tuple": [], "class": "results.Status"}), "class 'results.Status'"),
+        (set_state({"unknown": 1}), "contents of another version .KeyError"),
+        (lambda header, arrays: header.pop("root"), "contents of another version .KeyError"),
+        (lambda header, arrays: header["objects"].append({"class": "results.Certificate", "state": 3}), "TypeError"),
+    ],
+)
+def test_only_known_classes_are_made(file: Path, change: Any, message: str) -> None:
+    changed(file, change)
+    before = set(sys.modules)
+    with pytest.raises(InvalidInputError, match=message):
+        sm.load(file)
+    assert not {"antigravity"} & (set(sys.modules) - before)
+
+
+def test_sparse_matrices_point_nowhere_else(tmp_path: Path) -> None:
+    sm.save(fitted("LapRLS")[0], tmp_path / "model.npz")
+
+    def change(header: Any, arrays: Any) -> None:
+        (name,) = [name for name in arrays if name.endswith("/indices")]
+        arrays[name] = arrays[name] + 10**7
+
+    with pytest.raises(InvalidInputError, match=r"contents of another version .ValueError"):
+        sm.load(changed(tmp_path / "model.npz", change))
+
+
+def test_known_classes_hold_data() -> None:
+    known = storage.known_classes()
+    assert len(set(known.values())) == len(known)
+    for name, cls in known.items():
+        ours = [one for one in cls.__mro__ if one.__module__.startswith("specmargin.")]
+        assert ours or name.startswith("sklearn."), name
+        assert not any({"__del__", "__reduce__", "__reduce_ex__"} & vars(one).keys() for one in ours), name
+        if any("__setstate__" in vars(one) for one in ours):
+            trusted = cls in (sm.SolveResult, sm.Certificate) or issubclass(cls, GraphSpectrumClassifier)
+            assert trusted, f"{name}: does its __setstate__ run anything that a file could choose?"
+
+
+def test_a_file_is_read_by_a_process_that_has_imported_nothing(file: Path, tmp_path: Path) -> None:
+    estimator, new = fitted("LapSVM")
+    np.save(tmp_path / "new.npy", new)
+    code = (
+        f"import numpy as np, specmargin as sm, sys; clf = sm.load({str(file)!r})\n"
+        f"np.save({str(tmp_path / 'f.npy')!r}, clf.decision_function(np.load({str(tmp_path / 'new.npy')!r})))\n"
+        "assert not {'cvxpy', 'matplotlib', 'networkx', 'pickle5'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "f.npy"), estimator.decision_function(new))
+
+
+def test_an_estimator_is_part_of_a_larger_file(tmp_path: Path) -> None:
+    estimator, new = fitted("LapRLS")
+    arrays: dict[str, Any] = {}
+    packed = storage.pack_estimator(estimator, arrays, "model/")
+    assert all(name.startswith("model/") for name in arrays)
+    write_archive(tmp_path / "both.npz", "table", {"columns": ["a"], "model": packed}, arrays)
+    header, arrays = read_archive(tmp_path / "both.npz", "table")
+    again = storage.unpack_estimator(header["model"], arrays)
+    np.testing.assert_array_equal(again.decision_function(new), estimator.decision_function(new))
