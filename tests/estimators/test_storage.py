@@ -36,9 +36,9 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVers
 N = 400
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
 CONFORMAL = {"LapRLS": "conformal_p_values", "LapRLSRegressor": "conformal_intervals"}
-CV = {"gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
+CV = {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
 SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
-SMALL = {"LapRLSCV": CV, "LapSVMCV": CV, "STORMCV": SPECTRUM_CV, "KTACV": SPECTRUM_CV}
+SMALL = {"LapRLSCV": CV, "LapRLSRegressorCV": CV, "LapSVMCV": CV, "STORMCV": SPECTRUM_CV, "KTACV": SPECTRUM_CV}
 
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
     name: (name, dict(SMALL.get(name, {})), "targets" if name.endswith("Regressor") else "moons")
@@ -210,7 +210,7 @@ def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
         "n_neighbors": (5, np.int64(7)),
         "solver_params": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
         "unlabeled": "?/\n\ud800",
-        "kernel": np.str_("rbf"),
+        "kernels": [np.str_("rbf")],
         "tol": 10**400,
     }
     estimator = sm.LapRLSCV(**params)
