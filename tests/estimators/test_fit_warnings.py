@@ -21,8 +21,8 @@ from specmargin.exceptions import (
 CLASSIFIERS = {
     "LapSVM": {"gamma": 2.0},
     "LapRLS": {"gamma": 2.0},
-    "LapRLSCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2]},
-    "LapSVMCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2]},
+    "LapRLSCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2], "ratios": [1e2]},
+    "LapSVMCV": {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [8], "powers": [2], "ratios": [1e2]},
     "SpectralRidge": {},
     "STORM": {},
     "KTA": {},
