@@ -1,8 +1,7 @@
 """What `STORMCV` and `KTACV` share: the grid over shared eigenpairs, honest folds, the comparison, and the refit.
 
-The samples are searched for neighbours once, every graph is decomposed once, and fewer eigenvectors are its lowest. A
-fold trains from the start without the left-out labels, the spectrum included: nothing else would be honest, for it is
-the spectrum that the labels choose.
+Every graph is decomposed once, and fewer eigenvectors are its lowest. A fold trains from the start without the left-out
+labels, the spectrum included: nothing else would be honest, for it is the spectrum that the labels choose.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.candidates.comparison import compare_errors
 from specmargin.estimators import _spectrum_grid
-from specmargin.estimators._label_search import of_decisions
+from specmargin.estimators._label_search import judged
 from specmargin.estimators._spectrum_grid import _Path
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError
@@ -53,31 +53,22 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     tested = np.concatenate(splits)
     assert len(cv.cv_results_["params"]) == (2 if cv.Cs == [10.0] else 4)
     graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
-    for at, params in enumerate(cv.cv_results_["params"]):
+    raw, compared = [], []
+    for params in cv.cv_results_["params"]:
         own = cv._refitted(**params)
-        compared = raw = left_out(own, X, y, marker, splits, graph)
-        if balance is not None:
-            raw = left_out(own.set_params(class_balance=None), X, y, marker, splits, graph)
-        expected = of_decisions(raw[None], compared[None], labels.sign[tested])
-        for name, value in expected.items():
-            assert cv.cv_results_[name][at] == pytest.approx(value[0], abs=2e-4), name
-    wrong = _spectrum_grid._codes(left_out(cv._refitted(**cv.best_params_), X, y, marker, splits, graph))
-    wrong = wrong != labels.sign_codes[tested]
-    assert cv.comparison_.gains - cv.comparison_.losses == _twin_errors(cv, X, labels, splits) - wrong.sum()
-
-
-def _twin_errors(cv, X, labels, splits):
-    """Errors of the SVM that was chosen, by scikit-learn."""
-    X, n = X[labels.labeled], 0
-    svm = cv.baseline_
-    kernel = {"kernel": svm.kernel, "C": svm.C, **({"gamma": svm.gamma} if svm.kernel == "rbf" else {})}
-    for test in splits:
-        train = np.setdiff1d(np.arange(len(X)), test)
-        signs = [binary.sign for binary in labels.one_vs_rest()]
-        f = np.column_stack([SVC(**kernel).fit(X[train], s[train]).decision_function(X[test]) for s in signs])
-        predicted = (f[:, 0] > 0).astype(int) if len(signs) == 1 else f.argmax(axis=1)
-        n += int((predicted != labels.sign_codes[test]).sum())
-    return n
+        compared.append(left_out(own, X, y, marker, splits, graph))
+        free = clone(own).set_params(class_balance=None)
+        raw.append(compared[-1] if balance is None else left_out(free, X, y, marker, splits, graph))
+    expected = judged(np.stack(raw), np.stack(compared), labels.sign[tested], "nll")
+    for name, values in expected.values.items():
+        np.testing.assert_allclose(cv.cv_results_[name], values, atol=2e-4, err_msg=name)
+    assert cv.best_index_ == expected.values["nll"].argmin()
+    # Each label is judged by the setting that the others choose.
+    m = len(tested)
+    chosen = [np.delete(expected.losses, i, axis=1).sum(axis=1).argmin() for i in range(m)]
+    wrong = expected.wrong[chosen, np.arange(m)][np.argsort(tested)]
+    twin = supervised_twin(X, labels, cv._folds(X, labels), tuple(cv.Cs), "nll").wrong
+    assert (cv.comparison_.gains, cv.comparison_.losses) == ((twin & ~wrong).sum(), (wrong & ~twin).sum())
 
 
 @pytest.mark.parametrize(
@@ -200,7 +191,7 @@ def test_the_twin_is_the_best_svm_of_its_grid(blobs):
                 )
             f = np.concatenate(parts)[None]
             sign = labels.sign[np.concatenate([fold.test for fold in folds])]
-            best = min(best, float(of_decisions(f, f, sign)["nll"][0]))
+            best = min(best, float(judged(f, f, sign, "nll").values["nll"][0]))
     assert -twin.score == pytest.approx(best, abs=2e-3)
     svm = twin.fitted(1e3 * X, y, unlabeled="?")
     assert np.isinf(svm.B)
