@@ -1,8 +1,7 @@
 """What `STORMCV` and `KTACV` share: the grid over shared eigenpairs, honest folds, the comparison, and the refit.
 
-The samples are searched for neighbours once, every graph is decomposed once, and fewer eigenvectors are its lowest. A
-fold trains from the start without the left-out labels, the spectrum included: nothing else would be honest, for it is
-the spectrum that the labels choose.
+Every graph is decomposed once, and fewer eigenvectors are its lowest. A fold trains from the start without the left-out
+labels, the spectrum included: nothing else would be honest, for it is the spectrum that the labels choose.
 """
 
 from __future__ import annotations
@@ -62,7 +61,8 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     Parameters
     ----------
     Cs : sequence of float
-        Weights of the loss to try, > 0, per unit mean kernel diagonal.
+        Weights of the loss to try, > 0, per unit mean kernel diagonal. Of settings that are equally good, and where the
+        labels cannot choose, the first is taken.
     Bs : sequence of float or "auto"
         Bounds on the labelled decisions to try, as `B` of `STORM`; inf is the absolute margin.
     qs : sequence of int
@@ -112,10 +112,10 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     the two errs; its verdict is "too few labels to judge" below ten.
     """
 
-    Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
+    Cs: Sequence[float] = (1.0, 10.0, 0.1, 100.0)  # ties, and labels that cannot choose, take the first
     Bs: Sequence[float | str] = (1.5, np.inf)
     qs: Sequence[int] = (200,)
-    n_neighbors: Sequence[int] = (5, 10, 20)  # type: ignore[assignment]  # a search takes a list
+    n_neighbors: Sequence[int] = (10, 20, 5)  # type: ignore[assignment]  # a search takes a list
     kind: str = "symmetric"
     weight: str = "binary"
     metric: str = "euclidean"

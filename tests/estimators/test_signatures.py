@@ -172,7 +172,7 @@ REASONS: dict[str, dict[str, str]] = {
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
     "n_neighbors": {
         "5": TO_BE_UNIFIED,
-        "(5, 10, 20)": "Candidates of a search; its graphs cost little compared with its folds.",
+        "(10, 20, 5)": "Candidates of a search; its graphs cost little compared with its folds.",
         "(2, 5, 15, 50)": "Candidates of a search.",
         "None": "min(10, n - 1): a compromise of images (fewer) and text and Gaussian clusters (more).",
     },
