@@ -24,8 +24,8 @@ SAME_TO = 1e-6
 SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
-ANSWERS = "Diagnosis ""
-Certificate SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
+ANSWERS = """
+Certificate Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
