@@ -19,10 +19,12 @@ from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
     KTA,
+    KTACV,
     MKL,
     RMM,
     STOAM,
     STORM,
+    STORMCV,
     AnnealedS3VM,
     AutoSSL,
     ContinuationS3VM,
@@ -42,6 +44,7 @@ from .estimators import (
     SpectralRidge,
     XuSpectralSVM,
 )
+from .estimators.storage import load, save
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -81,10 +84,12 @@ __all__ = [
     "LapRLSCV",
     "LapRLSRegressor",
     "KTA",
+    "KTACV",
     "MKL",
     "RMM",
     "STOAM",
     "STORM",
+    "STORMCV",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",
@@ -108,6 +113,8 @@ __all__ = [
     "verify",
     "save_result",
     "load_result",
+    "save",
+    "load",
     "SolveResult",
     "Status",
     "Certificate",

@@ -21,6 +21,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "MarkerWarning",
+    "SavedVersionWarning",
     "SingleClassWarning",
     "SolverError",
     "SolverNotInstalledError",
@@ -98,3 +99,7 @@ class ColumnScaleWarning(SpecmarginWarning):
 
 class MarkerWarning(SpecmarginWarning):
     """The marker of unlabelled samples probably has another meaning than the one that it is read with."""
+
+
+class SavedVersionWarning(SpecmarginWarning):
+    """A saved estimator was written by another version of the package or of scikit-learn than the one that reads it."""

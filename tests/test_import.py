@@ -60,6 +60,7 @@ NAMES = {
         "RegularizedSpectralClustering",
         "RegularizedEigenmaps",
     ],
+    "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],
     "exceptions": ["SolverError", "DataNotFoundError"],

@@ -12,7 +12,7 @@ import numpy as np
 
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["HingeFits", "held_out_hinge", "stratified_folds"]
+__all__ = ["HingeFits", "fitted_hinge", "held_out_hinge", "stratified_folds"]
 
 
 def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
@@ -84,15 +84,15 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
     with config_context(skip_parameter_validation=True, assume_finite=True):
         for p, C in enumerate(Cs):
             for c, y in enumerate(Y.T):
-                dual[p, :, c], intercept[p, c] = _fit(G, y, C)
+                dual[p, :, c], intercept[p, c] = fitted_hinge(G, y, C)
                 for train, test, inside, across in blocks:
-                    v, b = _fit(inside, y[train], C)
+                    v, b = fitted_hinge(inside, y[train], C)
                     held[p, test, c] = across @ v + b
     return HingeFits(dual, intercept, held)
 
 
-def _fit(G: FloatArray, y: FloatArray, C: float) -> tuple[FloatArray, float]:
-    """Return dual coefficients and intercept."""
+def fitted_hinge(G: FloatArray, y: FloatArray, C: float) -> tuple[FloatArray, float]:
+    """Return dual coefficients (l,) and intercept of an SVM on a kernel (l, l)."""
     from sklearn.svm import SVC
 
     v = np.zeros(len(y))

@@ -282,10 +282,10 @@ class Mixture:
             if len(own):
                 kept[start + own] = True
                 names, nothing = [group.names[j] for j in own], np.empty((len(own), 0, group.intercept.shape[1]))
+                # In one order in memory: a copy in a file decides the same to the last bit.
+                coefficients = np.ascontiguousarray(group.coefficients[:, own])
                 groups.append(
-                    CandidateGroup(
-                        group.family, group.map, names, group.coefficients[:, own], group.intercept[own], nothing
-                    )
+                    CandidateGroup(group.family, group.map, names, coefficients, group.intercept[own], nothing)
                 )
             group.map.forget()
             start += len(group.names)

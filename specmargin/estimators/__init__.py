@@ -20,6 +20,7 @@ from specmargin.estimators.s3vm import (
     QuasiNewtonS3VM,
 )
 from specmargin.estimators.spectral_ridge import SpectralRidge
+from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "ContinuationS3VM",
     "GradientS3VM",
     "KTA",
+    "KTACV",
     "LabelSwitchingS3VM",
     "LapRLS",
     "LapRLSCV",
@@ -43,6 +45,7 @@ __all__ = [
     "RegularizedSpectralClustering",
     "STOAM",
     "STORM",
+    "STORMCV",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",

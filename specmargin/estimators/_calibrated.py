@@ -1,24 +1,99 @@
-"""Probabilities of classifiers that know what they decide at left-out labels: `CalibratedScores`."""
+"""Probabilities of classifiers by what they decide at labels that were left out: `CalibratedScores`.
+
+Least squares and LapSVM know that from their fit, by exact leave-one-out on the labelled samples alone; others have to
+be fitted again without some labels. Either is done when probabilities are first asked for: a fit costs what it did, no
+parameter has to be set beforehand, and who does not want probabilities pays nothing. Until then a classifier of the
+second kind refers to what it was fitted to.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from sklearn.utils.metaestimators import available_if
+import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
-from specmargin.objectives.leave_one_out import counted, one_left_out
+from specmargin.objectives.leave_one_out import counted, dealt_folds, one_left_out
+from specmargin.solvers.manifold.left_out import MOST
 from specmargin.typing import FloatArray, Matrix
 
+_FOLDS = 5
 
-def _has_left_out(estimator: Any) -> bool:
-    return bool(estimator._calibrates)
+
+@dataclass(eq=False)
+class Calibration:
+    """The scale T, or what it follows from until it is asked for.
+
+    Parameters
+    ----------
+    labels : Labels
+        Of the fit.
+    held_out : callable, optional
+        Returns the decisions at left-out labelled samples, (l,) or (l, K), before they are balanced.
+    fitted_to : tuple of (classifier, X, graph), optional
+        Else a classifier that is not fitted, and what it would be fitted to.
+    """
+
+    labels: Labels
+    held_out: Callable[[], FloatArray] | None = None
+    fitted_to: tuple[Any, Matrix, Any] | None = None
+    scale: float | None = None
+
+    def scale_of(self, fitted: Any) -> float:
+        """Return T of the classifier that was fitted."""
+        if self.scale is None:
+            self.scale = calibrated_scale(*(self._left_out(fitted) if self.held_out is None else self._known(fitted)))
+            self.held_out = self.fitted_to = None
+        return self.scale
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = vars(self).copy()
+        if self.fitted_to is not None and getattr(self.fitted_to[0], "_is_precomputed", False):
+            state["fitted_to"] = None  # a kernel matrix is not worth one number
+        return state
+
+    def _known(self, fitted: Any) -> tuple[FloatArray, FloatArray]:
+        """Return balanced decisions, and signs, as far as they say something."""
+        assert self.held_out is not None
+        sign, decisions = self.labels.sign, self.held_out()
+        kept = counted(sign, one_left_out(len(sign))) & np.isfinite(decisions).reshape(len(sign), -1).all(axis=1)
+        return fitted.balance_(decisions)[kept], sign[kept]
+
+    def _left_out(self, fitted: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the same by fits without a fifth of the labels."""
+        if self.fitted_to is None:
+            raise InvalidInputError(
+                f"{type(fitted).__name__} was stored without its kernel matrix before its probabilities were "
+                "calibrated; look at calibration_ before you store it."
+            )
+        labels, (template, X, graph) = self.labels, self.fitted_to
+        decisions, signs = [labels.sign[:0]], [labels.sign[:0]]
+        for left_out, test in dealt_folds(labels.sign, _FOLDS):
+            kept = np.delete(np.arange(labels.n_labeled), left_out)
+            others = labels.at(kept)
+            apart = clone(template)
+            apart.classes_ = labels.classes
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of fewer labels than there are
+                    at = fitted._decisions_without(apart, X, others, graph)[labels.labeled[test]]
+            except (SolverError, InvalidInputError, np.linalg.LinAlgError):  # these labels leave it undefined
+                continue
+            if np.isfinite(at).all():
+                decisions.append(at)
+                signs.append(labels.sign[test])
+        return np.concatenate(decisions), np.concatenate(signs)
 
 
 class CalibratedScores:
-    """A classifier whose ``_fit`` leaves decisions at left-out labelled samples in ``_held_out``, before balancing.
+    """A classifier with probabilities; what knows decisions at left-out labels is left by ``_fit`` in ``_held_out``.
 
     Attributes
     ----------
@@ -26,24 +101,36 @@ class CalibratedScores:
         The scale T of `predict_proba`.
     """
 
-    calibration_: float
-    _held_out: FloatArray | None = None
-    _calibrates: bool = True
+    _held_out: Callable[[], FloatArray] | None = None
+    _calibration: Calibration
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
+        self._held_out = None
         super()._learn(X, y, labels, graph)  # type: ignore[misc]  # of the class it is mixed into
-        held_out, self._held_out = self._held_out, None
-        if held_out is not None:
-            kept = counted(labels.sign, one_left_out(labels.n_labeled))
-            balanced: FloatArray = self.balance_(held_out)  # type: ignore[attr-defined]  # of `ClassBalanceParameter`
-            self.calibration_ = calibrated_scale(balanced[kept], labels.sign[kept])
+        known = self._held_out is not None
+        self._calibration = Calibration(labels, self._held_out, None if known else (clone(self), X, graph))
+        self._held_out = None
+        if known and labels.n_labeled > MOST:
+            self.calibration_  # noqa: B018 - a few folds next to such a fit, and no matrix is kept for later
 
-    @available_if(_has_left_out)
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        """Return the decisions of all samples by fewer labels; `apart` is a classifier like this one, not fitted."""
+        scores: FloatArray = apart._fit(X, labels, graph)[0]
+        return scores
+
+    @property
+    def calibration_(self) -> float:
+        """The scale T of `predict_proba`; the first look at it may take five fits."""
+        check_is_fitted(self)
+        return self._calibration.scale_of(self)
+
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Return the probabilities of the classes at new samples.
 
-        softmax(T f) of `decision_function`, with two classes 1 / (1 + exp(-T f)). T is calibrated on the decisions that
-        the other labelled samples make at each one (exact leave-one-out; `specmargin.objectives.calibration`). The most
+        softmax(T f) of `decision_function`, with two classes 1 / (1 + exp(-T f)). T is calibrated on decisions at
+        labelled samples that were left out (`specmargin.objectives.calibration`), never on those that were learned
+        from: by exact leave-one-out where that follows from the fit (least squares; LapSVM with a loss that is
+        piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
         probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
 
         Parameters
@@ -58,4 +145,9 @@ class CalibratedScores:
         """
         check_is_fitted(self)
         scores: FloatArray = self.decision_function(X)  # type: ignore[attr-defined]  # of the class it is mixed into
-        return class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))
+        p = class_probabilities(self.calibration_ * (scores[:, None] if scores.ndim == 1 else scores))
+        # Decisions may differ by less than probabilities can: the largest is that of the class that is predicted.
+        own = (scores > 0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)
+        for i in np.flatnonzero(p.argmax(axis=1) != own):
+            p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
+        return p

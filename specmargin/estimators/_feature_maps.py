@@ -12,7 +12,6 @@ all that predictions need: `values`. `ChosenFunctions` are the parameters by whi
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -21,7 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.estimators._memory import require_memory
-from specmargin.estimators._shared_parameters import precomputed
+from specmargin.estimators._shared_parameters import KernelFunction
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import Laplacian, NeighborSearch, neighbor_weights
 from specmargin.kernels import LowRankKernel, landmark_features, require_semidefinite
@@ -102,7 +101,7 @@ class KernelFunctions(FeatureMap):
     matrices that are held at once.
     """
 
-    def __init__(self, X: Matrix, matrix: Callable[..., FloatArray], held: int) -> None:
+    def __init__(self, X: Matrix, matrix: KernelFunction, held: int) -> None:
         n = X.shape[0]
         require_memory(
             8.0 * held * n * n,
@@ -110,7 +109,7 @@ class KernelFunctions(FeatureMap):
             "take span='eigenvectors', or span='landmarks' and n_landmarks=",
         )
         # Predictions with a precomputed kernel are given their block.
-        self._X, self._matrix = (None if matrix is precomputed else X), matrix
+        self._X, self._matrix = (None if matrix.is_precomputed else X), matrix
         super().__init__(matrix(X))
         self._deformed: Any = None
 

@@ -14,14 +14,12 @@ from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
-from sklearn.model_selection import check_cv
 
 from specmargin import objectives
 from specmargin.checks import Rule, count
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, FeatureMap, KernelFunctions
-from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, of_decisions
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
@@ -36,7 +34,6 @@ from specmargin.exceptions import InvalidInputError, MarkerWarning
 from specmargin.graphs import Laplacian, check_adjacency, knn_graph, laplacian
 from specmargin.kernels import resolve_gamma
 from specmargin.labels import Labels
-from specmargin.model_selection import LabeledKFold
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.objectives.reduction import Applied, graph_product
@@ -44,7 +41,7 @@ from specmargin.typing import FloatArray, Matrix, MatrixLike, SparseArray
 
 _LOGGER = logging.getLogger(__name__)
 
-CRITERIA = ("nll", "sq", "01", "gcv")
+CRITERIA = (*OF_DECISIONS, "gcv")
 _UNITS = tuple(10.0 ** np.arange(-4.0, 0.5, 0.5))
 """gamma_A in units of the mean eigenvalue of the centred G, where none are given."""
 _OF_THE_REFIT = (
@@ -81,7 +78,13 @@ class Deformed(NamedTuple):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class ManifoldCV(
-    KernelFamily, SearchedNeighbors, ChosenFunctions, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier
+    LabelSearch,
+    KernelFamily,
+    SearchedNeighbors,
+    ChosenFunctions,
+    ClassBalanceParameter,
+    SolverParameters,
+    SemiSupervisedClassifier,
 ):
     """Grid, folds, criteria and the refit; a subclass knows the decisions of left-out samples.
 
@@ -106,12 +109,6 @@ class ManifoldCV(
         `powers`: images want 4 to 10, views of one object 2, Gaussian clusters and text 15 to 50.
     powers : sequence of int
         Powers of the Laplacian to try.
-    criterion : {"nll", "sq", "01"}
-        Of the decisions of left-out samples: "nll", logistic (softmax) loss at the scale that suits them best; "sq",
-        mean squared residual of f before balancing; "01", errors, ties broken by nll.
-    cv : "loo", int or splitter
-        "loo": leave one labelled sample out. A number of folds (stratified, in the order of the samples), or any
-        splitter, which is shown the labelled samples only. Left-out samples stay as unlabelled ones.
     fit_intercept : bool
         Whether f has an unpenalised intercept.
     span : {"auto", "kernel", "landmarks", "eigenvectors"}
@@ -121,31 +118,12 @@ class ManifoldCV(
 
     Attributes
     ----------
-    best_params_ : dict
-        Keyword arguments for `estimator_`.
-    best_score_ : float
-        The criterion with its sign changed, so that larger is better. **No estimate of accuracy**: see the notes.
-    best_index_ : int
-        Its position in `cv_results_`.
-    cv_results_ : dict of ndarray
-        ``params``, ``param_*``, ``mean_test_score``, ``rank_test_score``, and every criterion under its name.
-    estimator_ : estimator
-        Fitted with `best_params_` to all samples; the other attributes are copied from it.
     dual_coef_ : ndarray of shape (n_outputs, n)
         Coefficients, as of `LapSVM`.
     gamma_ : float
         The kernel parameter that was chosen.
     gamma_A_, gamma_I_ : float
         The weights that were chosen.
-
-    Notes
-    -----
-    The labelled samples alone choose. The minimum of a criterion over many settings is smaller than the criterion of
-    a setting named in advance: `best_score_` is no estimate of the error. Keep labels aside for that.
-
-    A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
-    no setting could name its class. If none counts, as with one label per class, the first candidates are taken, with
-    a warning. Classes are balanced while choosing and after it.
     """
 
     gammas: Sequence[float | str] = ("median",)
@@ -154,8 +132,6 @@ class ManifoldCV(
     ratios: Sequence[float] = (1e2, 1e4, 1e6)
     n_neighbors: Sequence[int] = (5, 15)  # type: ignore[assignment]  # a search takes a list
     powers: Sequence[int] = (1, 2, 4)
-    criterion: str = "nll"
-    cv: Any = "loo"
     class_balance: str | None = "shrunk"
     fit_intercept: bool = True
 
@@ -172,14 +148,8 @@ class ManifoldCV(
         self._check_grid()
         folds = self._folds(X, labels)
         left_out = LeftOut(labels, folds, in_force(self.class_balance, labels))
-        kept = loo.counted(labels.sign, folds)
+        kept = self._counted(labels, folds)
         tested = np.concatenate([fold.test for fold in folds])[kept]
-        if self.criterion != "gcv" and not kept.any():
-            warnings.warn(
-                f"{type(self).__name__}: no fold tests a class that it trains on, so that the labelled samples cannot "
-                "choose; the first candidates are taken. Label two samples of a class, or take criterion='gcv'.",
-                stacklevel=outside(),
-            )
         settings: list[dict[str, Any]] = []
         n_factorized = 0
         for deformed, pairs in self._deformed_kernels(X, labels, graph):
@@ -217,34 +187,13 @@ class ManifoldCV(
         """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
         raise NotImplementedError
 
-    def _decision(self, X: Matrix) -> FloatArray:
-        return self.estimator_.decision_function(X)
-
     def _check_grid(self) -> None:
-        if self.criterion not in self._criteria:
-            raise InvalidInputError(
-                f"criterion={self.criterion!r} is unknown here; take one of {', '.join(self._criteria)}."
-            )
+        self._check_criterion()
         if self.gamma_Is is not None and (self.gamma_As is None or "auto" in list(self.gamma_As)):
             raise InvalidInputError(
                 f"gamma_Is={self.gamma_Is!r} needs numbers in gamma_As={self.gamma_As!r}, too; or give ratios "
                 "gamma_I / gamma_A instead."
             )
-
-    def _folds(self, X: Matrix, labels: Labels) -> list[loo.Fold]:
-        l = labels.n_labeled
-        if isinstance(self.cv, str):
-            return loo.one_left_out(l)
-        codes = (labels.sign > 0).astype(int) if labels.is_binary else labels.sign.argmax(axis=1)
-        whole = isinstance(self.cv, int | np.integer)
-        splitter = LabeledKFold(int(self.cv), shuffle=False) if whole else check_cv(self.cv)
-        folds = []
-        for train, test in splitter.split(X[labels.labeled], codes):
-            left_out = np.setdiff1d(np.arange(l), train)
-            if not np.isin(test, left_out).all():
-                raise InvalidInputError("the splitter of cv tests labelled samples that it trains on.")
-            folds.append(loo.Fold(left_out, np.asarray(test)))
-        return folds
 
     def _weights(self) -> list[tuple[float, list[tuple[float, float]]]]:
         """Return each distinct ratio with its pairs (gamma_A, gamma_I); none where it is one of `ratios`."""
@@ -335,30 +284,10 @@ class ManifoldCV(
         self, raw: FloatArray, compared: FloatArray, sign: FloatArray, path: loo.RidgePath, gamma_As: FloatArray
     ) -> dict[str, FloatArray]:
         """Return every criterion per setting; those of the decisions are nan where no sample counts."""
-        values = dict.fromkeys(self._criteria, np.full(len(gamma_As), np.nan))
-        if len(sign):
-            values["nll"] = loo.nll(compared, sign)
-            values["sq"] = loo.squared_error(raw, sign)
-            # Few labels make many ties.
-            values["01"] = loo.zero_one(compared, sign) + 1e-3 * values["nll"]
+        values = of_decisions(raw, compared, sign)
         if "gcv" in self._criteria:
             values["gcv"] = path.gcv(gamma_As)
         return values
-
-    def _record(self, settings: list[dict[str, Any]]) -> None:
-        scores = -np.array([entry[self.criterion] for entry in settings])
-        ordered = np.where(np.isnan(scores), np.inf, -scores)
-        self.best_index_ = int(ordered.argmin())
-        self.best_score_ = float(scores[self.best_index_])
-        self.best_params_ = dict(settings[self.best_index_]["params"])
-        names = list(dict.fromkeys(name for entry in settings for name in entry["params"]))
-        self.cv_results_ = {
-            **{f"param_{name}": np.array([entry["params"].get(name, np.nan) for entry in settings]) for name in names},
-            "params": [entry["params"] for entry in settings],
-            "mean_test_score": scores,
-            "rank_test_score": rankdata(ordered, method="min").astype(np.int32),
-            **{name: np.array([entry[name] for entry in settings]) for name in self._criteria},
-        }
 
 
 def _resolved(X: Matrix, gamma: Any) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from specmargin.checks import Rule, accuracy, maybe, number
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
 from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._parameter_rules import check_parameters, mean_label, or_word, share_multiple
@@ -40,7 +41,12 @@ _GUESSES = 2
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class S3VMClassifier(
-    KernelParameters, LaplacianParameters, SearchedNeighbors, ChosenFunctions, SemiSupervisedClassifier
+    CalibratedScores,
+    KernelParameters,
+    LaplacianParameters,
+    SearchedNeighbors,
+    ChosenFunctions,
+    SemiSupervisedClassifier,
 ):
     """Base of the S3VM estimators.
 

@@ -28,6 +28,7 @@ from specmargin.graphs import check_adjacency, warn_components
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
+from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 BATCH_ELEMENTS = 2**25
@@ -119,7 +120,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
             Labels; unlabelled samples hold the marker `unlabeled`.
         graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
             Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
-            `STORM`, `STOAM` and `MKL` take a list of several, too.
+            `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
+            of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
 
         Returns
         -------
@@ -143,8 +145,9 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         if not getattr(self, "_is_precomputed", False):
             warn_of_scales(self, X)
         for W in graph if isinstance(graph, list) else [graph]:
-            if W is not None:
-                warn_components(W, labels.labeled, stacklevel=outside() + 1)
+            nodes = W.component if isinstance(W, Spectrum) else W
+            if nodes is not None:
+                warn_components(nodes, labels.labeled, stacklevel=outside() + 1)
         self.classes_ = labels.classes
         scores, results = self._fit(X, labels, graph)
         self.n_iter_ = max([1, *(result.n_iter for result in results)])
@@ -278,8 +281,12 @@ class BuildsProblem:
         ValueError
             As `fit`, and for more than two classes that are as many problems.
         """
+        return self._built_apart(X, y, graph, lambda _, labels: labels)
+
+    def _built_apart(self, X: Matrix, y: Any, graph: Any, weighted: Callable[[Any, Labels], Labels]) -> Any:
         apart: Any = clone(self)  # of this very class, whose private methods serve both
         X, labels, graph = apart._validated(X, y, graph)
+        labels = weighted(apart, labels)
         if not (labels.is_binary or self._joint):
             raise InvalidInputError(
                 f"{len(labels.classes)} classes make as many problems; build them one against the rest."

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,31 @@ DEFAULT_NEIGHBORS = 10
 
 _LEAST_EXCESS = 1e-4
 """A free range that exceeds 1 by less is all margin, up to the accuracy of f: there is nothing to bound."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelFunction:
+    """A kernel of known width.
+
+    It is data and no method of an estimator: kept by a feature map, that would be a cycle, which copies and files of
+    some libraries do not take.
+    """
+
+    kernel: Any
+    gamma: float
+    degree: int
+    coef0: float
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Whether matrices are given, and none is computed."""
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def __call__(self, X: Matrix, Y: Matrix | None = None) -> FloatArray:
+        """Return the Gram matrix of X, or the block of the rows of X with those of Y."""
+        if self.is_precomputed:
+            return precomputed(X, Y)
+        return gram(X, Y, kernel=self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -65,13 +89,9 @@ class KernelFamily:
     def _kernel_arguments(self, gamma: float) -> dict[str, Any]:
         return {"kernel": self.kernel, "gamma": gamma, "degree": self.degree, "coef0": self.coef0}
 
-    def _gram_at(self, gamma: float) -> Callable[..., FloatArray]:
-        """Return what makes the Gram matrix of the training samples of X, and of (X_new, X) the block of new ones.
-
-        No method of the estimator: kept by a feature map, that would be a cycle, which copies and pickles of some
-        libraries do not take.
-        """
-        return precomputed if self._is_precomputed else partial(gram, **self._kernel_arguments(gamma))
+    def _gram_at(self, gamma: float) -> KernelFunction:
+        """Return what makes the Gram matrix of the training samples of X, and of (X_new, X) the block of new ones."""
+        return KernelFunction(**self._kernel_arguments(gamma))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -95,7 +115,7 @@ class KernelParameters(KernelFamily):
         self.gamma_ = np.nan if self._is_precomputed else resolve_gamma(X, self.gamma)
 
     @property
-    def _gram(self) -> Callable[..., FloatArray]:
+    def _gram(self) -> KernelFunction:
         return self._gram_at(self.gamma_)
 
 

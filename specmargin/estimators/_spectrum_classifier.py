@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from specmargin import solvers
 from specmargin.checks import Rule
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
@@ -22,13 +23,15 @@ from specmargin.labels import Labels
 from specmargin.objectives import RMM, SpectrumMargin
 from specmargin.results import SolveResult
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra.reuse import USUAL_Q, reused
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
-_DEFAULT_Q = 200
 _NEIGHBORS = ("n_neighbors", "weight", "metric")
 _PER_GRAPH = (*_NEIGHBORS, "kind", "normalized", "power", "q")
 
 Spectra: TypeAlias = Spectrum | list[Spectrum]
+Graph: TypeAlias = SparseArray | Spectrum
+"""An adjacency, or its eigenpairs where they were passed."""
 PerGraph: TypeAlias = Any
 """One value, or a list with one per graph."""
 
@@ -46,7 +49,7 @@ class Answer(NamedTuple):
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
+class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanceParameter, SemiSupervisedClassifier):
     """The graph, its eigenpairs, one problem per class, and the extension of the scores to new samples.
 
     A subclass implements ``_solve(spectrum, labels)`` for two classes.
@@ -75,9 +78,18 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         Share of each graph in the trace; one where there is one graph.
     eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
         The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum or list of Spectrum
+        The eigenpairs as one object, per graph where there are several: ``graph=`` of other fits takes it.
 
     Notes
     -----
+    **Many fits over one graph.** Neighbours and eigenpairs ignore the labels. Compute them once and pass them
+    on: ``spectrum = specmargin.spectra.laplacian_eigenpairs(W, q=200)``, then ``fit(X, y, graph=spectrum)`` of any
+    estimator over a spectrum; or ``graph=other.spectrum_`` of one that is fitted. The answer is the same. The rows of X
+    must be the nodes, in their order; ``normalized`` must be that of the spectrum, and with a smaller q the lowest
+    eigenpairs are taken. The eigenpairs of L itself serve every `power`. By default q is min(200, n) here, too, or
+    all that the spectrum has.
+
     New samples get the weighted mean of the scores of their nearest training samples (the Nyström extension of
     the eigenvectors to lowest order); a sample that coincides with training samples gets theirs. A component of the
     graph without a labelled sample is predicted by the intercept; a warning counts such samples.
@@ -97,7 +109,7 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
     _several_graphs: ClassVar[bool] = False
     _parameter_rules: ClassVar[dict[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
 
-    def _fit(self, X: Matrix, labels: Labels, graph: list[SparseArray]) -> tuple[FloatArray, list[SolveResult]]:
+    def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:
         spectra = self._spectra(graph)
         over = spectra if len(spectra) > 1 else spectra[0]
         answers = [self._solve(over, binary) for binary in labels.one_vs_rest()]
@@ -106,11 +118,20 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         self.balance_ = Balance.of(scores, labels, self.class_balance)
         return self.balance_(scores), [result for answer in answers for result in dict.fromkeys(answer[:2])]
 
-    def _spectra(self, graphs: list[SparseArray]) -> list[Spectrum]:
-        """Return the eigenpairs of the graphs."""
+    def _decisions_without(self, apart: Any, X: Matrix, labels: Labels, graph: Any) -> FloatArray:
+        # Eigenvectors know no labels: all folds share them.
+        answers = [apart._solve(self.spectrum_, binary) for binary in labels.one_vs_rest()]
+        scores = columns([np.asarray(answer.classifier.variables["f"]) for answer in answers])
+        return Balance.of(scores, labels, self.class_balance)(scores)
+
+    def _spectra(self, graphs: list[Graph]) -> list[Spectrum]:
+        """Return the eigenpairs of the graphs: those that were passed, or computed ones."""
         spectra = []
         for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True):
-            q = min(_DEFAULT_Q, W.shape[0]) if options["q"] is None else options["q"]
+            if isinstance(W, Spectrum):
+                spectra.append(W)
+                continue
+            q = min(USUAL_Q, W.shape[0]) if options["q"] is None else options["q"]
             L = laplacian(W, normalized=options["normalized"], power=options["power"])
             spectra.append(laplacian_eigenpairs(L, q=q, random_state=self.random_state))
         return spectra
@@ -125,8 +146,11 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
         binary = len(answers) == 1
         self.delta_ = delta[0] if binary else delta
         self.graph_weights_ = shares[0] if binary else shares
+        self.spectrum_ = spectra if len(spectra) > 1 else spectra[0]
         self.eigenvalues_ = np.concatenate([spectrum.eigenvalues for spectrum in spectra])
-        self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
+        # One graph's are not copied: they are the largest part of what is kept.
+        first = spectra[0].eigenvectors
+        self.eigenvectors_ = np.hstack([s.eigenvectors for s in spectra]) if len(spectra) > 1 else first
         self.intercept_ = np.array([float(variables["b"]) for variables in classifiers])
         self.result_ = unpacked([answer.result for answer in answers])
         if hasattr(self, "B"):
@@ -160,14 +184,15 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
             for g in range(n_graphs or count)
         ]
 
-    def _graph(self, X: Matrix, graph: Any) -> list[SparseArray]:
+    def _graph(self, X: Matrix, graph: Any) -> list[Graph]:
         """Return the neighbour graphs, or the checked ones that were passed."""
+        graphs: list[Graph]
         described = self._per_graph()
         if graph is None:
             graphs = [knn_graph(X, **{name: each[name] for name in (*_NEIGHBORS, "kind")}) for each in described]
         else:
             several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(_is_graph, graph))
-            graphs = [check_adjacency(W, X.shape[0]) for W in (graph if several else [graph])]
+            graphs = graph if several else [graph]
             if len(described) not in (1, len(graphs)):
                 raise InvalidInputError(
                     f"{len(graphs)} graphs were passed, but the parameters n_neighbors, kind, weight and metric, by "
@@ -176,7 +201,17 @@ class GraphSpectrumClassifier(LaplacianParameters, ClassBalanceParameter, SemiSu
                 )
         if len(graphs) > 1 and not self._several_graphs:
             self._refuse_several(len(graphs))
-        return graphs
+        return graphs if graph is None else self._checked(X, graphs)
+
+    def _checked(self, X: Matrix, graphs: list[Any]) -> list[Graph]:
+        """Return the graphs that were passed, checked, and of eigenpairs those that are asked for."""
+        names = ("q", "normalized", "power")
+        return [
+            reused(W, X.shape[0], **{name: options[name] for name in names})
+            if isinstance(W, Spectrum)
+            else check_adjacency(W, X.shape[0])
+            for W, options in zip(graphs, self._per_graph(len(graphs)), strict=True)
+        ]
 
     def _refuse_several(self, n_graphs: int, why: str = "") -> None:
         raise InvalidInputError(
@@ -202,7 +237,7 @@ class SpectrumClassifier(BuildsProblem, SolverParameters, GraphSpectrumClassifie
     def _bound(self) -> float | str:
         return getattr(self, "B", np.inf)
 
-    def _problem(self, X: Matrix, labels: Labels, graph: list[SparseArray]) -> Any:
+    def _problem(self, X: Matrix, labels: Labels, graph: list[Graph]) -> Any:
         """Return the CVXPY problem whose result `fit` keeps as `result_`."""
         spectra = self._spectra(graph)
         return self._built(spectra if len(spectra) > 1 else spectra[0], labels)
@@ -261,4 +296,4 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
 
 def _is_graph(entry: Any) -> bool:
     """Whether an entry of a list is a graph of its own rather than a row."""
-    return sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2
+    return isinstance(entry, Spectrum) or sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from specmargin import objectives
-from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators.lapsvm import LapSVM
-from specmargin.labels import Labels
+from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.conformal import ConformalRidge
-from specmargin.objectives.leave_one_out import RidgePath
-from specmargin.results import SolveResult
 from specmargin.typing import Matrix
 
 __all__ = ["LapRLS"]
@@ -24,7 +20,7 @@ __all__ = ["LapRLS"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLS(CalibratedScores, ConformalSets, ManifoldBlocks, LapSVM):
+class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
     """Laplacian regularised least squares.
 
     Minimises, per class against the rest, sum_i (y_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha
@@ -55,18 +51,12 @@ class LapRLS(CalibratedScores, ConformalSets, ManifoldBlocks, LapSVM):
 
     loss: str = field(init=False, default="squared")
 
-    @property
-    def _calibrates(self) -> bool:  # type: ignore[override]  # a constant above
-        return self.solver not in ("newton", "pcg")  # which factorise nothing that left-out decisions follow from
-
-    def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
-        results = super()._solved(base, labels)
-        if self._calibrates:
-            path = RidgePath(base.reduction.G, labels.sign, self.fit_intercept)
-            self._held_out = path.leave_one_out([1.0])[0]
-        return results
-
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+        if self._remembered().labels.weights is not None:
+            raise InvalidInputError(
+                "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
+                "sample_weight and class_weight."
+            )
         blocks = self._kernel_blocks(X)
         return ConformalRidge(
             blocks.G, self._remembered().labels.sign, self._weights_in_use()[0], self.fit_intercept

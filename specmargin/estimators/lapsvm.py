@@ -8,17 +8,20 @@ C = 1 / (2 gamma_A).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import Rule, count, maybe
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._manifold_weights import ManifoldWeights
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import (
     KernelParameters,
     LaplacianParameters,
@@ -27,7 +30,9 @@ from specmargin.estimators._shared_parameters import (
 )
 from specmargin.graphs import laplacian
 from specmargin.labels import Labels
+from specmargin.losses import get_loss
 from specmargin.results import SolveResult
+from specmargin.solvers.manifold.left_out import left_out_decisions
 from specmargin.solvers.requirements import takers
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
@@ -37,7 +42,9 @@ __all__ = ["LapSVM"]
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class LapSVM(
-    BuildsProblem,
+    CalibratedScores,
+    LabelWeights,
+    BuildsWeightedProblem,
     ManifoldWeights,
     KernelParameters,
     LaplacianParameters,
@@ -121,6 +128,13 @@ class LapSVM(
     def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
         base = self._objective(X, labels, graph)
         results = self._solved(base, labels)
+        # The primal solvers factorise nothing that left-out decisions follow from.
+        if self.solver not in ("newton", "pcg") and "factorized" in takers("LapSVM", base.loss):
+            solutions = [result.variables for result in results if "v" in result.variables]
+            known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
+            self._held_out = partial(
+                left_out_decisions, base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known
+            )
         self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])

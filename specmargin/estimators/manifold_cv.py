@@ -64,7 +64,7 @@ class LapRLSCV(ManifoldCV):
     _refitted: ClassVar[type[LapSVM]] = LapRLS
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return the probabilities of the classes at new samples, as `LapRLS.predict_proba` of ``estimator_``.
+        """Return the probabilities of the classes at new samples, those of ``estimator_``.
 
         Parameters
         ----------
@@ -125,6 +125,8 @@ class LapSVMCV(ManifoldCV):
     """
 
     loss: str = "squared_hinge"
+
+    predict_proba = LapRLSCV.predict_proba
 
     _criteria: ClassVar[tuple[str, ...]] = ("nll", "sq", "01")
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from specmargin import objectives, solvers
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, unpacked
 from specmargin.estimators._shared_parameters import (
@@ -34,7 +35,9 @@ __all__ = ["RMM"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class RMM(BuildsProblem, BoundParameter, KernelParameters, SolverParameters, SemiSupervisedClassifier):
+class RMM(
+    CalibratedScores, BuildsProblem, BoundParameter, KernelParameters, SolverParameters, SemiSupervisedClassifier
+):
     """Relative margin machine on a kernel.
 
     Solves, per class against the rest, 1/2 w'w + C sum max(0, 1 - y_i f_i) with labelled decisions confined to

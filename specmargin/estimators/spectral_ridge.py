@@ -27,11 +27,11 @@ from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
+from specmargin.spectra.reuse import USUAL_Q, reused
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralRidge"]
 
-_DEFAULT_Q = 200
 _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for; fewer or more were no better
 
 
@@ -97,6 +97,8 @@ class SpectralRidge(
         The spectrum, of sum one, the same for all classes.
     eigenvalues_, eigenvectors_ : ndarray of shape (q,) and (n, q)
         The graph Laplacian's, from the lowest.
+    spectrum_ : Spectrum
+        The eigenpairs as one object: ``graph=`` of other fits takes it, as `fit` here does, see `STORM`.
 
     Notes
     -----
@@ -155,40 +157,44 @@ class SpectralRidge(
     def _reduce(self) -> int | str | None:  # type: ignore[override]  # a parameter here, a constant above
         return self.reduce
 
-    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> tuple[FloatArray, list[SolveResult]]:
+    def _graph(self, X: Matrix, graph: Any) -> SparseArray | Spectrum:
+        if not isinstance(graph, Spectrum):
+            return super()._graph(X, graph)
+        return reused(graph, X.shape[0], q=self.q, normalized=self.normalized)
+
+    def _fit(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> tuple[FloatArray, list[SolveResult]]:
         if self._search is None:
             self._search = self._opened(X)
         objective, rule = self._objective(X, labels, graph)
         result = spectral_ridge(objective, tol=self.tol)
         spectrum = objective.spectrum
+        self.spectrum_ = spectrum
         self.eigenvalues_, self.eigenvectors_ = spectrum.eigenvalues, spectrum.eigenvectors
         self.delta_ = np.asarray(result.variables["delta"])
         self.intercept_ = np.atleast_1d(result.variables["b"])
         self.result_ = result
         f = np.asarray(result.variables["f"])
-        if self._calibrates:
-            self._held_out = objective.leave_one_out()
+        if self.refine is None:  # else scores are cosines
+            self._held_out = objective.leave_one_out
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]
 
-    @property
-    def _calibrates(self) -> bool:  # type: ignore[override]  # a constant above
-        return self.refine is None  # scores are cosines then
-
-    def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | None) -> Any:
+    def _problem(self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum) -> Any:
         from specmargin import problems
 
         return problems.spectral_ridge_primal(self._objective(X, labels, graph)[0])
 
     def _objective(
-        self, X: Matrix, labels: Labels, graph: SparseArray | None
+        self, X: Matrix, labels: Labels, graph: SparseArray | Spectrum
     ) -> tuple[ridge.SpectralRidge, str | None]:
         """Return the objective, its penalty chosen, and the rule of class balance that is in force."""
-        q = min(_DEFAULT_Q, X.shape[0]) if self.q is None else self.q
-        spectrum = laplacian_eigenpairs(
-            graph, q=q, normalized=self.normalized, tol=self.eigen_tol, random_state=self.random_state
-        )
+        if isinstance(graph, Spectrum):
+            spectrum = graph
+        else:
+            q = min(USUAL_Q, X.shape[0]) if self.q is None else self.q
+            options: dict[str, Any] = {"normalized": self.normalized, "random_state": self.random_state}
+            spectrum = laplacian_eigenpairs(graph, q=q, tol=self.eigen_tol, **options)
         rule = in_force(self.class_balance, labels)
         objective = ridge.SpectralRidge(spectrum, labels, ridge.power_spectrum(spectrum, self.power))
         chosen = (

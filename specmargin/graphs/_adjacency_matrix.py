@@ -29,6 +29,11 @@ def clean_adjacency(W: Matrix, n_samples: int | None = None, *, stacklevel: int 
     """Return a matrix of weights as `specmargin.graphs.check_adjacency` does, which documents it."""
     if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
         raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
+    if hasattr(W, "eigenvectors"):
+        raise InvalidTypeError(
+            f"the graph is a {type(W).__name__}, which estimators over a spectrum take (STORM, KTA, SpectralRidge, "
+            "...); here the adjacency itself is needed: pass the W whose eigenpairs these are."
+        )
     W = _as_csr(W)
     n = W.shape[0]
     if n_samples is not None and W.shape[0] == n_samples < W.shape[1]:

@@ -43,13 +43,13 @@ class Components:
     n_isolated: int
 
 
-def components(W: SparseArray) -> Components:
+def components(W: SparseArray | IntArray) -> Components:
     """Return the connected components of an adjacency.
 
     Parameters
     ----------
     W : sparse matrix of shape (n_samples, n_samples)
-        See `check_adjacency`.
+        See `check_adjacency`. Or the component of every node, (n_samples,), where these are known by number.
 
     Examples
     --------
@@ -58,8 +58,11 @@ def components(W: SparseArray) -> Components:
     >>> c.n, c.index.tolist(), c.sizes.tolist(), c.n_isolated
     (2, [1, 0, 0], [2, 1], 1)
     """
-    W = check_adjacency(W)
-    n, raw = csgraph.connected_components(W, directed=False)
+    if isinstance(W, np.ndarray) and W.ndim == 1:
+        values, raw = np.unique(W, return_inverse=True)
+        n = len(values)
+    else:
+        n, raw = csgraph.connected_components(check_adjacency(W), directed=False)
     sizes = np.bincount(raw, minlength=n)
     order = np.argsort(-sizes, kind="stable")
     rank = np.empty(n, dtype=np.intp)
@@ -67,13 +70,13 @@ def components(W: SparseArray) -> Components:
     return Components(int(n), rank[raw], sizes[order].astype(np.intp), int(np.count_nonzero(sizes == 1)))
 
 
-def warn_components(W: SparseArray, labeled: IntArray | BoolArray, stacklevel: int = 2) -> Components:
+def warn_components(W: SparseArray | IntArray, labeled: IntArray | BoolArray, stacklevel: int = 2) -> Components:
     """Warn once if the graph is not connected, and say what is predicted in components without a label.
 
     Parameters
     ----------
     W : sparse matrix of shape (n, n)
-        As `check_adjacency` returns it.
+        As `check_adjacency` returns it; or the component of every node, (n,).
     labeled : ndarray
         Indices (or the mask) of the labelled samples.
     stacklevel : int, default 2

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from specmargin.arrays import finite_numbers
 from specmargin.checks import seed, whole
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels.markers import is_missing, is_unlabeled, label_vector, missing_values
@@ -33,12 +34,15 @@ class Labels:
         The class values, sorted.
     n_samples : int
         Labelled and unlabelled samples together.
+    weights : ndarray of shape (l,), optional
+        Weights of the losses of the labelled samples, positive; None where all are one. `weighted` checks them.
     """
 
     sign: FloatArray
     labeled: IntArray
     classes: AnyArray
     n_samples: int
+    weights: FloatArray | None = None
 
     @property
     def n_labeled(self) -> int:
@@ -68,7 +72,53 @@ class Labels:
             yield self
             return
         for k in range(len(self.classes)):
-            yield Labels(self.sign[:, k], self.labeled, np.array([False, True]), self.n_samples)
+            yield Labels(self.sign[:, k], self.labeled, np.array([False, True]), self.n_samples, self.weights)
+
+    @property
+    def weights_or_ones(self) -> FloatArray:
+        """Weights of the labelled samples, (l,)."""
+        return np.ones(self.n_labeled) if self.weights is None else self.weights
+
+    def weighted(self, weights: npt.ArrayLike) -> Labels:
+        """Return the labels with weights of their losses; a label of weight zero is none: its sample is unlabelled.
+
+        Parameters
+        ----------
+        weights : array-like of shape (l,)
+            Finite, >= 0; of every class one is positive. They replace those that these labels have.
+
+        Raises
+        ------
+        ValueError
+            If a weight is negative or not finite, their number is another one, or a class has none.
+
+        Examples
+        --------
+        >>> labels = encode_labels([0, 1, -1, 1]).weighted([2.0, 0.0, 0.5])
+        >>> labels.labeled.tolist(), labels.weights.tolist()
+        ([0, 3], [2.0, 0.5])
+        """
+        c = np.asarray(weights, dtype=np.float64)
+        if c.shape != (self.n_labeled,):
+            raise InvalidInputError(
+                f"weights have the shape {c.shape}, but {self.n_labeled} samples are labelled; pass one for each."
+            )
+        finite_numbers("weights", c, "numbers >= 0, one per labelled sample", least=0.0)
+        lost = np.setdiff1d(self.sign_codes, self.sign_codes[c > 0])
+        if len(lost):
+            raise InvalidInputError(
+                f"all labelled samples of the class {self.classes.tolist()[lost[0]]!r} have the weight 0, so that "
+                "nothing is known of it; give one of them a positive weight, or leave the class out."
+            )
+        kept = np.flatnonzero(c > 0)
+        labels = self if len(kept) == self.n_labeled else self.at(kept)
+        c = c[kept]
+        return replace(labels, weights=None if (c == 1.0).all() else c)
+
+    def at(self, kept: IntArray) -> Labels:
+        """Return the labels of some of the labelled samples, by their position; the others are unlabelled ones."""
+        weights = None if self.weights is None else self.weights[kept]
+        return Labels(self.sign[kept], self.labeled[kept], self.classes, self.n_samples, weights)
 
 
 def several(labels: Labels) -> str:

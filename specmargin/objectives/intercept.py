@@ -27,10 +27,11 @@ def balanced(y: FloatArray, s: FloatArray) -> FloatArray:
     return s
 
 
-def exactly_balanced(y: FloatArray, s: FloatArray) -> FloatArray:
+def exactly_balanced(y: FloatArray, s: FloatArray, *, inwards: bool = False) -> FloatArray:
     """Return theta = y s with a sum that is zero without any rounding, for an s that is balanced up to rounding.
 
     Rounded to multiples of one power of two, all sums are exact; the heavier side then gives up what it has too much.
+    `inwards` rounds towards zero, so that no theta is larger than before.
 
     Examples
     --------
@@ -42,19 +43,21 @@ def exactly_balanced(y: FloatArray, s: FloatArray) -> FloatArray:
     if not 1e-290 < largest < 1e290:
         return np.zeros_like(s) if largest < 1.0 else y * s
     grid = math.ldexp(1.0, math.frexp(largest)[1] - 52)
-    theta: FloatArray = np.rint(y * s / grid) * grid
+    theta: FloatArray = (np.trunc if inwards else np.rint)(y * s / grid) * grid
     excess = math.fsum(theta)
     if excess != 0.0:
         theta[np.argmax(np.copysign(1.0, excess) * theta)] -= excess
     return theta
 
 
-def hinge_intercepts(y: FloatArray, f: FloatArray) -> tuple[float, float]:
-    """Return the interval of all b that minimise sum max(0, 1 - y (f + b)).
+def hinge_intercepts(y: FloatArray, f: FloatArray, weights: FloatArray | None = None) -> tuple[float, float]:
+    """Return the interval of all b that minimise sum c max(0, 1 - y (f + b)).
 
-    The sum is convex and piecewise linear with one kink per sample, at y_i - f_i, where its slope rises by one;
-    it starts at minus the number of positives.
+    The sum is convex and piecewise linear with one kink per sample, at y_i - f_i, where its slope rises by its weight
+    c_i (one, unless there are `weights`); it starts at minus the weight of the positives.
     """
+    if weights is not None:
+        return _weighted_intercepts(y, f, weights)
     kinks = np.sort(y - f)
     n_positive = int((y > 0).sum())
     left = kinks[n_positive - 1] if n_positive else -np.inf
@@ -62,7 +65,22 @@ def hinge_intercepts(y: FloatArray, f: FloatArray) -> tuple[float, float]:
     return float(left), float(right)
 
 
-def hinge_intercept(y: FloatArray, f: FloatArray) -> float:
+def _weighted_intercepts(y: FloatArray, f: FloatArray, weights: FloatArray) -> tuple[float, float]:
+    order = np.argsort(y - f, kind="stable")
+    kinks, slopes = (y - f)[order], weights[order].cumsum()
+    positive, total = float(weights[y > 0].sum()), float(weights.sum())
+    # Of a slope that is zero but for rounding the whole piece is flat.
+    flat = 1e-13 * total
+    below, above = slopes < positive - flat, slopes <= positive + flat
+    left, right = int(below.sum()), int(above.sum())
+    if not (y > 0).any():
+        return -np.inf, float(kinks[0])
+    if (y > 0).all():
+        return float(kinks[-1]), np.inf
+    return float(kinks[left]), float(kinks[max(right, left)])
+
+
+def hinge_intercept(y: FloatArray, f: FloatArray, weights: FloatArray | None = None) -> float:
     """Return the middle of `hinge_intercepts`, its finite end where there is one class: the one rule for a free choice.
 
     Solvers end anywhere in the interval; what they return, and what leaving samples out compares with it, must not
@@ -74,7 +92,7 @@ def hinge_intercept(y: FloatArray, f: FloatArray) -> float:
     >>> hinge_intercept(y, np.array([2.0, -4.0])), hinge_intercept(y[:1], np.zeros(1))
     (1.0, 1.0)
     """
-    left, right = hinge_intercepts(y, f)
+    left, right = hinge_intercepts(y, f, weights)
     if not np.isfinite(left) or not np.isfinite(right):
         return left if np.isfinite(left) else right if np.isfinite(right) else 0.0
     return left + (right - left) / 2.0

@@ -2,19 +2,19 @@ r"""Manifold regularization: LapSVM with the hinge and the squared hinge, and La
 
 For a kernel K, a graph Laplacian L and labels y at the labelled samples (J picks their rows),
 
-    min_{alpha, b}  scale * [ sum_i V(y_i f_i) + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha ],
+    min_{alpha, b}  scale * [ sum_i c_i V(y_i f_i) + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha ],
 
-f = K alpha + b. The sums are sums, not means (eq. 4 of the primal paper for the hinge, eq. 7 for the squared
-hinge with scale = 1/2, eq. 14 for least squares). The manifold-regularization paper writes 1/l and 1/(l+u)^2
-instead: gamma_A = l gamma_A', gamma_I = l gamma_I' / (l+u)^2 leads to the same alpha. The intercept is not
-penalised by the Laplacian term, as in eq. 7.
+f = K alpha + b; the weights c are one unless the labels have others. The sums are sums, not means (eq. 4 of the primal
+paper for the hinge, eq. 7 for the squared hinge with scale = 1/2, eq. 14 for least squares). The
+manifold-regularization paper writes 1/l and 1/(l+u)^2 instead: gamma_A = l gamma_A', gamma_I = l gamma_I' / (l+u)^2
+leads to the same alpha. The intercept is not penalised by the Laplacian term, as in eq. 7.
 
 Everything collapses to l right-hand sides: with S = gamma_A I + gamma_I L K, X = S^-1 J' and the *deformed
 kernel* G = J K X, any loss has its optimum at alpha = X v, where f_lab = G v + b and the penalty is v'G v.
 
 Duality, which makes the certificate: for multipliers theta with 1'theta = 0 and any vector a,
 
-    sum_i V*(y_i theta_i) + a'KSa - theta'JKa - r'K r / (4 gamma_A),   r = 2 S a - J'theta,
+    sum_i c_i V*(y_i theta_i / c_i) + a'KSa - theta'JKa - r'K r / (4 gamma_A),   r = 2 S a - J'theta,
 
 bounds the optimum from below (V* is the loss's `dual_value`): the first terms are the Lagrangian at a, and
 K S^-1 <= K / gamma_A bounds what minimising over a could still take off. Where that is too much, the part of r that
@@ -40,6 +40,7 @@ from specmargin.kernels.operators import KernelOperator, as_kernel, kernel_rows
 from specmargin.kernels.semidefinite import require_minors, require_semidefinite, symmetric
 from specmargin.labels import Labels, several
 from specmargin.losses import MarginLoss, get_loss
+from specmargin.losses.weighted import Weighted
 from specmargin.objectives import lapsvm_certificate
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.intercept import balanced, exactly_balanced, hinge_intercept
@@ -69,7 +70,7 @@ class LapSVM:
         Anything symmetric positive semidefinite with ``L @ v``, e.g. `specmargin.graphs.laplacian`. None where
         gamma_I is 0.
     labels : Labels
-        Binary labels, from `specmargin.encode_labels`.
+        Binary labels, from `specmargin.encode_labels`. Their weights c, where they have such, multiply the losses.
     loss : str or MarginLoss
         Loss of the margin y f, convex: the name of one of `specmargin.losses.LOSSES`, or an object.
     gamma_A : float
@@ -163,9 +164,10 @@ class LapSVM:
 
     @property
     def margin_loss(self) -> MarginLoss:
-        """The loss, as an object whatever it was given as."""
+        """The loss, as an object whatever it was given as; times the weights of the labels, where they have such."""
         assert not isinstance(self.loss, str)
-        return self.loss
+        loss: Any = self.loss if self.labels.weights is None else Weighted(self.loss, self.labels.weights)
+        return loss
 
     @property
     def name(self) -> str:
@@ -325,9 +327,9 @@ class LapSVM:
         beta = np.clip(y * theta, loss.lower, loss.upper)
         if not self.fit_intercept:
             return y * beta
-        if np.isinf(loss.lower):
+        if np.isinf(loss.lower).any():
             return exactly_balanced(y, y * (y * beta - np.mean(y * beta)))
-        return exactly_balanced(y, balanced(y, beta))
+        return exactly_balanced(y, balanced(y, beta), inwards=self.labels.weights is not None)
 
     def dual_bound(self, theta: FloatArray, a: FloatArray | None = None, Ka: FloatArray | None = None) -> float:
         """Return the lower bound of the module's docstring at feasible multipliers theta = y beta, less its rounding.
@@ -350,7 +352,7 @@ class LapSVM:
         """Return the theta that a candidate implies: from the loss's slope, or from S alpha where that jumps."""
         y, labeled = self.labels.sign, self.labels.labeled
         f = self.K @ alpha if Ka is None else Ka
-        if np.isfinite(self.margin_loss.upper):
+        if np.isfinite(self.margin_loss.upper).all():
             return 2.0 * self.apply_S(alpha, f)[labeled]
         return -y * self.margin_loss.gradient(y * (f[labeled] + b))
 
@@ -362,7 +364,8 @@ class LapSVM:
     def dual_terms(self, beta: FloatArray) -> tuple[FloatArray, float]:
         """Return terms whose sum is the loss's part of the lower bound, and a bound on their error."""
         gains = self.margin_loss.dual_value(beta)
-        return gains, 8.0 * UNIT * float((np.abs(beta) + beta**2 + np.abs(gains)).sum())
+        squares = beta**2 if self.labels.weights is None else beta * (beta / self.labels.weights)
+        return gains, 8.0 * UNIT * float((np.abs(beta) + squares + np.abs(gains)).sum())
 
     def fenchel_residuals(self, decisions: FloatArray, theta: FloatArray) -> FloatArray:
         """Return by how much each labelled sample misses Fenchel's equality at decisions (l,) and multipliers."""
@@ -374,14 +377,16 @@ class LapSVM:
         if not self.fit_intercept:
             return 0.0
         if self.margin_loss.box_dual:
-            return hinge_intercept(self.labels.sign, np.zeros(self.labels.n_labeled))
-        return float(np.mean(self.labels.sign))  # of both squares; a fair start for other losses
+            return hinge_intercept(self.labels.sign, np.zeros(self.labels.n_labeled), self.labels.weights)
+        return float(
+            np.average(self.labels.sign, weights=self.labels.weights)
+        )  # of both squares; a fair start for other losses
 
     def best_intercept(self, alpha: FloatArray, b: float) -> float:
         """Return the optimal intercept by `hinge_intercept`; b if the loss is no hinge."""
         if not self.margin_loss.box_dual or not self.fit_intercept:
             return b
-        return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled])
+        return hinge_intercept(self.labels.sign, (self.K @ alpha)[self.labels.labeled], self.labels.weights)
 
     def prove(
         self,

@@ -42,6 +42,7 @@ __all__ = [
     "Fold",
     "RidgePath",
     "counted",
+    "dealt_folds",
     "nll",
     "one_left_out",
     "squared_error",
@@ -76,6 +77,30 @@ def one_left_out(l: int) -> list[Fold]:
     [[0], [1]]
     """
     return [Fold(np.array([i]), np.array([i])) for i in range(l)]
+
+
+def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
+    """Return stratified folds of the labelled samples, dealt out class by class; the only one of a class always trains.
+
+    Every class keeps a label in every fold. There are no folds where each class has one label.
+
+    Parameters
+    ----------
+    sign : ndarray of shape (l,) or (l, K)
+        Signs of the labelled samples, one column per class with more than two.
+    n_folds : int
+        At most; 2 or more.
+
+    Examples
+    --------
+    >>> [fold.test.tolist() for fold in dealt_folds(np.array([1.0, -1.0, -1.0, 1.0, -1.0]), 2)]
+    [[1, 4, 3], [2, 0]]
+    """
+    own = _own(sign)
+    order = np.argsort(own, kind="stable")
+    order = order[np.bincount(own)[own[order]] > 1]
+    n = min(n_folds, len(order))
+    return [Fold(order[k::n], order[k::n]) for k in range(n)]
 
 
 def counted(sign: FloatArray, folds: Sequence[Fold]) -> BoolArray:

@@ -14,6 +14,7 @@ import numpy as np
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
 from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
+from specmargin.losses.weighted import Weighted
 from specmargin.typing import FloatArray
 
 __all__ = ["as_cvxpy", "conjugate_as_cvxpy", "has_conjugate"]
@@ -72,6 +73,11 @@ def _(loss: SmoothHinge, t: cp.Expression) -> cp.Expression:
     return cp.logistic(loss.s * (1 - t)) / loss.s
 
 
+@as_cvxpy.register
+def _(loss: Weighted, t: cp.Expression) -> cp.Expression:
+    return cp.multiply(loss.weights, as_cvxpy(loss.loss, t))
+
+
 @singledispatch
 def conjugate_as_cvxpy(loss: Any, beta: cp.Expression) -> cp.Expression:
     """Return the loss's `dual_value` inside its bounds, elementwise, as a concave CVXPY expression.
@@ -116,6 +122,11 @@ def _(loss: SquaredHinge | Squared, beta: cp.Expression) -> cp.Expression:
     return beta - cp.square(beta) / 4
 
 
+@conjugate_as_cvxpy.register
+def _(loss: Weighted, beta: cp.Expression) -> cp.Expression:
+    return cp.multiply(loss.weights, conjugate_as_cvxpy(loss.loss, cp.multiply(1.0 / loss.weights, beta)))
+
+
 def has_conjugate(loss: Any) -> bool:
     """Whether `conjugate_as_cvxpy` knows the loss.
 
@@ -125,6 +136,7 @@ def has_conjugate(loss: Any) -> bool:
     >>> has_conjugate(Hinge()), has_conjugate(Ramp())
     (True, False)
     """
+    loss = loss.loss if isinstance(loss, Weighted) else loss
     return conjugate_as_cvxpy.dispatch(type(loss)) is not conjugate_as_cvxpy.dispatch(object)
 
 

@@ -92,9 +92,9 @@ def lapsvm_dual(obj: LapSVM) -> BuiltProblem:
     constraints: dict[str, Any] = {}
     if obj.fit_intercept:
         constraints["balance"] = y @ beta == 0
-    if np.isfinite(loss.lower):
+    if np.isfinite(loss.lower).all():
         constraints["nonnegative"] = beta >= loss.lower
-    if np.isfinite(loss.upper):
+    if np.isfinite(loss.upper).all():
         constraints["box"] = beta <= loss.upper
     value = cp.sum(conjugate_as_cvxpy(loss, beta)) - 0.5 * shrink * cp.quad_form(beta, Q)
     if (offset := obj.slack_at_zero - 1.0).any():  # slacks count from the targets of LapRLS

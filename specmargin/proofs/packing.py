@@ -6,14 +6,18 @@ Nothing else has a name in a file: what is read can build these classes only, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import platform
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from importlib import metadata
 from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin import __version__
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs.laplacians import Laplacian
@@ -41,7 +45,17 @@ from specmargin.results import ProofLog
 from specmargin.spectra import Spectrum
 from specmargin.typing import AnyArray
 
-__all__ = ["LARGEST_DENSE", "OBJECTIVES", "PACKED", "pack", "unpack"]
+__all__ = [
+    "LARGEST_DENSE",
+    "OBJECTIVES",
+    "PACKED",
+    "contents_of",
+    "pack",
+    "pack_sparse",
+    "package_versions",
+    "unpack",
+    "unpack_sparse",
+]
 
 LARGEST_DENSE = 5000
 """Samples up to which an operator of which nothing is known but its products is saved as the matrix that it is."""
@@ -119,7 +133,7 @@ def pack(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
     if isinstance(value, np.ndarray):
         return _packed_array(value, arrays, at)
     if sp.issparse(value):
-        return _packed_sparse(value, arrays, at)
+        return pack_sparse(value, arrays, at)
     name = type(value).__name__
     if PACKED.get(name) is type(value) and not callable(getattr(value, "kernel", None)):
         return {"class": name, "fields": _packed_fields(value, arrays, at)}
@@ -145,7 +159,8 @@ def _packed_array(value: AnyArray, arrays: dict[str, AnyArray], at: str) -> Any:
     return {"objects": [pack(item, arrays, f"{at}/{k}") for k, item in enumerate(value.tolist())]}
 
 
-def _packed_sparse(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
+def pack_sparse(value: Any, arrays: dict[str, AnyArray], at: str) -> dict[str, Any]:
+    """Return a sparse matrix as JSON, and put its arrays into `arrays`."""
     form = value if value.format in _SPARSE else value.tocsr()  # as which it multiplies
     parts = {part: pack(getattr(form, part), arrays, f"{at}/{part}") for part in _SPARSE[form.format]}
     is_array = isinstance(value, sp.sparray)
@@ -194,8 +209,7 @@ def unpack(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
         objects[:] = [unpack(item, arrays) for item in value["objects"]]
         return objects
     if "sparse" in value:
-        parts = [unpack(value["parts"][part], arrays) for part in _SPARSE[value["sparse"]]]
-        return _sparse(value["sparse"], value["is_array"], tuple(value["shape"]), parts)
+        return unpack_sparse(value, arrays)
     cls = PACKED.get(str(value.get("class")))
     if cls is None:
         raise InvalidInputError(
@@ -210,8 +224,36 @@ def unpack(value: Any, arrays: Mapping[str, AnyArray]) -> Any:
     return made
 
 
-def _sparse(form: str, is_array: bool, shape: tuple[int, ...], parts: list[AnyArray]) -> Any:
-    cls = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")
+def unpack_sparse(value: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
+    """Return the sparse matrix that `pack_sparse` was given."""
+    form, shape = value["sparse"], tuple(value["shape"])
+    parts = [unpack(value["parts"][part], arrays) for part in _SPARSE[form]]
+    cls = getattr(sp, f"{form}_{'array' if value['is_array'] else 'matrix'}")
     if form == "coo":
         return cls((parts[0], (parts[1], parts[2])), shape=shape)
     return cls(tuple(parts), shape=shape)
+
+
+def package_versions(*packages: str) -> dict[str, str | None]:
+    """Return the versions of specmargin, of Python, and of packages, None of those that are not installed."""
+    versions: dict[str, str | None] = {"specmargin": __version__, "python": platform.python_version()}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except ImportError:
+            versions[package] = None
+    return versions
+
+
+@contextmanager
+def contents_of(path: Any) -> Iterator[None]:
+    """Turn what is raised for a header of other contents into one message."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise InvalidInputError(
+            f"path={str(path)!r} has contents of another version ({type(error).__name__}: {error}); save it again, or "
+            "use the specmargin that wrote it."
+        ) from error

@@ -16,22 +16,19 @@ from __future__ import annotations
 import os
 import platform
 import sysconfig
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from datetime import UTC, datetime
-from importlib import metadata
 from typing import Any
 
 import numpy as np
 
-from specmargin import __version__
 from specmargin.archive import read_archive, write_archive
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.objectives import S3VM, LapSVM, Objective, RegularizedClustering, S3VMRelaxation, WeightedSVM
 from specmargin.objectives.contract import read
-from specmargin.proofs.packing import OBJECTIVES, pack, unpack
+from specmargin.proofs.packing import OBJECTIVES, contents_of, pack, package_versions, unpack
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
 from specmargin.proofs.translation import lacks_its_tree, record_of, tree_record_of
@@ -141,7 +138,7 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
     True
     """
     header, arrays = read_archive(path, KIND, prefix=("objective/", "result/", "log/"))
-    with _of_file(path):
+    with contents_of(path):
         log = unpack(header["log"], arrays)
         return unpack(header["objective"], arrays), _result(header["result"], arrays, log)
 
@@ -176,7 +173,7 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     ('rmm', True)
     """
     header, arrays = read_archive(path, KIND, prefix="proof/")
-    with _of_file(path):
+    with contents_of(path):
         proof, certificate = header["proof"], header["result"]["certificate"]["items"]
         if "missing" in proof:
             raise InvalidInputError(f"it holds no proof: {proof['missing']}; pass a file that holds one.")
@@ -220,7 +217,7 @@ def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
     {'seed': 3}
     """
     header, _ = read_archive(path, KIND, prefix="provenance/")
-    with _of_file(path):
+    with contents_of(path):
         return dict(header["provenance"])
 
 
@@ -283,31 +280,9 @@ def _result(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], log: Proo
 
 
 def _provenance(note: Any) -> dict[str, Any]:
-    versions = {"specmargin": __version__, "python": platform.python_version()}
     return {
-        "versions": versions | {name: _version(name) for name in _PACKAGES},
+        "versions": package_versions(*_PACKAGES),
         "platform": f"{sysconfig.get_platform()}, {platform.python_implementation()}",
         "utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "note": note,
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return metadata.version(package)
-    except ImportError:
-        return None
-
-
-@contextmanager
-def _of_file(path: Any) -> Iterator[None]:
-    """Turn what is raised for a header of other contents into one message."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InvalidInputError(
-            f"path={str(path)!r} has contents of another version ({type(error).__name__}: {error}); save it again, or "
-            "use the specmargin that wrote it."
-        ) from error

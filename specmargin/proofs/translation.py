@@ -141,6 +141,11 @@ def _loss(loss: Any) -> tuple[str, float]:
 @_parts.register
 def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     alpha, b = _answer(obj, variables)
+    if obj.labels.weights is not None:
+        raise InvalidTypeError(
+            "LapSVM with weights of the labels has no proof record, whose losses have the weight one; its certificate "
+            "is recomputed by specmargin.certify: call that."
+        )
     theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
     name, p = _loss(obj.margin_loss)
     numbers = {"loss": name, "parameter": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}

@@ -127,7 +127,7 @@ def laplacian_eigenpairs(
         loose = method == "lanczos" and n > _EXACT_NODES and bound > 0
         tol = _LOOSE * (1.0 if normalized else float(degrees.mean())) / bound if loose else 0.0
     null, basis = _null_space(L, degrees, normalized, q)
-    c = basis.shape[1]
+    c, component = basis.shape[1], basis.indices.astype(np.intp)
     values, vectors, order = np.zeros(q), null, np.arange(n)
     if q > c:
         if method == "lanczos":
@@ -151,7 +151,7 @@ def laplacian_eigenpairs(
     eigenvectors = np.empty((n, q))
     eigenvectors[order] = vectors
     _sign(eigenvectors[:, c:])
-    return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power)
+    return Spectrum(values, eigenvectors, min(c, q), normalized, residual, cuts_tie, degrees, power, component)
 
 
 def _computed(

@@ -47,6 +47,8 @@ class Spectrum:
         Row sums of the adjacency; `nystrom` needs them when `normalized`.
     power : int, default 1
         p in ``L**p``.
+    component : ndarray of shape (n,), optional
+        Connected component of every node, by number.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Spectrum:
     cuts_tie: bool = False
     degrees: FloatArray | None = None
     power: int = 1
+    component: IntArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "eigenvectors"):

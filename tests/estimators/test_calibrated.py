@@ -1,5 +1,7 @@
 """predict_proba: from literal refits without a label, in the order of predictions, nearer to the truth than scores."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import expit, softmax
@@ -13,6 +15,9 @@ MAKERS = {
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None),
     "LapRLS, zscore": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance="zscore"),
     "LapRLS by CVXPY": sm.LapRLS(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None, solver="CLARABEL"),
+    "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=0.05, gamma_I=0.5, class_balance=None),
+    "LapSVM, squared hinge": sm.LapSVM(loss="squared_hinge", gamma=2.0, gamma_A=0.05, gamma_I=0.5),
+    "LapSVM, Huber by CVXPY": sm.LapSVM(loss="huber_hinge", gamma=2.0, gamma_A=0.05, gamma_I=0.5, solver="CLARABEL"),
     "SpectralRidge": sm.SpectralRidge(penalty=0.1, q=20, class_balance=None),
     "SpectralRidge, zscore": sm.SpectralRidge(penalty=0.1, q=20),
 }
@@ -24,7 +29,7 @@ def test_the_scale_is_that_of_literal_refits(name, data, request):
     X, _, y = request.getfixturevalue(data)
     marker = -1 if data == "moons" else "?"
     clf = clone(MAKERS[name]).set_params(unlabeled=marker).fit(X, y)
-    plain = clone(MAKERS[name]).set_params(unlabeled=marker, solver="auto") if "LapRLS" in name else MAKERS[name]
+    plain = clone(MAKERS[name]).set_params(unlabeled=marker, solver="auto") if "Lap" in name else MAKERS[name]
     plain = clone(plain).set_params(unlabeled=marker)
     known = np.flatnonzero(y != marker)
     held, own = [], []
@@ -55,13 +60,94 @@ def test_the_search_has_those_of_its_estimator(blobs):
     np.testing.assert_array_equal(clf.classes_[clf.predict_proba(X).argmax(axis=1)], clf.predict(X))
 
 
-def test_what_has_no_left_out_decisions_has_no_probabilities(moons):
-    X, _, y = moons
-    assert not hasattr(sm.LapRLS(solver="pcg").fit(X, y), "predict_proba")
-    assert not hasattr(sm.SpectralRidge(refine="kmeans").fit(X, y), "predict_proba")
-    assert not hasattr(sm.LapSVM().fit(X, y), "predict_proba")
+def test_probabilities_of_what_is_not_fitted_are_refused():
     with pytest.raises(ValueError, match="not fitted"):
-        sm.LapRLS().predict_proba(X)
+        sm.LapRLS().predict_proba(X=[[0.0]])
+    assert not hasattr(sm.LapSVM(), "calibration_")
+
+
+BY_FOLDS = {
+    "LapSVM, pcg": sm.LapSVM(loss="squared_hinge", gamma=2.0, solver="pcg"),
+    "LapSVM, loss of no pieces": sm.LapSVM(loss="smooth_hinge", gamma=2.0),
+    "RMM": sm.RMM(gamma=2.0),
+    "KTA": sm.KTA(q=20),
+    "STORM, two graphs": sm.STORM(q=20, n_neighbors=[4, 8]),
+    "MKL": sm.MKL(q=10),
+    "SpectralGraphTransducer": sm.SpectralGraphTransducer(q=20),
+    "XuSpectralSVM": sm.XuSpectralSVM(q=20),
+    "SpectralRidge, kmeans": sm.SpectralRidge(q=20, refine="kmeans"),
+    "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(kernel="rbf", gamma=2.0),
+    "QuasiNewtonS3VM, ovo": sm.QuasiNewtonS3VM(multi_class="ovo"),
+}
+
+
+OF_THREE = ("KTA", "SpectralGraphTransducer", "SpectralRidge, kmeans", "QuasiNewtonS3VM, ovo")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [*((name, "moons") for name in BY_FOLDS if "ovo" not in name), *((name, "blobs") for name in OF_THREE)],
+)
+def test_the_scale_is_that_of_literal_folds(name, data, request):
+    X, truth, y = request.getfixturevalue(data)
+    marker = -1 if data == "moons" else "?"
+    y = sm.hide_labels(truth, per_class=2, unlabeled=marker, random_state=2)
+    clf = clone(BY_FOLDS[name]).set_params(unlabeled=marker).fit(X, y)
+    known = np.flatnonzero(y != marker)
+    known = known[np.argsort(y[known], kind="stable")]
+    n_folds = min(5, len(known))
+    scores, own = [], []
+    for k in range(n_folds):
+        others, out = y.copy(), known[k::n_folds]
+        others[out] = marker
+        scores.append(clone(BY_FOLDS[name]).set_params(unlabeled=marker).fit(X, others).scores_[out])
+        own.append(y[out])
+    sign = np.where(np.concatenate(own)[:, None] == clf.classes_, 1.0, -1.0)
+    T = calibrated_scale(np.concatenate(scores), sign[:, 1] if data == "moons" else sign)
+    assert clf.calibration_ == pytest.approx(T, rel=1e-6)
+    p = clf.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, atol=1e-12)
+    np.testing.assert_array_equal(clf.classes_[p.argmax(axis=1)], clf.predict(X))
+    assert clf._calibration.fitted_to is None
+
+
+def test_many_labels_are_left_out_by_folds_and_at_once():
+    X, truth = sm.datasets.make_two_moons(n_samples=110, noise=0.3, random_state=0)
+    truth[0] = 2  # the only one of its class: never left out
+    clf = sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=0.0, class_balance=None).fit(X, truth)
+    assert clf._calibration.scale is not None
+    assert clf._calibration.held_out is None
+    own = np.argsort(truth, kind="stable")[:-1]
+    scores = []
+    for k in range(5):
+        y = truth.copy()
+        y[own[k::5]] = -1
+        scores.append(clone(clf).fit(X, y).scores_[own[k::5]])
+    sign = np.where(np.concatenate([truth[own[k::5]] for k in range(5)])[:, None] == clf.classes_, 1.0, -1.0)
+    assert clf.calibration_ == pytest.approx(calibrated_scale(np.concatenate(scores), sign), rel=1e-4)
+
+
+def test_stored_before_it_was_calibrated(moons):
+    X, _, y = moons
+    clf = sm.QuasiNewtonS3VM(kernel="rbf", gamma=2.0).fit(X, y)
+    again = pickle.loads(pickle.dumps(clf))
+    np.testing.assert_array_equal(again.predict_proba(X[:5]), clf.predict_proba(X[:5]))
+    K = sm.kernels.gram(X, gamma=2.0)
+    clf = sm.RMM(kernel="precomputed").fit(K, y)
+    again = pickle.loads(pickle.dumps(clf))
+    with pytest.raises(ValueError, match="calibration_ before"):
+        again.predict_proba(K[:5])
+    assert clf.calibration_ > 0
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(clf)).predict_proba(K[:5]), clf.predict_proba(K[:5]))
+
+
+def test_the_largest_probability_is_that_of_the_prediction_however_small_the_decision(moons):
+    X, _, y = moons
+    clf = sm.LapRLS(gamma=2.0, class_balance=None).fit(X, y)
+    clf.decision_function = lambda X: np.array([1e-18, 0.0, -1e-18])
+    p = clf.predict_proba(X)
+    assert p.argmax(axis=1).tolist() == [1, 0, 0]
+    np.testing.assert_allclose(p, 0.5, atol=1e-15)
 
 
 def test_one_label_per_class_leaves_probabilities_in_order(moons):

@@ -321,3 +321,17 @@ def test_bad_input_is_named(rng):
         loo.RidgePath(G, sign).held_out([1.0], everything)
     with pytest.raises(ValueError, match="leaves out all 3"):
         refitted(G, sign, everything, solve_with("hinge"))
+
+
+def test_folds_are_dealt_out_and_leave_a_label_of_every_class():
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        codes = rng.integers(0, 4, rng.integers(6, 20))
+        sign = np.where(codes[:, None] == np.arange(4), 1.0, -1.0)
+        folds = loo.dealt_folds(sign, 5)
+        alone = np.isin(codes, np.flatnonzero(np.bincount(codes) == 1))
+        tested = np.concatenate([fold.test for fold in folds])
+        assert sorted(tested) == np.flatnonzero(~alone).tolist()
+        for left_out, _ in folds:
+            assert set(np.delete(codes, left_out)) == set(codes)
+    assert loo.dealt_folds(np.array([1.0, -1.0]), 5) == []

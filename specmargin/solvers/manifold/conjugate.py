@@ -52,7 +52,10 @@ class StackedProblem:
         self.pieces = pieces
         # A copy in single precision; an operator multiplies in its own.
         self.K = obj.K.astype(dtype) if dtype != np.float64 and hasattr(obj.K, "astype") else obj.K
-        weight = 1.0 / max(1, len(signs)) if scaled else 1.0
+        self.c = obj.labels.weights_or_ones[:, None]
+        """Weights of the labelled samples."""
+        self.root = np.sqrt(self.c)
+        weight = 1.0 / max(1.0, float(self.c.sum())) if scaled else 1.0
         self.weight = weight if obj.fit_intercept else 0.0
         """Preconditioner of the bias; 0 keeps b at 0."""
 
@@ -112,7 +115,7 @@ class Stack:
         g = obj.gamma_A * self.alpha + obj.gamma_I * self.LKalpha
         excess = self.Kalpha[problem.labeled] + self.b - self.y
         at = problem.pieces.index(-self.y * excess)  # 1 - y f, as y^2 = 1
-        slopes = problem.pieces.square[at] * excess - problem.pieces.linear[at] * self.y
+        slopes = problem.c * (problem.pieces.square[at] * excess - problem.pieces.linear[at] * self.y)
         g[problem.labeled] += slopes
         return g, slopes.sum(axis=0) * obj.fit_intercept
 
@@ -129,7 +132,8 @@ class Stack:
         slack = 1.0 - self.y * (self.Kalpha[problem.labeled] + self.b)
         speed = self.y * (self.Kd[problem.labeled] + self.db)
         curvature = obj.gamma_A * _dots(self.d, self.Kd) + obj.gamma_I * _dots(self.Kd, LKd)
-        step = exact_step(slack, speed, slope, curvature, pieces=problem.pieces)
+        slack, speed = problem.root * slack, problem.root * speed
+        step = exact_step(slack, speed, slope, curvature, pieces=problem.pieces, scale=problem.root)
         self.alpha += step * self.d
         self.b = self.b + step * self.db
         self.Kalpha += step * self.Kd

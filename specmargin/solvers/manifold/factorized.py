@@ -122,7 +122,7 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
     elif loss.box_dual:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)
     else:
-        v, b, n_iter = _active_set_newton(G, y, pieces, obj.fit_intercept, max_iter, history, obj.scale)
+        v, b, n_iter = _active_set_newton(obj, pieces, max_iter, history)
     theta = obj.repair_multipliers(2.0 * v)
     alpha = obj.reduction.coefficients(v)
     image = obj.products.image(alpha)
@@ -231,14 +231,14 @@ def _ridge_by_modes(
     return v, float((target - G @ v - ridge * v).mean()) if fit_intercept else 0.0
 
 
-def _active_set_newton(
-    G: FloatArray, y: FloatArray, pieces: Pieces, fit_intercept: bool, max_iter: int, history: History, scale: float
-) -> tuple[FloatArray, float, int]:
+def _active_set_newton(obj: LapSVM, pieces: Pieces, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
     """Newton's method on the piecewise quadratic; ends when the pieces repeat after a full step."""
+    G, y, fit_intercept, loss = obj.reduction.G, obj.labels.sign, obj.fit_intercept, obj.margin_loss
+    weights = obj.labels.weights_or_ones
     v, b = np.zeros(len(y)), 0.0
     at = np.full(len(y), pieces.most_curved)
     for n_iter in range(1, max_iter + 1):
-        curved, lines = pieces.square[at], pieces.linear[at]
+        curved, lines = weights * pieces.square[at], weights * pieces.linear[at]
         active = curved > 0
         # Who is on a line has a multiplier that is known.
         target_v = np.where(active, 0.0, y * lines)
@@ -255,12 +255,12 @@ def _active_set_newton(
         after = pieces.index(1.0 - y * (G @ target_v + target_b))
         # The target minimises on its own pieces; elsewhere a full step may overshoot, and sets may cycle.
         full = bounded and bool((after == at).all())
-        step = 1.0 if full else _exact_step(G, y, pieces, v, b, target_v, target_b)
+        step = 1.0 if full else _exact_step(G, y, pieces, v, b, target_v, target_b, weights)
         v, b = v + step * (target_v - v), b + step * (target_b - b)
         f = G @ v
         slack = 1.0 - y * (f + b)
         if pieces.kinks:
-            objective = scale * float(pieces.value(slack).sum() + v @ f)
+            objective = obj.scale * float(loss.value_of_slack(slack).sum() + v @ f)
             history.record(objective=objective, active=float(np.count_nonzero(active)), step=step)
         if full:
             return v, b, n_iter
@@ -269,15 +269,24 @@ def _active_set_newton(
 
 
 def _exact_step(
-    G: FloatArray, y: FloatArray, pieces: Pieces, v: FloatArray, b: float, target_v: FloatArray, target_b: float
+    G: FloatArray,
+    y: FloatArray,
+    pieces: Pieces,
+    v: FloatArray,
+    b: float,
+    target_v: FloatArray,
+    target_b: float,
+    weights: FloatArray,
 ) -> float:
     """Return the step from (v, b) towards the target that minimises the sum of the losses + v'G v."""
     dv, db = target_v - v, target_b - b
     Gdv = G @ dv
     slack, speed = 1.0 - y * (G @ v + b), y * (Gdv + db)
-    at = pieces.index(slack)
-    slope = v @ Gdv - ((pieces.square[at] * slack + pieces.linear[at]) * speed).sum()
-    steps = exact_step(slack[:, None], speed[:, None], np.array([slope]), np.array([dv @ Gdv]), pieces=pieces)
+    at, root = pieces.index(slack), np.sqrt(weights)
+    slack, speed = root * slack, root * speed
+    slope = np.array([v @ Gdv - ((pieces.square[at] * slack + root * pieces.linear[at]) * speed).sum()])
+    curvature = np.array([dv @ Gdv])
+    steps = exact_step(slack[:, None], speed[:, None], slope, curvature, pieces=pieces, scale=root[:, None])
     return float(steps[0])
 
 
@@ -289,26 +298,26 @@ def _step_bound(x: FloatArray, step: FloatArray) -> float:
 
 def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
     """Solve the hinge's problem, by libsvm where that ends and can be polished, else by an interior point."""
-    G, y = obj.reduction.G, obj.labels.sign
+    G, y, weights = obj.reduction.G, obj.labels.sign, obj.labels.weights
     if obj.fit_intercept and abs(y.sum()) == len(y):
         return np.zeros(len(y)), hinge_intercept(y, np.zeros(len(y))), 1  # one class: a constant
-    if obj.fit_intercept and (start := _sequential(G, y)) is not None:
+    if obj.fit_intercept and (start := _sequential(G, y, weights)) is not None:
         v, b, gap = _polished(obj, *start)
         if gap <= 0.1 * tol:
             history.record(gap=gap)
             return v, b, 1
-    v, b, n_iter = _interior_point(G, y, obj.fit_intercept, max_iter, history)
+    v, b, n_iter = _interior_point(G, y, weights, obj.fit_intercept, max_iter, history)
     return *_polished(obj, v, b)[:2], n_iter
 
 
-def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None:
+def _sequential(G: FloatArray, y: FloatArray, weights: FloatArray | None) -> tuple[FloatArray, float] | None:
     """Return v and b by sequential minimal optimisation, None where its steps do not suffice."""
     from sklearn.svm import SVC
 
     svm = SVC(C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a search that is cut short
-        svm.fit(G / 2, y)
+        svm.fit(G / 2, y, weights)
     if svm.fit_status_ != 0:
         return None
     v = np.zeros(len(y))
@@ -317,18 +326,19 @@ def _sequential(G: FloatArray, y: FloatArray) -> tuple[FloatArray, float] | None
 
 
 def _interior_point(
-    G: FloatArray, y: FloatArray, fit_intercept: bool, max_iter: int, history: History
+    G: FloatArray, y: FloatArray, weights: FloatArray | None, fit_intercept: bool, max_iter: int, history: History
 ) -> tuple[FloatArray, float, int]:
-    """Solve the hinge's dual, min 1/2 beta'Q beta - sum beta on [0, 1]^l with y'beta = 0 and Q = Y G Y / 2.
+    """Solve the hinge's dual, min 1/2 beta'Q beta - sum beta on [0, c] with y'beta = 0 and Q = Y G Y / 2.
 
-    Mehrotra's predictor-corrector, started feasible. Rows of x are beta and 1 - beta, rows of z the multipliers of
+    Mehrotra's predictor-corrector, started feasible. Rows of x are beta and c - beta, rows of z the multipliers of
     x >= 0. SMO takes 1e5 steps and more where gamma_A is small; this takes twenty.
     """
     Q = y[:, None] * (G / 2) * y
-    share = float((y > 0).mean()) if fit_intercept else 0.5
-    beta, b = np.where(y > 0, 1.0 - share, share) * (0.5 if fit_intercept else 1.0), 0.0
-    # Both rows are carried along: close to the bound 1 - beta would be rounded to zero.
-    x = np.stack([beta, 1.0 - beta])
+    share = float(np.average(y > 0, weights=weights)) if fit_intercept else 0.5
+    caps = np.ones(len(y)) if weights is None else weights
+    beta, b = np.where(y > 0, 1.0 - share, share) * (0.5 if fit_intercept else 1.0) * caps, 0.0
+    # Both rows are carried along: close to the bound c - beta would be rounded to zero.
+    x = np.stack([beta, caps - beta])
     residual = Q @ beta - 1.0
     z = np.maximum(np.stack([residual, -residual]), 0.0) + 0.5
     best = np.inf
@@ -368,7 +378,8 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
 
     The gap comes third, relative to the objective.
     """
-    G, y, rows = obj.reduction.G, obj.labels.sign, obj.labeled_rows
+    G, y, rows, weights = obj.reduction.G, obj.labels.sign, obj.labeled_rows, obj.labels.weights
+    caps = obj.labels.weights_or_ones
 
     def decisions(v: FloatArray) -> FloatArray:
         # Those of the coefficients: G v is as exact as G only, and the hinge shows it in the first order.
@@ -378,9 +389,9 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         v = obj.repair_multipliers(2.0 * v) / 2
         f = decisions(v)
         if obj.fit_intercept:
-            b = hinge_intercept(y, f)
+            b = hinge_intercept(y, f, weights)
         # Primal minus dual: sum of the losses + v'Gv - (sum of beta - v'Gv).
-        loss = float(np.maximum(1.0 - y * (f + b), 0.0).sum())
+        loss = float((caps * np.maximum(1.0 - y * (f + b), 0.0)).sum())
         return (loss + 2.0 * float(v @ (f - y))) / max(loss + float(v @ f), 1e-300), v, b
 
     best, v, b = measured(v, b)
@@ -389,9 +400,9 @@ def _polished(obj: LapSVM, v: FloatArray, b: float, steps: int = 5) -> tuple[Flo
         beta, slack = 2.0 * y * trial_v, 1.0 - y * (decisions(trial_v) + trial_b)
         # Who is at a bound: complementarity, each side in its own scale.
         at_zero = beta < -slack
-        at_one = (1.0 - beta < slack) & ~at_zero
+        at_one = (caps - beta < slack) & ~at_zero
         free = ~at_zero & ~at_one
-        trial_v = np.where(free, trial_v, np.where(at_one, y / 2, 0.0))
+        trial_v = np.where(free, trial_v, np.where(at_one, caps * y / 2, 0.0))
         # A correction, not the multipliers anew: of all solutions of a singular system the nearest one.
         rhs = (y - decisions(trial_v) - trial_b)[free]
         k = int(free.sum())

@@ -147,7 +147,7 @@ def _system(obj: LapSVM) -> FloatArray:
 
 def _has_minimum(obj: LapSVM, pieces: Pieces, at: IntArray) -> bool:
     """Whether the quadratic on these pieces of the loss has a minimum: lines alone may pull b without end."""
-    pulls = obj.labels.sign * pieces.linear[at]
+    pulls = obj.labels.sign * obj.labels.weights_or_ones * pieces.linear[at]
     balanced = abs(float(pulls.sum())) <= 1e-14 * float(np.abs(pulls).sum())
     return not obj.fit_intercept or balanced or bool(pieces.square[at].any())
 
@@ -160,9 +160,10 @@ def _minimum_on(obj: LapSVM, pieces: Pieces, S: FloatArray, at: IntArray, b: flo
     charged = (pieces.square[at] != 0.0) | (pieces.linear[at] != 0.0)
     if not charged.any():
         return np.zeros(len(S)), b
-    rows, curved = obj.labels.labeled[charged], pieces.square[at][charged]
+    weights = obj.labels.weights_or_ones
+    rows, curved = obj.labels.labeled[charged], (weights * pieces.square[at])[charged]
     # Half the slope of the loss by f is curved * f - pull.
-    loss_part = obj.labels.sign[charged] * (curved + pieces.linear[at][charged])
+    loss_part = obj.labels.sign[charged] * (curved + (weights * pieces.linear[at])[charged])
     total = float(curved.sum())
     n, k = len(S), int(obj.fit_intercept and total > 0)
     M = np.empty((n + k, n + k), order="F")
@@ -214,5 +215,7 @@ def _safeguarded(
     t, speed = y * (Kalpha[labeled] + b), y * (Kd[labeled] + db)
     Sd = obj.apply_S(d, Kd)
     slope = Kalpha @ Sd + (0.5 * obj.margin_loss.gradient(t) * speed).sum()
-    steps = exact_step((1.0 - t)[:, None], speed[:, None], np.array([slope]), np.array([Kd @ Sd]), pieces=pieces)
+    root = np.sqrt(obj.labels.weights_or_ones)[:, None]
+    slack, speed = root * (1.0 - t)[:, None], root * speed[:, None]
+    steps = exact_step(slack, speed, np.array([slope]), np.array([Kd @ Sd]), pieces=pieces, scale=root)
     return float(steps[0])

@@ -1,0 +1,142 @@
+"""Weights of the labelled samples' losses: ``sample_weight`` of `fit` and the parameter ``class_weight``."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from specmargin.arrays import finite_numbers, numbers_array
+from specmargin.checks import Rule, shown
+from specmargin.estimators._semi_supervised import BuildsProblem, numerical_failures
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.labels import Labels
+from specmargin.typing import FloatArray, Matrix
+
+
+def _class_weight(name: str, value: Any) -> Any:
+    if value is None or (isinstance(value, str) and value == "balanced"):
+        return value
+    if isinstance(value, str):
+        raise InvalidInputError(
+            f"{name}={value!r} is unknown; take 'balanced', a dict from classes to weights, or None."
+        )
+    if not isinstance(value, Mapping):
+        raise InvalidTypeError(f"{name}={shown(value)} must be 'balanced', a dict from classes to weights, or None.")
+    for weight in value.values():
+        if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < float(weight) < np.inf:
+            raise InvalidInputError(f"{name}={shown(value)} must hold positive numbers; leave out classes of weight 1.")
+    return value
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelWeights:
+    """A classifier whose labelled samples may have weights.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        Weights of the classes in the losses of the labelled samples, times `sample_weight` of `fit`. A dict from class
+        values, whose missing classes have the weight 1; "balanced": l / (K l_k) for l_k of the l labels of K classes,
+        so that all classes weigh the same. Where to cut the decisions is the business of `class_balance`, where there
+        is such: "shrunk" cuts by the shares of the labels whatever they weigh, None leaves it to the weights.
+    """
+
+    class_weight: Any = None
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {"class_weight": _class_weight}
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,)
+            Labels; unlabelled samples hold the marker `unlabeled`.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A label
+            of weight 0 has no loss: its sample is an unlabelled one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, fewer than two classes among the labels, an asymmetric or negative
+            graph, parameters out of range, weights that are negative or not finite, and a class all of whose labels
+            have the weight 0.
+        SolverError
+            If no solver gives a usable answer; its ``result`` says what is known.
+        """
+        X, labels, graph = self._validated(X, y, graph)  # type: ignore[attr-defined]  # of the class it is mixed into
+        labels = self._weighted_labels(labels, sample_weight)
+        with numerical_failures(self):
+            self._learn(X, y, labels, graph)  # type: ignore[attr-defined]
+        return self
+
+    def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:
+        """Return the labels with the weights that both, samples and classes, give them."""
+        if sample_weight is None and self.class_weight is None:
+            return labels
+        c = np.ones(labels.n_labeled)
+        if sample_weight is not None:
+            numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
+            given = np.asarray(sample_weight, dtype=np.float64)
+            if given.shape != (labels.n_samples,):
+                raise InvalidInputError(
+                    f"sample_weight has {len(given)} entries for {labels.n_samples} samples: inconsistent numbers of "
+                    "samples; pass one weight per row, any for the unlabelled ones."
+                )
+            c = given[labels.labeled]
+            finite_numbers("sample_weight", c, "numbers >= 0, one per labelled sample", least=0.0)
+            labels = labels.weighted(c)
+        return labels.weighted(labels.weights_or_ones * self._of_classes(labels))
+
+    def _of_classes(self, labels: Labels) -> FloatArray:
+        """Return the weights of the labelled samples that are those of their classes."""
+        if self.class_weight is None:
+            return np.ones(labels.n_labeled)
+        counts = np.bincount(labels.sign_codes, minlength=len(labels.classes))
+        if isinstance(self.class_weight, str):
+            return np.asarray(labels.n_labeled / (len(counts) * counts))[labels.sign_codes]
+        classes = labels.classes.tolist()
+        unknown = [name for name in self.class_weight if name not in classes]
+        if unknown:
+            raise InvalidInputError(
+                f"class_weight names the classes {unknown}, but the labels are of {classes}; pass weights of these."
+            )
+        return np.array([float(self.class_weight.get(name, 1.0)) for name in classes])[labels.sign_codes]
+
+
+class BuildsWeightedProblem(BuildsProblem):
+    """A classifier with weights whose problem can be had before it is solved."""
+
+    def build_problem(self, X: Matrix, y: Any, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+        """Return the CVXPY problem that `fit` solves for these data: fresh, unsolved, and apart from this estimator.
+
+        Parameters
+        ----------
+        X, y, graph, sample_weight
+            As for `fit`; two classes, or more where one problem holds all classes (`SpectralRidge`).
+
+        Returns
+        -------
+        specmargin.problems.BuiltProblem
+            Its objective is the one whose certificate `fit` reports; `specmargin.solve` takes it.
+
+        Raises
+        ------
+        ValueError
+            As `fit`, and for more than two classes that are as many problems.
+        """
+        return self._built_apart(X, y, graph, lambda apart, labels: apart._weighted_labels(labels, sample_weight))

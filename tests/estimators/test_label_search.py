@@ -1,0 +1,61 @@
+"""What searches share: criteria of left-out samples, folds, and the record of what was tried."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import ShuffleSplit
+
+import specmargin as sm
+from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, of_decisions
+
+LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
+
+
+def test_criteria_are_those_of_the_definitions():
+    sign = np.array([1.0, -1.0, -1.0])
+    raw = np.array([[2.0, -1.0, 0.5], [1.0, -1.0, -1.0]])
+    compared = raw + 0.25
+    values = of_decisions(raw, compared, sign)
+    assert values["sq"] == pytest.approx([(1.0 + 0.0 + 2.25) / 3.0, 0.0])
+    T = np.exp(np.linspace(-7, 7, 20001))[:, None]
+    for i in range(2):
+        best = np.log1p(np.exp(-2 * T * sign * compared[i])).mean(axis=1).min()
+        assert values["nll"][i] == pytest.approx(best, abs=1e-5)
+    assert values["01"] - 1e-3 * values["nll"] == pytest.approx([1 / 3, 0.0])
+    nothing = of_decisions(raw[:, :0], raw[:, :0], sign[:0])
+    assert list(nothing) == list(OF_DECISIONS)
+    assert all(np.isnan(column).all() for column in nothing.values())
+
+
+def test_folds_leave_every_labelled_sample_out_once():
+    X = np.zeros((7, 1))
+    for cv, n_folds in (("loo", 6), (2, 2), (sm.LabeledKFold(3, random_state=0), 3)):
+        folds = LabelSearch(cv=cv)._folds(X, LABELS)
+        assert len(folds) == n_folds
+        assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(6))
+        for fold in folds:
+            np.testing.assert_array_equal(fold.left_out, fold.test)
+    (part,) = LabelSearch(cv=ShuffleSplit(1, test_size=2, train_size=3, random_state=0))._folds(X, LABELS)
+    assert len(part.left_out) == 3  # what neither trains nor is tested has no label either
+    assert np.isin(part.test, part.left_out).all()
+
+
+def test_samples_count_whose_class_is_trained_on():
+    search, single = LabelSearch(), sm.encode_labels([0, 1, 1])
+    assert search._counted(single, search._folds(np.zeros((3, 1)), single)).tolist() == [False, True, True]
+    pair = sm.encode_labels([0, 1])
+    with pytest.warns(UserWarning, match="no fold tests a class that it trains on"):
+        assert not search._counted(pair, search._folds(np.zeros((2, 1)), pair)).any()
+
+
+def test_the_record_holds_numbers_as_numbers_and_words_as_words():
+    search = LabelSearch(criterion="sq")
+    values = [(1.5, 0.2), ("auto", 0.1), (np.inf, 0.1), (2.0, np.nan)]
+    entries = [{"params": {"B": B, "q": 5}, **dict.fromkeys(OF_DECISIONS, loss)} for B, loss in values]
+    search._record(entries)
+    assert search.best_params_ == {"B": "auto", "q": 5}  # the first of the best
+    assert (search.best_index_, search.best_score_) == (1, -0.1)
+    assert search.cv_results_["param_B"].tolist() == [1.5, "auto", np.inf, 2.0]
+    assert search.cv_results_["param_q"].dtype.kind == "i"
+    assert search.cv_results_["rank_test_score"].tolist() == [3, 1, 1, 4]
+    search.best_params_["q"] = 7
+    assert search.cv_results_["params"][1]["q"] == 5

@@ -1,0 +1,241 @@
+"""sample_weight and class_weight: repeated labels, no weights, certificates, CVXPY, and what makes no sense."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils.validation import has_fit_parameter
+
+import specmargin as sm
+from specmargin import solvers
+from specmargin.objectives import LapSVM
+from specmargin.objectives.calibration import calibrated_scale
+from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
+from specmargin.proofs.translation import record_of
+
+LOSSES = ("hinge", "squared_hinge", "huber_hinge", "squared")
+losses = pytest.mark.parametrize("loss", LOSSES)
+
+
+def case(seed=0, n=30, l=12):
+    """A kernel, a Laplacian and noisy labels of two classes."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 2)) + np.where(np.arange(n) % 2, 0.6, -0.6)[:, None]
+    y = np.where(np.arange(n) < l, np.arange(n) % 2, -1)
+    L = sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=4)).toarray()
+    return sm.kernels.gram(X, gamma=0.7), L, sm.encode_labels(y), rng
+
+
+def answers(obj):
+    """Answers of all solvers that take the loss."""
+    by = {"factorized": solvers.factorized(obj)}
+    if obj.loss.smooth:
+        by |= {"newton": solvers.newton(obj), "pcg": solvers.pcg(obj)}
+    return by
+
+
+@losses
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_all_solvers_and_cvxpy_find_the_same_optimum(loss, fit_intercept):
+    K, L, labels, rng = case()
+    weighted = labels.weighted(rng.uniform(0.2, 3.0, 12))
+    obj = LapSVM(K, L, weighted, loss=loss, gamma_A=0.1, gamma_I=0.3, fit_intercept=fit_intercept)
+    by = answers(obj)
+    by |= {"dual": sm.solve(sm.problems.lapsvm_dual(obj)), "primal": sm.solve(sm.problems.lapsvm_primal(obj))}
+    best = by["factorized"].certificate.primal_objective
+    for name, result in by.items():
+        assert result.certificate.is_optimal(1e-6), name
+        assert obj.value(result.variables) == pytest.approx(best, rel=1e-6), name
+        assert obj.certificate(result.variables, result.variables).is_optimal(1e-6), name
+    # Not the one without weights.
+    assert not np.allclose(
+        solvers.factorized(obj.with_(labels=labels)).variables["f"], by["dual"].variables["f"], atol=1e-3
+    )
+
+
+def test_a_loss_of_no_pieces_goes_through_cvxpy():
+    K, L, labels, rng = case()
+    obj = LapSVM(K, L, labels.weighted(rng.uniform(0.2, 3.0, 12)), loss="smooth_hinge", gamma_A=0.1, gamma_I=0.3)
+    dual, primal = sm.solve(sm.problems.lapsvm_dual(obj)), sm.solve(sm.problems.lapsvm_primal(obj))
+    assert dual.certificate.is_optimal(1e-6)
+    assert primal.certificate.primal_objective == pytest.approx(dual.certificate.primal_objective, rel=1e-6)
+
+
+@losses
+def test_whole_weights_are_repeated_labels(loss):
+    K, L, labels, rng = case(1)
+    c = rng.integers(1, 4, 12)
+    obj = LapSVM(K, L, labels.weighted(c), loss=loss, gamma_A=0.1, gamma_I=0.3)
+    # Copies are samples without edges: the functions are the same, and their norms.
+    rows = np.concatenate([np.arange(30), np.repeat(labels.labeled, c - 1)])
+    y = np.zeros(len(rows))
+    y[:12], y[30:] = labels.sign, np.repeat(labels.sign, c - 1)
+    copied = LapSVM(
+        K[np.ix_(rows, rows)],
+        np.pad(L, (0, len(rows) - 30)),
+        sm.encode_labels(y, unlabeled=0),
+        loss=loss,
+        gamma_A=0.1,
+        gamma_I=0.3,
+    )
+    ours, theirs = solvers.factorized(obj), solvers.factorized(copied)
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"], theirs.variables["f"][:30], atol=1e-7)
+
+
+@losses
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+def test_far_weights_are_certified(loss, scale):
+    K, L, labels, rng = case(2)
+    for c in (np.full(12, scale), 10.0 ** rng.uniform(-8, 8, 12)):
+        obj = LapSVM(K, L, labels.weighted(c), loss=loss, gamma_A=0.1, gamma_I=0.3)
+        result = solvers.factorized(obj)
+        assert result.certificate.is_optimal(1e-8)
+        assert result.certificate.gap >= 0
+
+
+def test_one_weight_for_all_divides_the_penalty():
+    K, L, labels, _ = case(3)
+    ours = solvers.factorized(LapSVM(K, L, labels.weighted(np.full(12, 4.0)), gamma_A=0.4, gamma_I=0.8))
+    plain = solvers.factorized(LapSVM(K, L, labels, gamma_A=0.1, gamma_I=0.2))
+    np.testing.assert_allclose(ours.variables["f"], plain.variables["f"], atol=1e-8)
+
+
+def test_hinge_intercepts_with_weights_are_those_of_repeated_samples():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        y, f = np.where(rng.random(7) < 0.5, 1.0, -1.0), rng.standard_normal(7).round(1)
+        c = rng.integers(1, 4, 7)
+        expected = hinge_intercepts(np.repeat(y, c), np.repeat(f, c))
+        assert hinge_intercepts(y, f, c.astype(float)) == pytest.approx(expected)
+        b = hinge_intercept(y, f, c / 7.0)
+        around = b + np.linspace(-3, 3, 601)
+        losses = (c * np.maximum(1.0 - y * (f + around[:, None]), 0.0)).sum(axis=1)
+        assert (c * np.maximum(1.0 - y * (f + b), 0.0)).sum() <= losses.min() + 1e-12
+
+
+MAKERS = {
+    "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
+    "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+}
+makers = pytest.mark.parametrize("name", MAKERS)
+
+
+@makers
+@pytest.mark.parametrize("data", ["moons", "blobs"])
+def test_weights_of_one_change_nothing_at_all(name, data, request):
+    X, _, y = request.getfixturevalue(data)
+    clf = MAKERS[name].set_params(unlabeled=-1 if data == "moons" else "?")
+    plain = clf.fit(X, y).scores_
+    for weights in (np.ones(len(y)), np.where(y == clf.unlabeled, np.nan, 1.0)):
+        np.testing.assert_array_equal(clf.fit(X, y, sample_weight=weights).scores_, plain)
+
+
+@makers
+def test_a_label_of_weight_zero_is_no_label(name, blobs):
+    X, _, y = blobs
+    clf = MAKERS[name].set_params(unlabeled="?")
+    weights, hidden = np.ones(len(y)), y.copy()
+    out = np.flatnonzero(y != "?")[[0, 4]]
+    weights[out], hidden[out] = 0.0, "?"
+    np.testing.assert_array_equal(clf.fit(X, y, sample_weight=weights).scores_, clf.fit(X, hidden).scores_)
+
+
+@makers
+def test_class_weights_are_the_sample_weights_that_they_mean(name, blobs):
+    X, truth, _ = blobs
+    y = np.where(np.isin(np.arange(120), [0, 1, 2, 3, 40, 41, 80]), truth, "?")
+    clf = MAKERS[name].set_params(unlabeled="?", class_weight="balanced")
+    balanced = clf.fit(X, y).scores_
+    given = np.select([y == "a", y == "b", y == "c"], [7 / 12, 7 / 6, 7 / 3])
+    both = clf.set_params(class_weight={"c": 2.0}).fit(X, y, sample_weight=np.where(y == "c", given / 2, given)).scores_
+    np.testing.assert_array_equal(clf.set_params(class_weight=None).fit(X, y, sample_weight=given).scores_, balanced)
+    np.testing.assert_allclose(both, balanced, atol=1e-9)
+    assert not np.allclose(clf.fit(X, y).scores_, balanced, atol=1e-3)
+
+
+@makers
+def test_left_out_decisions_have_weights_too(name, moons):
+    X, _, y = moons
+    known, rng = np.flatnonzero(y != -1), np.random.default_rng(0)
+    weights = np.ones(len(y))
+    weights[known] = rng.uniform(0.3, 3.0, len(known))
+    clf = MAKERS[name].set_params(unlabeled=-1, class_balance=None).fit(X, y, sample_weight=weights)
+    T = clf.calibration_
+    if "pcg" in name:
+        clf = sm.LapSVM(**{**clf.get_params(), "solver": "auto"})
+    dealt = known[np.argsort(y[known], kind="stable")]
+    folds = [dealt[k::5] for k in range(5)] if "pcg" in name else list(known[:, None])
+    held = []
+    for fold in folds:
+        others = y.copy()
+        others[fold] = -1
+        held.append(clf.fit(X, others, sample_weight=weights).scores_[fold])
+    rows = np.concatenate(folds)
+    expected = calibrated_scale(np.concatenate(held), np.where(y[rows] == 1, 1.0, -1.0))
+    assert pytest.approx(expected, rel=1e-4) == T
+
+
+def test_the_problem_that_is_built_has_the_weights(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=2.0, gamma_A=0.05, gamma_I=0.2, class_weight={0: 3.0})
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
+    built = clf.build_problem(X, y, sample_weight=weights)
+    result = clf.fit(X, y, sample_weight=weights).result_
+    assert sm.solve(built).certificate.primal_objective == pytest.approx(result.certificate.primal_objective, rel=1e-6)
+    assert sm.certify(built.objective, result).is_optimal(1e-8)
+
+
+@makers
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (-1.0, "sample_weight"),
+        (np.nan, "sample_weight"),
+        (np.inf, "sample_weight"),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(name, weights, message, moons):
+    X, _, y = moons
+    given = np.ones(len(y))
+    given[np.flatnonzero(y != -1)[2]] = weights
+    with pytest.raises(ValueError, match=message):
+        MAKERS[name].set_params(unlabeled=-1).fit(X, y, sample_weight=given)
+
+
+def test_other_bad_weights_are_refused(moons):
+    X, _, y = moons
+    clf = sm.LapSVM(gamma=2.0)
+    with pytest.raises(ValueError, match="class 0 have the weight 0"):
+        clf.fit(X, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        clf.fit(X, y, sample_weight=np.ones(7))
+    for bad in (1.0, "one", np.ones((len(y), 1))):
+        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+            clf.fit(X, y, sample_weight=bad)
+    for bad in ("heavy", {0: -1.0}, {0: np.nan}, {5: 1.0}, 3.0):
+        with pytest.raises((ValueError, TypeError), match="class_weight"):
+            sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
+    with pytest.raises(ValueError, match="not exchangeable"):
+        sm.LapRLS(gamma=2.0, class_weight={0: 2.0}).fit(X, y).conformal_sets()
+    clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
+    with pytest.raises(TypeError, match="no proof record"):
+        record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
+
+
+def test_fit_says_who_takes_weights():
+    for name in sm.estimators.__all__:
+        cls = getattr(sm, name)
+        takes = has_fit_parameter(cls, "sample_weight")
+        assert takes == ("class_weight" in cls().get_params()), name
+    assert has_fit_parameter(sm.LapSVM, "sample_weight")
+    assert has_fit_parameter(sm.LapRLS, "sample_weight")
+
+
+def test_sparse_samples_and_labels_with_weights(moons):
+    X, _, y = moons
+    weights = np.linspace(0.5, 2.0, len(y))
+    dense = sm.LapSVM(gamma=2.0).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(
+        sm.LapSVM(gamma=2.0).fit(sp.csr_array(X), y, sample_weight=weights).scores_, dense.scores_
+    )

@@ -1,0 +1,135 @@
+"""Eigenpairs that are computed once and passed to many fits: the same answers, without graphs and eigensolvers."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+import specmargin as sm
+from specmargin.exceptions import DisconnectedGraphWarning
+
+METHODS = [
+    sm.STORM(C=10.0, B="auto"),
+    sm.STOAM(power=2),
+    sm.MKL(normalized=True),
+    sm.KTA(),
+    sm.SpectralKernelSVM(transformation="inverse", power=2),
+    sm.XuSpectralSVM(),
+    sm.SpectralGraphTransducer(),
+    sm.SpectralRidge(normalized=False),
+]
+methods = pytest.mark.parametrize("method", METHODS, ids=repr)
+
+
+def of(method, X, q=30):
+    """Eigenpairs of the graph that the estimator makes by itself."""
+    k = 10 if isinstance(method, sm.SpectralRidge) else 5
+    W = sm.graphs.knn_graph(X, n_neighbors=k, weight=method.weight)
+    tol = {"tol": method.eigen_tol} if isinstance(method, sm.SpectralRidge) else {}
+    return sm.spectra.laplacian_eigenpairs(W, q=q, normalized=method.normalized, **tol)
+
+
+def assert_same(one, other, X):
+    for name in ("scores_", "transduction_", "delta_", "eigenvalues_", "eigenvectors_", "intercept_"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    new = X[:20] + 0.05
+    np.testing.assert_array_equal(one.decision_function(new), other.decision_function(new))
+
+
+@methods
+@pytest.mark.parametrize("several", [False, True])
+def test_fits_are_the_same_to_the_last_bit(moons, blobs, method, several, monkeypatch):
+    X, _, y = blobs if several else moons
+    method = clone(method).set_params(q=30, unlabeled="?" if several else -1)
+    literal = clone(method).fit(X, y)
+    spectrum = of(method, X)
+    for module in ("_spectrum_classifier", "spectral_ridge"):
+        monkeypatch.delattr(f"specmargin.estimators.{module}.laplacian_eigenpairs")
+    monkeypatch.delattr("specmargin.estimators._spectrum_classifier.knn_graph")
+    assert_same(clone(method).fit(X, y, graph=spectrum), literal, X)
+    assert_same(clone(method).fit(X, y, graph=literal.spectrum_), literal, X)
+
+
+@methods
+def test_fewer_eigenvectors_are_the_lowest(moons, method):
+    X, _, y = moons
+    spectrum, few = of(method, X), clone(method).set_params(q=12)
+    fitted, literal = clone(few).fit(X, y, graph=spectrum), clone(few).fit(X, y)
+    assert fitted.eigenvectors_.shape == (120, 12)
+    np.testing.assert_allclose(fitted.scores_, literal.scores_, atol=1e-4)
+    assert clone(method).set_params(q=None).fit(X, y, graph=spectrum).delta_.shape == (30,)
+    with pytest.raises(ValueError, match="q=31, but the spectrum that was passed holds 30"):
+        clone(method).set_params(q=31).fit(X, y, graph=spectrum)
+    with pytest.raises(ValueError, match="of 120 nodes but the data has 119 rows"):
+        clone(method).fit(X[1:], y[1:], graph=spectrum)
+
+
+def test_several_graphs_may_be_mixed(moons):
+    X, _, y = moons
+    W = [sm.graphs.knn_graph(X, n_neighbors=k) for k in (5, 12)]
+    spectra = [sm.spectra.laplacian_eigenpairs(graph, q=15) for graph in W]
+    storm = sm.STORM(q=15, n_neighbors=[5, 12])
+    literal = clone(storm).fit(X, y)
+    for graph in (spectra, [spectra[0], W[1]], literal.spectrum_):
+        assert_same(clone(storm).fit(X, y, graph=graph), literal, X)
+    with pytest.raises(ValueError, match="works on one graph, got 2"):
+        sm.KTA(q=15).fit(X, y, graph=spectra)
+
+
+@pytest.mark.parametrize("method", [sm.STORM(q=8), sm.SpectralRidge(q=8, normalized=False)], ids=repr)
+def test_components_without_a_label_are_warned_of(method):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.standard_normal((30, 2)) + 20.0 * c for c in range(3)])
+    y = np.full(90, -1)
+    y[[0, 1, 30, 31]] = [0, 0, 1, 1]
+    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=8)
+    texts = []
+    for graph in (W, spectrum):
+        with pytest.warns(DisconnectedGraphWarning) as caught:
+            clone(method).fit(X, y, graph=graph)
+        texts += [str(warning.message) for warning in caught if warning.category is DisconnectedGraphWarning]
+    assert texts[0] == texts[1]
+    assert "1 with 30 samples hold no label" in texts[0]
+
+
+def test_where_a_graph_itself_is_needed_a_spectrum_is_refused(moons):
+    X, _, y = moons
+    spectrum = of(sm.STORM(), X)
+    for estimator in (sm.LapSVM(), sm.LapRLSCV(), sm.AutoSSL()):
+        with pytest.raises(TypeError, match="the adjacency itself is needed"):
+            estimator.fit(X, y, graph=spectrum)
+
+
+def test_a_problem_is_built_from_it(moons):
+    X, _, y = moons
+    storm = sm.STORM(q=30)
+    built = storm.build_problem(X, y, graph=of(storm, X))
+    value = sm.solve(built).certificate.primal_objective
+    assert value == pytest.approx(storm.fit(X, y).result_.certificate.primal_objective, rel=1e-6)
+
+
+def test_it_is_routed_through_a_pipeline(moons):
+    X, _, y = moons
+    spectrum = of(sm.STORM(), X)
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(FunctionTransformer(), sm.STORM(q=30).set_fit_request(graph=True))
+        routed = pipeline.fit(X, y, graph=spectrum)[-1]
+    assert routed.spectrum_ is spectrum
+    assert_same(routed, sm.STORM(q=30).fit(X, y), X)
+
+
+def test_what_is_kept_is_kept_once(moons):
+    X, _, y = moons
+    fitted = sm.STORM(q=30).fit(X, y)
+    assert fitted.eigenvectors_ is fitted.spectrum_.eigenvectors
+    copy = pickle.loads(pickle.dumps(fitted))
+    assert copy.eigenvectors_ is copy.spectrum_.eigenvectors
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(sm.STORM(q=30).fit(X, y, graph=copy.spectrum_), fitted, X)
