@@ -85,10 +85,10 @@ def _gap(d: Diagnosis) -> str:
     g = d.gap
     if not g.size > 0:
         return f"the lowest {len(g.eigenvalues)} are alike: at least {g.n_clusters} clusters"
-    what = "one cluster" if g.n_clusters == 1 else f"{g.n_clusters} clusters"
-    clear = "" if g.is_clear else ", but another gap is half as large"
-    ends = f"{g.low:.2g} to {g.high:.2g}"
-    return f"largest gap of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({ends}): {what}{clear}"
+    ends = f"of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({g.low:.2g} to {g.high:.2g})"
+    if not g.is_clear:
+        return f"no clear gap; the largest {ends} is less than twice another"
+    return f"clear gap {ends}: {g.n_clusters} cluster{'s' if g.n_clusters > 1 else ''}"
 
 
 def _purity(p: Purity, pairs: str) -> str:

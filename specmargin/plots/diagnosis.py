@@ -147,7 +147,9 @@ class DiagnosisDisplay:
                 color=PALETTE["orange"],
                 alpha=0.3,
                 linewidth=0,
-                label=f"largest gap: {m} cluster{'s' if m > 1 else ''}{'' if gap.is_clear else ', unclear'}",
+                label=f"clear gap: {m} cluster{'s' if m > 1 else ''}"
+                if gap.is_clear
+                else "largest gap, not a clear one",
                 zorder=1,
             )
         ax.set_xlim(0.5, len(values) + 0.5)
@@ -166,7 +168,16 @@ class DiagnosisDisplay:
         bins = np.arange(counts.min(), counts.max() + width + 1, width) - 0.5
         tallest = ax.hist(counts, bins=bins.tolist(), color=PALETTE["sky"], label=f"skewness {degrees.hubness:.1f}")[0]
         ax.set_ylim(0.0, 1.45 * float(np.max(tallest)))  # the legend stands above
-        ax.axvline(float(counts.mean()), color=PALETTE["black"], linewidth=0.9, linestyle="--", label="mean")
+        mean = float(counts.mean())
+        ax.vlines(
+            mean,
+            0.0,
+            1.02 * float(np.max(tallest)),
+            color=PALETTE["black"],
+            linewidth=0.9,
+            linestyle="--",
+            label="mean",
+        )
         ax.plot(
             [degrees.largest_count],
             [0],
