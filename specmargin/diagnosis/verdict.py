@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from specmargin.candidates.comparison import FEWEST, mcnemar_power
 from specmargin.diagnosis.evidence import Evidence
-
-if TYPE_CHECKING:
-    from specmargin.diagnosis.report import Diagnosis
 
 __all__ = ["VERDICTS", "Verdict", "advise", "judge"]
 
@@ -108,7 +105,7 @@ def _rival(facts: Evidence) -> float:
     return min(error for error in errors if error is not None)
 
 
-def advise(d: Diagnosis) -> tuple[str, ...]:
+def advise(d: Any) -> tuple[str, ...]:
     """Return what to do about what is wrong, a sentence each."""
     listed: list[str] = []
     columns, parts = d.columns, d.connectivity
