@@ -138,7 +138,13 @@ def _stacked(X: Any, unlabeled: Any) -> Any:
         if list(X.columns) == list(unlabeled.columns):
             return pd.concat([X, unlabeled], ignore_index=True)
     first, second = (part if sp.issparse(part) else np.asarray(part) for part in (X, unlabeled))
-    if first.ndim != 2 or second.ndim != 2 or first.shape[1] != second.shape[1]:
+    for name, given, part in (("X", X, first), ("X_unlabeled", unlabeled, second)):
+        if part.ndim != 2:
+            raise InvalidTypeError(
+                f"{name}={shown(given)} has the shape {part.shape}; pass an array, a frame or a sparse matrix of "
+                "numbers, a row per sample."
+            )
+    if first.shape[1] != second.shape[1]:
         raise InvalidInputError(
             f"X has the shape {first.shape}, but X_unlabeled {second.shape}; pass the same columns. Tools that choose "
             "columns choose them of X alone: give them y with markers instead."
