@@ -1,6 +1,7 @@
 # The public names: read by type checkers, and at run time by lazy_loader.
 
 from . import (
+    assessment,
     datasets,
     exceptions,
     graphs,
@@ -15,6 +16,7 @@ from . import (
     solvers,
     spectra,
 )
+from .assessment import Comparison, compare
 from .diagnosis import Diagnosis, diagnose
 from .estimators import (
     CCCPS3VM,
@@ -104,6 +106,10 @@ __all__ = [
     "LabelSwitchingS3VM",
     "RegularizedSpectralClustering",
     "RegularizedEigenmaps",
+    # tables of one's own
+    "assessment",
+    "compare",
+    "Comparison",
     # model selection
     "LabeledKFold",
     "WithUnlabeled",

@@ -1,4 +1,4 @@
-"""The command line: ``specmargin figures | tables | datasets | verify``.
+"""The command line: ``specmargin compare | fit | predict | figures | tables | datasets | verify``.
 
 Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
 message without a traceback (exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else);
@@ -218,6 +218,89 @@ def verify(
     if json_:
         typer.echo(json.dumps([row.as_json() for row in rows], indent=1, allow_nan=False))
     raise typer.Exit(max(row.exit_code for row in rows))
+
+
+Target = Annotated[str, typer.Option("--target", help="The column of labels; rows with an empty one are unlabelled.")]
+TextColumns = Annotated[list[str] | None, typer.Option("--text", help="A column to be read as text; several times.")]
+Ignored = Annotated[list[str] | None, typer.Option("--ignore", help="A column not to be used; several times.")]
+Unlabeled = Annotated[
+    str | None, typer.Option("--unlabeled", help="A label that means 'no label', in addition to empty cells.")
+]
+
+
+def _report(line: str) -> None:
+    typer.echo(line, err=True)
+
+
+@app.command()
+def compare(
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
+    target: Target,
+    out: Annotated[Path | None, typer.Option("--out", help="Folder; default: the file's name and '-compared'.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Seconds; methods beyond it are skipped.")] = None,
+    methods: Annotated[str | None, typer.Option("--methods", help="Names, with commas; a choice by default.")] = None,
+    text: TextColumns = None,
+    ignore: Ignored = None,
+    unlabeled: Unlabeled = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+) -> None:
+    """Compare methods on a table with some labels, and say whether the unlabelled rows help.
+
+    Writes page.html, table.csv, predictions.csv and model.npz. A run that was ended goes on where it stopped.
+    """
+    from specmargin.assessment import compare_file
+
+    folder = file.with_name(f"{file.stem}-compared") if out is None else out
+    comparison = compare_file(
+        file,
+        target,
+        folder=folder,
+        budget=budget,
+        methods=methods,
+        text=text or (),
+        ignore=ignore or (),
+        unlabeled=unlabeled,
+        random_state=seed,
+        progress=_report,
+    )
+    typer.echo(repr(comparison))
+    for path in comparison.save(folder):
+        typer.echo(f"written: {path}")
+
+
+@app.command()
+def fit(
+    file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
+    target: Target,
+    model: Annotated[Path, typer.Option("--model", help="The file to be written.")] = Path("model.npz"),
+    method: Annotated[str, typer.Option("--method", help="As for compare.")] = "AutoSSL",
+    text: TextColumns = None,
+    ignore: Ignored = None,
+    unlabeled: Unlabeled = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+) -> None:
+    """Fit one method to a table and write the model to a file, without pickle."""
+    from specmargin.assessment import fit_table, read_table, split_target
+
+    table, labels = split_target(read_table(file), target, unlabeled)
+    options: dict[str, Any] = {"text": text or (), "ignore": ignore or (), "random_state": seed}
+    fitted = fit_table(table, labels, method=method, unlabeled=None, target=target, **options)
+    fitted.save(model)
+    typer.echo(f"{fitted!r}\nwritten: {model}")
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A file that compare or fit has written.")],
+    file: Annotated[Path, typer.Argument(help="A table with the same columns; labels are not needed.")],
+    out: Annotated[Path, typer.Option("--out", help="The CSV file to be written.")] = Path("predictions.csv"),
+) -> None:
+    """Predict the rows of a table: class and probabilities."""
+    from specmargin.assessment import predict_file
+
+    predictions = predict_file(model, file)
+    predictions.to_csv(out)
+    typer.echo(f"{predictions!r}\nwritten: {out}")
 
 
 @datasets_app.command("list")

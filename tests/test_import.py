@@ -15,6 +15,7 @@ import specmargin
 
 # The names that users type, and where each one lives.
 MODULES = [
+    "assessment",
     "datasets",
     "exceptions",
     "graphs",
@@ -31,6 +32,7 @@ MODULES = [
 ]
 NAMES = {
     "diagnosis": ["Diagnosis", "diagnose"],
+    "assessment": ["compare", "Comparison"],
     "labels": ["encode_labels", "hide_labels"],
     "objectives": ["certify"],
     "problems": ["solve"],
@@ -42,10 +44,12 @@ NAMES = {
         "LapRLSCV",
         "LapRLSRegressor",
         "KTA",
+        "KTACV",
         "MKL",
         "RMM",
         "STOAM",
         "STORM",
+        "STORMCV",
         "SpectralGraphTransducer",
         "SpectralKernelSVM",
         "SpectralRidge",

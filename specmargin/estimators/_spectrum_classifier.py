@@ -13,8 +13,9 @@ from specmargin import solvers
 from specmargin.checks import Rule
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
@@ -191,7 +192,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         if graph is None:
             graphs = [knn_graph(X, **{name: each[name] for name in (*_NEIGHBORS, "kind")}) for each in described]
         else:
-            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(_is_graph, graph))
+            several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
             graphs = graph if several else [graph]
             if len(described) not in (1, len(graphs)):
                 raise InvalidInputError(
@@ -230,7 +231,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectrumClassifier(BuildsProblem, SolverParameters, GraphSpectrumClassifier):
+class SpectrumClassifier(LabelWeights, BuildsWeightedProblem, SolverParameters, GraphSpectrumClassifier):
     """A convex classifier over a spectrum, by a solver of one's choice."""
 
     @property
@@ -294,6 +295,6 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
     return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
 
 
-def _is_graph(entry: Any) -> bool:
+def is_graph(entry: Any) -> bool:
     """Whether an entry of a list is a graph of its own rather than a row."""
     return isinstance(entry, Spectrum) or sp.issparse(entry) or hasattr(entry, "adjacency") or np.ndim(entry) == 2

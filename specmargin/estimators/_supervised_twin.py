@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specmargin.candidates.hinge import fitted_hinge
-from specmargin.estimators._label_search import of_decisions
+from specmargin.estimators._label_search import Trials, judged
 from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import gram, resolve_gamma
 from specmargin.labels import Labels
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.manifold_weights import mean_eigenvalue
-from specmargin.typing import FloatArray, Matrix
+from specmargin.typing import BoolArray, FloatArray, Matrix
 
 _WIDTHS = (0.5, 1.0, 2.0)
 """Multiples of the median distance."""
@@ -23,13 +23,13 @@ _WIDTHS = (0.5, 1.0, 2.0)
 class Twin(NamedTuple):
     """The SVM that was chosen.
 
-    `params` are keyword arguments of RMM, `score` is the criterion with its sign changed, and `decisions` are those at
-    all tested samples, fold by fold.
+    `params` are keyword arguments of RMM, `score` is the criterion with its sign changed, and `wrong` says of each
+    labelled sample whether the SVM that the others choose names it wrongly.
     """
 
     params: dict[str, Any]
     score: float
-    decisions: FloatArray
+    wrong: BoolArray
 
     def fitted(self, X: Matrix, y: Any, **parameters: Any) -> RMM:
         """Return the SVM, fitted to all labelled samples; warnings are those of the estimator that it is held to."""
@@ -51,21 +51,25 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
         Weights of the loss per unit mean diagonal of the centred kernel.
     criterion : {"nll", "sq", "01"}
     """
+    from sklearn import config_context
+
     kept = loo.counted(labels.sign, folds)
     tested = np.concatenate([fold.test for fold in folds])[kept]
     median = resolve_gamma(X, "median")
     kernels: list[dict[str, Any]] = [{"kernel": "linear"}]
     kernels += [{"kernel": "rbf", "gamma": median / width**2} for width in _WIDTHS]
-    X, best = X[labels.labeled], Twin({}, -np.inf, np.empty(0))
-    for words in kernels:
-        K = gram(X, **words)
+    X, trials = X[labels.labeled], Trials(criterion, tested)
+    for params in kernels:
+        K = gram(X, **params)
         unit = mean_eigenvalue(K, centred=True) or 1.0
-        decisions = np.stack([_held_out(K, labels, folds, C / unit) for C in Cs])
-        scores = -of_decisions(decisions[:, kept], decisions[:, kept], labels.sign[tested])[criterion]
-        k = int(np.argmax(np.where(np.isnan(scores), -np.inf, scores)))
-        if not best.params or scores[k] > best.score:
-            best = Twin({**words, "C": float(Cs[k] / unit)}, float(scores[k]), decisions[k])
-    return best
+        # Many small fits: what scikit-learn would check takes longer than they do.
+        with config_context(skip_parameter_validation=True, assume_finite=True):
+            decisions = np.stack([_held_out(K / unit, labels, folds, C) for C in Cs])
+        decisions = decisions[:, kept]
+        found = judged(decisions, decisions, labels.sign[tested], criterion)
+        trials.add([{**params, "C": float(C / unit)} for C in Cs], found, common={})
+    best = trials.best()
+    return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
 
 
 def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], C: float) -> FloatArray:

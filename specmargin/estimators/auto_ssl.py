@@ -52,10 +52,13 @@ class FittedMixture:
     ----------
     classes_ : ndarray of shape (n_classes,)
     mixture : specmargin.candidates.Mixture
+    held_out_ : ndarray of shape (l, n_classes)
+        Probabilities of the labelled samples, each computed without its label, weights and threshold included.
     """
 
     classes_: AnyArray
     mixture: Mixture
+    held_out_: FloatArray
 
     @property
     def transduction_(self) -> AnyArray:
@@ -111,6 +114,8 @@ class AutoSSL(SemiSupervisedClassifier):
         What was tried and chosen, the expected error, and the difference to the baseline.
     probabilities_ : ndarray of shape (n, n_classes)
         Of the training samples.
+    held_out_ : ndarray of shape (l, n_classes)
+        Of the labelled samples, each computed without its label: what `report_` counts.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
 
@@ -169,9 +174,9 @@ class AutoSSL(SemiSupervisedClassifier):
             return Mixture(groups, codes, n_classes, constants=constants, random_state=seed)
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
-        self.report_ = _report(chosen, baseline, labels, sum(len(group.names) for group in bank))
-        self._fitted = FittedMixture(labels.classes, chosen)
-        self.baseline_ = FittedMixture(labels.classes, baseline)
+        self._fitted = FittedMixture(labels.classes, chosen, chosen.held_out_proba())
+        self.baseline_ = FittedMixture(labels.classes, baseline, baseline.held_out_proba())
+        self.report_ = _report(self._fitted, self.baseline_, labels, sum(len(group.names) for group in bank))
         for one in (chosen, baseline):
             one.forget()
         return self._scores(chosen.log_probabilities), []
@@ -179,6 +184,12 @@ class AutoSSL(SemiSupervisedClassifier):
     @staticmethod
     def _scores(log_p: FloatArray) -> FloatArray:
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    @property
+    def held_out_(self) -> FloatArray:
+        """Probabilities of the labelled samples, each computed without its label."""
+        check_is_fitted(self)
+        return self._fitted.held_out_
 
     @property
     def probabilities_(self) -> FloatArray:
@@ -208,9 +219,9 @@ class AutoSSL(SemiSupervisedClassifier):
         return self._scores(self._fitted.mixture.log_proba(X))
 
 
-def _report(chosen: Mixture, baseline: Mixture, labels: Labels, n_kernels: int) -> SelectionReport:
-    codes = labels.sign_codes
-    wrong, wrong_baseline = (one.held_out_proba().argmax(axis=1) != codes for one in (chosen, baseline))
+def _report(fitted: FittedMixture, supervised: FittedMixture, labels: Labels, n_kernels: int) -> SelectionReport:
+    codes, chosen, baseline = labels.sign_codes, fitted.mixture, supervised.mixture
+    wrong, wrong_baseline = (one.held_out_.argmax(axis=1) != codes for one in (fitted, supervised))
     differs = chosen.log_probabilities.argmax(axis=1) != baseline.log_probabilities.argmax(axis=1)
     order = np.argsort(-chosen.weights, kind="stable")[:_LEADING]
     return SelectionReport(

@@ -175,7 +175,7 @@ class SpectralRidge(
         self.result_ = result
         f = np.asarray(result.variables["f"])
         if self.refine is None:  # else scores are cosines
-            self._held_out = objective.leave_one_out
+            self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]

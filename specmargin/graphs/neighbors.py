@@ -154,6 +154,7 @@ class NeighborSearch:
         self._index = np.flatnonzero(self.used)
         self._searched = self.rows if len(self._index) == self.n_samples else self.rows[self.used]
         self._lists: dict[int, IntArray] = {}
+        self._reserved = 0
         self._descents: dict[int, NeighborDescent] = {}
 
     def kneighbors(self, X_new: Matrix | None = None, n_neighbors: int = 6) -> tuple[FloatArray, IntArray]:
@@ -199,6 +200,8 @@ class NeighborSearch:
 
     def lists(self, k: int) -> IntArray:
         """Return the k nearest others of every row that can have neighbours, by their numbers in `X`."""
+        if k not in self._lists and k < self._reserved:
+            self._lists[k] = np.ascontiguousarray(self._lists[self._reserved][:, :k])
         if k not in self._lists:
             searched = self._searched
             indices = self._find(searched, k + 1, k)
@@ -207,6 +210,27 @@ class NeighborSearch:
             own[~own.any(axis=1), -1] = True
             self._lists[k] = self._index[indices[~own].reshape(-1, k)]
         return self._lists[k]
+
+    def reserve(self, k: int) -> None:
+        """Search the k nearest others now; all shorter lists are then their beginnings, and cost no search.
+
+        Where distances are equal, a list that was searched for itself may name another one of the equals.
+
+        Parameters
+        ----------
+        k : int
+            At most the rows that there are to list.
+
+        Examples
+        --------
+        >>> search = NeighborSearch([[0.0], [1.0], [3.0]])
+        >>> search.reserve(2)
+        >>> search.lists(1).ravel().tolist()
+        [1, 0, 1]
+        """
+        k = self.count(k, own=True)
+        self.lists(k)
+        self._reserved = max(k, self._reserved)
 
     def nearest(self, queries: Matrix, k: int) -> IntArray:
         """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""

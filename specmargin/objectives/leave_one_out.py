@@ -31,10 +31,10 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.linalg as sla
-from scipy.special import logsumexp, softmax
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.calibration import calibrated_scales, log_probabilities
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
@@ -43,14 +43,17 @@ __all__ = [
     "RidgePath",
     "counted",
     "dealt_folds",
+    "log_losses",
     "nll",
     "one_left_out",
     "squared_error",
+    "squares",
+    "wrong",
     "zero_one",
 ]
 
-_LOG_SCALES = (-7.0, 7.0)
-_HALVINGS = 30
+_SCALES = (1e-3, 1e3)
+"""T in units of one over the root mean square of the decisions."""
 
 
 class Fold(NamedTuple):
@@ -278,12 +281,11 @@ def _own(sign: FloatArray) -> IntArray:
     return (sign > 0).astype(np.intp) if sign.ndim == 1 else sign.argmax(axis=1)
 
 
-def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    r"""Return the logistic (softmax) loss of decisions at the scale T > 0 that suits them best, per setting.
+def log_losses(decisions: FloatArray, sign: FloatArray) -> FloatArray:
+    """Return -log p_T of the own class of every sample, T the scale of `specmargin.objectives.calibration`.
 
-    .. math:: \min_{T > 0} \frac1m \sum_i -\log \frac{e^{T f_{i,y_i}}}{\sum_k e^{T f_{ik}}}
-
-    With two classes the columns are -f and f. The loss is convex in T; its slope is bisected.
+    The logistic (softmax) loss of probabilities that are calibrated on these very decisions. Two pseudo-samples keep T
+    finite, so that settings without an error are told apart by their margins.
 
     Parameters
     ----------
@@ -294,53 +296,87 @@ def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
 
     Returns
     -------
-    ndarray of shape (...)
+    ndarray of shape (..., m)
+        nan of a setting with decisions that are not finite, log K where all are zero.
 
     Examples
     --------
-    >>> bool(nll(np.array([9.0, -9.0]), np.array([1.0, -1.0])) < 1e-9)
-    True
-    >>> round(float(nll(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))), 3)  # worse than chance: T = 0
-    0.693
+    >>> log_losses(np.array([1.0, 1.0, -1.0, 1.0]), np.array([1.0, 1.0, -1.0, -1.0])).round(3).tolist()
+    [0.405, 0.405, 0.405, 1.099]
     """
-    F = np.stack([-decisions, decisions], axis=-1) if sign.ndim == 1 else decisions
-    own = _own(sign)[:, None]
-    F = F - F.mean(axis=-1, keepdims=True)
-    size = np.sqrt((F**2).mean(axis=(-2, -1), keepdims=True))
-    F = F / np.where(size > 0, size, 1.0)
-    right = np.take_along_axis(F, np.broadcast_to(own, (*F.shape[:-1], 1)), axis=-1)[..., 0]
-    low, high = (np.full(F.shape[:-2], bound) for bound in _LOG_SCALES)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        p = softmax(np.exp(middle)[..., None, None] * F, axis=-1)
-        rising = ((p * F).sum(axis=-1) - right).mean(axis=-1) > 0
-        low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-    T = np.exp((low + high) / 2)[..., None]
-    loss = (logsumexp(T[..., None] * F, axis=-1) - T * right).mean(axis=-1)
-    return np.minimum(loss, np.log(F.shape[-1]))  # T -> 0
+    held = np.asarray(decisions[..., None] if sign.ndim == 1 else decisions, dtype=float)
+    settings, codes = held.shape[:-2], _own(sign)
+    held = held.reshape(-1, *held.shape[-2:])
+    if held.shape[2] > 1:
+        held = held - held.mean(axis=2, keepdims=True)
+    losses = np.full(held.shape[:2], np.nan)
+    largest = np.abs(held).max(axis=(1, 2), initial=0.0)
+    finite = np.isfinite(largest)
+    held = held[finite] / np.where(largest > 0, largest, 1.0)[finite, None, None]
+    size = np.sqrt((held**2).mean(axis=(1, 2), keepdims=True))
+    held = held / np.where(size > 0, size, 1.0)
+    T = calibrated_scales(held, codes, bounds=_SCALES)
+    log_p = log_probabilities(T[:, None, None] * held)
+    losses[finite] = -np.take_along_axis(log_p, codes[None, :, None], axis=2)[..., 0]
+    return losses.reshape(*settings, len(codes))
 
 
-def squared_error(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    """Return the mean of (y - f)^2, over classes, too, per setting.
+def nll(decisions: FloatArray, sign: FloatArray) -> FloatArray:
+    """Return the mean of `log_losses`, per setting.
+
+    Examples
+    --------
+    >>> round(float(nll(np.array([9.0, -9.0]), np.array([1.0, -1.0]))), 3)  # three of four right
+    0.288
+    >>> round(float(nll(np.array([-1.0, 1.0]), np.array([1.0, -1.0]))), 3)  # worse than chance
+    0.694
+    """
+    return np.asarray(log_losses(decisions, sign).mean(axis=-1))
+
+
+def squares(decisions: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return (y - f)^2 of every sample, the mean over classes or outputs, per setting: (..., m).
+
+    Examples
+    --------
+    >>> squares(np.array([0.5, -1.0]), np.array([1.0, -1.0])).tolist()
+    [0.25, 0.0]
+    """
+    return np.asarray(((decisions - targets) ** 2).mean(axis=-1) if targets.ndim > 1 else (decisions - targets) ** 2)
+
+
+def squared_error(decisions: FloatArray, targets: FloatArray) -> FloatArray:
+    """Return the mean of `squares`, per setting.
 
     Examples
     --------
     >>> float(squared_error(np.array([0.5, -1.0]), np.array([1.0, -1.0])))
     0.125
     """
-    return np.asarray(((decisions - sign) ** 2).mean(axis=tuple(range(-sign.ndim, 0))))
+    return np.asarray(squares(decisions, targets).mean(axis=-1))
+
+
+def wrong(decisions: FloatArray, sign: FloatArray) -> BoolArray:
+    """Return which samples are named wrongly, per setting; f > 0 names the second of two classes.
+
+    Examples
+    --------
+    >>> wrong(np.array([0.5, 1.0]), np.array([1.0, -1.0])).tolist()
+    [False, True]
+    """
+    predicted = decisions > 0 if sign.ndim == 1 else decisions.argmax(axis=-1)
+    return np.asarray(predicted != _own(sign))
 
 
 def zero_one(decisions: FloatArray, sign: FloatArray) -> FloatArray:
-    """Return the share of wrong classes, per setting; f > 0 names the second of two classes.
+    """Return the share of `wrong`, per setting.
 
     Examples
     --------
     >>> float(zero_one(np.array([0.5, 1.0]), np.array([1.0, -1.0])))
     0.5
     """
-    predicted = decisions > 0 if sign.ndim == 1 else decisions.argmax(axis=-1)
-    return np.asarray((predicted != _own(sign)).mean(axis=-1))
+    return np.asarray(wrong(decisions, sign).mean(axis=-1))
 
 
 def _check(gamma_A: float) -> None:

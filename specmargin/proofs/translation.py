@@ -168,6 +168,15 @@ def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certifica
     )
 
 
+def _unweighted(obj: RMM | SpectrumMargin) -> None:
+    """Raise where the labels have weights: a record has one C."""
+    if obj.labels.weights is not None:
+        raise InvalidTypeError(
+            f"{type(obj).__name__} with weights of the labels has no proof record, whose losses have the one weight C; "
+            "its certificate is recomputed by specmargin.certify: call that."
+        )
+
+
 def _dense(K: Any, name: str) -> FloatArray:
     """Return all entries of a matrix, symmetric; of one that is known by its products if it is not too large."""
     if isinstance(K, np.ndarray):
@@ -193,6 +202,7 @@ def _graph(L: Any, arrays: dict[str, Any]) -> int:
 @_parts.register
 def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     c, b = _answer(obj, variables)
+    _unweighted(obj)
     share = obj.loss.share_within(obj.K @ c + float(b))
     gamma = obj.loss.nearest_multipliers(obj.labels.sign, np.asarray(held["gamma"]))
     numbers = {"C": float(obj.C), "B": float(obj.B), "b": share * float(b)}
@@ -202,6 +212,7 @@ def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate)
 @_parts.register
 def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     v, b, delta = _answer(obj, variables)
+    _unweighted(obj)
     gamma: Any = held.get("gamma")
     gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
     gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
@@ -318,6 +329,11 @@ def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate
 
 def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
+    if obj.labels.weights is not None:
+        raise InvalidTypeError(
+            "an S3VM with weights of the labels has no proof record, whose labelled losses have the one weight C; its "
+            "certificate is recomputed by specmargin.certify: call that."
+        )
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
     unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
     branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")

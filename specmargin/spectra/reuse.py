@@ -47,8 +47,8 @@ def reused(spectrum: Spectrum, n_samples: int, *, q: int | None, normalized: boo
     """
     if spectrum.n_samples != n_samples:
         raise InvalidInputError(
-            f"the spectrum is that of a graph of {spectrum.n_samples} nodes but the data has {n_samples} rows; compute "
-            "it on the same rows, labelled and unlabelled together, in the same order."
+            f"the spectrum is that of a graph of {spectrum.n_samples} nodes but the data has {n_samples} rows; build "
+            "the graph on the same rows, labelled and unlabelled together, in the same order."
         )
     if spectrum.normalized != normalized:
         kind, asked = ("normalized", "combinatorial") if spectrum.normalized else ("combinatorial", "normalized")

@@ -25,7 +25,7 @@ SAID = (InvalidInputError, NotFittedError, SpecmarginError)
 
 
 ANSWERS = """
-Certificate Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
+Certificate Comparison Diagnosis SolveResult SolverError DataNotFoundError Status datasets.Dataset experiments.Line
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered

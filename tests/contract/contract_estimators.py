@@ -14,9 +14,11 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y, bad, changed, locked, refused, told
+from sklearn.utils.validation import has_fit_parameter
 
 from specmargin import estimators
 from specmargin.candidates import CONSTANTS
+from specmargin.spectra import laplacian_eigenpairs
 
 FEW = replace(
     CONSTANTS,
@@ -33,9 +35,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "AutoSSL": {"constants": FEW},
     "ContinuationS3VM": {"solver_params": {"n_steps": 2}},
     "LabelSwitchingS3VM": {"solver_params": {"rate": 8.0}},
-    "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
-    "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "KTACV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "cv": 2},
+    "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
+    "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
@@ -44,8 +48,10 @@ CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, 
 CONFORMAL = ("LapRLS", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
+OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
-LAPLACIAN = ("AutoSSL", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
 
@@ -247,6 +253,35 @@ def graph_cells() -> Iterator[Cell]:
             )
 
 
+def spectrum_cells() -> Iterator[Cell]:
+    def of(graph: Any, normalized: bool) -> Any:
+        return laplacian_eigenpairs(graph, q=10, normalized=normalized)
+
+    for name in OF_GRAPHS:
+        normalized = name == "SpectralRidge"
+        pairs = of(W, normalized)
+        needed = refused("the adjacency itself is needed", "pass the W")
+        for what, value, promise in (
+            ("eigenpairs", pairs, ANSWERED),
+            ("eigenpairs of other samples", of(W[:12, :12], normalized), refused("of 12 nodes but the data has")),
+            ("eigenpairs of the other Laplacian", of(W, not normalized), refused("asks for the")),
+            ("eigenpairs of L squared", replace(pairs, power=2), refused(r"L\^2, but power=1")),
+            ("eigenvectors of length two", replace(pairs, eigenvectors=2.0 * pairs.eigenvectors), refused("has 2;")),
+            ("descending eigenvalues", replace(pairs, eigenvalues=-pairs.eigenvalues), refused("ascend from 0")),
+        ):
+            yield Cell(
+                f"{name}.fit",
+                "eigenpairs as graphs",
+                what,
+                promise if name in OVER_SPECTRA else needed,
+                lambda name=name, value=value: fit(name, X, Y, graph=value, at=X, **_at_most(name)),
+            )
+
+
+def _at_most(name: str) -> dict[str, Any]:
+    return {} if name not in OVER_SPECTRA or name.endswith("CV") else {"q": 10}
+
+
 def _methods(name: str) -> list[str]:
     cls = getattr(estimators, name)
     return [method for method in METHODS if hasattr(cls, method)]
@@ -321,6 +356,42 @@ def score_cells() -> Iterator[Cell]:
             )
 
 
+def weight_cells() -> Iterator[Cell]:
+    known = np.flatnonzero(Y != -1)
+    ones, few = np.ones(N), int(known[2])
+    for name in WEIGHTED:
+        for what, weight, promise in (
+            ("None", None, SAME),
+            ("ones", ones, SAME),
+            ("a list", ones.tolist(), SAME),
+            ("a series", pd.Series(ones), SAME),
+            ("whole numbers", ones.astype(int), SAME),
+            ("NaN at unlabelled samples", np.where(Y == -1, np.nan, 1.0), SAME),
+            ("negative at unlabelled samples", np.where(Y == -1, -1.0, 1.0), SAME),
+            ("others", np.linspace(0.5, 2.0, N), ANSWERED),
+            ("one of zero", changed(ones, few, 0.0), ANSWERED),
+            ("a number", 2.0, refused(r"2\.0", "sample_weight")),
+            ("a string", "much", refused("much", "sample_weight")),
+            ("strings", ["much"] * N, refused("much", "sample_weight")),
+            ("complex", ones + 1j, refused(told(ones + 1j), "sample_weight")),
+            ("in two columns", np.ones((N, 2)), refused(rf"\({N}, 2\)", "sample_weight")),
+            ("one too few", ones[:-1], refused(rf"{N - 1} entries for {N}", "sample_weight")),
+            ("negative", changed(ones, few, -1.0), refused("-1", "sample_weight")),
+            ("NaN", changed(ones, few, np.nan), refused("nan", "sample_weight")),
+            ("inf", changed(ones, few, np.inf), refused("inf", "sample_weight")),
+            ("zero for a class", (Y != 0).astype(float), refused("class 0", "weight 0")),
+            ("zero for all", 0.0 * ones, refused("class 0", "weight 0")),
+        ):
+            yield Cell(
+                f"{name}.fit",
+                "weights of samples",
+                what,
+                promise,
+                lambda name=name, weight=weight: learned(make(name).fit(X, Y, sample_weight=weight), X),
+                lambda name=name: learned(plain(name)[1], X),
+            )
+
+
 NOTHING = object()
 POSITIVE = (0, -1.0, np.nan, np.inf, -np.inf, "much", [1.0], True, 1j, NOTHING)
 NONNEGATIVE = (-1.0, np.nan, np.inf, "much", [1.0], True, 1j, NOTHING)
@@ -332,12 +403,15 @@ ACCURACY = (0.0, -1e-6, np.nan, np.inf, "tight", [1e-6], True, NOTHING)
 LISTED = ((), [], "", 3, np.nan, {}, [np.nan], ["a lot"], NOTHING)
 
 NONSENSE: dict[str, tuple[Any, ...]] = {
+    "Bs": (*LISTED, None, [-0.5], ["wide"]),
+    "Cs": (*LISTED, None, [0.0], [-1.0]),
     "B": (-0.5, np.nan, "wide", None, [1.5], True, 1j, NOTHING),
     "C": (*POSITIVE, None),
     "C_star": (*NONNEGATIVE, "half share", "-1 share"),
     "assign": (*WORD, None),
     "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
     "class_balance": WORD,
+    "class_weight": ("heavy", 0, np.nan, [1.0, 2.0], {7: 1.0}, {0: -1.0}, {0: 0.0}, {1: np.nan}, {0: "much"}, NOTHING),
     "coef0": (*FINITE, None),
     "criterion": (*WORD, None),
     "constants": ({}, (), "usual", 3, np.nan, NOTHING),
@@ -357,6 +431,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "intercept": (*WORD, None),
     "k": (*COUNT, None),
     "kernel": (*WORD, None),
+    "kernels": (*LISTED, None, ["gaussian"], ["rbf", "precomputed"]),
     "kind": (*WORD, None),
     "loss": (*WORD, None),
     "max_iter": COUNT,
@@ -372,6 +447,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "power": (*COUNT[1:], None),
     "powers": (*LISTED, None, [0], [1.5], [10**9]),
     "q": (*COUNT, 100),
+    "qs": (*LISTED, None, [0], [1.5]),
     "random_state": (-1, 1.5, np.nan, "seed", [1.5], NOTHING),
     "rank": COUNT,
     "ratio": (*NONNEGATIVE, None),
@@ -429,8 +505,10 @@ def cells() -> Iterator[Cell]:
     yield from target_cells()
     yield from conformal_cells()
     yield from graph_cells()
+    yield from spectrum_cells()
     yield from prediction_cells()
     yield from score_cells()
+    yield from weight_cells()
     yield from parameter_cells()
 
 

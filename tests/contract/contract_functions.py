@@ -630,6 +630,28 @@ def label_functions() -> Iterator[Cell]:
     both = lambda n_labeled: sm.hide_labels(TRUTH, n_labeled=n_labeled, per_class=2)  # noqa: E731
     yield from nonsense("hide_labels", both, n_labeled=(Bad(4, "got 4 and 2", "4, per_class=2"),))
     yield from nonsense(
+        "compare",
+        with_defaults(sm.compare, X=X, y=Y, methods=["majority"]),
+        X=(None, 3, "moon", X[0], np.zeros((2, 2, 2)), X + 1j, np.zeros((24, 0)), Bad(X[:20], "20 rows", "of 20 rows")),
+        y=(
+            None,
+            3,
+            "moon",
+            np.zeros((24, 2)),
+            Bad(np.full(24, -1), "no row is labelled", "without a label"),
+            Bad(Y[:20], "20 labels", "of 20"),
+        ),
+        methods=(3, [], "", "moon", [3], ["moon"], NOTHING),
+        budget=(0, -1, np.nan, "two", [1], NOTHING),
+        random_state=(-1, 1.5, None, NOTHING),
+        text=("x0", [3], ["moon"], 3, NOTHING),
+        ignore=("x0", [3], ["moon"], 3, NOTHING),
+        target=(3, None, NOTHING),
+        folder=(3, NOTHING),
+        progress=(3, NOTHING),
+        unlabeled=([-1], {}),
+    )
+    yield from nonsense(
         "LabeledKFold",
         lambda **more: list(sm.LabeledKFold(**more).split(X, Y)),
         n_splits=(1, 0, -1, 2.5, np.nan, "two", None, 7, [2], NOTHING),
@@ -783,6 +805,7 @@ def experiment_cells() -> Iterator[Cell]:
     split = e.Split(np.arange(6), np.arange(6, 20), test=np.arange(20, 24))
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")
+    (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     yield from nonsense(
         "experiments.Split",
         with_defaults(e.Split, labeled=[0, 1], unlabeled=[2, 3]),
@@ -899,6 +922,7 @@ def command_cells() -> Iterator[Cell]:
 
     folder = Path(tempfile.mkdtemp())
     (folder / "file").write_text("a file")
+    (folder / "table.csv").write_text("size,share,full,none,kind\n1,0.5,a,,a\n2,1.5,b,,b\n3,2.5,a,,\n4,,b,,\n")
     for line, value in (
         ("nonsense", "nonsense"),
         ("tables nonsense", "'nonsense'"),
@@ -913,6 +937,21 @@ def command_cells() -> Iterator[Cell]:
         ("figures two_moons --quick --full", "quick and full"),
         ("figures --data nonsense", "'nonsense'"),
         ("datasets nonsense", "nonsense"),
+        ("compare FOLDER/nonsense.csv --target kind", "nonsense"),
+        ("compare FOLDER --target kind", "a folder"),
+        ("compare FOLDER/file --target kind", "1 lines"),
+        ("compare FOLDER/table.csv --target nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target share", "0.5"),
+        ("compare FOLDER/table.csv --target none", "'none'"),
+        ("compare FOLDER/table.csv --target full", "4 rows"),
+        ("compare FOLDER/table.csv --target kind --budget 0", "budget=0"),
+        ("compare FOLDER/table.csv --target kind --methods nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target kind --text nonsense", "'nonsense'"),
+        ("compare FOLDER/table.csv --target kind --ignore nonsense", "'nonsense'"),
+        ("fit FOLDER/table.csv --target nonsense", "'nonsense'"),
+        ("fit FOLDER/table.csv --target kind --method nonsense", "'nonsense'"),
+        ("predict FOLDER/nonsense.npz FOLDER/table.csv", "nonsense"),
+        ("predict FOLDER/file FOLDER/table.csv", "a file"),
         ("datasets fetch nonsense", "'nonsense'"),
         ("datasets list --data nonsense", "'nonsense'"),
     ):

@@ -13,7 +13,7 @@ from specmargin.candidates import CONSTANTS
 S3VMS = [getattr(estimators, name) for name in estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
 CLASSES = [sm.LapSVM, sm.STORM, sm.STOAM, sm.MKL, sm.KTA, sm.SpectralKernelSVM, sm.XuSpectralSVM, sm.RMM]
 CLASSES += [sm.SpectralGraphTransducer, sm.SpectralRidge, *S3VMS]
-SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
 FEW = replace(CONSTANTS, components=(2,), graph_neighbors=(5,), powers=(1,), penalties=(1e-3, 1.0), Cs=(1.0,))
 CLASSIFIERS = [
     (sm.AutoSSL, {"constants": FEW}),
@@ -36,6 +36,8 @@ CLASSIFIERS = [
     (sm.RMM, {"B": "auto"}),
     (sm.LapRLS, {"class_balance": "zscore"}),
     (sm.LapRLSCV, SMALL),
+    (sm.STORMCV, {"n_neighbors": [3, 5], "qs": [10], "Cs": [1.0, 10.0]}),
+    (sm.KTACV, {"n_neighbors": [5], "qs": [5, 10], "Cs": [10.0]}),
     (sm.LapSVMCV, {**SMALL, "gamma_As": [0.1]}),
     (sm.SpectralRidge, {}),
     (sm.SpectralRidge, {"refine": "kmeans"}),

@@ -5,7 +5,7 @@ import pytest
 from sklearn.model_selection import ShuffleSplit
 
 import specmargin as sm
-from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, of_decisions
+from specmargin.estimators._label_search import OF_DECISIONS, Judged, LabelSearch, Trials, judged
 
 LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
 
@@ -14,14 +14,14 @@ def test_criteria_are_those_of_the_definitions():
     sign = np.array([1.0, -1.0, -1.0])
     raw = np.array([[2.0, -1.0, 0.5], [1.0, -1.0, -1.0]])
     compared = raw + 0.25
-    values = of_decisions(raw, compared, sign)
+    values = judged(raw, compared, sign, "nll").values
     assert values["sq"] == pytest.approx([(1.0 + 0.0 + 2.25) / 3.0, 0.0])
     T = np.exp(np.linspace(-7, 7, 20001))[:, None]
     for i in range(2):
         best = np.log1p(np.exp(-2 * T * sign * compared[i])).mean(axis=1).min()
         assert values["nll"][i] == pytest.approx(best, abs=1e-5)
     assert values["01"] - 1e-3 * values["nll"] == pytest.approx([1 / 3, 0.0])
-    nothing = of_decisions(raw[:, :0], raw[:, :0], sign[:0])
+    nothing = judged(raw[:, :0], raw[:, :0], sign[:0], "nll").values
     assert list(nothing) == list(OF_DECISIONS)
     assert all(np.isnan(column).all() for column in nothing.values())
 
@@ -50,8 +50,11 @@ def test_samples_count_whose_class_is_trained_on():
 def test_the_record_holds_numbers_as_numbers_and_words_as_words():
     search = LabelSearch(criterion="sq")
     values = [(1.5, 0.2), ("auto", 0.1), (np.inf, 0.1), (2.0, np.nan)]
-    entries = [{"params": {"B": B, "q": 5}, **dict.fromkeys(OF_DECISIONS, loss)} for B, loss in values]
-    search._record(entries)
+    losses = np.array([loss for _, loss in values])
+    found = Judged(dict.fromkeys(OF_DECISIONS, losses), losses[:, None], np.zeros((4, 1), dtype=bool))
+    trials = Trials("sq", np.array([0]))
+    trials.add([{"B": B, "q": 5} for B, _ in values], found, common={})
+    search._record(trials)
     assert search.best_params_ == {"B": "auto", "q": 5}  # the first of the best
     assert (search.best_index_, search.best_score_) == (1, -0.1)
     assert search.cv_results_["param_B"].tolist() == [1.5, "auto", np.inf, 2.0]
@@ -59,3 +62,29 @@ def test_the_record_holds_numbers_as_numbers_and_words_as_words():
     assert search.cv_results_["rank_test_score"].tolist() == [3, 1, 1, 4]
     search.best_params_["q"] = 7
     assert search.cv_results_["params"][1]["q"] == 5
+
+
+def test_a_label_is_judged_by_the_setting_that_the_others_choose():
+    sign, rng = np.sign(np.arange(6) - 2.5), np.random.default_rng(0)
+    for criterion in OF_DECISIONS:
+        raw = rng.normal(size=(9, 6)) + 0.5 * sign
+        trials = Trials(criterion, np.arange(6))
+        trials.add([{"C": k} for k in range(9)], judged(raw, raw, sign, criterion), common={}, supervised=False)
+        losses = judged(raw, raw, sign, criterion).losses
+        expected = [np.sign(raw[np.delete(losses, i, axis=1).mean(axis=1).argmin(), i]) != sign[i] for i in range(6)]
+        assert trials.wrong_when_chosen_by_others().tolist() == expected
+        some = np.arange(9) % 2 == 0
+        among = np.flatnonzero(some)
+        expected = [
+            np.sign(raw[among[np.delete(losses[some], i, axis=1).mean(axis=1).argmin()], i]) != sign[i]
+            for i in range(6)
+        ]
+        assert trials.wrong_when_chosen_by_others(some).tolist() == expected
+
+
+def test_a_setting_without_an_answer_is_never_chosen():
+    sign, raw = np.array([1.0, -1.0, 1.0]), np.array([[np.nan] * 3, [1.0, -1.0, -0.5]])
+    trials = Trials("nll", np.arange(3))
+    trials.add([{"C": 1.0}, {"C": 2.0}], judged(raw, raw, sign, "nll"), common={})
+    assert trials.best() == 1
+    assert trials.wrong_when_chosen_by_others().tolist() == [False, False, True]

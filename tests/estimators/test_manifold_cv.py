@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.stats
 from sklearn.base import clone
 from sklearn.model_selection import ShuffleSplit, StratifiedKFold
 
@@ -18,15 +19,27 @@ from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 
 both = pytest.mark.parametrize("cls", [LapRLSCV, LapSVMCV])
-SMALL = {"gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
-GRID = {"gammas": [0.5, 4.0], "n_neighbors": [4, 8], "powers": [1, 2], "gamma_As": [1e-3, 0.1], "ratios": [1.0, 1e3]}
+SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [100.0]}
+GRID = {
+    "kernels": ["rbf"],
+    "gammas": [0.5, 4.0],
+    "n_neighbors": [4, 8],
+    "powers": [1, 2],
+    "gamma_As": [1e-3, 0.1],
+    "ratios": [1.0, 1e3],
+}
 
 
 def grid_of(kwargs):
     """All settings as parameters of the underlying estimator."""
     names = ("gammas", "n_neighbors", "powers", "ratios", "gamma_As")
     for gamma, k, p, r, a in itertools.product(*(kwargs[name] for name in names)):
-        yield {"gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
+        yield {"kernel": "rbf", "gamma": gamma, "n_neighbors": k, "power": p, "gamma_A": a, "gamma_I": a * r}
+
+
+def of_the_grid(params):
+    """What of a setting was tried: the rest is common to all."""
+    return {name: params[name] for name in ("kernel", "gamma", "n_neighbors", "power", "gamma_A", "gamma_I")}
 
 
 def left_out_scores(make, X, y, marker, splits, balance):
@@ -44,10 +57,16 @@ def left_out_scores(make, X, y, marker, splits, balance):
 
 
 def literal_nll(scores, own, n_classes):
-    f = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    Tf = np.exp(np.linspace(-8, 9, 500))[:, None, None] * (f - f[np.arange(len(f)), own][:, None])
+    """The log-loss of the probabilities that predict_proba would give, T by a fine grid."""
+    f = np.column_stack([np.zeros(len(scores)), scores]) if scores.ndim == 1 else scores
     assert f.shape[1] == n_classes
-    return np.log(np.exp(np.minimum(Tf, 700)).sum(axis=2)).mean(axis=1).min()
+    ordered = np.sort(f, axis=1)
+    m = np.abs(scores).mean() if scores.ndim == 1 else (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
+    T = np.exp(np.linspace(-6.9, 6.9, 4001)) / m
+    f = f - f.max(axis=1, keepdims=True)
+    losses = np.log(np.exp(T[:, None, None] * f).sum(axis=2)) - T[:, None] * f[np.arange(len(f)), own]
+    pseudo = 2 * np.log(1 + (n_classes - 1) * np.exp(-T * m)) + T * m
+    return losses.mean(axis=1)[(losses.sum(axis=1) + pseudo).argmin()]
 
 
 @pytest.mark.parametrize("balance", ["shrunk", "zscore", "mass", None])
@@ -69,7 +88,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
             splits,
             balance,
         )
-        at = cv.cv_results_["params"].index(params)
+        at = [of_the_grid(one) for one in cv.cv_results_["params"]].index(params)
         expected = literal_nll(scores, own, len(labels.classes))
         assert cv.cv_results_["nll"][at] == pytest.approx(expected, abs=2e-3)
         assert cv.cv_results_["sq"][at] == pytest.approx(((raw - labels.sign) ** 2).mean(), rel=1e-6)
@@ -85,13 +104,13 @@ def test_the_choice_is_the_best_of_the_grid(moons, cls, criterion):
     cv = cls(**GRID, criterion=criterion).fit(X, y)
     values = cv.cv_results_[criterion]
     assert len(values) == 32
-    assert sorted(map(str, cv.cv_results_["params"])) == sorted(map(str, grid_of(GRID)))
+    assert sorted(str(of_the_grid(one)) for one in cv.cv_results_["params"]) == sorted(map(str, grid_of(GRID)))
     np.testing.assert_array_equal(cv.cv_results_["mean_test_score"], -values)
     assert cv.best_index_ == values.argmin()
     assert cv.best_params_ == cv.cv_results_["params"][cv.best_index_]
     assert cv.best_score_ == -values.min()
     assert cv.cv_results_["rank_test_score"][cv.best_index_] == 1
-    for name, value in cv.best_params_.items():
+    for name, value in of_the_grid(cv.best_params_).items():
         assert cv.cv_results_[f"param_{name}"][cv.best_index_] == value
 
 
@@ -99,7 +118,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=8, random_state=1)
     known = y[y != -1]
-    params = {"gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": 0.1, "gamma_I": 10.0}
+    params = {"kernel": "rbf", "gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": 0.1, "gamma_I": 10.0}
     splitters = (
         3,
         StratifiedKFold(4, shuffle=True, random_state=2),
@@ -108,7 +127,7 @@ def test_folds_are_those_of_the_splitter_on_the_labelled_samples(moons):
     )
     for splitter in splitters:
         cv = LapRLSCV(**SMALL, gamma_As=[0.1], cv=splitter, class_balance=None).fit(X, y)
-        assert cv.best_params_ == params
+        assert cv.best_params_ == {**params, "class_balance": None}
         whole = sm.LabeledKFold(3, shuffle=False) if splitter == 3 else splitter
         splits = [test for _, test in whole.split(known, known)]
         raw, _ = left_out_scores(lambda: LapRLS(**params, class_balance=None), X, y, -1, splits, None)
@@ -202,8 +221,7 @@ def test_the_estimator_is_the_one_that_was_chosen(moons, cls, balance, tol):
     X, y_true, y = moons
     clf = cls(**GRID, class_balance=balance).fit(X, y)
     plain = LapRLS if cls is LapRLSCV else sm.LapSVM
-    loss = {} if cls is LapRLSCV else {"loss": "squared_hinge"}
-    expected = plain(**clf.best_params_, **loss, class_balance=None).fit(X, y)
+    expected = plain(**{**clf.best_params_, "class_balance": None}).fit(X, y)
     np.testing.assert_array_equal(clf.dual_coef_, expected.dual_coef_)
     scores = Balance.of(expected.decision_function(X), sm.encode_labels(y), balance)(expected.decision_function(X))
     np.testing.assert_allclose(clf.decision_function(X), scores, atol=tol["linalg"])
@@ -224,12 +242,12 @@ def test_a_graph_of_ones_own_and_a_precomputed_kernel(moons):
     assert "n_neighbors" not in own.best_params_
     np.testing.assert_allclose(own.cv_results_["nll"], expected.cv_results_["nll"], atol=1e-9)
     K = sm.kernels.gram(X, gamma=2.0)
-    pre = LapRLSCV(**SMALL, kernel="precomputed").fit(K, y, graph=W)
+    pre = LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y, graph=W)
     assert "gamma" not in pre.best_params_
     np.testing.assert_allclose(pre.decision_function(K[:4]), expected.decision_function(X[:4]), atol=1e-6)
     with pytest.raises(ValueError, match="leaves no features to build a graph"):
-        LapRLSCV(**SMALL, kernel="precomputed").fit(K, y)
-    LapRLSCV(**{**SMALL, "ratios": [0.0]}, kernel="precomputed").fit(K, y)
+        LapRLSCV(**{**SMALL, "kernels": ["precomputed"]}).fit(K, y)
+    LapRLSCV(**{**SMALL, "kernels": ["precomputed"], "ratios": [0.0]}).fit(K, y)
 
 
 def test_widths_in_every_dress(moons):
@@ -239,7 +257,7 @@ def test_widths_in_every_dress(moons):
     widths = LapRLSCV(**kwargs).fit(X, y).cv_results_["param_gamma"]
     expected = [median, 4 * median, sm.kernels.resolve_gamma(X, "scale"), 3.0]
     np.testing.assert_allclose(list(dict.fromkeys(widths)), expected)
-    assert "param_gamma" not in LapRLSCV(**kwargs, kernel="linear").fit(X, y).cv_results_
+    assert "param_gamma" not in LapRLSCV(**{**kwargs, "kernels": ["linear"]}).fit(X, y).cv_results_
 
 
 def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
@@ -247,7 +265,7 @@ def test_supervised_learning_is_one_of_the_candidates(moons, monkeypatch):
     sizes = counted_factorisations(monkeypatch, len(X))
     clf = LapRLSCV(**{**GRID, "ratios": [0.0]}).fit(X, y)
     assert sizes == []  # and no graph
-    assert set(clf.best_params_) == {"gamma", "gamma_A", "gamma_I"}
+    assert set(clf.best_params_) == {"kernel", "gamma", "gamma_A", "gamma_I"}
     assert clf.best_params_["gamma_I"] == 0
     mixed = LapRLSCV(**{**GRID, "ratios": [0.0, 10.0]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_I"].min() == 0
@@ -264,7 +282,7 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
     cv = LapRLSCV(**grid, **kwargs).fit(X, y)
     labels = sm.encode_labels(y)
     for at, params in enumerate(cv.cv_results_["params"]):
-        estimator = LapRLS(**params, **kwargs).fit(X, y)
+        estimator = LapRLS(**params).fit(X, y)
         K, W = estimator._functions.kernel, sm.graphs.knn_graph(X, 6)
         L = sm.graphs.laplacian(W, power=params["power"])
         errors = []
@@ -281,7 +299,7 @@ def test_fewer_functions_for_many_samples(moons, span, monkeypatch):
             f = sm.solvers.factorized(rest).variables["f"]
             errors.append((f[labels.labeled[i]] - labels.sign[i]) ** 2)
         assert cv.cv_results_["sq"][at] == pytest.approx(np.mean(errors), rel=1e-6)
-    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_, **kwargs).fit(X, y).transduction_)
+    np.testing.assert_array_equal(cv.transduction_, LapRLS(**cv.best_params_).fit(X, y).transduction_)
     # Two widths and two graphs: landmarks have a kernel, eigenvectors do not.
     several = LapRLSCV(**{**GRID, "gammas": [0.5, 2.0, 4.0]}, **kwargs).fit(X, y).cv_results_
     assert len(several["params"]) == (48 if span == "landmarks" else 16)
@@ -301,6 +319,139 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
         LapRLSCV(**SMALL).fit(X, y)
 
 
+# The best parameters, and the supervised candidates
+
+
+@pytest.mark.parametrize(
+    ("cls", "params"),
+    [
+        (LapRLSCV, {}),
+        (LapRLSCV, {"class_balance": "zscore", "fit_intercept": False, "normalized": False}),
+        (
+            LapRLSCV,
+            {"kernels": ["poly", "cosine", sm.kernels.gram], "degree": 2, "weight": "heat", "gammas": ["scale"]},
+        ),
+        (LapRLSCV, {"span": "landmarks", "n_landmarks": 25, "random_state": 3}),
+        (LapRLSCV, {"span": "eigenvectors", "q": 15, "class_balance": None}),
+        (LapRLSCV, {"gamma_As": [0.01, "auto"], "metric": "manhattan", "kind": "mutual", "criterion": "01"}),
+        (LapSVMCV, {"kernels": ["linear"]}),
+        (LapSVMCV, {"loss": "hinge", "class_balance": "mass", "gamma_As": [0.1], "gamma_Is": [0.0, 1.0], "tol": 1e-7}),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("own_graph", [False, True])
+def test_the_best_parameters_make_the_fit_again(moons, cls, params, own_graph):
+    X, _, y = moons
+    y = np.where(y == -1, "?", y.astype(str))
+    graph = sm.graphs.knn_graph(X, 7) if own_graph else None
+    grid = {"n_neighbors": [3, 8], "powers": [1, 2], "ratios": [0.0, 100.0], "unlabeled": "?", **params}
+    search = cls(**grid).fit(X, y, graph=graph)
+    again = type(search.estimator_)(**search.best_params_).fit(X, y, graph=graph)
+    np.testing.assert_array_equal(again.scores_, search.scores_)
+    np.testing.assert_array_equal(again.transduction_, search.transduction_)
+    np.testing.assert_array_equal(again.decision_function(X[:5] + 0.01), search.decision_function(X[:5] + 0.01))
+    results = search.cv_results_
+    assert search.best_params_ == results["params"][search.best_index_]
+    # The supervised one, too; no graph takes part in it.
+    at = np.flatnonzero(results["supervised"])[results[search.criterion][results["supervised"]].argmin()]
+    assert results["params"][at]["gamma_I"] == 0
+    baseline = type(search.estimator_)(**results["params"][at]).fit(X, y)
+    np.testing.assert_array_equal(search.baseline_.scores_, baseline.scores_)
+    np.testing.assert_array_equal(results["supervised"], results["param_gamma_I"] == 0)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
+    X, _, y = moons
+    grid = {"n_neighbors": [4, 9], "powers": [1, 4], "ratios": [0.0, 1e2, 1e4], "gamma_As": [1e-3, "auto"]}
+    both = LapRLSCV(kernels=["cosine", "linear", "rbf", "poly"], gammas=[1.0], **grid).fit(X, y)
+    alone = LapRLSCV(kernels=[kernel], gammas=[1.0], **grid).fit(X, y)
+    of_it = np.array([one["kernel"] == kernel for one in both.cv_results_["params"]])
+    assert of_it.sum() == len(alone.cv_results_["params"]) == 2 + 2 * 2 * 2 * 2
+    for name in ("nll", "sq", "01", "gcv"):
+        np.testing.assert_allclose(both.cv_results_[name][of_it], alone.cv_results_[name], rtol=1e-9)
+    # A linear kernel is worked with as that of its features: refits know the kernel matrix only.
+    for at in np.flatnonzero(of_it)[::5]:
+        params = both.cv_results_["params"][at]
+        one = {name: [params[name]] for name in ("n_neighbors",) if name in params}
+        K, W = sm.kernels.gram(X, kernel=kernel, gamma=1.0), sm.graphs.knn_graph(X, one.get("n_neighbors", [4])[0])
+        by_pairs = {"gamma_As": [params["gamma_A"]], "gamma_Is": [params["gamma_I"]]}
+        powers = [params.get("power", 1)]
+        stored = LapRLSCV(kernels=["precomputed"], powers=powers, **by_pairs).fit(K, y, graph=W).cv_results_
+        assert stored["sq"][0] == pytest.approx(both.cv_results_["sq"][at], rel=1e-6)
+
+
+def test_neighbours_are_searched_once(moons, monkeypatch):
+    from specmargin.graphs import neighbors
+
+    searched = []
+    genuine = neighbors.exact_neighbors
+
+    def spy(X, queries, k, metric):
+        searched.append(k)
+        return genuine(X, queries, k, metric)
+
+    monkeypatch.setattr(neighbors, "exact_neighbors", spy)
+    X, _, y = moons
+    clf = LapRLSCV(kernels=["rbf"], n_neighbors=[2, 12, 5], powers=[1], ratios=[1.0]).fit(X, y)
+    assert searched == [13, clf.best_params_["n_neighbors"] + 1]  # and once for the refit
+    expected = [LapRLSCV(kernels=["rbf"], n_neighbors=[k], powers=[1], ratios=[1.0]).fit(X, y) for k in (2, 12, 5)]
+    for name in ("nll", "sq"):
+        np.testing.assert_allclose(
+            np.sort(clf.cv_results_[name]), np.sort(np.concatenate([one.cv_results_[name] for one in expected]))
+        )
+
+
+def test_without_a_supervised_candidate_there_is_no_baseline(moons):
+    X, _, y = moons
+    clf = LapRLSCV(**SMALL).fit(X, y)
+    assert (clf.baseline_, clf.comparison_) == (None, None)
+    alone = LapRLSCV(**{**SMALL, "ratios": [0.0]}).fit(X, y)
+    assert alone.baseline_ is alone.estimator_
+    assert (alone.comparison_.gains, alone.comparison_.losses, alone.comparison_.disagreement) == (0, 0, 0.0)
+    assert alone.comparison_.verdict == "too few labels to judge"
+
+
+@pytest.mark.parametrize("helps", [True, False])
+def test_the_comparison_counts_labels_that_others_chose_for(helps):
+    """By brute force: the setting that the other labels choose, refitted without the label that it is to name."""
+    X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
+    y_true = y_true if helps else (X[:, 0] > np.median(X[:, 0])).astype(int)
+    y = sm.hide_labels(y_true, n_labeled=14, random_state=1)
+    grid = {"kernels": ["linear", "rbf"], "gammas": [0.3, 10.0], "n_neighbors": [6], "powers": [1, 2]}
+    clf = LapRLSCV(**grid, ratios=[0.0, 1e2], gamma_As=[1e-3, 1e-1], class_balance=None, criterion="sq").fit(X, y)
+    labeled, params = np.flatnonzero(y != -1), clf.cv_results_["params"]
+    f = np.empty((len(params), 14))
+    for j, one in enumerate(params):
+        for i, sample in enumerate(labeled):
+            f[j, i] = LapRLS(**one).fit(X, np.where(np.arange(120) == sample, -1, y)).decision_function(X[[sample]])[0]
+    sign = np.where(y[labeled] == 1, 1.0, -1.0)
+    squares, wrong = (f - sign) ** 2, (f > 0) != (sign > 0)
+    found = []
+    for some in (np.arange(len(params)), np.flatnonzero(clf.cv_results_["supervised"])):
+        chosen = [some[np.delete(squares[some], i, axis=1).sum(axis=1).argmin()] for i in range(14)]
+        found.append(wrong[chosen, np.arange(14)])
+    comparison = clf.comparison_
+    assert (comparison.gains, comparison.losses) == ((found[1] & ~found[0]).sum(), (found[0] & ~found[1]).sum())
+    assert comparison.disagreement == np.mean(clf.transduction_ != clf.baseline_.transduction_)
+
+
+def test_the_verdict_says_when_a_graph_helps_and_when_labels_are_few(moons):
+    X, truth, _ = moons
+    W = sm.graphs.knn_graph(X, 6)
+    X = np.column_stack([X, np.random.default_rng(0).normal(size=(120, 8))])  # noise that the graph is spared
+    grid = {"kernels": ["rbf"], "gammas": ["median"], "powers": [1], "ratios": [0.0, 100.0]}
+    clf = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=60, random_state=0), graph=W)
+    comparison = clf.comparison_
+    assert comparison.verdict == "better than supervised"
+    assert (clf.baseline_.transduction_ != truth).mean() > (clf.transduction_ != truth).mean() + 0.05
+    assert comparison.p_better == pytest.approx(
+        scipy.stats.binomtest(comparison.gains, comparison.gains + comparison.losses, alternative="greater").pvalue
+    )
+    few = LapRLSCV(**grid).fit(X, sm.hide_labels(truth, n_labeled=9, random_state=0), graph=W)
+    assert few.comparison_.verdict.startswith("too few labels to judge")
+
+
 # Few labels
 
 
@@ -308,9 +459,14 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
 def test_one_label_per_class_cannot_choose(moons, cls):
     X, y_true, _ = moons
     y = sm.hide_labels(y_true, per_class=1, random_state=0)
-    with pytest.warns(UserWarning, match="cannot choose; the first candidates are taken"):
-        clf = cls(**GRID).fit(X, y)
-    assert clf.best_index_ == 0
+    grid = {**GRID, "kernels": ["linear", "rbf"], "gammas": ["0.5 median", "median"], "ratios": [0.0, 100.0, 1e4]}
+    with pytest.warns(UserWarning, match="cannot choose; the setting nearest to the defaults of Lap... is taken"):
+        clf = cls(**grid).fit(X, y)
+    chosen = of_the_grid(clf.best_params_)
+    assert (chosen["kernel"], chosen["n_neighbors"], chosen["power"]) == ("rbf", 8, 2)
+    assert chosen["gamma"] == pytest.approx(sm.kernels.resolve_gamma(X, "median"))
+    assert chosen["gamma_I"] == pytest.approx(100.0 * chosen["gamma_A"])
+    assert clf.comparison_.verdict.startswith("too few labels to judge")
     assert np.isnan(clf.best_score_)
     assert (clf.cv_results_["rank_test_score"] == 1).all()
     assert clf.transduction_.shape == (120,)
@@ -328,11 +484,7 @@ def test_a_class_of_one_label_does_not_count(blobs):
         if i != alone:
             hidden = y.copy()
             hidden[labels.labeled[i]] = "?"
-            f = (
-                LapRLS(**clf.best_params_, class_balance=None, unlabeled="?")
-                .fit(X, hidden)
-                .decision_function(X[[labels.labeled[i]]])[0]
-            )
+            f = LapRLS(**clf.best_params_).fit(X, hidden).decision_function(X[[labels.labeled[i]]])[0]
             errors.append(((f - labels.sign[i]) ** 2).mean())
     assert clf.cv_results_["sq"][0] == pytest.approx(np.mean(errors), rel=1e-7)
 
@@ -340,7 +492,8 @@ def test_a_class_of_one_label_does_not_count(blobs):
 def test_neighbours_beyond_the_samples_are_cut():
     X = np.arange(8.0)[:, None]
     y = [0, 0, -1, -1, -1, -1, 1, 1]
-    assert set(LapRLSCV(n_neighbors=[3, 20, 30]).fit(X, y).cv_results_["param_n_neighbors"]) == {3, 7}
+    counts = LapRLSCV(n_neighbors=[3, 20, 30], ratios=[1.0]).fit(X, y).cv_results_["param_n_neighbors"]
+    assert set(counts) == {3, 7}
 
 
 # Habits
@@ -354,9 +507,9 @@ def test_it_can_be_cloned_and_pickled_and_is_silent(cls, moons, caplog):
         clf = clone(cls(**SMALL)).fit(X, y)
     again = pickle.loads(pickle.dumps(clf))
     np.testing.assert_array_equal(again.decision_function(X), clf.decision_function(X))
-    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_grid")]
+    told = [record.levelname for record in caplog.records if record.name.endswith("manifold_search")]
     assert told == ["DEBUG", "INFO"]
-    assert "9 settings from 1 factorisations" in caplog.text
+    assert f"{9 if cls is LapRLSCV else 5} settings from 1 factorisations" in caplog.text
 
 
 def test_bad_input_is_named(moons):
@@ -370,6 +523,8 @@ def test_bad_input_is_named(moons):
         (LapRLSCV(gammas=["-1 median"]), "'-1 median'; write a multiple of the median distance as '0.5 median'"),
         (LapRLSCV(gamma_Is=[1.0]), "gamma_Is=.* needs numbers in gamma_As=None"),
         (LapRLSCV(weight="golden"), "self_tuning"),
+        (LapRLSCV(kernels="rbf"), "kernels='rbf' must be a list of at least one candidate"),
+        (LapRLSCV(kernels=["rbf", "precomputed"]), "X is a Gram matrix then, of which no other kernel can be made"),
     ):
         with pytest.raises(ValueError, match=text):
             estimator.fit(X, y)
@@ -382,9 +537,8 @@ def test_digits_by_fifty_labels(data_folder):
     keep = np.random.default_rng(0).permutation(len(data.y))[:1200]
     X, y_true = data.X[keep], data.y[keep]
     y = sm.hide_labels(y_true, n_labeled=50, random_state=0)
-    clf = LapRLSCV(n_neighbors=[5, 10], powers=[1, 2], ratios=[1e4]).fit(X, y)
-    supervised = LapRLSCV(ratios=[0.0]).fit(X, y)
-    errors = [(fitted.transduction_ != y_true)[y == -1].mean() for fitted in (clf, supervised)]
+    clf = LapRLSCV(kernels=["rbf"], gammas=["median"], n_neighbors=[5, 10], powers=[1, 2], ratios=[0.0, 1e4]).fit(X, y)
+    errors = [(fitted.transduction_ != y_true)[y == -1].mean() for fitted in (clf, clf.baseline_)]
     assert errors[0] < 0.2
     assert errors[0] < 0.8 * errors[1]
 
@@ -397,7 +551,7 @@ def test_a_class_of_one_label_may_be_left_out(loss, cv):
     y[:6] = 0, 0, 0, 0, 0, 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = LapSVMCV(loss=loss, gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
+        model = LapSVMCV(loss=loss, kernels=["rbf"], gammas=[1.0], n_neighbors=[5], powers=[1], cv=cv).fit(X, y)
     assert np.isfinite(model.best_score_)
 
 
@@ -407,7 +561,7 @@ def test_features_that_say_nothing_give_an_answer(X, kernel):
     y = np.full(20, -1)
     y[:6] = 0, 0, 0, 1, 1, 1
     graph = np.diag(np.ones(19), 1) + np.diag(np.ones(19), -1)
-    kwargs = {"kernel": kernel, "powers": [1], "ratios": [1.0, 1e6]}
+    kwargs = {"kernels": [kernel], "powers": [1], "ratios": [0.0, 1.0, 1e6]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for estimator in (LapRLSCV(**kwargs), LapSVMCV(**kwargs), LapSVMCV(loss="hinge", **kwargs)):

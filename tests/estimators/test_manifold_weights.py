@@ -113,15 +113,15 @@ def test_numbers_of_samples_and_of_labels_hardly_matter(cls):
 
 def test_the_search_takes_the_same_words_and_gives_the_same_classifier(moons):
     X, _, y = moons
-    one = {"gamma_As": ["auto"], "ratios": [100.0], "n_neighbors": [10], "powers": [2]}
+    one = {"gammas": ["median"], "gamma_As": ["auto"], "ratios": [100.0], "n_neighbors": [10], "powers": [2]}
     for kernel in ("rbf", "linear"):
         expected = sm.LapRLS(kernel=kernel).fit(X, y)
-        search = sm.LapRLSCV(kernel=kernel, **one).fit(X, y)
+        search = sm.LapRLSCV(kernels=[kernel], **one).fit(X, y)
         np.testing.assert_allclose(search.scores_, expected.scores_, rtol=0, atol=1e-8)
         assert (search.gamma_A_, search.gamma_I_) == pytest.approx((expected.gamma_A_, expected.gamma_I_), rel=1e-10)
-        svm = sm.LapSVMCV(kernel=kernel, loss="hinge", **one).fit(X, y)
+        svm = sm.LapSVMCV(kernels=[kernel], loss="hinge", **one).fit(X, y)
         np.testing.assert_allclose(svm.scores_, sm.LapSVM(kernel=kernel).fit(X, y).scores_, rtol=0, atol=1e-6)
-    mixed = sm.LapRLSCV(**{**one, "gamma_As": ["auto", 0.5]}).fit(X, y)
+    mixed = sm.LapRLSCV(**{**one, "kernels": ["rbf"], "gamma_As": ["auto", 0.5]}).fit(X, y)
     assert mixed.cv_results_["param_gamma_A"].tolist() == [mixed.cv_results_["param_gamma_A"][0], 0.5]
     again = sm.LapRLS(**mixed.best_params_).fit(X, y)
     np.testing.assert_array_equal(again.scores_, mixed.scores_)

@@ -53,7 +53,7 @@ def test_solvers_of_cvxpy_have_a_limit_of_their_own(moons, method):
 @pytest.mark.parametrize("cls", [sm.LapSVMCV, sm.LapRLSCV])
 def test_a_search_passes_the_solver_on_to_its_refit(moons, cls):
     X, _, y = moons
-    grid = {"gammas": [2.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]}
+    grid = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]}
     by_default, dual = cls(**grid).fit(X, y), cls(**grid, solver="dual").fit(X, y)
     assert (by_default.result_.solver, dual.result_.solver) == ("factorized", "CLARABEL")
     assert dual.estimator_.solver == "dual"

@@ -54,12 +54,17 @@ CONCEPTS = {
     "ratio of consecutive weights": "w",
     "least drop between consecutive weights": "eps",
     "comparison of the classes": "class_balance",
+    "weights of the classes in the losses": "class_weight",
     "constraint on the mean decision of an S3VM": "balance",
     "intercept of a convex classifier": "fit_intercept",
     "intercept of an S3VM, three kinds": "intercept",
     "several classes": "multi_class",
     "clusters from the classes": "refine",
     "label flips after the search": "one_flip",
+    "weights of the labelled losses to try": "Cs",
+    "relative margins to try": "Bs",
+    "numbers of eigenvectors to try": "qs",
+    "kernels to try": "kernels",
     "kernel parameters to try": "gammas",
     "ambient weights to try": "gamma_As",
     "intrinsic weights to try": "gamma_Is",
@@ -128,7 +133,7 @@ OTHER_SPELLINGS = {
     "normalized": ("normalised", "normalize"),
     "n_landmarks": ("n_functions", "landmarks", "n_samples"),
     "q": ("n_eigenvectors", "n_eigenpairs", "n_functions"),
-    "class_balance": ("balanced", "class_weight", "zscore"),
+    "class_balance": ("balanced", "zscore"),
     "solver": ("method", "algorithm"),
     "solver_params": ("solver_options", "solver_kwargs", "params"),
     "tol": ("tolerance", "epsilon", "rtol", "atol"),
@@ -141,11 +146,13 @@ OTHER_SPELLINGS = {
 TO_BE_UNIFIED = "To be unified; until then the value that results were computed with."
 
 REASONS: dict[str, dict[str, str]] = {
+    "Bs": {"(1.5, inf)": "The relative margin is what `STORM` is for; without a bound it is `STOAM`."},
     "B": {"1.5": "The relative margin is what `RMM` and `STORM` are for; elsewhere it is an option."},
     "C": {
         "1.0": "As in `sklearn.svm.SVC`, or per unit mean kernel diagonal; an S3VM takes units of the features.",
         "10000.0": "Its loss is a mean per class, which is not the loss of a margin.",
     },
+    "cv": {'"loo"': "Left-out samples follow from a formula, or nearly; a spectrum is learned anew in every fold."},
     "class_balance": {
         '"shrunk"': "With few labels the error is mostly the threshold's; over a spectrum it gained nothing for sure.",
         '"zscore"': "Better than the shrunken share where classes are of equal size, worse where they are not.",
@@ -159,13 +166,14 @@ REASONS: dict[str, dict[str, str]] = {
         '"auto"': "The graph is what these are for; an S3VM is a hybrid with one only where that is asked for.",
     },
     "kernel": {
-        '"linear"': "An S3VM errs least with it where clusters mislead; radial ones are for low dimension.",
+        '"rbf"': "Convex classifiers choose from many functions; an S3VM errs least with a linear kernel.",
     },
     "loss": {'"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted."},
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
     "n_neighbors": {
         "5": TO_BE_UNIFIED,
-        "(5, 15)": "Candidates of a search.",
+        "(5, 10, 20)": "Candidates of a search; its graphs cost little compared with its folds.",
+        "(2, 5, 15, 50)": "Candidates of a search.",
         "None": "min(10, n - 1): a compromise of images (fewer) and text and Gaussian clusters (more).",
     },
     "normalized": {"False": f"D - W, as in the papers on spectra and on clustering. {TO_BE_UNIFIED}"},
@@ -335,7 +343,7 @@ GRAPH = ("n_neighbors", "kind", "weight", "metric", "normalized", "power")
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_groups_of_parameters_come_whole(name: str) -> None:
     has = set(inspect.signature(getattr(estimators, name)).parameters)
-    has |= {word.removesuffix("s") for word in ("powers", "gammas") if word in has}
+    has |= {word.removesuffix("s") for word in ("powers", "gammas", "kernels", "qs") if word in has}
     for whole in (GRAPH, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
         if whole[0] in has:
             assert set(whole) <= has
@@ -374,6 +382,8 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
 SMALL = {
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
     "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
+    "KTACV": {"n_neighbors": [5], "qs": [10]},
+    "STORMCV": {"n_neighbors": [5], "qs": [10]},
 }
 
 

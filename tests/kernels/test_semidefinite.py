@@ -91,7 +91,7 @@ def test_model_selection_and_clustering_refuse_indefinite_kernels(rng, indefinit
     y = [0] * 3 + [1] * 3 + [-1] * 6
     graph = np.ones((12, 12)) - np.eye(12)
     with pytest.raises(ValueError, match="no kernel"):
-        sm.LapRLSCV(kernel="precomputed").fit(indefinite, y, graph=graph)
+        sm.LapRLSCV(kernels=["precomputed"]).fit(indefinite, y, graph=graph)
     with pytest.raises(ValueError, match="K is no kernel"):
         sm.RegularizedSpectralClustering(kernel="precomputed").fit(indefinite, graph=graph)
 

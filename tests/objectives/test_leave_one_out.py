@@ -269,24 +269,39 @@ def test_the_solution_nearby_is_not_claimed_where_it_cannot_be_known():
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
-def test_nll_is_scikit_learns_log_loss_at_the_best_temperature(rng, n_classes):
+def test_nll_is_scikit_learns_log_loss_of_the_calibrated_probabilities(rng, n_classes):
     own = rng.integers(n_classes, size=30)
     for shift in (0.0, 1.0):
         f = rng.normal(size=(30, n_classes)) + shift * np.eye(n_classes)[own]
         sign = np.where(np.eye(n_classes)[own] > 0, 1.0, -1.0)
+        ordered = np.sort(f, axis=1)
+        m = (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
 
-        def loss(log_T, f=f):
+        def mean_loss(log_T, f=f):
             e = np.exp(np.exp(log_T) * f)
             return log_loss(own, e / e.sum(axis=1, keepdims=True), labels=np.arange(n_classes))
 
-        expected = min(minimize_scalar(loss, bounds=(-8, 5), method="bounded").fun, np.log(n_classes))
+        def with_pseudo_samples(log_T, mean_loss=mean_loss, m=m):
+            Tm = np.exp(log_T) * m
+            return 30 * mean_loss(log_T) + 2 * np.log(1 + (n_classes - 1) * np.exp(-Tm)) + Tm
+
+        log_T = minimize_scalar(with_pseudo_samples, bounds=(-6, 5), method="bounded", options={"xatol": 1e-9}).x
+        expected = mean_loss(log_T)
         if n_classes == 2:
-            f, sign = (f[:, 1] - f[:, 0]) / 2, sign[:, 1]
+            f, sign = f[:, 1] - f[:, 0], sign[:, 1]
         assert loo.nll(f, sign) == pytest.approx(expected, abs=1e-6)
         # Settings stand in front; the scale does not matter.
-        both = loo.nll(np.stack([f, 1e3 * f, -f]), sign)
-        np.testing.assert_allclose(both[:2], expected, atol=1e-6)
-        assert both[2] == pytest.approx(np.log(n_classes), abs=0.05)
+        both = loo.nll(np.stack([f, 1e3 * f, 1e200 * f, -f]), sign)
+        np.testing.assert_allclose(both[:3], expected, atol=1e-6)
+        assert both[3] == pytest.approx(np.log(n_classes), abs=0.05)
+        np.testing.assert_allclose(loo.log_losses(f, sign).mean(), expected, atol=1e-6)
+
+
+def test_settings_without_an_error_are_told_apart_by_their_margins():
+    sign = np.repeat([1.0, -1.0], 4)
+    wide, narrow = sign.copy(), sign * [1.0, 1.0, 1.0, 0.1, 1.0, 1.0, 1.0, 0.1]
+    assert loo.nll(wide, sign) < loo.nll(narrow, sign) - 0.02
+    assert np.isnan(loo.nll(np.array([wide, [np.nan, *wide[1:]]]), sign)).tolist() == [False, True]
 
 
 def test_square_and_errors_are_the_literal_means(rng):

@@ -1,0 +1,185 @@
+"""Decisions about left-out labels, alike for all methods: `evaluate` returns an `Outcome`.
+
+`AutoSSL` and its baseline decide about each label by exact leave-one-out, weights and threshold recomputed without it.
+All others share ten stratified folds of the labels, and are tuned again within each of them. Decisions that are no
+probabilities get a scale (`specmargin.objectives.calibration`) from the other folds. The features were prepared without
+labels, so that they need no folds.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
+from specmargin.assessment.methods import Automatic, FittedMethod, Method, inner_folds
+from specmargin.objectives.calibration import calibrated_scale, class_probabilities
+from specmargin.typing import FloatArray, IntArray, Matrix
+
+__all__ = ["Outcome", "evaluate"]
+
+_FOLDS = 10
+_LEAST = 1e-6
+"""Probability of a class, for its logarithm."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one method did.
+
+    Parameters
+    ----------
+    name, title, judged : str
+    is_supervised : bool
+    held_out : ndarray of shape (l, K)
+        Probabilities of the labelled rows, each from the other labels; empty if it was not run.
+    probabilities : ndarray of shape (n, K)
+        Of all rows.
+    chosen : str
+    seconds, peak_bytes : float
+    scale : float
+        Of the decisions, to make probabilities of them.
+    notes : list of str
+        What it warned of; for a method that was not run, why.
+    fitted : object, optional
+        The estimator; None when the outcome was read from a file.
+    """
+
+    name: str
+    title: str
+    judged: str = ""
+    is_supervised: bool = False
+    held_out: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    probabilities: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    chosen: str = ""
+    seconds: float = float("nan")
+    peak_bytes: float = float("nan")
+    scale: float = 1.0
+    notes: list[str] = field(default_factory=list)
+    fitted: Any = None
+
+    @property
+    def was_run(self) -> bool:
+        """Whether there are decisions."""
+        return len(self.held_out) > 0
+
+
+def evaluate(
+    method: Method, X: Matrix, codes: IntArray, *, seed: int, budget: Budget, progress: Callable[[str], None]
+) -> Outcome:
+    """Fit a method to all labels, and let it decide about each label without it.
+
+    Parameters
+    ----------
+    method : Method
+    X : {ndarray, sparse matrix} of shape (n, d)
+    codes : ndarray of shape (n,)
+        Classes 0, 1, ...; -1 for unlabelled rows.
+    seed : int
+        Deals out the folds.
+    budget : Budget
+    progress : callable
+        Gets a line of text when something is done.
+
+    Raises
+    ------
+    BudgetExceededError
+        If the time is over, or would be before the last fold.
+    """
+    known, n_classes = np.flatnonzero(codes >= 0), int(codes.max()) + 1
+    common: dict[str, Any] = {
+        "name": method.name,
+        "title": method.title,
+        "is_supervised": method.is_supervised,
+        "judged": method.judged,
+    }
+    with Meter() as meter, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fitted = method.fit(X, codes, seed)
+        scores = fitted.scores(X, n_classes, trained=True)
+        scale = 1.0
+        if isinstance(method, Automatic):
+            held = fitted.estimator.held_out_
+        else:
+            folds = inner_folds(codes, seed, _FOLDS)
+            held_scores, tested = _decided(method, X, codes, folds, seed, budget, progress, meter)
+            held, scale = _calibrated(held_scores, tested, codes[known], fitted)
+        probabilities = np.exp(scores) if fitted.is_calibrated else class_probabilities(scale * scores)
+    probabilities = probabilities / probabilities.sum(axis=1, keepdims=True)
+    return Outcome(
+        **common,
+        held_out=np.asarray(held),
+        probabilities=probabilities,
+        chosen=fitted.chosen,
+        seconds=meter.seconds + fitted.seconds_before,
+        peak_bytes=float("nan") if fitted.seconds_before else meter.peak_bytes,
+        scale=scale,
+        notes=_notes(caught),
+        fitted=fitted,
+    )
+
+
+def _decided(
+    method: Method,
+    X: Matrix,
+    codes: IntArray,
+    folds: list[tuple[IntArray, IntArray]],
+    seed: int,
+    budget: Budget,
+    progress: Callable[[str], None],
+    meter: Meter,
+) -> tuple[FloatArray, IntArray]:
+    """Return scores (l, K) of the labelled rows, and the fold that tests each."""
+    known, n_classes = np.flatnonzero(codes >= 0), int(codes.max()) + 1
+    place = {int(i): k for k, i in enumerate(known)}
+    scores, tested = np.zeros((len(known), n_classes)), np.zeros(len(known), dtype=np.intp)
+    start = budget.spent
+    for k, (_, test) in enumerate(folds):
+        part = codes.copy()
+        part[test] = -1
+        rows = [place[int(i)] for i in test]
+        left = np.unique(part[part >= 0])
+        if len(left) == 1:
+            # One class is left: nothing can be fitted, and that class is named.
+            scores[rows, left[0]] = 1.0
+        else:
+            scores[rows] = method.fit(X, part, seed).scores(X[test], n_classes)
+        tested[rows] = k
+        each = (budget.spent - start) / (k + 1)
+        if k + 1 < len(folds) and each * (len(folds) - k - 1) > budget.left:
+            raise BudgetExceededError(
+                f"stopped after {k + 1} of {len(folds)} folds: the others need about "
+                f"{each * (len(folds) - k - 1):.0f} s, and {max(budget.left, 0):.0f} s of {budget.seconds:g} s are left"
+            )
+        progress(f"{method.title}: fold {k + 1} of {len(folds)}")
+    return scores, tested
+
+
+def _calibrated(
+    scores: FloatArray, tested: IntArray, codes: IntArray, fitted: FittedMethod
+) -> tuple[FloatArray, float]:
+    """Return probabilities (l, K) of left-out labels, each scaled by the other folds, and the scale from all."""
+    if fitted.is_calibrated:
+        p = np.exp(scores)
+        return p / p.sum(axis=1, keepdims=True), 1.0
+    sign = np.where(np.arange(scores.shape[1]) == codes[:, None], 1.0, -1.0)
+    held = np.empty_like(scores)
+    for k in np.unique(tested):
+        others, own = tested != k, tested == k
+        held[own] = class_probabilities(calibrated_scale(scores[others], sign[others]) * scores[own])
+    return held, calibrated_scale(scores, sign)
+
+
+def _notes(caught: list[warnings.WarningMessage]) -> list[str]:
+    """Return the texts of the package's own and scikit-learn's warnings, each once."""
+    texts = [" ".join(str(one.message).split()) for one in caught if issubclass(one.category, UserWarning)]
+    return list(dict.fromkeys(texts))
+
+
+def log_loss(held: FloatArray, codes: IntArray) -> float:
+    """Return the mean of -log of the probability of the right class, in nats."""
+    return float(-np.log(np.maximum(held[np.arange(len(codes)), codes], _LEAST)).mean())

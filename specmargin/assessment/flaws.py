@@ -1,0 +1,223 @@
+"""What is wrong with a table, in words: `find_flaws` names every flaw and what was done about it.
+
+A flaw of columns (constant, repeated, numbering, missing entries, scales) or of labels (classes with one label, unequal
+counts, contradictions).
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from specmargin.assessment.columns import missing_in
+from specmargin.assessment.comparison import FEWEST
+from specmargin.assessment.roles import Roles
+from specmargin.assessment.table import Table
+from specmargin.typing import AnyArray
+
+__all__ = ["Flaw", "find_flaws"]
+
+_SCALES = 1e3
+_UNEQUAL = 5.0
+_MARKERS = ("-1", "unlabeled", "unlabelled", "unknown", "none", "?", "-")
+_LISTED = 5
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """One flaw.
+
+    Parameters
+    ----------
+    kind : str
+        Such as "constant column".
+    text : str
+        What is wrong, where, and what was done or should be done.
+    """
+
+    kind: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.text}"
+
+
+def find_flaws(table: Table, labels: AnyArray, roles: Roles, target: str = "y") -> list[Flaw]:
+    """Return the flaws of a table and of its labels.
+
+    Parameters
+    ----------
+    table : Table
+        Without the labels.
+    labels : ndarray of shape (n,)
+        Objects, None for unlabelled rows.
+    roles : Roles
+    target : str
+        Name of the labels.
+
+    Examples
+    --------
+    >>> from specmargin.assessment.roles import choose_roles
+    >>> from specmargin.assessment.table import as_table
+    >>> table, labels = as_table({"x": [1.0, 2.0], "z": [3, 3]}), np.array(["a", "b"], dtype=object)
+    >>> for flaw in find_flaws(table, labels, choose_roles(table, labels))[:1]:
+    ...     print(flaw)
+    constant column: 'z' holds one value, 3, in all rows; it is not used.
+    """
+    flaws = [Flaw("file", note) for note in table.notes]
+    flaws += [_dropped(name, reason) for name, reason in roles.dropped.items()]
+    flaws += _missing(table, roles)
+    flaws += _scales(table, roles)
+    flaws += _infinite(table, roles)
+    flaws += _classes(labels, target)
+    return flaws + _contradictions(table, labels, roles)
+
+
+def _dropped(name: str, reason: str) -> Flaw:
+    kinds = {
+        "holds one": "constant column",
+        "is empty": "empty column",
+        "holds the same": "repeated column",
+        "repeats the labels": "column that equals the labels",
+        "has another": "column that numbers the rows",
+        "is ignored": "ignored column",
+    }
+    kind = next(kind for begin, kind in kinds.items() if reason.startswith(begin))
+    return Flaw(kind, f"{name!r} {reason}; it is not used.")
+
+
+def _missing(table: Table, roles: Roles) -> list[Flaw]:
+    flaws = []
+    for name, role in roles.used.items():
+        n = int(missing_in(table.columns[name]).sum())
+        if n:
+            done = {
+                "category": "they are a category of their own",
+                "text": "they are read as a text without words",
+            }.get(role, "they are set to the median, and a feature says where")
+            share = f"{n / table.n_rows:.0%}" if n >= table.n_rows / 100 else "less than 1 %"
+            flaws.append(Flaw("missing entries", f"{name!r} lacks {n} of {table.n_rows} ({share}); {done}."))
+    return flaws
+
+
+def _infinite(table: Table, roles: Roles) -> list[Flaw]:
+    counts = {
+        name: int(np.isinf(table.columns[name]).sum())
+        for name in roles.used
+        if table.columns[name].dtype.kind == "f" and np.isinf(table.columns[name]).any()
+    }
+    return [Flaw("infinite entries", f"{name!r} holds {n}; they count as missing.") for name, n in counts.items()]
+
+
+def _scales(table: Table, roles: Roles) -> list[Flaw]:
+    """Deviations that differ by a thousand, of numbers; of the columns of a sparse matrix, by their largest entries."""
+    if table.matrix is not None:
+        largest = np.abs(table.matrix).max(axis=0).toarray().ravel()
+        large = largest[largest > 0]
+        if len(large) and large.max() >= _SCALES * large.min():
+            text = f"the largest entries of the columns lie between {large.min():.3g} and {large.max():.3g}"
+            return [Flaw("columns of different scale", f"{text}; scale them, e.g. by sklearn's MaxAbsScaler.")]
+        return []
+    spread = {}
+    for name, role in roles.used.items():
+        column = table.columns[name]
+        if role == "number":
+            there = column[np.isfinite(column)]
+            # By the largest entry: the square of an entry may not be representable.
+            unit = float(np.abs(there).max(initial=0.0))
+            deviation = unit * float(np.std(there / unit)) if unit > 0 else 0.0
+            if deviation > 0:
+                spread[name] = deviation
+    if not spread or max(spread.values()) < _SCALES * min(spread.values()):
+        return []
+    least, most = min(spread, key=lambda name: spread[name]), max(spread, key=lambda name: spread[name])
+    return [
+        Flaw(
+            "columns of different scale",
+            f"the deviation of {most!r} ({spread[most]:.3g}) is {spread[most] / spread[least]:.2g} times that of "
+            f"{least!r} ({spread[least]:.3g}); numbers are standardised.",
+        )
+    ]
+
+
+def _classes(labels: AnyArray, target: str) -> list[Flaw]:
+    counts = Counter(label for label in labels if label is not None)
+    flaws, total = [], sum(counts.values())
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    single = [label for label, n in ordered if n == 1]
+    if single:
+        names = ", ".join(repr(label) for label in single[:_LISTED]) + (", ..." if len(single) > _LISTED else "")
+        which = f"the class {names} has" if len(single) == 1 else f"the classes {names} have"
+        flaws.append(
+            Flaw(
+                "class with one label",
+                f"{which} one label: left out, nothing is known of the class, so that it counts as wrong; label more "
+                "of its rows.",
+            )
+        )
+    if total < FEWEST:
+        flaws.append(Flaw("few labels", f"{total} labels say nothing about errors; {FEWEST} are the least, 50 better."))
+    if len(ordered) > 1 and ordered[0][1] >= _UNEQUAL * ordered[-1][1] and ordered[0][1] > _UNEQUAL:
+        (most, many), (least, few) = ordered[0], ordered[-1]
+        flaws.append(
+            Flaw(
+                "classes of unequal size",
+                f"{many} labels of {most!r}, {few} of {least!r}; look at the balanced accuracy, too.",
+            )
+        )
+    spelled: dict[str, list[str]] = defaultdict(list)
+    for label in counts:
+        spelled[str(label).strip().casefold()].append(str(label))
+    for several in spelled.values():
+        if len(several) > 1:
+            names = " and ".join(map(repr, several))
+            flaws.append(
+                Flaw("spelling of labels", f"{names} count as different classes; spell them alike if they are one.")
+            )
+    if len(counts) > 20 and total < 3 * len(counts):
+        flaws.append(
+            Flaw("many classes", f"{total} labels of {len(counts)} classes: is {target!r} the column of labels?")
+        )
+    flaws += [
+        Flaw(
+            "label that looks like a marker",
+            f"{label!r} counts as a class with {n} labels; if it means 'no label', name it by unlabeled=.",
+        )
+        for label, n in counts.items()
+        if str(label).strip().casefold() in _MARKERS
+    ]
+    return flaws
+
+
+def _contradictions(table: Table, labels: AnyArray, roles: Roles) -> list[Flaw]:
+    """Rows that are equal but for their labels, and rows that are equal altogether."""
+    if table.matrix is not None:
+        return []
+    columns = [table.columns[name].astype(object) for name in roles.used]
+    groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for i, row in enumerate(zip(*columns, strict=True)):
+        groups[tuple(map(repr, row))].append(i)
+    several = [rows for rows in groups.values() if len(rows) > 1]
+    against = [rows for rows in several if len({labels[i] for i in rows if labels[i] is not None}) > 1]
+    flaws = []
+    if against:
+        first = ", ".join(str(i + 1) for i in against[0][:_LISTED])
+        named = " and ".join(sorted({repr(labels[i]) for i in against[0] if labels[i] is not None}))
+        flaws.append(
+            Flaw(
+                "equal rows with different labels",
+                f"{len(against)} groups of rows have equal features but different labels, for instance rows {first} "
+                f"({named}); no method can have both right. Check them.",
+            )
+        )
+    n_more = sum(len(rows) - 1 for rows in several)
+    if n_more:
+        flaws.append(
+            Flaw(
+                "repeated rows",
+                f"{n_more} of {table.n_rows} rows repeat another one; where both are labelled, errors look too small.",
+            )
+        )
+    return flaws

@@ -1,0 +1,226 @@
+"""What `specmargin.compare` returns: `Comparison`, with its table, predictions, model and page."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from specmargin.archive import replace_file
+from specmargin.assessment.comparison import FEWEST, Row
+from specmargin.assessment.evaluation import Outcome
+from specmargin.assessment.flaws import Flaw
+from specmargin.assessment.learning import LearningCurve, learning_curve
+from specmargin.assessment.model import TableModel
+from specmargin.assessment.predictions import Predictions, csv_bytes
+from specmargin.assessment.roles import Roles
+from specmargin.checks import path as check_path
+from specmargin.diagnosis import Diagnosis
+from specmargin.typing import AnyArray, IntArray, Matrix
+
+__all__ = ["Comparison", "Prepared"]
+
+_UNLABELED = "\0"
+"""A label that no class has."""
+_MOST_ROWS, _MOST_LABELS, _MANY_LABELS = 5000, 1000, 200
+"""Of a learning curve, which would take too long beyond."""
+_HEADINGS = ("method", "error", "95 % interval", "balanced", "log-loss", "+/-", "p", "differs", "seconds", "MB")
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The data as the methods see them.
+
+    Parameters
+    ----------
+    X : {ndarray, sparse matrix} of shape (n, d)
+    codes : ndarray of shape (n,)
+        Classes 0, 1, ...; -1 for unlabelled rows.
+    classes : ndarray of shape (K,)
+        Objects.
+    labels : ndarray of shape (n,)
+        Objects, None for unlabelled rows.
+    feature_names : list of str
+    roles : Roles
+    target : str
+    """
+
+    X: Matrix
+    codes: IntArray
+    classes: AnyArray
+    labels: AnyArray
+    feature_names: list[str]
+    roles: Roles
+    target: str
+
+    @property
+    def n_labeled(self) -> int:
+        """Number of labels."""
+        return int((self.codes >= 0).sum())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """Methods compared on one table; `repr` of it is a table of text.
+
+    Parameters
+    ----------
+    rows : tuple of Row
+        One per method, in the order in which they ran.
+    flaws : tuple of Flaw
+        What is wrong with the data.
+    chosen : str
+        Name of the method whose predictions and model these are.
+    why : str
+        Why that one.
+    model : TableModel
+        Fitted, with ``predict`` and ``predict_proba`` for tables with the same columns, and ``save``.
+    predictions : Predictions
+        Of all rows.
+    data : Prepared
+        The features and the codes of the classes.
+    outcomes : dict of str to Outcome
+        Left-out decisions and probabilities of each method that was run.
+    next_steps : tuple of str
+        What to do next.
+    """
+
+    rows: tuple[Row, ...]
+    flaws: tuple[Flaw, ...]
+    chosen: str
+    why: str
+    model: TableModel
+    predictions: Predictions
+    data: Prepared
+    outcomes: dict[str, Outcome]
+    next_steps: tuple[str, ...] = ()
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What the graph of neighbours looks like; None where there are fewer than three rows."""
+        from specmargin.diagnosis import diagnose
+
+        labels = np.array([_UNLABELED if label is None else str(label) for label in self.data.labels], dtype=object)
+        return diagnose(self.data.X, labels, unlabeled=_UNLABELED) if len(labels) > 2 else None
+
+    @cached_property
+    def learning_curve(self) -> LearningCurve | None:
+        """Errors with a quarter, a half and three quarters of the labels; None for few or very many."""
+        n, l = len(self.data.codes), self.data.n_labeled
+        if n > _MOST_ROWS or l > _MOST_LABELS:
+            return None
+        return learning_curve(self.data.X, self.data.codes, n_draws=1 if l > _MANY_LABELS else None)
+
+    def row(self, name: str) -> Row:
+        """Return the row of a method by its name."""
+        return next(row for row in self.rows if row.name == name)
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return the numbers of all rows, by column: what a data frame is made of."""
+        columns: dict[str, list[Any]] = {
+            "method": [row.title for row in self.rows],
+            "error": [row.error for row in self.rows],
+            "error_low": [row.interval[0] for row in self.rows],
+            "error_high": [row.interval[1] for row in self.rows],
+        }
+        for name in ("balanced_accuracy", "log_loss", "wins", "losses", "p", "p_worse", "power", "differs"):
+            columns[name] = [getattr(row, name) for row in self.rows]
+        for name in ("seconds", "megabytes", "chosen", "judged", "verdict"):
+            columns[name] = [getattr(row, name) for row in self.rows]
+        columns["notes"] = [" | ".join(row.notes) for row in self.rows]
+        return {
+            name: ["" if isinstance(value, float) and np.isnan(value) else value for value in values]
+            for name, values in columns.items()
+        }
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """Write the table as a CSV file."""
+        check_path("path", path)
+        replace_file(Path(path), csv_bytes(self.table()))
+
+    def to_html(self, path: str | os.PathLike[str]) -> None:
+        """Write one page with everything: it needs no other file and no network."""
+        from specmargin.assessment.page import page
+
+        check_path("path", path)
+        replace_file(Path(path), page(self).encode())
+
+    def save(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write page.html, table.csv, predictions.csv and model.npz into a folder, and return their paths."""
+        check_path("folder", folder)
+        target = Path(folder)
+        target.mkdir(parents=True, exist_ok=True)
+        paths = [target / name for name in ("page.html", "table.csv", "predictions.csv", "model.npz")]
+        self.to_html(paths[0])
+        self.to_csv(paths[1])
+        self.predictions.to_csv(paths[2])
+        self.model.save(paths[3])
+        return paths
+
+    def lines(self) -> list[str]:
+        """Return the report as lines of text."""
+        data, lines = self.data, []
+        counts = ", ".join(f"{name!r} {int((data.codes == k).sum())}" for k, name in enumerate(data.classes.tolist()))
+        lines.append(
+            f"{len(data.codes)} rows, {data.n_labeled} labelled ({counts}), {data.X.shape[1]} features of "
+            f"{len(data.roles.used) or data.X.shape[1]} columns"
+        )
+        lines += [f"! {flaw}" for flaw in self.flaws]
+        lines += ["", *self._table_lines(), ""]
+        lines += [f"{row.title}: {row.verdict}" for row in self.rows if row.was_run]
+        lines += [f"{row.title}: not run: {'; '.join(row.notes)}" for row in self.rows if not row.was_run]
+        if data.n_labeled >= FEWEST:
+            lines += ["", *_EXPLAINED]
+        return [*lines, "", f"Chosen: {self.row(self.chosen).title}. {self.why}", *self.next_steps]
+
+    def _table_lines(self) -> list[str]:
+        cells = [_HEADINGS, *(_cells(row) for row in self.rows if row.was_run)]
+        widths = [max(len(line[j]) for line in cells) for j in range(len(_HEADINGS))]
+        return [
+            "  ".join(
+                cell.ljust(width) if j == 0 else cell.rjust(width)
+                for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+            )
+            for line in cells
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+_EXPLAINED = (
+    "error: share of left-out labels that is wrong, (wrong + 1/2) / (labels + 1);",
+    "  the 95 % interval of the counted errors holds in about 80 % of cases.",
+    "balanced: mean over the classes of the share that is right. log-loss: in nats.",
+    "+/-: labels that it alone has right, and that the supervised baseline alone has right.",
+    "p: exact one-sided McNemar test that it is better than the baseline, Holm over the rows.",
+    "differs: share of the unlabelled rows that it decides otherwise than the baseline.",
+)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    def number(value: float, text: str) -> str:
+        return "-" if np.isnan(value) else format(value, text)
+
+    interval = "-" if np.isnan(row.error) else f"{row.interval[0]:.1%} to {row.interval[1]:.1%}"
+    signs = "-" if np.isnan(row.p) else f"+{row.wins} -{row.losses}"
+    return (
+        row.title,
+        number(row.error, ".1%"),
+        interval,
+        number(row.balanced_accuracy, ".1%"),
+        number(row.log_loss, ".3f"),
+        signs,
+        number(row.p, ".3f"),
+        number(row.differs, ".1%"),
+        number(row.seconds, ".1f"),
+        number(row.megabytes, ".0f"),
+    )

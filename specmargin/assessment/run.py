@@ -1,0 +1,405 @@
+"""`compare`: from a table with some labels to a table of methods, predictions and a fitted model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from specmargin import checks
+from specmargin.assessment.comparison import FEWEST, Row, compare_outcomes
+from specmargin.assessment.evaluation import Outcome, evaluate
+from specmargin.assessment.flaws import find_flaws
+from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
+from specmargin.assessment.methods import BASELINE, Automatic, Method, Size, choose_methods
+from specmargin.assessment.model import TableModel, load_model
+from specmargin.assessment.predictions import Predictions
+from specmargin.assessment.preparation import Preparation
+from specmargin.assessment.result import Comparison, Prepared
+from specmargin.assessment.roles import choose_roles
+from specmargin.assessment.store import RowStore
+from specmargin.assessment.table import Table, as_table, class_labels, read_table, split_target
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.labels import is_unlabeled
+from specmargin.labels.markers import is_missing
+from specmargin.typing import AnyArray
+
+__all__ = ["compare", "compare_file", "fit_table", "predict_file", "prepare"]
+
+
+def _name(name: str, value: Any) -> Any:
+    if not isinstance(value, str):
+        raise InvalidTypeError(f"{name}={checks.shown(value)} must be a text: the name of the labels.")
+    return value
+
+
+def _function(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise InvalidTypeError(f"{name}={checks.shown(value)} cannot be called; pass a function of a text, print say.")
+    return value
+
+
+def _scalar(name: str, value: Any) -> Any:
+    is_unlabeled([0], value)
+    return value
+
+
+_SHARE = 0.9
+"""Of the free memory that one method may need."""
+
+
+@checks.checked(
+    budget=checks.maybe(checks.number(above=0)),
+    random_state=checks.count(0),
+    text=checks.texts("names of columns"),
+    ignore=checks.texts("names of columns"),
+    target=_name,
+    folder=checks.maybe(checks.path),
+    progress=checks.maybe(_function),
+    unlabeled=_scalar,
+)
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    methods: Sequence[Any] | str | None = None,
+    unlabeled: Any = -1,
+    text: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: str = "y",
+    budget: float | None = None,
+    random_state: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Comparison:
+    """Compare methods on data of which some rows are labelled, and say whether the unlabelled ones help.
+
+    Every method is tuned on the labels alone and judged by its decisions about left-out labels. The verdict of each
+    is the exact one-sided McNemar test against the supervised baseline, corrected by Holm over the methods. With fewer
+    than 10 labels there are predictions, and no numbers of error.
+
+    Parameters
+    ----------
+    X : data frame, mapping of names to columns, array or sparse matrix
+        Numbers, dates, categories and text; entries may be missing. Columns of no use are named and left out.
+    y : array-like of shape (n,)
+        Classes; missing values, and those equal to `unlabeled`, mean that a row has no label.
+    methods : sequence of str and classifiers, or str, optional
+        "majority", "svm", "baseline", "AutoSSL", names of classifiers of this package (tuned), and classifiers (as they
+        are). By default a choice of methods that fit the size.
+    unlabeled : scalar, default -1
+        The marker of unlabelled rows, in addition to missing values.
+    text, ignore : sequence of str
+        Columns to be read as text, and not to be used.
+    target : str
+        Name of the labels in the report.
+    budget : float, optional
+        Seconds; methods for which no time is left are skipped, or stopped between two folds, and the table says so.
+    random_state : int
+        Seed of the folds and of what methods draw.
+    folder : path, optional
+        Where finished rows are kept, so that a run that was ended goes on.
+    progress : callable, optional
+        Gets lines of text.
+
+    Returns
+    -------
+    Comparison
+        ``rows``, ``flaws``, ``predictions``, ``model``, ``to_html(path)``, ``save(folder)``.
+
+    Raises
+    ------
+    ValueError
+        If no row is labelled, or all are, there is one class only, or labels are numbers that are not whole.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> X, y_true = sm.datasets.make_two_moons(n_samples=100, noise=0.1, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=8, random_state=0)
+    >>> comparison = sm.compare(X, y, methods=["majority", "svm", "AutoSSL"])
+    >>> [row.title for row in comparison.rows]
+    ['supervised baseline', 'majority class', 'tuned SVM', 'AutoSSL']
+    >>> bool(np.mean(comparison.predictions.predicted == y_true) > 0.9)
+    True
+    """
+    say = progress or (lambda _: None)
+    chosen_methods, clock = choose_methods(methods), Budget(budget)
+    table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
+    data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target)
+    flaws = find_flaws(table, labels, data.roles, target)
+    for flaw in flaws:
+        say(f"! {flaw}")
+    size, outcomes = Size.of(data.X, data.codes), {}
+    store = RowStore(folder, data.X, data.codes, random_state)
+    for method in chosen_methods:
+        outcome = store.read(method)
+        if outcome is None:
+            outcome = _named(_outcome(method, data, size, random_state, clock, say), data.classes)
+            store.write(method, outcome)
+        else:
+            say(f"{method.title}: kept from an earlier run")
+        outcomes[method.name] = outcome
+    rows = compare_outcomes(list(outcomes.values()), data.codes, BASELINE)
+    name, why = choose(rows, data.n_labeled)
+    best = outcomes[name]
+    fitted = best.fitted
+    if fitted is None or name == BASELINE:
+        # Read from a file; and the baseline is kept as an estimator of its own, which can be saved.
+        say(f"{best.title}: fitted to all labels")
+        alone = next(method for method in chosen_methods if method.name == name)
+        fitted = (Automatic(supervised=True) if name == BASELINE else alone).fit(data.X, data.codes, random_state)
+    model = TableModel(preparation, fitted, data.classes, best.scale, best.title, target)
+    predictions = Predictions(data.classes, best.probabilities, data.labels)
+    return Comparison(
+        tuple(rows), tuple(flaws), name, why, model, predictions, data, outcomes, tuple(next_steps(rows, name, data))
+    )
+
+
+def compare_file(path: str | os.PathLike[str], target: str, *, unlabeled: Any = None, **options: Any) -> Comparison:
+    r"""Read a file and compare methods on it.
+
+    Parameters
+    ----------
+    path : path
+        See `specmargin.assessment.read_table`.
+    target : str
+        The column of labels.
+    unlabeled : scalar, optional
+        A label that means "no label", in addition to empty cells.
+    **options
+        As for `compare`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> rows = [f"{k % 2 + k / 20:.2f},{('iris', 'rose')[k % 2] if k < 8 else ''}" for k in range(20)]
+    >>> _ = file.write_text("\n".join(["size,kind", *rows]))
+    >>> compare_file(file, "kind", methods=["majority"]).predictions
+    Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
+    """
+    table, labels = split_target(read_table(path), target, unlabeled)
+    return compare(table, labels, unlabeled=None, target=target, **options)
+
+
+def fit_table(
+    X: Any,
+    y: Any,
+    *,
+    method: Any = "AutoSSL",
+    unlabeled: Any = -1,
+    text: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: str = "y",
+    random_state: int = 0,
+) -> TableModel:
+    """Fit one method to a table, without comparing it.
+
+    Parameters
+    ----------
+    X, y, unlabeled, text, ignore, target, random_state
+        As for `compare`; all rows may be labelled.
+    method : str or classifier, default "AutoSSL"
+        As one of the methods of `compare`.
+
+    Returns
+    -------
+    TableModel
+        With ``predict``, ``predict_proba`` and ``save``.
+
+    Examples
+    --------
+    >>> size = [0.1, 0.3, 0.2, 0.4, 2.1, 2.3, 2.2, 2.4, None]
+    >>> kind = ["iris"] * 3 + [None] + ["rose"] * 3 + [None, None]
+    >>> model = fit_table({"size": size}, kind, method="svm")
+    >>> model.predict({"size": [0.0, 2.5]}).tolist()
+    ['iris', 'rose']
+    """
+    method = next(one for one in choose_methods([method])[::-1])
+    table, labels = as_table(X), class_labels(y, None if is_missing(unlabeled) else unlabeled)
+    data, preparation = prepare(table, labels, text=text, ignore=ignore, target=target, all_labeled=True)
+    fitted, scale = method.fit(data.X, data.codes, random_state), 1.0
+    if not fitted.is_calibrated:
+        # Probabilities need decisions about left-out labels.
+        outcome = evaluate(method, data.X, data.codes, seed=random_state, budget=Budget(None), progress=lambda _: None)
+        fitted, scale = outcome.fitted, outcome.scale
+    return TableModel(preparation, fitted, data.classes, scale, method.title, target)
+
+
+def predict_file(model: str | os.PathLike[str], path: str | os.PathLike[str]) -> Predictions:
+    r"""Predict the rows of a file by the model of another file; labels that it has stand next to the predictions.
+
+    Parameters
+    ----------
+    model : path
+        What `TableModel.save` or ``specmargin compare`` has written.
+    path : path
+        A table with the same columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> file = Path(tempfile.mkdtemp()) / "flowers.csv"
+    >>> rows = [f"{k % 2 + k / 20:.2f},{('iris', 'rose')[k % 2] if k < 8 else ''}" for k in range(20)]
+    >>> _ = file.write_text("\n".join(["size,kind", *rows]))
+    >>> table, labels = split_target(read_table(file), "kind")
+    >>> fit_table(table, labels, method="svm", target="kind").save(file.with_suffix(".npz"))
+    >>> predict_file(file.with_suffix(".npz"), file)
+    Predictions(20 rows, 8 labelled, classes ['iris', 'rose'])
+    """
+    fitted, table = load_model(model), read_table(path)
+    labels = None
+    if fitted.target in table.columns:
+        table, labels = split_target(table, fitted.target)
+    return fitted.predictions(table, labels)
+
+
+def prepare(
+    table: Table,
+    labels: AnyArray,
+    *,
+    text: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    target: str = "y",
+    all_labeled: bool = False,
+) -> tuple[Prepared, Preparation]:
+    """Return features and codes of classes, and what was learned to make them.
+
+    Parameters
+    ----------
+    table : Table
+        Without labels.
+    labels : ndarray of shape (n,)
+        Objects, None for unlabelled rows.
+    text, ignore, target
+        As for `compare`.
+    all_labeled : bool, default False
+        Whether every row may be labelled.
+    """
+    if len(labels) != table.n_rows:
+        raise InvalidInputError(f"X has {table.n_rows} rows, y has {len(labels)} labels; pass one label per row.")
+    given = [label for label in labels if label is not None]
+    if not given:
+        raise InvalidInputError(
+            f"no row is labelled: {target!r} is empty, or holds the marker everywhere. Label some rows of every class, "
+            "10 or more together."
+        )
+    if len(given) == len(labels) and not all_labeled:
+        raise InvalidInputError(
+            f"all {len(labels)} rows are labelled, so that there is nothing to predict and no unlabelled row to learn "
+            "from. Add rows with an empty label, name the marker of unlabelled rows by unlabeled=, or hide labels by "
+            "sm.hide_labels."
+        )
+    classes = _sorted(given)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"all labels are {classes[0]!r}: there is one class only. Label rows of another class, too."
+        )
+    place = {label: k for k, label in enumerate(classes.tolist())}
+    codes = np.array([place.get(label, -1) for label in labels], dtype=np.intp)
+    roles = choose_roles(table, labels, text=text, ignore=ignore, target=target)
+    preparation = Preparation.fit(table, roles.used)
+    X = preparation.transform(table)
+    return Prepared(X, codes, classes, labels, preparation.feature_names, roles, target), preparation
+
+
+def _sorted(given: list[Any]) -> AnyArray:
+    different = set(given)
+    try:
+        ordered = sorted(different)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in different})
+        raise InvalidInputError(
+            f"labels are of several types, {' and '.join(kinds)}, for instance {next(iter(different))!r}; spell all of "
+            "them as texts or all as whole numbers."
+        ) from None
+    classes = np.empty(len(ordered), dtype=object)
+    classes[:] = ordered
+    return classes
+
+
+def _outcome(
+    method: Method, data: Prepared, size: Size, seed: int, clock: Budget, say: Callable[[str], None]
+) -> Outcome:
+    """Run a method, or say why it was not run."""
+    skipped = Outcome(method.name, method.title, is_supervised=method.is_supervised)
+    needed, there = method.bytes_needed(size), available_memory()
+    reason = method.refuses(size)
+    if not reason and there is not None and needed > _SHARE * there:
+        reason = f"it needs about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
+    if not reason and clock.left <= 0:
+        reason = f"the budget of {clock.seconds:g} s was spent before it"
+    if reason:
+        say(f"{method.title}: skipped: {reason}")
+        return replace(skipped, notes=[f"skipped: {reason}"])
+    say(f"{method.title} (about {needed / 1e6:.0f} MB)")
+    try:
+        outcome = evaluate(method, data.X, data.codes, seed=seed, budget=clock, progress=say)
+    except BudgetExceededError as error:
+        say(f"{method.title}: {error}")
+        return replace(skipped, notes=[str(error)])
+    except (SpecmarginError, MemoryError, ValueError, ArithmeticError) as error:
+        say(f"{method.title}: failed: {error}")
+        return replace(skipped, notes=[f"failed: {error}"])
+    say(f"{method.title}: done in {outcome.seconds:.1f} s")
+    return outcome
+
+
+def _named(outcome: Outcome, classes: AnyArray) -> Outcome:
+    """Put the names of classes into texts that name their codes."""
+
+    def with_name(text: str) -> str:
+        return re.sub(r"class (\d+)", lambda hit: f"class {classes[int(hit[1])]!r}", text)
+
+    return replace(outcome, chosen=with_name(outcome.chosen), notes=[with_name(note) for note in outcome.notes])
+
+
+def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
+    """Return the name of the method to be used, and why."""
+    ran = [row for row in rows if row.was_run and row.name != "majority"]
+    if not ran:
+        reasons = "; ".join(f"{row.title}: {', '.join(row.notes)}" for row in rows if not row.was_run)
+        raise InvalidInputError(f"no method could be run ({reasons}); allow more time or memory, or name others.")
+    by_name = {row.name: row for row in ran}
+    better = [row for row in ran if row.verdict.startswith("better than supervised")]
+    automatic = by_name.get("AutoSSL")
+    if better:
+        best = min(better, key=lambda row: row.log_loss)
+        return best.name, f"It is {best.verdict} (p = {best.p:.3f})."
+    if automatic is not None and not automatic.verdict.startswith("worse"):
+        if n_labeled < FEWEST:
+            return (
+                "AutoSSL",
+                f"With {n_labeled} labels nothing can be counted; its mixture holds supervised classifiers, too.",
+            )
+        return "AutoSSL", "No method is shown to be better; its mixture holds supervised classifiers, too."
+    if BASELINE in by_name:
+        return BASELINE, "No method that uses unlabelled rows is shown to be better."
+    best = min(ran, key=lambda row: row.log_loss if np.isfinite(row.log_loss) else np.inf)
+    return best.name, "It has the least log-loss of those that were run."
+
+
+def next_steps(rows: Sequence[Row], name: str, data: Prepared) -> list[str]:
+    """Return what to do next, in words."""
+    l, steps = data.n_labeled, []
+    row = next(one for one in rows if one.name == name)
+    if l < FEWEST:
+        steps.append(f"Label at least {FEWEST - l} more rows: below {FEWEST} labels no error can be counted.")
+    elif np.isfinite(row.power) and row.power < 0.5:
+        steps.append(
+            f"With {l} labels a halving of the error would be seen with probability {row.power:.2f} only; label more "
+            "rows before you trust a difference."
+        )
+    if np.isfinite(row.differs) and row.differs > 0:
+        steps.append(
+            f"Check rows that it decides otherwise than the supervised baseline ({row.differs:.0%} of the unlabelled "
+            "ones): labels there say most."
+        )
+    return steps

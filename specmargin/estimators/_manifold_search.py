@@ -1,0 +1,146 @@
+"""What `LapRLSCV` and `LapSVMCV` share: the choice, the refit, and the best supervised candidate.
+
+The grid and its factorisations are in `_manifold_grid`, folds and criteria in `_label_search`.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from specmargin.candidates.comparison import Comparison
+from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
+from specmargin.estimators._label_search import OF_DECISIONS, LabelSearch, Trials, judged
+from specmargin.estimators._manifold_grid import Deformed, ManifoldGrid
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
+from specmargin.estimators._shared_parameters import SolverParameters
+from specmargin.estimators.lapsvm import LapSVM
+from specmargin.exceptions import MarkerWarning
+from specmargin.labels import Labels
+from specmargin.objectives import leave_one_out as loo
+from specmargin.typing import FloatArray, Matrix, SparseArray
+
+_LOGGER = logging.getLogger(__name__)
+
+CRITERIA = (*OF_DECISIONS, "gcv")
+_OF_THE_REFIT = (
+    *("classes_", "transduction_", "scores_", "dual_coef_", "intercept_", "balance_", "result_", "gamma_"),
+    *("gamma_A_", "gamma_I_", "n_iter_"),
+)
+
+
+class LeftOut(NamedTuple):
+    """The labelled samples, those that each fold leaves out, and how the scores of the classes are compared."""
+
+    labels: Labels
+    folds: list[loo.Fold]
+    rule: str | None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier):
+    """The choice, the refit and the supervised twin; a subclass knows the decisions of left-out samples.
+
+    Parameters
+    ----------
+    solver : str or sequence of str
+        Of the refit, as for `LapSVM`, like `solver_params`, `tol` and `max_iter`.
+
+    Attributes
+    ----------
+    baseline_ : estimator or None
+        The supervised candidate that the same criterion chooses, fitted; `estimator_` itself where that is supervised,
+        None where no ratio is 0.
+    comparison_ : specmargin.candidates.Comparison or None
+        The search over all candidates against that over the supervised ones, by their errors at left-out labels, each
+        label judged by the settings that the other labels choose. Its ``verdict`` says in words whether the unlabelled
+        samples helped.
+    dual_coef_ : ndarray of shape (n_outputs, n)
+        Coefficients, as of `LapSVM`.
+    gamma_ : float
+        The kernel parameter that was chosen.
+    gamma_A_, gamma_I_ : float
+        The weights that were chosen.
+    """
+
+    class_balance: str | None = "shrunk"
+
+    _criteria: ClassVar[tuple[str, ...]] = CRITERIA
+    _refitted: ClassVar[type[LapSVM]] = LapSVM
+
+    @property
+    def _instead(self) -> str:  # type: ignore[override]  # a constant above
+        return f"the setting nearest to the defaults of {self._refitted.__name__} is taken"
+
+    def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray | None) -> None:
+        """Choose the parameters by the labelled samples, then learn from all."""
+        self._check_grid()
+        folds = self._folds(X, labels)
+        left_out = LeftOut(labels, folds, in_force(self.class_balance, labels))
+        kept = self._counted(labels, folds)
+        tested = np.concatenate([fold.test for fold in folds])[kept]
+        trials = Trials(self.criterion, tested)
+        distances: list[float] = []
+        n_factorized = 0
+        for deformed in self._factorisations(X, labels, graph):
+            n_factorized += not deformed.is_supervised
+            path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
+            pairs = self._pairs(deformed, path)
+            gamma_As = np.array([gamma_A for gamma_A, _ in pairs])
+            tried = [{**deformed.params, "gamma_A": float(a), "gamma_I": float(i)} for a, i in pairs]
+            raw, maps = self._held_out(path, gamma_As, deformed, left_out)
+            raw = raw[:, kept]
+            compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
+            found = judged(raw, compared, labels.sign[tested], self.criterion)
+            if "gcv" in self._criteria:
+                found.values["gcv"] = path.gcv(gamma_As)
+            trials.add(tried, found, common=self._common, supervised=deformed.is_supervised)
+            if not kept.any():
+                distances += [self._from_defaults(X, deformed, path, one) for one in tried]
+            _LOGGER.debug("%s, ratio %g: %s", deformed.params, deformed.ratio, found.values[self.criterion].min())
+        best, supervised = trials.best(), trials.best(trials.supervised)
+        if not kept.any() and self.criterion in OF_DECISIONS:
+            best = int(np.argmin(distances))
+            supervised = int(np.where(trials.supervised, distances, np.inf).argmin())
+        self._record(trials, best)
+        _LOGGER.info(
+            "%s: %d settings from %d factorisations, best %s %.4g at %s",
+            *(type(self).__name__, len(trials), n_factorized),
+            *(self.criterion, -self.best_score_, self.best_params_),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MarkerWarning)  # warned of before
+            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph)
+        for name in _OF_THE_REFIT:
+            setattr(self, name, getattr(self.estimator_, name))
+        self._compare(trials, supervised, X, y)
+
+    def _compare(self, trials: Trials, supervised: int, X: Matrix, y: Any) -> None:
+        """Fit the best supervised setting, and compare what the labels say of both."""
+        self.baseline_: Any = None
+        self.comparison_: Comparison | None = None
+        without = trials.supervised
+        if not without.any():
+            return
+        if supervised == self.best_index_:
+            self.baseline_ = self.estimator_
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
+                self.baseline_ = self._refitted(**trials.params[supervised]).fit(X, y)
+        chosen = trials.wrong_when_chosen_by_others()
+        self.comparison_ = self._compared(chosen, trials.wrong_when_chosen_by_others(without))
+
+    def _held_out(
+        self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
+    ) -> tuple[FloatArray, list[Balance]]:
+        """Return the decisions at the tested samples, (n_settings, m[, K]), and the balance per setting if any."""
+        raise NotImplementedError
+
+    def _check_grid(self) -> None:
+        super()._check_grid()
+        self._check_criterion()

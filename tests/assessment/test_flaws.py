@@ -1,0 +1,52 @@
+"""Every flaw is named."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.assessment import as_table, read_table, split_target
+from specmargin.assessment.flaws import find_flaws
+from specmargin.assessment.roles import choose_roles
+
+
+def kinds(table, labels) -> dict[str, str]:
+    roles = choose_roles(table, labels, target="label")
+    return {flaw.kind: flaw.text for flaw in find_flaws(table, labels, roles, "label")}
+
+
+def test_a_messy_file(messy_file) -> None:
+    table, labels = split_target(read_table(messy_file), "label")
+    flaws = kinds(table, labels)
+    assert flaws.keys() == {
+        "constant column",
+        "repeated column",
+        "column that numbers the rows",
+        "missing entries",
+        "columns of different scale",
+        "class with one label",
+        "classes of unequal size",
+    }
+    assert "'country' holds one value, 'IT'" in flaws["constant column"]
+    assert "'income'" in flaws["repeated column"]
+    assert "'bot'" in flaws["class with one label"]
+
+
+def test_flaws_of_labels_and_rows() -> None:
+    labels = np.array(["a", "b", "A ", "unknown", "a", None], dtype=object)
+    table = as_table({"x": [1.0, 1.0, 2.0, np.inf, 2.0, 7.0], "z": ["u", "u", "v", "w", "v", "v"]})
+    flaws = kinds(table, labels)
+    assert "rows 1, 2 ('a' and 'b')" in flaws["equal rows with different labels"]
+    assert "'a' and 'A '" in flaws["spelling of labels"]
+    assert "'unknown' counts as a class" in flaws["label that looks like a marker"]
+    assert flaws["few labels"].startswith("5 labels")
+    assert "'x' holds 1" in flaws["infinite entries"]
+    assert "2 of 6 rows" in flaws["repeated rows"]
+
+
+def test_a_clean_table_has_none() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.array(["a", "b"] * 10 + [None] * 20, dtype=object)
+    assert kinds(as_table(rng.normal(size=(40, 3))), labels) == {}
+    X = sp.csr_array(rng.normal(size=(40, 2)) * np.array([1.0, 1e6]))
+    assert kinds(as_table(X), labels).keys() == {"columns of different scale"}

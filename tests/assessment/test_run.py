@@ -1,0 +1,251 @@
+"""From a file to a table of methods, predictions, a page and a model."""
+
+from __future__ import annotations
+
+import csv
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import specmargin as sm
+from specmargin.assessment import (
+    compare_file,
+    evaluation,
+    fit_table,
+    learning,
+    load_model,
+    predict_file,
+    read_table,
+    tuned_svm,
+)
+from specmargin.assessment.learning import learning_curve
+from specmargin.assessment.methods import choose_methods
+from specmargin.assessment.predictions import Predictions
+from specmargin.assessment.run import choose, prepare
+from specmargin.assessment.store import RowStore
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+
+METHODS = ["majority", "svm", "AutoSSL"]
+VOID = {"meta", "path", "use", "br", "img"}
+
+
+class Tags(HTMLParser):
+    """Keeps the open elements, and what is loaded from elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open, self.loaded, self.wrong = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.loaded += [value for name, value in attrs if name == "src" or (name.endswith("href") and value[0] != "#")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in VOID and (not self.open or self.open.pop() != tag):
+            self.wrong.append(tag)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_grid():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tuned_svm, "_CS", (10.0, 1.0))
+        patch.setattr(tuned_svm, "_WIDTHS", (0.5,))
+        yield
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("compared")
+
+
+@pytest.fixture(scope="module")
+def path(folder):
+    from specmargin.datasets import make_two_moons
+
+    rng = np.random.default_rng(0)
+    X, truth = make_two_moons(n_samples=50, noise=0.1, random_state=0)
+    X, truth = np.r_[X, [[4.0, 4.0]]], np.r_[truth, 2]
+    shown = rng.permutation(50)[:15]
+    lines = ["a,b,town,flat,kind"]
+    for i, (x, k) in enumerate(zip(X, truth, strict=True)):
+        label = ("left", "right", "far")[k] if i in shown or k == 2 else ""
+        lines.append(f"{'' if i % 9 == 4 else round(x[0], 3)},{x[1]:.3f},{('Rome', 'Oslo')[i % 2]},1,{label}")
+    file = folder / "moons.csv"
+    file.write_text("\n".join(lines) + "\n")
+    return file
+
+
+@pytest.fixture(scope="module")
+def compared(path, folder):
+    with pytest.MonkeyPatch.context() as patch:
+        # One draw of two families is enough to be drawn on a page.
+        patch.setattr(learning, "FAMILIES", ("sup", "pca"))
+        patch.setattr(learning, "_DRAWS", 1)
+        made = compare_file(path, "kind", methods=METHODS, folder=folder / "out")
+        assert made.learning_curve is not None
+    return made
+
+
+def test_rows_and_predictions(compared) -> None:
+    assert [row.name for row in compared.rows] == ["baseline", *METHODS]
+    text = repr(compared)
+    for part in ("constant column: 'flat'", "class with one label", "missing entries: 'a'", "AutoSSL"):
+        assert part in text
+    assert compared.row("AutoSSL").judged == "exact leave-one-out"
+    predictions = compared.predictions
+    assert len(predictions) == 51
+    assert predictions.labeled.sum() == 16
+    np.testing.assert_allclose(predictions.probabilities.sum(axis=1), 1.0)
+    assert compared.row("AutoSSL").error < compared.row("majority").error
+    assert len(compared.table()["method"]) == 4
+
+
+def test_what_auto_ssl_reports_is_in_the_table(compared) -> None:
+    auto = compared.outcomes["AutoSSL"]
+    report = auto.fitted.estimator.report_
+    row = compared.row("AutoSSL")
+    assert row.error == report.estimate.error
+    assert row.balanced_accuracy == pytest.approx(1 - report.balanced_error)
+    assert (row.wins, row.losses) == (report.comparison.gains, report.comparison.losses)
+
+
+def test_files(compared, folder, path) -> None:
+    page, table, predictions, model = compared.save(folder / "out")
+    with open(predictions, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["predicted"] for row in rows] == compared.predictions.predicted.tolist()
+    assert [row["labelled"] for row in rows].count("yes") == 16
+    with open(table, newline="") as file:
+        assert [row["verdict"] for row in csv.DictReader(file)] == [row.verdict for row in compared.rows]
+    again = predict_file(model, path)
+    np.testing.assert_allclose(again.probabilities, compared.predictions.probabilities, atol=1e-9)
+    assert again.labels.tolist() == compared.predictions.labels.tolist()
+    assert b"pickle" not in model.read_bytes()
+    tags, text = Tags(), page.read_text()
+    tags.feed(text)
+    assert (tags.open, tags.loaded, tags.wrong) == ([], [], [])
+    assert not re.search(r"<script|@import|url\((?!#)", text)
+    assert text.count("<svg") == 7
+    for row in compared.rows:
+        assert row.verdict in text
+
+
+def test_a_run_goes_on_where_it_ended(compared, path, folder, monkeypatch) -> None:
+    lines = []
+    fitted = []
+    monkeypatch.setattr(
+        sm.assessment.methods.SupervisedSVM, "fit", lambda self, *_: fitted.append(self) or pytest.fail("again")
+    )
+    again = compare_file(path, "kind", methods=METHODS, folder=folder / "out", progress=lines.append)
+    assert [line for line in lines if "kept from an earlier run" in line] == [
+        f"{row.title}: kept from an earlier run" for row in again.rows
+    ]
+    assert repr(again.rows) == repr(compared.rows)
+    np.testing.assert_allclose(again.predictions.probabilities, compared.predictions.probabilities)
+    assert again.model.fitted.estimator.transduction_.shape == (51,)
+
+
+def test_damaged_rows_and_other_data_are_computed_again(tmp_path, compared) -> None:
+    X, codes = compared.data.X, compared.data.codes
+    (method,) = choose_methods(["svm"])[1:]
+    store = RowStore(tmp_path, X, codes, 0)
+    store.write(method, compared.outcomes["svm"])
+    kept = store.read(method)
+    assert (kept.held_out == compared.outcomes["svm"].held_out).all()
+    assert RowStore(tmp_path, X, codes, 1).read(method) is None
+    assert RowStore(tmp_path, X + 1e-9, codes, 0).read(method) is None
+    store.path(method).write_bytes(b"PK")
+    assert store.read(method) is None
+    assert RowStore(None, X, codes, 0).read(method) is None
+
+
+def test_a_spent_budget_and_little_memory_are_told(path, monkeypatch) -> None:
+    monkeypatch.setattr(sm.assessment.run, "available_memory", lambda: 1e6)
+    few = compare_file(path, "kind", methods=["majority", "svm", "AutoSSL"])
+    assert "GB of memory" in few.row("AutoSSL").notes[0]
+    assert few.row("AutoSSL").verdict == "not run"
+    assert few.chosen == "svm"
+    assert "the supervised baseline was not run" in few.row("svm").verdict
+    assert "not run: skipped" in repr(few)
+    with pytest.raises(InvalidInputError, match=r"no method could be run .*budget of 1e-09 s was spent"):
+        compare_file(path, "kind", budget=1e-9, methods=["svm"])
+
+
+@pytest.mark.parametrize("method", ["svm", "majority", "baseline", "LapRLS"])
+def test_models_in_files(method, tmp_path, path) -> None:
+    table, labels = sm.assessment.split_target(read_table(path), "kind")
+    model = fit_table(table, labels, method=method, unlabeled=None, target="kind")
+    model.save(tmp_path / "model.npz")
+    again = load_model(tmp_path / "model.npz")
+    np.testing.assert_allclose(again.predict_proba(table), model.predict_proba(table), atol=1e-10)
+    assert again.predict(table).tolist() == model.predict(table).tolist()
+    assert repr(again) == repr(model)
+
+
+def test_a_foreign_estimator_is_not_saved(tmp_path) -> None:
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    model = fit_table(X, [0, 1] * 6 + [-1] * 8, method=LogisticRegression())
+    assert model.predict_proba(X).shape == (20, 2)
+    with pytest.raises(InvalidTypeError, match="skops"):
+        model.save(tmp_path / "model.npz")
+
+
+def test_few_labels_have_no_numbers_of_error(tmp_path) -> None:
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    few = sm.compare(X, sm.hide_labels(truth, per_class=3, random_state=0), methods=["majority"])
+    assert "too few labels to judge" in few.row("majority").verdict
+    assert few.learning_curve is None
+    few.to_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    assert "no error can be told" in text
+    assert "Label at least 4 more rows" in text
+
+
+def test_labels_that_cannot_be_used() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    for y, says in (
+        ([-1] * 6, "no row is labelled.*Label some rows of every class"),
+        ([0, 1] * 3, "all 6 rows are labelled.*Add rows with an empty label"),
+        ([1, 1, 1, -1, -1, -1], "all labels are 1: there is one class only"),
+        ([0.5, 1.5, 2.5, np.nan, np.nan, 3.5], "quantity"),
+        ([0, 1, -1], "6 rows, y has 3 labels"),
+        (["a", 1, None, None, None, None], "several types"),
+    ):
+        with pytest.raises(InvalidInputError, match=says):
+            sm.compare(X, y)
+    with pytest.raises(InvalidInputError, match="budget=-1"):
+        sm.compare(X, [0, 1, 0, 1, -1, -1], budget=-1)
+
+
+def test_learning_curve_tests_on_other_labels(monkeypatch) -> None:
+    monkeypatch.setattr(learning, "FAMILIES", ("sup", "pca"))
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % 2
+    X = rng.normal(size=(60, 2)) + 8.0 * truth[:, None]
+    codes = np.where(np.arange(60) < 20, truth, -1)
+    curve = learning_curve(X, codes, n_draws=2)
+    assert curve.sizes.tolist() == [5, 10, 15]
+    assert all((values == 0).all() for values in curve.errors.values())
+    assert learning_curve(X, np.where(np.arange(60) < 8, truth, -1)) is None
+
+
+def test_predictions_and_choice() -> None:
+    classes = np.array(["a", "b"], dtype=object)
+    p = Predictions(classes, np.array([[0.3, 0.7]]), np.array([None], dtype=object))
+    assert p.columns()["p(b)"] == [0.7]
+    assert p.predicted.tolist() == ["b"]
+    with pytest.raises(InvalidInputError, match="no method could be run"):
+        choose([], 20)
+
+
+def test_warnings_name_classes(path, monkeypatch) -> None:
+    data, _ = prepare(*sm.assessment.split_target(read_table(path), "kind"))
+    assert data.classes.tolist() == ["far", "left", "right"]
+    assert evaluation.log_loss(np.eye(3), np.arange(3)) == 0.0

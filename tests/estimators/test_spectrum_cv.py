@@ -1,0 +1,281 @@
+"""STORMCV and KTACV: the choice is that of brute force, over graphs that are decomposed once."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.svm import SVC
+
+import specmargin as sm
+from specmargin.candidates.comparison import compare_errors
+from specmargin.estimators import _spectrum_grid
+from specmargin.estimators._label_search import of_decisions
+from specmargin.estimators._spectrum_grid import _Path
+from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.exceptions import InvalidInputError
+
+both = pytest.mark.parametrize("cls", [sm.STORMCV, sm.KTACV])
+GRID = {"n_neighbors": [5, 8], "qs": [6, 15], "Bs": [1.2, np.inf], "Cs": [10.0, 0.5]}
+ONE = {"n_neighbors": [5], "qs": [12], "Bs": [1.3], "Cs": [2.0]}
+
+
+def left_out(estimator, X, y, marker, splits, graph):
+    """Refit for every split with its labels hidden; decisions of the tested samples."""
+    at = np.flatnonzero(y != marker)
+    decisions = []
+    for test in splits:
+        hidden = y.copy()
+        hidden[at[test]] = marker
+        decisions.append(clone(estimator).fit(X, hidden, graph=graph).scores_[at[test]])
+    return np.concatenate(decisions)
+
+
+@pytest.mark.parametrize(
+    ("cls", "balance", "several"),
+    [(sm.STORMCV, None, False), (sm.KTACV, "shrunk", False), (sm.STORMCV, "shrunk", True), (sm.KTACV, None, True)],
+)
+def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several):
+    X, _, y = blobs if several else moons
+    marker = "?" if several else -1
+    grid = GRID if several else {**GRID, "Cs": [10.0]}
+    more = {"class_balance": balance, "unlabeled": marker, "tol": 1e-9}
+    cv = cls(**{**grid, "qs": [12], "n_neighbors": [5]}, **more, cv=3 if several else "auto").fit(X, y)
+    labels = sm.encode_labels(y, marker)
+    known = y[y != marker]
+    splits = (
+        [test for _, test in sm.LabeledKFold(3, shuffle=False, unlabeled="?").split(known, known)]
+        if several
+        else [np.array([i]) for i in range(labels.n_labeled)]
+    )
+    tested = np.concatenate(splits)
+    assert len(cv.cv_results_["params"]) == (2 if cv.Cs == [10.0] else 4)
+    graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    for at, params in enumerate(cv.cv_results_["params"]):
+        own = cv._refitted(**params)
+        compared = raw = left_out(own, X, y, marker, splits, graph)
+        if balance is not None:
+            raw = left_out(own.set_params(class_balance=None), X, y, marker, splits, graph)
+        expected = of_decisions(raw[None], compared[None], labels.sign[tested])
+        for name, value in expected.items():
+            assert cv.cv_results_[name][at] == pytest.approx(value[0], abs=2e-4), name
+    wrong = _spectrum_grid._codes(left_out(cv._refitted(**cv.best_params_), X, y, marker, splits, graph))
+    wrong = wrong != labels.sign_codes[tested]
+    assert cv.comparison_.gains - cv.comparison_.losses == _twin_errors(cv, X, labels, splits) - wrong.sum()
+
+
+def _twin_errors(cv, X, labels, splits):
+    """Errors of the SVM that was chosen, by scikit-learn."""
+    X, n = X[labels.labeled], 0
+    svm = cv.baseline_
+    kernel = {"kernel": svm.kernel, "C": svm.C, **({"gamma": svm.gamma} if svm.kernel == "rbf" else {})}
+    for test in splits:
+        train = np.setdiff1d(np.arange(len(X)), test)
+        signs = [binary.sign for binary in labels.one_vs_rest()]
+        f = np.column_stack([SVC(**kernel).fit(X[train], s[train]).decision_function(X[test]) for s in signs])
+        predicted = (f[:, 0] > 0).astype(int) if len(signs) == 1 else f.argmax(axis=1)
+        n += int((predicted != labels.sign_codes[test]).sum())
+    return n
+
+
+@pytest.mark.parametrize(
+    ("cls", "criterion"), [(sm.STORMCV, "nll"), (sm.KTACV, "sq"), (sm.KTACV, "01")], ids=lambda one: str(one)
+)
+def test_the_choice_is_the_best_of_the_grid_and_reproduces_the_fit(moons, cls, criterion):
+    X, _, y = moons
+    cv = cls(**GRID, criterion=criterion, cv=3).fit(X, y)
+    assert len(cv.cv_results_["params"]) == 16
+    assert {(p["n_neighbors"], p["q"], p["B"], p["C"]) for p in cv.cv_results_["params"]} == {
+        (k, q, B, C) for k in (5, 8) for q in (6, 15) for B in (1.2, np.inf) for C in (0.5, 10.0)
+    }
+    values = cv.cv_results_[criterion]
+    assert cv.best_index_ == values.argmin()
+    assert cv.best_score_ == -values.min()
+    assert cv.best_params_ == cv.cv_results_["params"][cv.best_index_]
+    again = cv._refitted(**cv.best_params_).fit(X, y)
+    for name in ("scores_", "delta_", "eigenvectors_", "transduction_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(cv, name))
+    new = X[:9] + 0.02
+    np.testing.assert_array_equal(again.decision_function(new), cv.decision_function(new))
+    assert cv.result_.certificate.is_optimal(1e-6)
+    copy = pickle.loads(pickle.dumps(cv))
+    np.testing.assert_array_equal(copy.predict(new), cv.predict(new))
+
+
+@both
+def test_best_parameters_hold_every_word_that_is_not_the_default(moons, cls):
+    X, _, y = moons
+    y = np.where(y == -1, np.nan, y)
+    W = sm.graphs.knn_graph(X, n_neighbors=7)
+    spectrum = sm.spectra.laplacian_eigenpairs(W, q=20, normalized=True)
+    words = {"normalized": True, "class_balance": "shrunk", "tol": 1e-8, "unlabeled": np.nan}
+    grid = {"qs": [6, 15], "Bs": [1.2], "Cs": [2.0], "cv": 2}
+    for graph in (None, W, spectrum):
+        cv = cls(**grid, n_neighbors=[6], weight="heat", **words).fit(X, y, graph=graph)
+        assert words.items() <= cv.best_params_.items()
+        assert ("n_neighbors" in cv.best_params_) == (graph is None)
+        again = cv._refitted(**cv.best_params_).fit(X, y, graph=graph)
+        np.testing.assert_array_equal(again.scores_, cv.scores_)
+        np.testing.assert_array_equal(again.decision_function(X + 0.01), cv.decision_function(X + 0.01))
+    assert set(cls(**ONE, cv=2).fit(X, np.nan_to_num(y, nan=-1)).best_params_) == {"n_neighbors", "q", "B", "C"}
+
+
+@both
+def test_a_left_out_label_is_not_looked_at(moons, cls):
+    """Turned around, it changes nothing that is decided about its sample: not the spectrum either."""
+    X, _, y = moons
+    labels = sm.encode_labels(y)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    search = cls(Cs=[1.0, 10.0], Bs=[1.5, "auto"], class_balance="shrunk")
+    for fold in search._folds(X, labels)[2:4]:
+        turned = sm.labels.Labels(labels.sign.copy(), labels.labeled, labels.classes, labels.n_samples)
+        turned.sign[fold.left_out] *= -1.0
+        for one, other in zip(*(search._held_out(spectrum, each, [fold]) for each in (labels, turned)), strict=True):
+            assert one.shape == (4, 1)
+            np.testing.assert_array_equal(one, other)
+
+
+@both
+def test_graphs_are_searched_and_decomposed_once(moons, cls, monkeypatch):
+    X, _, y = moons
+    calls = []
+    for name in ("NeighborSearch", "knn_graph", "laplacian_eigenpairs"):
+        genuine = getattr(_spectrum_grid, name)
+
+        def spy(*args, name=name, genuine=genuine, **options):
+            calls.append(name)
+            return genuine(*args, **options)
+
+        monkeypatch.setattr(_spectrum_grid, name, spy)
+    cls(**{**GRID, "Cs": [1.0], "Bs": [np.inf]}, cv=2).fit(X, y)
+    assert (calls.count("NeighborSearch"), calls.count("knn_graph"), calls.count("laplacian_eigenpairs")) == (1, 2, 2)
+
+
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("B", [np.inf, 1.2])
+def test_a_path_has_the_answers_of_every_C_alone(moons, monkeypatch, given, B):
+    X, _, y = moons
+    labels = sm.encode_labels(y)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    delta = np.linspace(1.0, 0.1, 15) if given else None
+    objective = sm.objectives.SpectrumMargin(spectrum, labels, delta=delta)
+    Cs, path, solved = np.logspace(-2, 3, 6), _Path(objective), []
+    genuine = sm.solvers.spectrum_margin
+
+    def spy(obj, **options):
+        solved.append(obj.C)
+        return genuine(obj, **options)
+
+    monkeypatch.setattr(sm.solvers, "spectrum_margin", spy)
+    for C in Cs:
+        alone = genuine(objective.with_(C=C, B=B), tol=1e-6)
+        np.testing.assert_allclose(path(C, B).variables["f"], alone.variables["f"], atol=1e-9)
+    assert len(solved) < len(Cs) - 1  # separated long before
+
+
+def test_the_twin_is_the_best_svm_of_its_grid(blobs):
+    X, _, y = blobs
+    labels = sm.encode_labels(y, "?")
+    folds = sm.STORMCV(cv=3)._folds(X, labels)
+    twin = supervised_twin(1e3 * X, labels, folds, (0.1, 10.0), "nll")
+    known, median = X[labels.labeled], sm.kernels.resolve_gamma(X, "median")
+    kernels = [{"kernel": "linear"}] + [{"kernel": "rbf", "gamma": median / m**2} for m in (0.5, 1.0, 2.0)]
+    best = np.inf
+    for kernel in kernels:
+        K = sm.kernels.gram(known, **kernel)
+        unit = np.trace(K - K.mean(axis=0)) / 9
+        for C in (0.1, 10.0):
+            parts = []
+            for left, test in folds:
+                train = np.setdiff1d(np.arange(9), left)
+                parts.append(
+                    np.column_stack(
+                        [
+                            SVC(C=C / unit, **kernel).fit(known[train], s[train]).decision_function(known[test])
+                            for s in labels.sign.T
+                        ]
+                    )
+                )
+            f = np.concatenate(parts)[None]
+            sign = labels.sign[np.concatenate([fold.test for fold in folds])]
+            best = min(best, float(of_decisions(f, f, sign)["nll"][0]))
+    assert -twin.score == pytest.approx(best, abs=2e-3)
+    svm = twin.fitted(1e3 * X, y, unlabeled="?")
+    assert np.isinf(svm.B)
+    assert {**svm.get_params(), **twin.params} == svm.get_params()
+
+
+def test_folds_leave_one_out_up_to_ten_labels(moons):
+    X, y_true, _ = moons
+    for l, cv, n_folds in ((10, "auto", 10), (11, "auto", 10), (24, "auto", 10), (24, "loo", 24), (24, 3, 3)):
+        labels = sm.encode_labels(sm.hide_labels(y_true, n_labeled=l, random_state=0))
+        folds = sm.KTACV(cv=cv)._folds(X, labels)
+        assert len(folds) == n_folds
+        assert sorted(np.concatenate([fold.test for fold in folds])) == list(range(l))
+
+
+def test_the_comparison_is_in_words():
+    """A line through a Gaussian: the graph sees nothing, the twin does. And the other way round."""
+    X = np.random.default_rng(1).standard_normal((150, 20))
+    y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=60, random_state=0)
+    clf = sm.KTACV(**{**ONE, "Bs": [np.inf]}).fit(X, y)
+    assert clf.comparison_.verdict.startswith("worse: take the supervised one")
+    assert clf.baseline_score_ > clf.best_score_
+    unlabeled = y == -1
+    truth = (X[:, 0] > 0).astype(int)
+    errors = [np.mean(one.transduction_[unlabeled] != truth[unlabeled]) for one in (clf, clf.baseline_)]
+    assert errors[1] < errors[0] - 0.1
+    assert clf.comparison_.disagreement == np.mean(clf.transduction_ != clf.baseline_.transduction_)
+    few = sm.KTACV(**ONE).fit(X, np.where(np.arange(150) < np.flatnonzero(y != -1)[8], y, -1))
+    assert few.comparison_.verdict.startswith("too few labels to judge")
+
+
+@both
+def test_small_and_odd_data(moons, cls):
+    X, y_true, _ = moons
+    one_each = sm.hide_labels(y_true, per_class=1, random_state=0)
+    with pytest.warns(UserWarning, match="no fold tests a class"):
+        clf = cls(**{**GRID, "n_neighbors": [5], "Cs": [0.5]}).fit(X, one_each)
+    assert clf.best_index_ == 0
+    assert clf.comparison_ == compare_errors(np.zeros(0, bool), np.zeros(0, bool), clf.comparison_.disagreement)
+    y = sm.hide_labels(y_true, n_labeled=5, random_state=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        large = cls(n_neighbors=[5, 500, 119], qs=[12, 7000], Bs=["auto"], Cs=[1.0]).fit(X, y)
+        every = np.where(np.arange(120) % 3, y_true, -1)  # more labels than eigenvectors
+        dense, sparse = (cls(**ONE, cv=2).fit(data, every) for data in (X, sp.csr_array(X)))
+    assert [p["n_neighbors"] for p in large.cv_results_["params"]] == [5, 5, 119, 119]
+    assert {p["q"] for p in large.cv_results_["params"]} == {12, 120}
+    np.testing.assert_allclose(dense.scores_, sparse.scores_, atol=1e-9)
+
+
+def test_settings_that_have_no_answer_come_last(moons, monkeypatch):
+    X, _, y = moons
+    genuine = sm.KTACV._problem_of
+
+    def undefined(self, spectrum, labels):
+        if spectrum.q == 6:
+            raise InvalidInputError("none of the q=6 eigenvectors correlates with the 7 labels.")
+        return genuine(self, spectrum, labels)
+
+    monkeypatch.setattr(sm.KTACV, "_problem_of", undefined)
+    clf = sm.KTACV(**{**ONE, "qs": [6, 15]}).fit(X, y)
+    assert clf.best_params_["q"] == 15
+    assert np.isnan(clf.cv_results_["01"]).tolist() == [True, False]
+    assert clf.cv_results_["rank_test_score"].tolist() == [2, 1]
+
+
+@both
+def test_what_cannot_be_searched_is_refused(moons, cls):
+    X, _, y = moons
+    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    with pytest.raises(ValueError, match="criterion='gcv' is unknown here"):
+        cls(criterion="gcv").fit(X, y)
+    with pytest.raises(ValueError, match="must be 'loo', a number of folds, or a splitter"):
+        cls(cv="most").fit(X, y)
+    with pytest.raises(ValueError, match="of 120 nodes but the data has 100 rows"):
+        cls().fit(X[:100], y[:100], graph=sm.spectra.laplacian_eigenpairs(W, q=20))
+    with pytest.raises(ValueError, match="searches over one graph, got 2"):
+        cls().fit(X, y, graph=[W, W])
