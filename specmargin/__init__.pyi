@@ -48,6 +48,7 @@ from .estimators import (
     XuSpectralSVM,
 )
 from .estimators.storage import load, save
+from .estimators.with_unlabeled import WithUnlabeled
 from .exceptions import DataNotFoundError, SolverError
 from .labels import encode_labels, hide_labels
 from .model_selection import LabeledKFold, labeled_accuracy, precision_recall_breakeven
@@ -113,6 +114,7 @@ __all__ = [
     "Comparison",
     # model selection
     "LabeledKFold",
+    "WithUnlabeled",
     "labeled_accuracy",
     "precision_recall_breakeven",
     # solving, and what comes back

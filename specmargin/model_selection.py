@@ -7,6 +7,10 @@ marker. Pass both to scikit-learn: ``GridSearchCV(estimator, grid, cv=LabeledKFo
 scoring=labeled_accuracy)``. The estimators' own ``score`` ignores the marker, too, so that plain folds give a number
 that means something; their test folds may hold few labelled samples.
 
+Tools that read y as plain classes (voting, stacking, calibration, one against the rest, bagging) know no marker:
+`specmargin.WithUnlabeled` brings the unlabelled samples to every fit by itself, so that such tools are given labelled
+samples alone. docs/scikit_learn.md has a table of the tools.
+
 `precision_recall_breakeven` is the figure of merit of the text experiments.
 """
 

@@ -126,7 +126,7 @@ def test_missing_example_is_noticed() -> None:
     assert without_examples(objects) == ["named_only", "bare"]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/proofs.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/proofs.md", "docs/scikit_learn.md"])
 def test_examples_of_pages_run(page: str, elsewhere: Path) -> None:
     path = ROOT / page
     text = path.read_text(encoding="utf-8")

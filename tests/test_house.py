@@ -40,6 +40,7 @@ OF_NO_MODULE = {
     "estimators/test_reused_spectrum.py": "all estimators over a spectrum that was computed before",
     "estimators/test_several_graphs.py": "all estimators that take a list of graphs",
     "estimators/test_signatures.py": "all estimators: the words and defaults of their parameters",
+    "estimators/test_sklearn_tools.py": "all estimators under scikit-learn's tools",
     "estimators/test_span.py": "all estimators on few functions",
     "exact/test_exact_allowances.py": "allowances for rounding of all modules against fractions",
     "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",

@@ -68,6 +68,7 @@ NAMES = {
     "estimators.storage": ["save", "load"],
     "model_selection": ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"],
     "proofs": ["Verification", "verify", "save_result", "load_result"],
+    "estimators.with_unlabeled": ["WithUnlabeled"],
     "exceptions": ["SolverError", "DataNotFoundError"],
     "results": ["Status", "Certificate", "SolveResult"],
 }

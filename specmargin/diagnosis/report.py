@@ -196,8 +196,8 @@ def diagnose(
     >>> import specmargin as sm
     >>> X, truth = sm.datasets.make_two_moons(n_samples=200, noise=0.05, random_state=0)
     >>> d = sm.diagnose(X, sm.hide_labels(truth, per_class=15, random_state=0))
-    >>> d.verdict, d.gap.n_clusters, d.evidence.graph.error
-    ('manifold', 2, 0.0)
+    >>> d.verdict, d.evidence.graph.error, d.evidence.linear.error > 0.05
+    ('manifold', 0.0, True)
     """
     whole = integer_seed(random_state)
     X, given, search = read_samples(X, graph, metric, whole)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from specmargin.diagnosis.evidence import HeldOut
 from specmargin.diagnosis.purity import Purity
 from specmargin.diagnosis.verdict import VERDICTS
-
-if TYPE_CHECKING:
-    from specmargin.diagnosis.report import Diagnosis
 
 __all__ = ["diagnosis_lines"]
 
 _CLASSES = 6  # that are named
 
 
-def diagnosis_lines(d: Diagnosis) -> list[str]:
+def diagnosis_lines(d: Any) -> list[str]:
     """Return the lines of ``str(d)``."""
     width = "" if d.columns is None else f" in {d.columns.n_columns} columns"
     lines = [f"{d.n_samples} samples{width}, {_labels(d)}", f"Verdict: {VERDICTS[d.verdict]}", f"  {d.reason}"]
@@ -36,7 +33,7 @@ def diagnosis_lines(d: Diagnosis) -> list[str]:
     return [*lines, *(f"To do: {advice}" for advice in d.advice)]
 
 
-def _labels(d: Diagnosis) -> str:
+def _labels(d: Any) -> str:
     if d.n_labeled == 0:
         return "no labels"
     counts = [f"{count} of {name!r}" for name, count in list(d.label_counts.items())[:_CLASSES]]
@@ -44,7 +41,7 @@ def _labels(d: Diagnosis) -> str:
     return f"{d.n_labeled} labels ({', '.join(counts)}{f', and of {more} more classes' if more > 0 else ''})"
 
 
-def _columns(d: Diagnosis) -> str:
+def _columns(d: Any) -> str:
     if d.columns is None:
         return ""
     c = d.columns
@@ -54,7 +51,7 @@ def _columns(d: Diagnosis) -> str:
     )
 
 
-def _distances(d: Diagnosis) -> str:
+def _distances(d: Any) -> str:
     if d.distances is None:
         return ""
     if not d.distances.mean > 0:
@@ -62,7 +59,7 @@ def _distances(d: Diagnosis) -> str:
     return f"vary by {d.distances.variation:.0%} of their mean; to neighbours {d.distances.contrast:.0%} of it"
 
 
-def _graph(d: Diagnosis) -> str:
+def _graph(d: Any) -> str:
     c = d.connectivity
     kind = "as given" if d.n_neighbors is None else f"{d.n_neighbors} nearest neighbours ({d.metric})"
     pieces = "one component"
@@ -72,7 +69,7 @@ def _graph(d: Diagnosis) -> str:
     return f"{kind}; {pieces}; {c.n_isolated} isolated samples"
 
 
-def _degrees(d: Diagnosis) -> str:
+def _degrees(d: Any) -> str:
     g = d.degrees
     lists = "listed by" if g.counted == "in-degree" else "joined to"
     return (
@@ -81,14 +78,14 @@ def _degrees(d: Diagnosis) -> str:
     )
 
 
-def _gap(d: Diagnosis) -> str:
+def _gap(d: Any) -> str:
     g = d.gap
     if not g.size > 0:
         return f"the lowest {len(g.eigenvalues)} are alike: at least {g.n_clusters} clusters"
-    what = "one cluster" if g.n_clusters == 1 else f"{g.n_clusters} clusters"
-    clear = "" if g.is_clear else ", but another gap is half as large"
-    ends = f"{g.low:.2g} to {g.high:.2g}"
-    return f"largest gap of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({ends}): {what}{clear}"
+    ends = f"of the lowest {len(g.eigenvalues)} behind {g.n_clusters} ({g.low:.2g} to {g.high:.2g})"
+    if not g.is_clear:
+        return f"no clear gap; the largest {ends} is less than twice another"
+    return f"clear gap {ends}: {g.n_clusters} cluster{'s' if g.n_clusters > 1 else ''}"
 
 
 def _purity(p: Purity, pairs: str) -> str:
@@ -100,7 +97,7 @@ def _purity(p: Purity, pairs: str) -> str:
     )
 
 
-def _held_out(d: Diagnosis) -> str:
+def _held_out(d: Any) -> str:
     if d.evidence is None:
         return ""
     e = d.evidence
@@ -115,14 +112,14 @@ def _error(one: HeldOut) -> str:
     return f"{one.error:.0%} (p = {one.p_value:.2g})"
 
 
-def _boundary(d: Diagnosis) -> str:
+def _boundary(d: Any) -> str:
     if d.evidence is None or d.evidence.boundary is None:
         return ""
     b = d.evidence.boundary
     return f"{b.share:.1%} of edges cross the linear one, {b.by_chance:.1%} by chance (p = {b.p_value:.2g})"
 
 
-def _comparison(d: Diagnosis) -> str:
+def _comparison(d: Any) -> str:
     if d.evidence is None or d.evidence.comparison is None:
         return ""
     c = d.evidence.comparison

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from specmargin.candidates.comparison import FEWEST, mcnemar_power
 from specmargin.diagnosis.evidence import Evidence
-
-if TYPE_CHECKING:
-    from specmargin.diagnosis.report import Diagnosis
 
 __all__ = ["VERDICTS", "Verdict", "advise", "judge"]
 
@@ -19,7 +16,7 @@ _CROWDED = 0.9  # contrast above which neighbours are hardly nearer than others
 _HUBS = 3.0  # hubness above which a few samples are neighbours of very many
 
 VERDICTS = {
-    "clusters": "the cluster assumption: classes are apart, and their boundary lies where samples are sparse",
+    "clusters": "the cluster assumption: the boundary of the classes lies where few edges cross it",
     "manifold": "the manifold assumption: classes are smooth along the graph",
     "none": "none of the assumptions",
     "cannot tell": "cannot tell",
@@ -108,15 +105,15 @@ def _rival(facts: Evidence) -> float:
     return min(error for error in errors if error is not None)
 
 
-def advise(d: Diagnosis) -> tuple[str, ...]:
+def advise(d: Any) -> tuple[str, ...]:
     """Return what to do about what is wrong, a sentence each."""
     listed: list[str] = []
     columns, parts = d.columns, d.connectivity
     if columns is not None:
         if columns.scale_ratio >= _SCALES and not columns.is_sparse:
             listed.append(
-                f"scale the columns: column {columns.widest} deviates {columns.scale_ratio:.2g} times as much as "
-                f"column {columns.narrowest}, which distances hardly see"
+                f"scale the columns, unless all are in one unit: column {columns.widest} deviates "
+                f"{columns.scale_ratio:.2g} times as much as column {columns.narrowest}, which distances hardly see"
             )
         if columns.n_constant and not columns.is_sparse:
             listed.append(f"drop {columns.n_constant} constant columns: they say nothing")

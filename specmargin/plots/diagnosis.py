@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,9 +16,6 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, style
 from specmargin.typing import AnyArray
-
-if TYPE_CHECKING:
-    from specmargin.diagnosis import Diagnosis
 
 __all__ = ["DiagnosisDisplay"]
 
@@ -56,7 +53,7 @@ class DiagnosisDisplay:
     figure_: Figure
     axes_: AnyArray
 
-    def __init__(self, diagnosis: Diagnosis) -> None:
+    def __init__(self, diagnosis: Any) -> None:
         if not all(hasattr(diagnosis, name) for name in ("embedding", "gap", "counts", "verdict")):
             raise InvalidTypeError(
                 f"diagnosis={diagnosis!r} is of the type {type(diagnosis).__name__}; pass what specmargin.diagnose "
@@ -147,7 +144,9 @@ class DiagnosisDisplay:
                 color=PALETTE["orange"],
                 alpha=0.3,
                 linewidth=0,
-                label=f"largest gap: {m} cluster{'s' if m > 1 else ''}{'' if gap.is_clear else ', unclear'}",
+                label=f"clear gap: {m} cluster{'s' if m > 1 else ''}"
+                if gap.is_clear
+                else "largest gap, not a clear one",
                 zorder=1,
             )
         ax.set_xlim(0.5, len(values) + 0.5)
@@ -166,7 +165,16 @@ class DiagnosisDisplay:
         bins = np.arange(counts.min(), counts.max() + width + 1, width) - 0.5
         tallest = ax.hist(counts, bins=bins.tolist(), color=PALETTE["sky"], label=f"skewness {degrees.hubness:.1f}")[0]
         ax.set_ylim(0.0, 1.45 * float(np.max(tallest)))  # the legend stands above
-        ax.axvline(float(counts.mean()), color=PALETTE["black"], linewidth=0.9, linestyle="--", label="mean")
+        mean = float(counts.mean())
+        ax.vlines(
+            mean,
+            0.0,
+            1.02 * float(np.max(tallest)),
+            color=PALETTE["black"],
+            linewidth=0.9,
+            linestyle="--",
+            label="mean",
+        )
         ax.plot(
             [degrees.largest_count],
             [0],
@@ -206,7 +214,7 @@ class DiagnosisDisplay:
         ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, borderaxespad=0.0)
 
 
-def _rows(d: Diagnosis) -> list[tuple[str, float, float, float]]:
+def _rows(d: Any) -> list[tuple[str, float, float, float]]:
     """Return what is drawn against chance: name, share, share by chance, p-value."""
     rows: list[tuple[str, float, float, float]] = []
     for name, one in (("edges\nin one class", d.edges), ("nearest labels\nin one class", d.nearest)):

@@ -681,6 +681,19 @@ def label_functions() -> Iterator[Cell]:
     yield from nonsense("LabeledKFold.split", lambda y: list(sm.LabeledKFold().split(X, y)), y=bad)
     constant = SimpleNamespace(unlabeled=-1, predict=lambda X: np.ones(len(X)))
     yield from nonsense("labeled_accuracy", lambda y: sm.labeled_accuracy(constant, X, y), y=bad, called="labelled")
+    with_them = with_defaults(
+        lambda estimator, X_unlabeled, y: sm.WithUnlabeled(estimator, X_unlabeled).fit(X[:8], y).predict(X),
+        estimator=sm.LapRLS(),
+        X_unlabeled=X[8:],
+        y=TRUTH[:8],
+    )
+    yield from nonsense(
+        "WithUnlabeled",
+        with_them,
+        estimator=(None, "LapRLS", 3),
+        X_unlabeled=(None, 3, "rows", Bad(X[:, :1], r"\(24, 1\)")),
+        y=(None, 3, np.zeros((8, 2)), Bad([0, 1, None, 1, 0, 1, 0, 1], r"\[2\] is None", "one missing")),
+    )
     yield from nonsense(
         "precision_recall_breakeven",
         with_defaults(sm.precision_recall_breakeven, y_true=[1, 0], scores=[1.0, 2.0]),
