@@ -118,7 +118,10 @@ def fitted(variant: str) -> tuple[Any, Any]:
         params["unlabeled"] = "?"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return getattr(estimators, name)(**params).fit(X, y), new
+        estimator = getattr(estimators, name)(**params).fit(X, y)
+        if name in ("LabelSwitchingS3VM", "AnnealedS3VM"):
+            assert estimator.calibration_ > 0  # five fits, once; those of others wait in the file
+        return estimator, new
 
 
 def outputs(estimator: Any, new: Any) -> list[Any]:
