@@ -56,8 +56,37 @@ def toy_table(monkeypatch):
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0
-    for command in ("figures", "tables", "datasets", "verify"):
+    for command in ("compare", "fit", "predict", "figures", "tables", "datasets", "verify"):
         assert command in result.output
+
+
+def test_compare_fit_and_predict(run, tmp_path, monkeypatch):
+    from specmargin.assessment import learning, tuned_svm
+
+    monkeypatch.setattr(tuned_svm, "_CS", (10.0,))
+    monkeypatch.setattr(tuned_svm, "_WIDTHS", ())
+    monkeypatch.setattr(learning, "FAMILIES", ("sup", "pca"))
+    monkeypatch.setattr(learning, "_DRAWS", 1)
+    rng = np.random.default_rng(0)
+    lines = ["size,town,kind"]
+    for i in range(40):
+        label = ("iris", "rose")[i % 2] if i < 14 else "unknown" if i < 20 else ""
+        lines.append(f"{3 * (i % 2) + rng.normal():.3f},{('Rome', 'Oslo')[i % 3 % 2]},{label}")
+    (tmp_path / "flowers.csv").write_text("\n".join(lines) + "\n")
+    common = ("flowers.csv", "--target", "kind", "--unlabeled", "unknown")
+    result = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3)
+    assert result.exit_code == 0, result.output
+    assert "40 rows, 14 labelled" in result.stdout
+    assert "tuned SVM: fold 10 of 10" in result.stderr
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["model.npz", "page.html", "predictions.csv", "rows", "table.csv"]
+    again = run("compare", *common, "--methods", "majority,svm", "--out", "out", "--seed", 3)
+    assert again.stderr.count("kept from an earlier run") == 3
+    assert run("fit", *common, "--method", "svm", "--model", "svm.npz").exit_code == 0
+    assert run("predict", "svm.npz", "flowers.csv", "--out", "later.csv").exit_code == 0
+    assert len((tmp_path / "later.csv").read_text().splitlines()) == 41
+    spent = run("compare", *common, "--methods", "svm", "--out", "none", "--budget", 1e-9)
+    assert (spent.exit_code, "the budget of 1e-09 s was spent" in spent.stderr) == (2, True)
 
 
 def test_help_imports_nothing_heavy():

@@ -11,7 +11,7 @@ font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
 main{max-width:960px;margin:0 auto;padding:16px}
 header,section{background:var(--panel);border:1px solid var(--line);border-radius:10px;
 padding:16px 20px;margin:0 0 16px}
-h1{font-size:1.5rem;line-height:1.25;margin:0 0 8px;overflow-wrap:anywhere}
+h1{font-size:1.5rem;margin:0 0 8px;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:4px 0 8px}
 h3{font-size:1rem;margin:20px 0 4px}
 p,ul{margin:6px 0}
@@ -19,13 +19,13 @@ ul{padding-left:1.2em}
 li{overflow-wrap:anywhere}
 .lead{font-size:1.08rem}
 .facts{display:flex;flex-wrap:wrap;gap:10px 28px;color:var(--soft);font-size:.9rem}
-.facts b{display:block;font-size:1.4rem;color:var(--text);line-height:1.2}
+.facts b{display:block;font-size:1.4rem;color:var(--text)}
 .inline{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:4px 16px}
 .flaws li{margin:4px 0}
 figure{margin:12px 0;max-width:520px}
 figure.wide{max-width:680px}
 figcaption{color:var(--soft);font-size:.85rem}
-svg{width:100%;height:auto;display:block;color:var(--text);fill:currentColor}
+svg{width:100%;display:block;color:var(--text);fill:currentColor}
 .pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(300px,1fr));gap:8px 24px}
 .pair figure{margin:4px 0}
 table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}
@@ -54,7 +54,7 @@ main{padding:8px}
 header,section{padding:12px 14px}
 dl{display:block}
 dd{margin:0 0 6px}
-.methods thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.methods thead{display:none}
 .methods,.methods tbody,.methods tr,.methods th,.methods td{display:block;width:100%}
 .methods tbody tr:nth-child(odd) td{border:0}
 .methods th{padding-top:12px;font-size:1rem}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +13,14 @@ from specmargin import __version__
 from specmargin.assessment._style import CSS
 from specmargin.assessment.comparison import FEWEST, Row
 
-if TYPE_CHECKING:
-    from specmargin.assessment.result import Comparison
-
 __all__ = ["page"]
 
 _SHOWN = 12
 """Rows of a table that are shown."""
 
 
-def page(comparison: Comparison) -> str:
-    """Return the page as text."""
+def page(comparison: Any) -> str:
+    """Return the page of a `Comparison` as text."""
     sections = [
         _summary(comparison),
         _flaws(comparison),
@@ -44,7 +41,7 @@ def page(comparison: Comparison) -> str:
     )
 
 
-def _summary(c: Comparison) -> str:
+def _summary(c: Any) -> str:
     data = c.data
     counts = "".join(
         f"<li><b>{escape(str(name))}</b> {int((data.codes == k).sum())}</li>" for k, name in enumerate(data.classes)
@@ -68,7 +65,7 @@ def _summary(c: Comparison) -> str:
     )
 
 
-def _flaws(c: Comparison) -> str:
+def _flaws(c: Any) -> str:
     if not c.flaws:
         return "<section><h2>The data</h2><p>No flaw was seen.</p></section>"
     items = "".join(f"<li><b>{escape(flaw.kind)}</b>: {escape(flaw.text)}</li>" for flaw in c.flaws)
@@ -88,7 +85,7 @@ _COLUMNS = (
 )
 
 
-def _methods(c: Comparison) -> str:
+def _methods(c: Any) -> str:
     head = "".join(f"<th scope=col>{escape(heading)}</th>" for _, heading in (("", "Method"), *_COLUMNS))
     body = "".join(_line(row, row.name == c.chosen) for row in c.rows if row.was_run)
     skipped = "".join(
@@ -135,7 +132,7 @@ def _kind(verdict: str) -> str:
     return "good" if verdict.startswith("better") else "bad" if verdict.startswith("worse") else "plain"
 
 
-def _errors(c: Comparison) -> str:
+def _errors(c: Any) -> str:
     rows = [row for row in c.rows if row.was_run and np.isfinite(row.error)]
     if not rows:
         return f"<p>With fewer than {FEWEST} labels no error is told: counted errors would say nothing.</p>"
@@ -156,7 +153,7 @@ def _errors(c: Comparison) -> str:
     )
 
 
-def _mistakes(c: Comparison) -> str:
+def _mistakes(c: Any) -> str:
     codes = c.data.codes[c.data.codes >= 0]
     outcome = c.outcomes[c.chosen]
     if len(codes) < FEWEST or not outcome.was_run or len(c.data.classes) > 40:
@@ -177,7 +174,7 @@ def _mistakes(c: Comparison) -> str:
     return f"<section><h2>Where it is wrong</h2>{picture}</section>"
 
 
-def _curve(c: Comparison) -> str:
+def _curve(c: Any) -> str:
     curve = c.learning_curve
     if curve is None:
         return ""
@@ -196,7 +193,7 @@ def _curve(c: Comparison) -> str:
     return f"<section><h2>Would more labels help?</h2>{picture}</section>"
 
 
-def _diagnosis(c: Comparison) -> str:
+def _diagnosis(c: Any) -> str:
     d = c.diagnosis
     if d is None:
         return ""
@@ -228,7 +225,7 @@ def _diagnosis_text(text: str) -> str:
     return "".join(sentences) + f"<dl>{''.join(terms)}</dl>"
 
 
-def _predictions(c: Comparison) -> str:
+def _predictions(c: Any) -> str:
     p, labels = c.predictions, c.data
     hidden = np.flatnonzero(~p.labeled)
     predicted, sure = p.predicted, p.probabilities.max(axis=1)
@@ -252,7 +249,7 @@ def _predictions(c: Comparison) -> str:
     return f"<section><h2>Predictions</h2>{''.join(parts)}</section>"
 
 
-def _rows_table(c: Comparison, rows: Sequence[int] | Any, other: Any = None) -> str:
+def _rows_table(c: Any, rows: Sequence[int] | Any, other: Any = None) -> str:
     classes, p = c.data.classes, c.predictions
     head = ["Row", "Predicted", "Probability", *(["Baseline"] if other is not None else ["Second"])]
     body = []
@@ -269,7 +266,7 @@ def _table(head: Iterable[str], body: Iterable[Iterable[str]]) -> str:
     return f"<table class=small><thead><tr>{top}</tr></thead><tbody>{lines}</tbody></table>"
 
 
-def _explained(c: Comparison) -> str:
+def _explained(c: Any) -> str:
     judged = {row.title: row.judged for row in c.rows if row.was_run}
     how = "".join(f"<li>{escape(title)}: {escape(text)}</li>" for title, text in judged.items())
     used = "".join(f"<li>{escape(name)}: {escape(role)}</li>" for name, role in list(c.data.roles.used.items())[:100])

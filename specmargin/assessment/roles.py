@@ -15,7 +15,7 @@ from specmargin.typing import AnyArray
 
 __all__ = ["Roles", "choose_roles"]
 
-_WORDS_OF_TEXT = 3.0
+_LENGTH_OF_TEXT = 3.0
 """Mean number of words from which on a column is text,"""
 _DISTINCT_OF_TEXT = 0.5
 """and the share of different values."""
@@ -104,8 +104,8 @@ def _useless(name: str, column: AnyArray, labels: AnyArray, target: str, given: 
     if not given or is_text or missing.any() or len(values) < len(column) or len(column) < 4:
         return ""
     if column.dtype.kind == "O":
-        words = np.mean([len(value.split()) for value in column])
-        return "has another value in every row, and names the row" if words < _WORDS_OF_TEXT else ""
+        length = np.mean([len(value.split()) for value in column])
+        return "has another value in every row, and names the row" if length < _LENGTH_OF_TEXT else ""
     if column.dtype.kind == "f" and np.all(column == np.round(column)):
         counted = np.ptp(column) == len(column) - 1
         if counted or _ID.search(name):
@@ -136,6 +136,6 @@ def _role(column: AnyArray) -> str:
     if column.dtype.kind == "M":
         return "date"
     there = column[~missing_in(column)]
-    n_words = np.mean([len(value.split()) for value in there])
+    length = np.mean([len(value.split()) for value in there])
     different = len(set(there.tolist())) / len(there)
-    return "text" if n_words >= _WORDS_OF_TEXT and different >= _DISTINCT_OF_TEXT else "category"
+    return "text" if length >= _LENGTH_OF_TEXT and different >= _DISTINCT_OF_TEXT else "category"

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from specmargin import checks
-from specmargin.assessment.comparison import FEWEST, Row, compare_outcomes
+from specmargin.assessment.choice import choose, next_steps
+from specmargin.assessment.comparison import compare_outcomes
 from specmargin.assessment.evaluation import Outcome, evaluate
 from specmargin.assessment.flaws import find_flaws
 from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
@@ -156,7 +157,15 @@ def compare(
     model = TableModel(preparation, fitted, data.classes, best.scale, best.title, target)
     predictions = Predictions(data.classes, best.probabilities, data.labels)
     return Comparison(
-        tuple(rows), tuple(flaws), name, why, model, predictions, data, outcomes, tuple(next_steps(rows, name, data))
+        tuple(rows),
+        tuple(flaws),
+        name,
+        why,
+        model,
+        predictions,
+        data,
+        outcomes,
+        tuple(next_steps(rows, name, data.n_labeled)),
     )
 
 
@@ -359,47 +368,3 @@ def _named(outcome: Outcome, classes: AnyArray) -> Outcome:
         return re.sub(r"class (\d+)", lambda hit: f"class {classes[int(hit[1])]!r}", text)
 
     return replace(outcome, chosen=with_name(outcome.chosen), notes=[with_name(note) for note in outcome.notes])
-
-
-def choose(rows: Sequence[Row], n_labeled: int) -> tuple[str, str]:
-    """Return the name of the method to be used, and why."""
-    ran = [row for row in rows if row.was_run and row.name != "majority"]
-    if not ran:
-        reasons = "; ".join(f"{row.title}: {', '.join(row.notes)}" for row in rows if not row.was_run)
-        raise InvalidInputError(f"no method could be run ({reasons}); allow more time or memory, or name others.")
-    by_name = {row.name: row for row in ran}
-    better = [row for row in ran if row.verdict.startswith("better than supervised")]
-    automatic = by_name.get("AutoSSL")
-    if better:
-        best = min(better, key=lambda row: row.log_loss)
-        return best.name, f"It is {best.verdict} (p = {best.p:.3f})."
-    if automatic is not None and not automatic.verdict.startswith("worse"):
-        if n_labeled < FEWEST:
-            return (
-                "AutoSSL",
-                f"With {n_labeled} labels nothing can be counted; its mixture holds supervised classifiers, too.",
-            )
-        return "AutoSSL", "No method is shown to be better; its mixture holds supervised classifiers, too."
-    if BASELINE in by_name:
-        return BASELINE, "No method that uses unlabelled rows is shown to be better."
-    best = min(ran, key=lambda row: row.log_loss if np.isfinite(row.log_loss) else np.inf)
-    return best.name, "It has the least log-loss of those that were run."
-
-
-def next_steps(rows: Sequence[Row], name: str, data: Prepared) -> list[str]:
-    """Return what to do next, in words."""
-    l, steps = data.n_labeled, []
-    row = next(one for one in rows if one.name == name)
-    if l < FEWEST:
-        steps.append(f"Label at least {FEWEST - l} more rows: below {FEWEST} labels no error can be counted.")
-    elif np.isfinite(row.power) and row.power < 0.5:
-        steps.append(
-            f"With {l} labels a halving of the error would be seen with probability {row.power:.2f} only; label more "
-            "rows before you trust a difference."
-        )
-    if np.isfinite(row.differs) and row.differs > 0:
-        steps.append(
-            f"Check rows that it decides otherwise than the supervised baseline ({row.differs:.0%} of the unlabelled "
-            "ones): labels there say most."
-        )
-    return steps

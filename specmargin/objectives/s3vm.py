@@ -204,9 +204,8 @@ class S3VM:
 
     def charged(self, losses: FloatArray) -> float:
         """Return the weighted sum of losses of the labelled samples, (l,)."""
-        if self.labels.weights is None:
-            return self.C * float(losses.sum())
-        return self.C * float(self.labels.weights @ losses)
+        weights = self.labels.weights
+        return self.C * float(losses.sum() if weights is None else weights @ losses)
 
     @property
     def is_supervised(self) -> bool:
@@ -387,17 +386,11 @@ class S3VM:
         the unlabelled ones; more can be added by name.
         """
         v, b = self.features.coefficients(w)
+        own = {"w": w, "v": v, "b": np.asarray(b), "f": self.decisions_at(w), "labels": self.labels_of(w)}
         return SolveResult(
             problem="S3VM",
             status=status,
-            variables={
-                "w": w,
-                "v": v,
-                "b": np.asarray(b),
-                "f": self.decisions_at(w),
-                "labels": self.labels_of(w),
-                **variables,
-            },
+            variables={**own, **variables},
             certificate=self.prove(w),
             history=History() if history is None else history,
             solver=solver,

@@ -141,11 +141,7 @@ def _loss(loss: Any) -> tuple[str, float]:
 @_parts.register
 def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     alpha, b = _answer(obj, variables)
-    if obj.labels.weights is not None:
-        raise InvalidTypeError(
-            "LapSVM with weights of the labels has no proof record, whose losses have the weight one; its certificate "
-            "is recomputed by specmargin.certify: call that."
-        )
+    _unweighted(obj)
     theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
     name, p = _loss(obj.margin_loss)
     numbers = {"loss": name, "parameter": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}
@@ -168,12 +164,12 @@ def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certifica
     )
 
 
-def _unweighted(obj: RMM | SpectrumMargin) -> None:
-    """Raise where the labels have weights: a record has one C."""
+def _unweighted(obj: Any) -> None:
+    """Raise where the labels have weights, for which a record has no place."""
     if obj.labels.weights is not None:
         raise InvalidTypeError(
-            f"{type(obj).__name__} with weights of the labels has no proof record, whose losses have the one weight C; "
-            "its certificate is recomputed by specmargin.certify: call that."
+            f"{type(obj).__name__} with weights of the labels has no proof record; specmargin.certify recomputes its "
+            "certificate: call that."
         )
 
 
@@ -329,11 +325,7 @@ def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate
 
 def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
-    if obj.labels.weights is not None:
-        raise InvalidTypeError(
-            "an S3VM with weights of the labels has no proof record, whose labelled losses have the one weight C; its "
-            "certificate is recomputed by specmargin.certify: call that."
-        )
+    _unweighted(obj)
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
     unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
     branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")

@@ -21,10 +21,14 @@ from specmargin.assessment import (
     read_table,
     tuned_svm,
 )
+from specmargin.assessment.choice import choose, next_steps
+from specmargin.assessment.comparison import Row
 from specmargin.assessment.learning import learning_curve
 from specmargin.assessment.methods import choose_methods
+from specmargin.assessment.page import page as page_of
 from specmargin.assessment.predictions import Predictions
-from specmargin.assessment.run import choose, prepare
+from specmargin.assessment.result import Comparison
+from specmargin.assessment.run import prepare
 from specmargin.assessment.store import RowStore
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
@@ -94,6 +98,7 @@ def compared(path, folder):
 
 
 def test_rows_and_predictions(compared) -> None:
+    assert isinstance(compared, Comparison)
     assert [row.name for row in compared.rows] == ["baseline", *METHODS]
     text = repr(compared)
     for part in ("constant column: 'flat'", "class with one label", "missing entries: 'a'", "AutoSSL"):
@@ -129,6 +134,7 @@ def test_files(compared, folder, path) -> None:
     assert again.labels.tolist() == compared.predictions.labels.tolist()
     assert b"pickle" not in model.read_bytes()
     tags, text = Tags(), page.read_text()
+    assert len(page_of(compared)) == pytest.approx(len(text), rel=0.01)
     tags.feed(text)
     assert (tags.open, tags.loaded, tags.wrong) == ([], [], [])
     assert not re.search(r"<script|@import|url\((?!#)", text)
@@ -243,6 +249,21 @@ def test_predictions_and_choice() -> None:
     assert p.predicted.tolist() == ["b"]
     with pytest.raises(InvalidInputError, match="no method could be run"):
         choose([], 20)
+
+
+def row(name: str, verdict: str, loss: float = 0.5, **more: float) -> Row:
+    return Row(name, name, verdict=verdict, log_loss=loss, p=0.01, **more)
+
+
+def test_which_method_is_taken() -> None:
+    base, auto = row("baseline", "the baseline"), row("AutoSSL", "no difference seen")
+    good, best = row("a", "better than supervised", 0.3), row("b", "better than supervised", 0.2)
+    assert choose([base, auto, good, best], 40)[0] == "b"
+    assert choose([base, auto], 40)[0] == "AutoSSL"
+    assert choose([base, row("AutoSSL", "worse: take the supervised one")], 40)[0] == "baseline"
+    assert choose([row("majority", ""), row("svm", "", 0.4), row("c", "", 0.3)], 40)[0] == "c"
+    steps = next_steps([base, row("AutoSSL", "", power=0.1, differs=0.2)], "AutoSSL", 40)
+    assert ["0.10" in steps[0], "20%" in steps[1]] == [True, True]
 
 
 def test_warnings_name_classes(path, monkeypatch) -> None:

@@ -38,12 +38,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "KTACV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "cv": 2},
     "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapRLSRegressorCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
     "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-REGRESSORS = ("LapRLSRegressor",)
+REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
@@ -469,7 +470,7 @@ ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
     ("SpectralRidge", "power"): (1.5,),
     # At most n: landmarks or eigenvectors are not asked for by default.
-    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", "LapRLSRegressor", "LapSVM", "LapSVMCV", *S3VMS)},
+    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", *REGRESSORS, "LapSVM", "LapSVMCV", *S3VMS)},
 }
 """Values that make sense to one class."""
 

@@ -381,6 +381,7 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
 
 SMALL = {
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
+    "LapRLSRegressorCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
     "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
     "KTACV": {"n_neighbors": [5], "qs": [10]},
     "STORMCV": {"n_neighbors": [5], "qs": [10]},

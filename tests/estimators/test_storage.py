@@ -38,10 +38,13 @@ METHODS = ("predict", "decision_function", "predict_proba", "transform")
 CONFORMAL = {"LapRLS": "conformal_p_values", "LapRLSRegressor": "conformal_intervals"}
 CV = {"gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
 SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
-SMALL = {"LapRLSCV": CV, "LapSVMCV": CV, "STORMCV": SPECTRUM_CV, "KTACV": SPECTRUM_CV}
+SMALL = {
+    **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
+    **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
+}
 
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
-    name: (name, dict(SMALL.get(name, {})), "targets" if name.endswith("Regressor") else "moons")
+    name: (name, dict(SMALL.get(name, {})), "targets" if "Regressor" in name else "moons")
     for name in estimators.__all__
 }
 VARIANTS |= {f"{name}, {span}": (name, {"span": span, **VARIANTS[name][1], **more}, VARIANTS[name][2])
