@@ -74,7 +74,7 @@ VARIANTS |= {
     "folds of the package": ("LapSVMCV", {**CV, "cv": sm.LabeledKFold(3)}, "moons"),
     "a mixture of texts": (
         "AutoSSL",
-        {"constants": replace(CONSTANTS, graph_neighbors=(5,), exact=300, landmarks=50), "families": ["sup", "graph"]},
+        {"constants": replace(CONSTANTS, graph_neighbors=(5,), landmarks=50), "families": ["sup", "graph"]},
         "texts",
     ),
     "several targets": ("LapRLSRegressor", {}, "several targets"),
