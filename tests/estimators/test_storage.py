@@ -216,7 +216,7 @@ def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
         "n_neighbors": (5, np.int64(7)),
         "solver_params": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
         "unlabeled": "?/\n\ud800",
-        "kernel": np.str_("rbf"),
+        "criterion": np.str_("nll"),
         "tol": 10**400,
     }
     estimator = sm.LapRLSCV(**params)
@@ -346,7 +346,7 @@ def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*save its fitted step.*skops"),
+        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*pass its fitted step.*skops"),
         (GridSearchCV(sm.LapSVM(), {"gamma_I": [0.0]}), r"GridSearchCV.*best_estimator_.*skops"),
         (SVC(), r"sklearn\.svm.*SVC, which is not the package's"),
         (OwnSVM(), r"OwnSVM, which is not the package's"),
