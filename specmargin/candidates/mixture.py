@@ -345,5 +345,6 @@ def _reduced(groups: Sequence[CandidateGroup]) -> list[CandidateGroup]:
         for at, part, end in zip(members, flat, ends, strict=True):
             unit = np.eye(columns.shape[1])[:, end - part.shape[1] : end]
             group = groups[at]
-            out[at] = replace(group, map=few, coefficients=unit.reshape(-1, *group.coefficients.shape[1:]))
+            coefficients = np.ascontiguousarray(unit).reshape(-1, *group.coefficients.shape[1:])
+            out[at] = replace(group, map=few, coefficients=coefficients)
     return out

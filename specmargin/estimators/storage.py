@@ -171,10 +171,10 @@ def _require_ours(estimator: Any) -> None:
         what, remedy = "is a class", f"pass an estimator, {estimator.__name__}(...)"
     elif hasattr(estimator, "steps"):
         what = f"is of the class {cls.__module__}.{cls.__qualname__}, which is not the package's"
-        remedy = "save its fitted step, estimator[-1] for the last, or the whole with skops.io.dump"
+        remedy = "pass its fitted step, estimator[-1] for the last, or save the whole with skops.io.dump"
     elif hasattr(estimator, "get_params"):
         what = f"is of the class {cls.__module__}.{cls.__qualname__}, which is not the package's"
-        remedy = "save the estimator of specmargin that it holds (best_estimator_ of a search), or the whole with skops"
+        remedy = "pass the estimator that it holds (best_estimator_ of a search), or save the whole with skops"
     else:
         what, remedy = f"is of the type {cls.__name__}", "pass an estimator of specmargin"
     raise InvalidTypeError(f"estimator={shown(estimator)} {what}; {remedy}.")

@@ -482,7 +482,7 @@ def saved_results(obj: objectives.RMM) -> Iterator[Cell]:
         "save",
         with_defaults(sm.save, path=folder / "model.npz", estimator=sm.LapSVM()),
         path=(*no_path, Bad(folder, "is a folder", "a folder"), Bad(folder / "no/a.npz", "no folder", "in no folder")),
-        estimator=(None, "model", X, sm.LapSVM, obj, Bad(make_pipeline(sm.LapSVM()), "save its fitted step")),
+        estimator=(None, "model", X, sm.LapSVM, obj, Bad(make_pipeline(sm.LapSVM()), "pass its fitted step")),
     )
     cannot: dict[str, tuple[Any, ...]] = {
         "kernel": (Bad(kernels.gram, "function", "a function"),),

@@ -38,10 +38,13 @@ METHODS = ("predict", "decision_function", "predict_proba", "transform")
 CONFORMAL = {"LapRLS": "conformal_p_values", "LapRLSRegressor": "conformal_intervals"}
 CV = {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
 SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
-SMALL = {"LapRLSCV": CV, "LapRLSRegressorCV": CV, "LapSVMCV": CV, "STORMCV": SPECTRUM_CV, "KTACV": SPECTRUM_CV}
+SMALL = {
+    **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
+    **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
+}
 
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {
-    name: (name, dict(SMALL.get(name, {})), "targets" if name.endswith("Regressor") else "moons")
+    name: (name, dict(SMALL.get(name, {})), "targets" if "Regressor" in name else "moons")
     for name in estimators.__all__
 }
 VARIANTS |= {f"{name}, {span}": (name, {"span": span, **VARIANTS[name][1], **more}, VARIANTS[name][2])
@@ -71,7 +74,7 @@ VARIANTS |= {
     "folds of the package": ("LapSVMCV", {**CV, "cv": sm.LabeledKFold(3)}, "moons"),
     "a mixture of texts": (
         "AutoSSL",
-        {"constants": replace(CONSTANTS, graph_neighbors=(5,), exact=300, landmarks=50), "families": ["sup", "graph"]},
+        {"constants": replace(CONSTANTS, graph_neighbors=(5,), landmarks=50), "families": ["sup", "graph"]},
         "texts",
     ),
     "several targets": ("LapRLSRegressor", {}, "several targets"),
@@ -118,7 +121,10 @@ def fitted(variant: str) -> tuple[Any, Any]:
         params["unlabeled"] = "?"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return getattr(estimators, name)(**params).fit(X, y), new
+        estimator = getattr(estimators, name)(**params).fit(X, y)
+        if name.endswith(("S3VM", "TSVM")) and name != "GradientS3VM":
+            assert estimator.calibration_ > 0  # five fits, once; those of GradientS3VM wait in the file
+        return estimator, new
 
 
 def outputs(estimator: Any, new: Any) -> list[Any]:
@@ -211,6 +217,7 @@ def test_parameters_come_back_as_they_were(tmp_path: Path) -> None:
         "solver_params": {"float": "nan", "a": {1: None, False: (), "": [np.nan] * 20}, "é/\\": [1.5] * 20},
         "unlabeled": "?/\n\ud800",
         "kernels": [np.str_("rbf")],
+        "criterion": np.str_("nll"),
         "tol": 10**400,
     }
     estimator = sm.LapRLSCV(**params)
@@ -233,7 +240,7 @@ def test_names_of_features_and_settings_of_scikit_learn_are_kept(tmp_path: Path)
     with sklearn.config_context(enable_metadata_routing=True):
         routed = sm.LapSVM().set_fit_request(graph=True)
         sm.save(routed, tmp_path / "routed.npz")
-        assert sm.load(tmp_path / "routed.npz").get_metadata_routing().fit.requests == {"graph": True}
+        assert sm.load(tmp_path / "routed.npz").get_metadata_routing().fit.requests["graph"] is True
 
 
 def test_the_same_estimator_makes_the_same_file_which_numpy_reads(tmp_path: Path) -> None:
@@ -248,14 +255,14 @@ def test_the_same_estimator_makes_the_same_file_which_numpy_reads(tmp_path: Path
 # Sizes, and other ways to keep an estimator
 
 
-@pytest.mark.parametrize("variant", [name for name in VARIANTS if not VARIANTS[name][0].startswith("Auto")])
+@pytest.mark.parametrize("variant", VARIANTS)
 def test_no_square_matrix_is_kept(variant: str, tmp_path: Path) -> None:
-    # AutoSSL keeps the maps of its candidates: 200 eigenvectors of each of its graphs, however large n is.
     estimator, _ = fitted(variant)
     sm.save(estimator, tmp_path / "model.npz")
     n = len(getattr(estimator, "transduction_", np.empty(N)))
+    share = 0.5 if VARIANTS[variant][0] == "AutoSSL" else 0.3  # which keeps the maps of all its candidates
     for size in (len(pickle.dumps(estimator)), os.path.getsize(tmp_path / "model.npz")):
-        assert size < max(8 * n * n * 0.3, 50_000)
+        assert size < max(8 * n * n * share, 50_000)
 
 
 def by_skops(estimator: Any) -> Any:
@@ -340,7 +347,7 @@ def test_a_function_that_was_fitted_with_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*save its fitted step.*skops"),
+        (make_pipeline(StandardScaler(), sm.LapSVM()), r"Pipeline.*pass its fitted step.*skops"),
         (GridSearchCV(sm.LapSVM(), {"gamma_I": [0.0]}), r"GridSearchCV.*best_estimator_.*skops"),
         (SVC(), r"sklearn\.svm.*SVC, which is not the package's"),
         (OwnSVM(), r"OwnSVM, which is not the package's"),
