@@ -91,9 +91,11 @@ LATE_CIRCLES: list[list[str]] = []
 
 # Modules that read private fields of other objects, and why.
 PRIVATE_READS = {
-    "specmargin.estimators._calibrated": "available_if passes the estimator itself to a function",
+    "specmargin.estimators._calibrated": "of the estimator that is calibrated, and of clones of it",
+    "specmargin.estimators._label_weights": "of a clone of the same estimator",
     "specmargin.estimators._manifold_grid": "of the estimator whose parameters it chooses, before that is fitted",
     "specmargin.estimators._semi_supervised": "of a clone of the same estimator",
+    "specmargin.estimators._spectrum_classifier": "of a clone of the same estimator",
     "specmargin.experiments.engine.processes": "joblib has no public way to stop its workers at once",
 }
 

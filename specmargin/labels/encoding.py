@@ -107,7 +107,7 @@ class Labels:
         lost = np.setdiff1d(self.sign_codes, self.sign_codes[c > 0])
         if len(lost):
             raise InvalidInputError(
-                f"all labelled samples of the class {self.classes.tolist()[lost[0]]!r} have the weight 0, so that "
+                f"all labelled samples of the class {self.classes.tolist()[lost[0]]!r} have the weight zero, so that "
                 "nothing is known of it; give one of them a positive weight, or leave the class out."
             )
         kept = np.flatnonzero(c > 0)

@@ -381,8 +381,8 @@ def weight_cells() -> Iterator[Cell]:
             ("negative", changed(ones, few, -1.0), refused("-1", "sample_weight")),
             ("NaN", changed(ones, few, np.nan), refused("nan", "sample_weight")),
             ("inf", changed(ones, few, np.inf), refused("inf", "sample_weight")),
-            ("zero for a class", (Y != 0).astype(float), refused("class 0", "weight 0")),
-            ("zero for all", 0.0 * ones, refused("class 0", "weight 0")),
+            ("zero for a class", (Y != 0).astype(float), refused("class 0", "weight zero")),
+            ("zero for all", 0.0 * ones, refused("class 0", "weight zero")),
         ):
             yield Cell(
                 f"{name}.fit",

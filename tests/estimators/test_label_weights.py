@@ -252,7 +252,7 @@ def test_weights_that_make_no_sense_are_refused(name, weights, message, moons):
 def test_other_bad_weights_are_refused(moons):
     X, _, y = moons
     clf = sm.LapSVM(gamma=2.0)
-    with pytest.raises(ValueError, match="class 0 have the weight 0"):
+    with pytest.raises(ValueError, match="class 0 have the weight zero"):
         clf.fit(X, y, sample_weight=(y == 1).astype(float))
     with pytest.raises(ValueError, match="inconsistent numbers"):
         clf.fit(X, y, sample_weight=np.ones(7))

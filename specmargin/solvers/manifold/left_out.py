@@ -57,7 +57,7 @@ def left_out_decisions(
     -------
     ndarray of shape (l,) or (l, K)
         By leave-one-out; of more than 100 labelled samples, unless the loss is squared, by five folds. nan where a
-        sample is the only one of its class and folds never leave it out, or where no solution was found.
+        sample is the only one of its class and folds never leave it out, or where there is no solution.
 
     Examples
     --------
