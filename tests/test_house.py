@@ -100,6 +100,7 @@ LONG_MODULES = {
     "objectives/clustering.py": "one objective with its certificate",
     "objectives/lapsvm.py": "one objective with its certificate for every loss",
     "objectives/s3vm_relaxation.py": "one relaxation with its dual and their rounding",
+    "proofs/bounds.py": "one function for each kind of record",
     "solvers/manifold/factorized.py": "one solver with the active set of each loss",
     "solvers/spectrum/spectrum_margin.py": "one solver with its start and its report",
 }

@@ -43,6 +43,7 @@ NAMES = {
         "LapRLS",
         "LapRLSCV",
         "LapRLSRegressor",
+        "LapRLSRegressorCV",
         "KTA",
         "KTACV",
         "MKL",

@@ -6,19 +6,24 @@ new samples. A kernel is ``values diag(d) values'`` with any weights d >= 0, so 
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.kernels import LandmarkFeatures, gram, kernel_map, resolve_gamma
+from specmargin.kernels import LandmarkFeatures, gram, resolve_gamma
 from specmargin.typing import FloatArray, Matrix
 
 __all__ = ["FeatureMap", "PrincipalComponents", "RadialFeatures", "Whitened"]
 
 _DENSE = 2000  # rows or columns up to which principal components are exact
+_LARGE = 1000  # rows and columns from which on they are searched for in single precision
+_DEPENDENT = 1e-10  # what the other landmarks leave of the diagonal of an RBF kernel, 1
 _CONSTANT = 1e-20  # variance of a feature of a kernel whose diagonal is 1
 _NOISE = 1e-10  # of the largest variance: components below are rounding
 
@@ -42,6 +47,10 @@ class FeatureMap(ABC):
     @abstractmethod
     def at(self, X: Matrix) -> FloatArray:
         """Return the features of new samples, (m, r)."""
+
+    def reduced(self, columns: FloatArray) -> Self | None:
+        """Return the map of the features times `columns` (r, k), for new samples alone; None where nothing is saved."""
+        return None
 
     def forget(self) -> None:
         """Drop what belongs to the training samples and is not needed for new ones."""
@@ -74,8 +83,7 @@ class PrincipalComponents(FeatureMap):
         # Dense rows are centred before anything is squared: far from the origin the variances would be lost.
         scale = float(np.abs(X.data if sp.issparse(X) else X - self._centre).max(initial=0.0)) or 1.0
         centred = X / scale if sp.issparse(X) else (X - self._centre) / scale
-        V = _leading_directions(centred, min(rank, n - 1, d), random_state)
-        scores = np.asarray(centred @ V)
+        sources, scores = _leading_directions(centred, min(rank, n - 1, d), random_state)
         mean = scores.mean(axis=0)
         scores -= mean
         # The directions are those of the uncentred rows where they are sparse: turn them to the principal ones.
@@ -83,7 +91,9 @@ class PrincipalComponents(FeatureMap):
         kept = variances[::-1] > _NOISE * max(float(variances[-1]), 0.0)
         turn = turn[:, ::-1][:, kept]
         unit = np.sqrt(max(float(variances[::-1][kept].sum()), 0.0) / n) or 1.0
-        self._directions, self._mean = V @ turn / (unit * scale), mean @ turn / unit
+        turned = sources @ (turn / unit)
+        self._directions = np.asarray(centred.T @ turned if len(turned) == n != d else turned) / scale
+        self._mean = mean @ turn / unit
         self.values = scores @ turn / unit
 
     def at(self, X: Matrix) -> FloatArray:
@@ -92,33 +102,60 @@ class PrincipalComponents(FeatureMap):
             return np.asarray(X @ self._directions) - (self._centre @ self._directions + self._mean)
         return np.asarray((X - self._centre) @ self._directions) - self._mean
 
+    def leading(self, m: int) -> PrincipalComponents:
+        """Return the first m components alone."""
+        few = copy.copy(self)
+        few.__dict__.pop("covariance", None)
+        few.values, few._directions, few._mean = self.values[:, :m], self._directions[:, :m].copy(), self._mean[:m]
+        return few
 
-def _leading_directions(X: Matrix, r: int, random_state: int) -> FloatArray:
-    """Return r orthonormal directions (d, r) in which the rows, centred where dense, have most of their length."""
+    def reduced(self, columns: FloatArray) -> PrincipalComponents:
+        """Return the map of the scores times `columns`."""
+        few = copy.copy(self)
+        few._directions, few._mean = self._directions @ columns, self._mean @ columns
+        few.forget()
+        return few
+
+
+def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArray, FloatArray]:
+    """Return r orthonormal directions in which the rows, centred where dense, have most of their length, and scores.
+
+    The directions (d, r) themselves, or where d > n what X' has to be multiplied with for them, (n, r).
+    """
     n, d = X.shape
     if min(n, d) > _DENSE:
         from sklearn.decomposition import TruncatedSVD
 
-        return np.asarray(TruncatedSVD(r, random_state=random_state).fit(X).components_.T)
+        V = np.asarray(TruncatedSVD(r, random_state=random_state).fit(X).components_.T)
+        return V, np.asarray(X @ V)
     if d <= n:
         product = X.T @ X
-        return _top(product.toarray() if sp.issparse(product) else product, r)
+        V = _top(product.toarray() if sp.issparse(product) else product, r)
+        return V, np.asarray(X @ V)
     product = X @ X.T
     if sp.issparse(X):
         r = min(r + 1, n)  # one of them is the direction of the mean, which centring takes out
         product = product.toarray()
     U = _top(product, r)
-    # Rows of small length have no direction of their own; the others are orthonormal up to rounding.
-    Q, R = sla.qr(np.asarray(X.T @ U), mode="economic")
-    return np.asarray(Q[:, np.abs(np.diag(R)) > 0.0])
+    image = product @ U
+    squares, turn = sla.eigh(U.T @ image)
+    # Directions of small length are rounding.
+    kept = squares > _NOISE * max(float(squares[-1]), 0.0)
+    turn = turn[:, kept] / np.sqrt(squares[kept])
+    return U @ turn, image @ turn
 
 
 def _top(A: FloatArray, r: int) -> FloatArray:
     """Return the r leading eigenvectors of a symmetric matrix, the first of the largest eigenvalue."""
     n = len(A)
+    if n >= _LARGE:
+        # Half the time; what single precision mistakes are the directions of the least variances.
+        A = A.astype(np.float32)
     if 4 * r < n:
-        return np.asarray(sla.eigh(A, subset_by_index=(n - r, n - 1), check_finite=False)[1][:, ::-1])
-    return np.asarray(sla.eigh(A, driver="evd", check_finite=False)[1][:, : -r - 1 : -1])
+        V = sla.eigh(A, subset_by_index=(n - r, n - 1), check_finite=False)[1][:, ::-1]
+    else:
+        V = sla.eigh(A, driver="evd", check_finite=False)[1][:, : -r - 1 : -1]
+    return np.asarray(V, dtype=np.float64)
 
 
 class Whitened(FeatureMap):
@@ -141,9 +178,17 @@ class Whitened(FeatureMap):
         """Return the whitened scores of new samples, (m, r)."""
         return self._components.at(X)[:, : self._m] / self._deviations
 
+    def forget(self) -> None:
+        """Drop the training samples, also of the components."""
+        super().forget()
+        self._components.forget()
+
 
 class RadialFeatures(FeatureMap):
-    """Features of an RBF kernel: the leading components of its matrix over all samples, or over some (Nyström).
+    """Features of an RBF kernel: its values at landmarks, times the inverse Cholesky factor of their kernel (Nyström).
+
+    A kernel of all samples has about as many large eigenvalues as the landmarks span; those that depend on the others
+    are left out. Where all samples are landmarks the kernel is exact.
 
     Parameters
     ----------
@@ -153,7 +198,7 @@ class RadialFeatures(FeatureMap):
     rank : int
         Features at most.
     landmarks : ndarray or sparse matrix of shape (m, d), optional
-        The rows of X that the kernel is learned from; by default all.
+        Rows of X; by default all.
     components : FeatureMap, optional
         X are the leading columns of its values; new samples are mapped by it first.
 
@@ -177,10 +222,14 @@ class RadialFeatures(FeatureMap):
         self._components, self._width = components, X.shape[1]
         rows = X if landmarks is None else landmarks
         gamma = resolve_gamma(rows, "median") / width**2
-        # All eigenvectors: LAPACK is quicker than with half of them.
-        features = kernel_map(gram(rows, kernel="rbf", gamma=gamma))
-        self._map = LandmarkFeatures(rows, features.W[:, :rank], "rbf", gamma, 3, 1.0)
-        values = features.Z[:, :rank] if landmarks is None else self._map(X)
+        # Pivots: where few features suffice, the factor of all landmarks would be that of a singular matrix.
+        factor, pivots, r, _ = sla.lapack.dpstrf(gram(rows, kernel="rbf", gamma=gamma), tol=_DEPENDENT)
+        r = min(int(r), rank)
+        # In the order of the landmarks, which several maps share.
+        W = np.zeros((rows.shape[0], r))
+        W[pivots[:r] - 1] = np.triu(sla.lapack.dtrtri(factor[:r, :r])[0])
+        self._map = LandmarkFeatures(rows, W, "rbf", gamma, 3, 1.0)
+        values = self._map(X)
         self._mean = values.mean(axis=0)
         centred = values - self._mean
         # Penalties are relative: what is only rounding would count as much as anything.
@@ -190,3 +239,16 @@ class RadialFeatures(FeatureMap):
         """Return the features of new samples, (m, r)."""
         rows = X if self._components is None else self._components.at(X)[:, : self._width]
         return self._map(rows) - self._mean
+
+    def forget(self) -> None:
+        """Drop the training samples, also of the components."""
+        super().forget()
+        if self._components is not None:
+            self._components.forget()
+
+    def reduced(self, columns: FloatArray) -> RadialFeatures:
+        """Return the map of the features times `columns`."""
+        few = copy.copy(self)
+        few._map, few._mean = replace(self._map, W=self._map.W @ columns), self._mean @ columns
+        few.forget()
+        return few

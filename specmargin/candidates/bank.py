@@ -4,7 +4,7 @@ A `KernelGroup` is one feature map :math:`\Phi`, an optional rotation R of it, a
 
 .. math:: K = \Phi R \,\mathrm{diag}(d)\, R^\top \Phi^\top .
 
-Some 125 kernels come from some 20 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
+Some 50 kernels come from some 15 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
 principal components, whitened or under an RBF kernel; `graph`, filters of the eigenvalues of several graphs; `lap`,
 ambient kernels that a graph deforms (LapRLS in the span of :math:`\Phi`). In `lap`, R diagonalises
 :math:`\Phi^\top L^p \Phi` with the eigenvalues e, and d = 1 / (1 + ratio e) is the deformed kernel for every ratio.
@@ -26,6 +26,9 @@ from specmargin.graphs import Laplacian
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 __all__ = ["KernelGroup", "build_bank"]
+
+_LEADING = 50
+"""Principal components in which neighbours are searched, of more than twice as many columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +73,10 @@ class _Builder:
         stored = X.count_nonzero() if sp.issparse(X) else np.count_nonzero(X)
         self.n, self.is_text = X.shape[0], stored < constants.text_share * X.shape[0] * X.shape[1]
         self.components = PrincipalComponents(X, rank=constants.rank, random_state=seed)
+        # A rotation keeps distances, and fewer columns take less time.
+        self.leading = self.components.leading(_LEADING if X.shape[1] > 2 * _LEADING else constants.rank)
         self.rows: IntArray | None = None
-        if self.n > constants.exact:
+        if self.n > constants.landmarks:
             self.rows = np.sort(np.random.default_rng(seed).choice(self.n, constants.landmarks, replace=False))
         landmarks = None if self.rows is None else X[self.rows]
         self.widths = constants.text_widths if self.is_text else constants.widths
@@ -89,17 +94,17 @@ class _Builder:
     def few_components(self) -> list[KernelGroup]:
         groups = []
         for m in self.constants.components:
-            if m > self.components.rank:
+            if m > self.leading.rank:
                 break
-            whitened = Whitened(self.components, m)
+            whitened = Whitened(self.leading, m)
             groups.append(KernelGroup("pca", whitened, [f"{m} components"], np.full((1, m), 1.0 / m)))
-            scores = np.ascontiguousarray(self.components.values[:, :m])
+            scores = np.ascontiguousarray(self.leading.values[:, :m])
             radial = RadialFeatures(
                 scores,
                 width=self.constants.component_width,
                 rank=self.constants.rank,
                 landmarks=None if self.rows is None else scores[self.rows],
-                components=self.components,
+                components=self.leading,
             )
             groups.append(KernelGroup("pca", radial, [f"{m} components, rbf"], np.ones((1, radial.rank))))
         return groups
@@ -112,19 +117,18 @@ class _Builder:
             groups.append(KernelGroup("graph", features, [f"{name}, {one}" for one in names], d))
             if deforms and with_deformed and self.components.rank:
                 radial = max(self.widths) if self.is_text else constants.deformed_width
-                for ambient in ("linear", f"rbf {radial:g}"):
-                    groups += self.deformed(f"{ambient}, {name}", self.ambient[ambient], features.laplacian)
+                ambient = f"rbf {radial:g}"
+                groups += self.deformed(f"{ambient}, {name}", self.ambient[ambient], features.laplacian)
         return groups
 
     def views(self, graph: SparseArray | None) -> list[tuple[str, SparseArray, NeighborView, int, bool]]:
         """Return graphs: name, adjacency, neighbours of new samples and their number, whether it deforms kernels."""
         constants, n = self.constants, self.n
         large = n > constants.large
-        leading = large and self.X.shape[1] > 100
-        # A rotation keeps distances, and fewer columns take less time; of text too much would be left out.
+        # Of text too much would be left out.
         keeps = self.metric in ("euclidean", "l2") and (large or not self.is_text)
-        source = self.components if keeps and self.components.rank else None
-        rows = self.X if source is None else source.values[:, :50] if leading else source.values
+        source = self.leading if keeps and self.leading.rank else None
+        rows = self.X if source is None else source.values
         limit = max(1, (n - 1) // 3)
         wanted = constants.large_neighbors if large else constants.graph_neighbors
         ks = sorted({min(k, limit) for k in wanted})
@@ -138,7 +142,7 @@ class _Builder:
         if self.X.shape[1] > max(constants.view_components) and self.components.rank >= 20 and not large:
             k = min(constants.view_neighbors, limit)
             for m in constants.view_components:
-                few = NeighborView(self.components.values[:, :m], k, components=self.components)
+                few = NeighborView(self.leading.values[:, :m], k, components=self.leading)
                 listed.append((f"{k} neighbours in {m} components", heat_graph(few, few.k, n), few, few.k, False))
         return listed
 

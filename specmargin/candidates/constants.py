@@ -59,10 +59,8 @@ class Constants:
         Powers of the Laplacian, and ratios gamma_I / gamma_A, of the family ``lap``.
     deformed_width : float
         Width of the RBF kernel that graphs deform; of text the largest of `text_widths`.
-    exact : int
-        Samples up to which RBF kernels are those of all samples; beyond, of `landmarks` of them.
     landmarks : int
-        Landmarks of the RBF kernels.
+        Landmarks of the RBF kernels; up to as many samples the kernels are exact.
     large : int
         Samples beyond which fewer graphs are built, on the leading principal components.
     penalties : tuple of float
@@ -90,24 +88,23 @@ class Constants:
     """
 
     rank: int = 300
-    eigenpairs: int = 200
+    eigenpairs: int = 120
     widths: tuple[float, ...] = (0.25, 0.5, 1.0)
     text_widths: tuple[float, ...] = (0.5, 1.0)
     text_share: float = 0.05
     components: tuple[int, ...] = (2, 5, 10, 20, 50)
     component_width: float = 0.5
-    graph_neighbors: tuple[int, ...] = (2, 5, 15, 50)
+    graph_neighbors: tuple[int, ...] = (3, 8, 50)
     large_neighbors: tuple[int, ...] = (5, 15, 50)
-    deformed_from: int = 5
-    view_components: tuple[int, ...] = (10, 30)
-    view_neighbors: int = 15
-    powers: tuple[int, ...] = (1, 2, 4)
-    ratios: tuple[float, ...] = (1.0, 1e2, 1e4)
+    deformed_from: int = 3
+    view_components: tuple[int, ...] = (20,)
+    view_neighbors: int = 10
+    powers: tuple[int, ...] = (1, 4)
+    ratios: tuple[float, ...] = (1e2, 1e4)
     deformed_width: float = 0.5
-    exact: int = 1000
-    landmarks: int = 600
+    landmarks: int = 300
     large: int = 5000
-    penalties: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
+    penalties: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
     Cs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
     few_Cs: tuple[float, ...] = (1.0, 10.0)
     folds: int = 10

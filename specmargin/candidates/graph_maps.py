@@ -6,6 +6,8 @@ whose width is the mean length.
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -19,8 +21,8 @@ __all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph"]
 _TOL = 1e-2  # residual of the eigenpairs, relative to the norm: candidates are judged by their errors alone
 _LANCZOS = 800  # samples from which on LAPACK takes longer
 _COPY = 1e-8  # of the width: rounding of features that are computed again
-_FILTERS = ((1, 1), (1, 8), (2, 4), (2, 20), (2, 80), (4, 20))
-_STEPS = (5, 10, 30, 100)
+_FILTERS = ((2, 20), (2, 80))
+_STEPS = (5, 10, 20, 40, 100)
 
 
 class NeighborView:
@@ -52,6 +54,14 @@ class NeighborView:
         """Return the distances and the numbers of the training samples nearest to new ones."""
         rows = X if self._components is None else self._components.at(X)[:, : self._columns]
         return self._search.kneighbors(rows, n_neighbors=min(self._k, len(self.used)))
+
+    def forget(self) -> None:
+        """Drop the neighbours of the samples themselves."""
+        self._search.forget()
+        if self._components is not None:
+            self._components.forget()
+        self.__dict__.pop("distances", None)
+        self.__dict__.pop("indices", None)
 
     def width(self, k: int) -> float:
         """Return the mean length of the edges to k neighbours; 1 where all are copies."""
@@ -98,7 +108,7 @@ def filter_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
     --------
     >>> names, d = filter_spectra(np.array([0.0, 1.0, 2.0]))
     >>> names[0], d[0].round(3).tolist()
-    ('p1 m1', [0.462, 0.308, 0.231])
+    ('p2 m20', [0.444, 0.356, 0.2])
     """
     zeros = int((theta == 0).sum())
     index = np.arange(len(theta))
@@ -138,7 +148,7 @@ class Eigenvectors(FeatureMap):
         self.spectrum: Spectrum = laplacian_eigenpairs(
             self.laplacian, q=q, method=method, tol=_TOL if method == "lanczos" else None, random_state=random_state
         )
-        self._view, self._k = view, k
+        self._view, self._k, self._width = view, k, view.width(k)
         values = np.sqrt(n) * self.spectrum.eigenvectors
         self._mean = values.mean(axis=0)
         self.values = values - self._mean
@@ -147,13 +157,19 @@ class Eigenvectors(FeatureMap):
     def at(self, X: Matrix) -> FloatArray:
         """Return the means of the neighbours' values, (m, q)."""
         distances, indices = self._view.neighbors(X)
-        return extend(
-            self.values,
-            _tied(distances[:, : self._k], indices[:, : self._k], self._view.width(self._k), len(self.values)),
-        )
+        ties = _tied(distances[:, : self._k], indices[:, : self._k], self._width, len(self.values))
+        return extend(self.values, ties)
+
+    def reduced(self, columns: FloatArray) -> Eigenvectors:
+        """Return the map of the features times `columns`."""
+        few = copy.copy(self)
+        few.values = self.values @ columns
+        few.forget()
+        return few
 
     def forget(self) -> None:
-        """Drop the graph; the values are what new samples get the means of."""
+        """Drop the graph and its neighbours; the values are what new samples get the means of."""
+        self._view.forget()
         self.__dict__.pop("covariance", None)
         self.__dict__.pop("spectrum", None)
         self.__dict__.pop("laplacian", None)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from specmargin.candidates.hinge_duals import solve_hinge_duals
 from specmargin.typing import FloatArray, IntArray
 
-__all__ = ["HingeFits", "fitted_hinge", "held_out_hinge", "stratified_folds"]
+__all__ = ["HingeFits", "held_out_hinge", "stratified_folds"]
 
 
 def stratified_folds(codes: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
@@ -73,32 +74,17 @@ def held_out_hinge(features: FloatArray, Y: FloatArray, *, Cs: tuple[float, ...]
     >>> fits.held_out.ravel().round(6).tolist()
     [-1.0, -1.0, 1.0, 1.0]
     """
-    from sklearn import config_context
-
+    (l, n_classes), n_folds = Y.shape, int(folds.max()) + 1
+    # All labels, then all but each fold; for every class, C by C.
+    kept = np.vstack([np.ones(l, dtype=bool), folds != np.arange(n_folds)[:, None]])
     G = features @ features.T
-    shape = (len(Cs), *Y.shape)
-    dual, held, intercept = np.zeros(shape), np.zeros(shape), np.zeros((len(Cs), Y.shape[1]))
-    parts = [(np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(folds.max() + 1)]
-    blocks = [(train, test, G[np.ix_(train, train)], G[np.ix_(test, train)]) for train, test in parts]
-    # Thousands of small fits: what scikit-learn would check takes longer than they do.
-    with config_context(skip_parameter_validation=True, assume_finite=True):
-        for p, C in enumerate(Cs):
-            for c, y in enumerate(Y.T):
-                dual[p, :, c], intercept[p, c] = fitted_hinge(G, y, C)
-                for train, test, inside, across in blocks:
-                    v, b = fitted_hinge(inside, y[train], C)
-                    held[p, test, c] = across @ v + b
-    return HingeFits(dual, intercept, held)
-
-
-def fitted_hinge(G: FloatArray, y: FloatArray, C: float) -> tuple[FloatArray, float]:
-    """Return dual coefficients (l,) and intercept of an SVM on a kernel (l, l)."""
-    from sklearn.svm import SVC
-
-    v = np.zeros(len(y))
-    if len(y) == 0 or (y == y[0]).all():
-        return v, float(y[0]) if len(y) else 0.0
-    # Without a seed it would draw one from numpy's global stream, and not use it.
-    svm = SVC(C=C, kernel="precomputed", random_state=0).fit(G, y)
-    v[svm.support_] = svm.dual_coef_[0]
-    return v, float(svm.intercept_[0])
+    shape = (len(Cs), n_folds + 1, n_classes)
+    upper = np.broadcast_to(np.multiply.outer(np.asarray(Cs, dtype=np.float64), kept)[:, :, None], (*shape, l))
+    signs = np.broadcast_to(Y.T, (*shape, l))
+    flat, b = solve_hinge_duals(G, signs.reshape(-1, l), upper.reshape(-1, l))
+    beta, intercept = flat.reshape(*shape, l), b.reshape(shape)
+    held = np.empty((len(Cs), l, n_classes))
+    for fold in range(n_folds):
+        test = np.flatnonzero(folds == fold)
+        held[:, test] = np.einsum("tl,pcl->ptc", G[test], beta[:, fold + 1]) + intercept[:, None, fold + 1]
+    return HingeFits(beta[:, 0].transpose(0, 2, 1), intercept[:, 0], held)

@@ -12,7 +12,7 @@ nearly the prior, and the threshold decides; with many the best candidates remai
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -287,9 +287,8 @@ class Mixture:
                 groups.append(
                     CandidateGroup(group.family, group.map, names, coefficients, group.intercept[own], nothing)
                 )
-            group.map.forget()
             start += len(group.names)
-        self.groups, self._held, self.losses = groups, np.empty(0), np.empty(0)
+        self.groups, self._held, self.losses = _reduced(groups), np.empty(0), np.empty(0)
         for name in ("families", "names", "weights", "_centres", "_slopes", "_log_prior"):
             setattr(self, name, getattr(self, name)[kept])
 
@@ -326,4 +325,25 @@ def _values_at(groups: Sequence[CandidateGroup], used: BoolArray, X: Matrix) -> 
             known[id(group.map)] = group.map.at(X)
         out.append(known.get(id(group.map), np.empty((X.shape[0], 0))))
         start = stop
+    return out
+
+
+def _reduced(groups: Sequence[CandidateGroup]) -> list[CandidateGroup]:
+    """Return groups whose maps have one feature per score, where these are less than half of the features."""
+    shared: dict[int, list[int]] = {}
+    for at, group in enumerate(groups):
+        shared.setdefault(id(group.map), []).append(at)
+    out = list(groups)
+    for members in shared.values():
+        r = len(groups[members[0]].coefficients)
+        flat = [groups[at].coefficients.reshape(r, -1) for at in members]
+        columns = np.concatenate(flat, axis=1)
+        few = groups[members[0]].map.reduced(columns) if 2 * columns.shape[1] <= r else None
+        if few is None:
+            continue
+        ends = np.cumsum([part.shape[1] for part in flat])
+        for at, part, end in zip(members, flat, ends, strict=True):
+            unit = np.eye(columns.shape[1])[:, end - part.shape[1] : end]
+            group = groups[at]
+            out[at] = replace(group, map=few, coefficients=unit.reshape(-1, *group.coefficients.shape[1:]))
     return out

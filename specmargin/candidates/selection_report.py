@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from specmargin.candidates.comparison import FEWEST, Comparison, ErrorEstimate
+from specmargin.candidates.constants import SUPERVISED
 
 __all__ = ["SelectionReport"]
 
@@ -70,32 +71,43 @@ class SelectionReport:
         """Return the report as pairs of a heading and a text."""
         counts = ", ".join(f"{label!r}: {count}" for label, count in self.label_counts.items())
         tried = (
-            f"{self.n_candidates} candidates on {self.n_kernels} kernels; ridge judged by exact leave-one-out, SVMs by "
-            "folds"
+            f"{self.n_candidates} candidates on {self.n_kernels} kernels. Each was asked about every label without "
+            "having been shown it (ridge: exact leave-one-out; SVM: folds)"
         )
-        chosen = ", ".join(f"{_FAMILIES[family]} ({family}) {weight:.0%}" for family, weight in self.families.items())
+        shares = ", ".join(f"{_FAMILIES[family]} ({family}) {weight:.0%}" for family, weight in self.families.items())
+        unlabeled = sum(weight for family, weight in self.families.items() if family not in SUPERVISED)
+        weights = (
+            f"{shares}. Predictions are the weighted mean of all candidates: the worse one predicted labels that it "
+            f"was not shown, the less it counts. {unlabeled:.0%} of the weight is with families that use the "
+            "unlabelled samples"
+        )
+        if not self.enough_labels:
+            weights += "; with so few labels these are nearly the weights that it starts with"
         leading = "; ".join(f"{family}: {name} ({weight:.1%})" for family, name, weight in self.leading)
         lines = [
             ("data", f"{self.n_samples} samples, {self.n_labeled} labelled ({counts})"),
             ("tried", tried),
-            ("weights", f"{chosen}. Each label that a candidate gets wrong without it costs it weight"),
+            ("weights", weights),
             ("leading", leading),
         ]
         if not self.enough_labels:
             lines.append(("expected error", f"not estimated: {self.n_labeled} labels are too few (from {FEWEST} on)"))
         else:
+            p, worse = self.comparison.p_better, self.comparison.p_worse
             lines += [
                 ("expected error", _estimated(self.estimate, self.balanced_error)),
                 ("supervised baseline", _estimated(self.baseline_estimate, self.baseline_balanced_error)),
                 (
                     "difference",
                     f"{self.comparison.gains} labels right where the baseline is wrong, {self.comparison.losses} the "
-                    f"other way: p = {self.comparison.p_better:.3f} that chance alone makes it look as good, "
-                    f"{self.comparison.p_worse:.3f} as bad (exact one-sided McNemar test); power for halving the "
-                    f"baseline's error {self.comparison.power:.2f}",
+                    f"other way. Were the two equally good, chance would make it look at least this good with "
+                    f"p = {p:.3f}, at least this bad with p = {worse:.3f} (exact one-sided McNemar test). A "
+                    f"classifier of half the baseline's error would be noticed in {self.comparison.power:.0%} of "
+                    f"cases (the power of the test with {self.n_labeled} labels)",
                 ),
             ]
-        lines.append(("disagreement", f"{self.comparison.disagreement:.1%} of all samples are predicted differently"))
+        differently = f"{self.comparison.disagreement:.1%} of all samples are predicted differently by the baseline"
+        lines.append(("disagreement", differently))
         lines.append(("verdict", self.verdict))
         return lines
 
@@ -114,7 +126,7 @@ class SelectionReport:
 def _estimated(estimate: ErrorEstimate, balanced: float) -> str:
     low, high = estimate.interval
     return (
-        f"{estimate.error:.1%}, {low:.1%} to {high:.1%} (a 95 % interval of the counted errors, which holds in about "
-        f"80 % of cases); {estimate.wrong} of {estimate.n_labeled} left-out labels wrong; {balanced:.1%} as the mean "
-        "over the classes"
+        f"{estimate.error:.1%} of new samples, {low:.1%} to {high:.1%}; {estimate.wrong} of {estimate.n_labeled} "
+        "left-out labels wrong. The interval is one of 95 %, but of the labels that chose the weights, too: in trials "
+        f"it held the true error in about 80 % of cases. {balanced:.1%} as the mean over the classes"
     )

@@ -7,6 +7,7 @@ from specmargin.estimators.fixed_spectrum import SpectralKernelSVM, XuSpectralSV
 from specmargin.estimators.graph_transducer import SpectralGraphTransducer
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
+from specmargin.estimators.laprls_regressor_cv import LapRLSRegressorCV
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.estimators.manifold_cv import LapRLSCV, LapSVMCV
 from specmargin.estimators.relative_margin import RMM
@@ -35,6 +36,7 @@ __all__ = [
     "LapRLS",
     "LapRLSCV",
     "LapRLSRegressor",
+    "LapRLSRegressorCV",
     "LapSVM",
     "LapSVMCV",
     "MKL",

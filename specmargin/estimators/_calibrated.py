@@ -9,7 +9,6 @@ second kind refers to what it was fitted to.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +16,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.estimators._semi_supervised import check_features
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.labels import Labels
-from specmargin.losses.protocols import MarginLoss
+from specmargin.losses import MarginLoss
 from specmargin.objectives.calibration import calibrated_scale, class_probabilities
 from specmargin.objectives.leave_one_out import counted, dealt_folds, one_left_out
-from specmargin.objectives.spectral_ridge import SpectralRidge
 from specmargin.solvers.manifold.left_out import MOST, left_out_decisions
 from specmargin.typing import FloatArray, Matrix
 
@@ -30,8 +29,8 @@ _FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class LeftOutBySVM:
-    """What `specmargin.solvers.manifold.left_out.left_out_decisions` is called with: data, which a file can hold."""
+class OnReduction:
+    """What `left_out_decisions` needs of a fit, on its labelled samples alone: numbers, which a file can hold."""
 
     G: FloatArray
     labels: Labels
@@ -40,19 +39,8 @@ class LeftOutBySVM:
     solutions: list[tuple[FloatArray, float]] | None
 
     def __call__(self) -> FloatArray:
-        """Return the decisions at left-out labelled samples."""
+        """Return the decisions at left-out labels."""
         return left_out_decisions(self.G, self.labels, self.loss, self.fit_intercept, self.solutions)
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOutByRidge:
-    """A ridge that knows its decisions at left-out labelled samples: data, too."""
-
-    objective: SpectralRidge
-
-    def __call__(self) -> FloatArray:
-        """Return the decisions at left-out labelled samples."""
-        return self.objective.leave_one_out()
 
 
 @dataclass(eq=False)
@@ -63,15 +51,14 @@ class Calibration:
     ----------
     labels : Labels
         Of the fit.
-    held_out : callable, optional
-        `LeftOutBySVM` or `LeftOutByRidge`: returns the decisions at left-out labelled samples, (l,) or (l, K), before
-        they are balanced.
+    held_out : ndarray or OnReduction, optional
+        The decisions at left-out labelled samples, (l,) or (l, K), before they are balanced, or what returns them.
     fitted_to : tuple of (classifier, X, graph), optional
         Else a classifier that is not fitted, and what it would be fitted to.
     """
 
     labels: Labels
-    held_out: Callable[[], FloatArray] | None = None
+    held_out: FloatArray | OnReduction | None = None
     fitted_to: tuple[Any, Matrix, Any] | None = None
     scale: float | None = None
 
@@ -91,7 +78,8 @@ class Calibration:
     def _known(self, fitted: Any) -> tuple[FloatArray, FloatArray]:
         """Return balanced decisions, and signs, as far as they say something."""
         assert self.held_out is not None
-        sign, decisions = self.labels.sign, self.held_out()
+        sign = self.labels.sign
+        decisions = self.held_out() if isinstance(self.held_out, OnReduction) else self.held_out
         kept = counted(sign, one_left_out(len(sign))) & np.isfinite(decisions).reshape(len(sign), -1).all(axis=1)
         return fitted.balance_(decisions)[kept], sign[kept]
 
@@ -130,7 +118,7 @@ class CalibratedScores:
         The scale T of `predict_proba`.
     """
 
-    _held_out: Callable[[], FloatArray] | None = None
+    _held_out: FloatArray | OnReduction | None = None
     _calibration: Calibration
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
@@ -162,6 +150,10 @@ class CalibratedScores:
         piecewise quadratic), else by five folds of the labels, whose fits are paid for by the first call. The most
         probable class is the one that `predict` names. With few labels probabilities stay near equal shares.
 
+        A soft vote is the mean of several classifiers' probabilities. `sklearn.ensemble.VotingClassifier` numbers
+        classes and marker in their order: take a marker that sorts behind the K classes, and ``unlabeled=K`` for the
+        members.
+
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (m, n_features)
@@ -180,3 +172,24 @@ class CalibratedScores:
         for i in np.flatnonzero(p.argmax(axis=1) != own):
             p[i, own[i]] = np.nextafter(p[i].max(), 2.0)
         return p
+
+
+class RefittedProbabilities:
+    """A search whose ``estimator_`` has probabilities."""
+
+    estimator_: Any
+
+    def predict_proba(self, X: Matrix) -> FloatArray:
+        """Return the probabilities of the classes at new samples, those of ``estimator_``.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (m, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))

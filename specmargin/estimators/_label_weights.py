@@ -61,6 +61,8 @@ class LabelWeights:
             Labels; unlabelled samples hold the marker `unlabeled`.
         graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
             Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+            `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
+            of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
         sample_weight : array-like of shape (n,), optional
             Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A label
             of weight 0 has no loss: its sample is an unlabelled one.

@@ -156,8 +156,13 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
                 groups.setdefault(f"{gamma_I / gamma_A:.12g}", []).append((gamma_A, gamma_I))
         return [(pairs[0][1] / pairs[0][0], pairs) for pairs in groups.values()]
 
+    def _tried(self, deformed: Deformed, path: loo.RidgePath) -> tuple[FloatArray, list[dict[str, Any]]]:
+        """Return the gamma_A to try with one factorisation, and the parameters of the estimators."""
+        pairs = self._pairs(deformed, path)
+        tried = [{**deformed.params, "gamma_A": float(a), "gamma_I": float(i)} for a, i in pairs]
+        return np.array([gamma_A for gamma_A, _ in pairs]), tried
+
     def _pairs(self, deformed: Deformed, path: loo.RidgePath) -> list[tuple[float, float]]:
-        """Return the weights (gamma_A, gamma_I) to try with one factorisation."""
         if deformed.pairs:
             return deformed.pairs
         if self.gamma_As is None:

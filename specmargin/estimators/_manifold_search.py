@@ -89,9 +89,7 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         for deformed in self._factorisations(X, labels, graph):
             n_factorized += not deformed.is_supervised
             path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
-            pairs = self._pairs(deformed, path)
-            gamma_As = np.array([gamma_A for gamma_A, _ in pairs])
-            tried = [{**deformed.params, "gamma_A": float(a), "gamma_I": float(i)} for a, i in pairs]
+            gamma_As, tried = self._tried(deformed, path)
             raw, maps = self._held_out(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw

@@ -27,10 +27,7 @@ from specmargin.typing import AnyArray
 
 __all__ = ["FOREIGN", "ROOMS", "Reader", "Writer", "class_name", "known_classes"]
 
-ROOMS = (
-    *("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "objectives"),
-    *("results", "spectra"),
-)
+ROOMS = ("candidates", "estimators", "graphs", "kernels", "labels", "losses", "model_selection", "results", "spectra")
 """Parts of the package whose classes a file can hold."""
 
 FOREIGN = (

@@ -18,6 +18,7 @@ from specmargin.checks import Rule, accuracy, maybe, number
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
 from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._parameter_rules import check_parameters, mean_label, or_word, share_multiple
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
@@ -42,6 +43,7 @@ _GUESSES = 2
 @dataclass(kw_only=True, eq=False, repr=False)
 class S3VMClassifier(
     CalibratedScores,
+    LabelWeights,
     KernelParameters,
     LaplacianParameters,
     SearchedNeighbors,
@@ -265,7 +267,8 @@ class S3VMClassifier(
         """Return C_star of a binary problem, as a number."""
         multiple = share_multiple(self.C_star)
         if multiple is not None:
-            return unlabeled_weight(self.C_, labels.n_labeled, labels.n_samples - labels.n_labeled, multiple)
+            weighed = float(labels.weights_or_ones.sum())
+            return unlabeled_weight(self.C_, weighed, labels.n_samples - labels.n_labeled, multiple)
         return self.C_ if self.C_star is None else float(self.C_star)
 
     def _one_vs_one(
@@ -287,7 +290,8 @@ class S3VMClassifier(
             balance = None
             if first is not None and second is not None and first + second > 0:
                 balance = (second - first) / (first + second)
-            binary = Labels(sign, at, labels.classes[[i, j]], len(rows))
+            weights = None if labels.weights is None else labels.weights[known]
+            binary = Labels(sign, at, labels.classes[[i, j]], len(rows), weights)
             return self._solved(Z[rows], binary, balance), self._unlabeled_weight(binary)
 
         alone = np.empty(0, dtype=np.intp)

@@ -13,8 +13,9 @@ from specmargin import solvers
 from specmargin.checks import Rule
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, columns, unpacked
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
@@ -172,8 +173,8 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        if isinstance(state.get("spectrum_"), list):
-            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in self.spectrum_])
+        if isinstance(spectra := state.get("spectrum_"), list):
+            self.eigenvectors_ = np.hstack([spectrum.eigenvectors for spectrum in spectra])
 
     def _solve(self, spectrum: Any, labels: Labels) -> Answer:
         raise NotImplementedError
@@ -241,7 +242,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectrumClassifier(BuildsProblem, SolverParameters, GraphSpectrumClassifier):
+class SpectrumClassifier(LabelWeights, BuildsWeightedProblem, SolverParameters, GraphSpectrumClassifier):
     """A convex classifier over a spectrum, by a solver of one's choice."""
 
     @property

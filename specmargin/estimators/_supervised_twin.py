@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from specmargin.candidates.hinge import fitted_hinge
+from specmargin.candidates.hinge_duals import solve_hinge_duals
 from specmargin.estimators._label_search import Trials, judged
 from specmargin.estimators.relative_margin import RMM
 from specmargin.kernels import gram, resolve_gamma
@@ -51,8 +51,6 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
         Weights of the loss per unit mean diagonal of the centred kernel.
     criterion : {"nll", "sq", "01"}
     """
-    from sklearn import config_context
-
     kept = loo.counted(labels.sign, folds)
     tested = np.concatenate([fold.test for fold in folds])[kept]
     median = resolve_gamma(X, "median")
@@ -62,23 +60,23 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
     for params in kernels:
         K = gram(X, **params)
         unit = mean_eigenvalue(K, centred=True) or 1.0
-        # Many small fits: what scikit-learn would check takes longer than they do.
-        with config_context(skip_parameter_validation=True, assume_finite=True):
-            decisions = np.stack([_held_out(K / unit, labels, folds, C) for C in Cs])
-        decisions = decisions[:, kept]
+        decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
         found = judged(decisions, decisions, labels.sign[tested], criterion)
         trials.add([{**params, "C": float(C / unit)} for C in Cs], found, common={})
     best = trials.best()
     return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
 
 
-def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], C: float) -> FloatArray:
-    """Return the decisions at the tested samples, fold by fold."""
-    parts = []
-    for left_out, test in folds:
-        train = np.setdiff1d(np.arange(labels.n_labeled), left_out)
-        G, across = K[np.ix_(train, train)], K[np.ix_(test, train)]
-        fits = [fitted_hinge(G, binary.sign[train], C) for binary in labels.one_vs_rest()]
-        f = np.column_stack([across @ v + b for v, b in fits])
-        parts.append(f[:, 0] if labels.is_binary else f)
-    return np.concatenate(parts)
+def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], Cs: FloatArray) -> FloatArray:
+    """Return the decisions at the tested samples, fold by fold, for every C: (P, m) or (P, m, K)."""
+    signs = np.stack([binary.sign for binary in labels.one_vs_rest()])
+    kept = np.ones((len(folds), len(K)))
+    for k, fold in enumerate(folds):
+        kept[k, fold.left_out] = 0.0
+    shape = (len(Cs), len(folds), *signs.shape)
+    upper = np.broadcast_to(np.multiply.outer(Cs, kept)[:, :, None], shape)
+    flat, b = solve_hinge_duals(K, np.broadcast_to(signs, shape).reshape(-1, len(K)), upper.reshape(-1, len(K)))
+    beta, intercept = flat.reshape(shape), b.reshape(shape[:-1])
+    parts = [np.einsum("tl,pcl->ptc", K[fold.test], beta[:, k]) + intercept[:, None, k] for k, fold in enumerate(folds)]
+    f = np.concatenate(parts, axis=1)
+    return f[..., 0] if labels.is_binary else f

@@ -6,7 +6,7 @@ an absolute or a relative margin. The two steps have different criteria; `STORM`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from specmargin import objectives, solvers
@@ -36,6 +36,8 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
 
     Notes
     -----
+    Weights of samples and classes are those of the classifier's loss: the alignment has none.
+
     Labels that no eigenvector correlates with, two twins of different classes for one, leave the alignment undefined:
     a ValueError.
 
@@ -56,7 +58,7 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
         if self.solver == "auto":
-            result = solvers.alignment(objectives.Alignment(spectrum, labels), **self._options())
+            result = solvers.alignment(objectives.Alignment(spectrum, _without_weights(labels)), **self._options())
         else:
             result = self._cvxpy(self._built(spectrum, labels))
         train = self._trained(spectrum, labels, result.variables["delta"])
@@ -65,8 +67,12 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
     def _built(self, spectrum: Spectrum, labels: Labels) -> Any:
         from specmargin import problems
 
-        return problems.kta(objectives.Alignment(spectrum, labels))
+        return problems.kta(objectives.Alignment(spectrum, _without_weights(labels)))
 
     def _record(self, spectra: list[Spectrum], answers: list[Answer]) -> FloatArray:
         self.margin_result_ = unpacked([answer.classifier for answer in answers])
         return super()._record(spectra, answers)
+
+
+def _without_weights(labels: Labels) -> Labels:
+    return replace(labels, weights=None)

@@ -14,7 +14,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.checks import Rule, count, maybe
-from specmargin.estimators._calibrated import CalibratedScores, LeftOutBySVM
+from specmargin.estimators._calibrated import CalibratedScores, OnReduction
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
@@ -130,7 +130,7 @@ class LapSVM(
         if self.solver not in ("newton", "pcg") and "factorized" in takers("LapSVM", base.loss):
             solutions = [result.variables for result in results if "v" in result.variables]
             known = [(np.asarray(one["v"]), float(one["b"])) for one in solutions] if solutions else None
-            self._held_out = LeftOutBySVM(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
+            self._held_out = OnReduction(base.reduction.G, labels, get_loss(base.loss), self.fit_intercept, known)
         self.result_ = unpacked(results)
         self.dual_coef_ = np.vstack([self._functions.from_dual(result.variables["alpha"]) for result in results])
         self.intercept_ = np.array([float(result.variables["b"]) for result in results])

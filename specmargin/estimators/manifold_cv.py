@@ -13,14 +13,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from specmargin import objectives, solvers
+from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._manifold_grid import Deformed
 from specmargin.estimators._manifold_search import LeftOut, ManifoldCV
-from specmargin.estimators._semi_supervised import check_features, columns
+from specmargin.estimators._semi_supervised import columns
 from specmargin.estimators.laprls import LapRLS
 from specmargin.estimators.lapsvm import LapSVM
 from specmargin.exceptions import InvalidInputError
@@ -29,14 +29,14 @@ from specmargin.losses import LOSSES
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
-from specmargin.typing import FloatArray, Matrix
+from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]
 
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSCV(ManifoldCV):
+class LapRLSCV(RefittedProbabilities, ManifoldCV):
     """LapRLS that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     Parameters
@@ -56,31 +56,16 @@ class LapRLSCV(ManifoldCV):
     >>> import specmargin as sm
     >>> from specmargin.estimators.manifold_cv import LapRLSCV
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
-    >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
+    >>> y = sm.hide_labels(y_true, per_class=6, random_state=0)
     >>> clf = LapRLSCV().fit(X, y)
-    >>> bool((clf.transduction_ == y_true).mean() > 0.95), clf.comparison_.verdict[:23]
-    (True, 'too few labels to judge')
+    >>> bool((clf.transduction_ == y_true).mean() > 0.95), clf.comparison_.verdict[:26]
+    (True, 'cannot tell with 12 labels')
     >>> again = sm.LapRLS(**clf.best_params_).fit(X, y)
     >>> bool((again.scores_ == clf.scores_).all())
     True
     """
 
     _refitted: ClassVar[type[LapSVM]] = LapRLS
-
-    def predict_proba(self, X: Matrix) -> FloatArray:
-        """Return the probabilities of the classes at new samples, those of ``estimator_``.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (m, n_features)
-            As for `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (m, n_classes)
-        """
-        check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(check_features(self, X, reset=False)))
 
     def _held_out(
         self, path: loo.RidgePath, gamma_As: FloatArray, deformed: Deformed, left_out: LeftOut
@@ -102,7 +87,7 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVMCV(ManifoldCV):
+class LapSVMCV(RefittedProbabilities, ManifoldCV):
     """LapSVM that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     A left-out sample that is no support vector changes nothing; others cost a problem with l - 1 unknowns, or, with
@@ -129,8 +114,6 @@ class LapSVMCV(ManifoldCV):
     """
 
     loss: str = "squared_hinge"
-
-    predict_proba = LapRLSCV.predict_proba
 
     _criteria: ClassVar[tuple[str, ...]] = ("nll", "sq", "01")
     _units: ClassVar[FloatArray] = 10.0 ** np.arange(-4.0, 1.0)  # each costs l problems

@@ -15,7 +15,8 @@ import numpy as np
 from specmargin import objectives, solvers
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier, unpacked
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, unpacked
 from specmargin.estimators._shared_parameters import (
     BoundParameter,
     KernelParameters,
@@ -36,7 +37,13 @@ __all__ = ["RMM"]
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class RMM(
-    CalibratedScores, BuildsProblem, BoundParameter, KernelParameters, SolverParameters, SemiSupervisedClassifier
+    CalibratedScores,
+    LabelWeights,
+    BuildsWeightedProblem,
+    BoundParameter,
+    KernelParameters,
+    SolverParameters,
+    SemiSupervisedClassifier,
 ):
     """Relative margin machine on a kernel.
 

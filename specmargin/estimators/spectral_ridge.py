@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, count, maybe, number
-from specmargin.estimators._calibrated import CalibratedScores, LeftOutByRidge
+from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks
 from specmargin.estimators._docstrings import documented
@@ -175,7 +175,7 @@ class SpectralRidge(
         self.result_ = result
         f = np.asarray(result.variables["f"])
         if self.refine is None:  # else scores are cosines
-            self._held_out = LeftOutByRidge(objective)
+            self._held_out = objective.leave_one_out()
         self.balance_ = Balance.of(f, labels, rule)
         scores = self.balance_(f)
         return (_refined(scores, spectrum, labels) if self.refine == "kmeans" else scores), [result]

@@ -234,6 +234,11 @@ class NeighborSearch:
         self.lists(k)
         self._reserved = max(k, self._reserved)
 
+    def forget(self) -> None:
+        """Drop the neighbours of the rows among themselves; they are searched again when they are needed."""
+        self._lists.clear()
+        self._reserved = 0
+
     def nearest(self, queries: Matrix, k: int) -> IntArray:
         """Return the k rows nearest to every query that was transformed, by their numbers in `X`."""
         return self._index[self._find(queries, k, k)]

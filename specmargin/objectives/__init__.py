@@ -8,9 +8,11 @@ them keep one contract, `Objective`, so that `certify` proves any answer of any 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from specmargin.arrays import numbers_array
 from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, operator_like, shown
-from specmargin.exceptions import InvalidTypeError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
@@ -98,6 +100,14 @@ _FROM_GRAPH = "pass specmargin.spectra.laplacian_eigenpairs(W)"
 _MATRIX = numbers_array("the kernel matrix of the samples, (n, n), from finite features", ndim=2, finite=False)
 _ROWS = numbers_array("finite features, a row per sample", ndim=2, finite=False)
 _LABELS = instance(Labels, "pass specmargin.encode_labels(y)")
+
+
+def _unweighted(name: str, value: Any) -> Any:
+    if getattr(_LABELS(name, value), "weights", None) is not None:
+        raise InvalidInputError(f"{name} have weights, which this objective has no place for; pass them without.")
+    return value
+
+
 _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
@@ -149,18 +159,18 @@ _check_arguments(
     ties=flag,
     delta=maybe(_DELTA),
 )
-_check_arguments(Alignment, spectrum=_spectra, labels=_LABELS, order=flag, ties=flag)
+_check_arguments(Alignment, spectrum=_spectra, labels=_unweighted, order=flag, ties=flag)
 _check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_LABELS,
+    labels=_unweighted,
     delta=_DELTA,
     penalty=numeric,
 )
 _check_arguments(
     SpectralGraphTransducer,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_LABELS,
+    labels=_unweighted,
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )
@@ -174,7 +184,14 @@ _check_arguments(
     loss=_loss,
     linear=maybe(_WEIGHTS),
 )
-_check_arguments(RelativeMargin, C=numeric, B=numeric)
+_COSTS = numbers_array("one weight of the loss, or one per labelled sample, (l,)", ndim=1)
+
+
+def _cost(name: str, value: Any) -> Any:
+    return _COSTS(name, value) if isinstance(value, np.ndarray) else numeric(name, value)
+
+
+_check_arguments(RelativeMargin, C=_cost, B=numeric)
 _check_arguments(FixedSpectrum, delta=_DELTA)
 _check_arguments(SpectrumCone, q=count(1), order=flag)
 _check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

@@ -46,7 +46,7 @@ class RMM:
     K : ndarray of shape (l, l) or (n, n)
         Positive semidefinite Gram matrix of the labelled samples, or of all samples in the order of `labels`.
     labels : Labels
-        Binary labels.
+        Binary labels. Their weights, where they have such, multiply C.
     C : float
         Weight of the loss, > 0.
     B : float, default inf
@@ -96,7 +96,7 @@ class RMM:
             K = K[np.ix_(labels.labeled, labels.labeled)]
         require_semidefinite(K)
         object.__setattr__(self, "K", K)
-        object.__setattr__(self, "loss", RelativeMargin(self.C, self.B))
+        object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
 
     @property
     def name(self) -> str:
@@ -113,7 +113,8 @@ class RMM:
         require_fields(self, changes)
         if changes.keys() - {"C", "B"}:
             return replace(self, **changes)
-        return changed(self, {**changes, "loss": replace(self.loss, **changes)})
+        new = {"C": self.C, "B": self.B, **changes}
+        return changed(self, {**changes, "loss": RelativeMargin.of(new["C"], new["B"], self.labels.weights)})
 
     def value(self, variables: Arrays) -> float:
         """Return the objective at ``gamma`` and ``b``; inf where |f| > B by more than rounding."""

@@ -36,8 +36,8 @@ class RelativeMargin:
 
     Parameters
     ----------
-    C : float
-        Weight of the loss, > 0.
+    C : float or ndarray of shape (l,)
+        Weight of the loss, > 0; of several samples one each.
     B : float, default inf
         Bound on the decisions. Below 1 no sample can reach its margin: feasible, but every multiplier is at its
         bound, so a warning is issued. Negative values are an error.
@@ -48,11 +48,18 @@ class RelativeMargin:
     [-1.5, 1.0, -1.0]
     """
 
-    C: float
+    C: float | FloatArray
     B: float = np.inf
 
+    @classmethod
+    def of(cls, C: float, B: float, weights: FloatArray | None) -> RelativeMargin:
+        """Return the loss of samples whose labels have weights, or have none."""
+        if not (np.isfinite(C) and C > 0):
+            raise InvalidInputError(f"C={C!r} must be a positive number: it weighs the loss against the margin.")
+        return cls(C if weights is None else C * weights, B)
+
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.C) and self.C > 0):
+        if not (np.isfinite(self.C) & (np.asarray(self.C) > 0)).all():
             raise InvalidInputError(f"C={self.C!r} must be a positive number: it weighs the loss against the margin.")
         if np.isnan(self.B) or self.B < 0:
             raise InvalidInputError(
@@ -103,12 +110,13 @@ class RelativeMargin:
         error = error + 2 * EXTENDED_UNIT * np.abs(f)
         over = max(float((np.abs(f) + error).max() - np.longdouble(self.B)), 0.0)
         t = np.clip(y * f, -self.B, self.B)
-        C, slack = np.longdouble(self.C), 1 + 4 * (len(t) + 4) * EXTENDED_UNIT
-        return float(C * np.maximum(1 - t, 0).sum()), float(C * np.maximum(1 - t + error + over, 0).sum() * slack)
+        C, slack = np.asarray(self.C, dtype=np.longdouble), 1 + 4 * (len(t) + 4) * EXTENDED_UNIT
+        losses, most = C * np.maximum(1 - t, 0), C * np.maximum(1 - t + error + over, 0)
+        return float(losses.sum()), float(most.sum() * slack)
 
     def dual_bounds(self, s: FloatArray) -> tuple[Any, Any]:
         """Return the sum of `dual_value` in extended precision, and a bound below it that no rounding has touched."""
-        s, C = s.astype(np.longdouble), np.longdouble(self.C)
+        s, C = s.astype(np.longdouble), np.asarray(self.C, dtype=np.longdouble)
         summed = 4 * (len(s) + 4) * EXTENDED_UNIT
         if np.isinf(self.B):
             total = s.sum() if ((s >= 0) & (s <= C)).all() else np.longdouble(-np.inf)
@@ -145,7 +153,7 @@ class RelativeMargin:
             low, high = -self.B - scale * f.min(), self.B - scale * f.max()
             if low > high:  # rounding only: both are the same point
                 low = high = (low + high) / 2
-        left, right = hinge_intercepts(y, scale * f)
+        left, right = hinge_intercepts(y, scale * f, None if np.ndim(self.C) == 0 else np.asarray(self.C))
         return scale, float(np.clip(np.clip(b, left, right), low, high))
 
     def correct_rounding(
@@ -158,8 +166,9 @@ class RelativeMargin:
         """
         t = y * (A @ v + b)
         near = np.abs(t - 1) < _ON_MARGIN
-        lengthen = self.C * near.sum() > 4 * primal
-        lengthen = lengthen and self.C * float(np.maximum(1 - t[near], 0).sum() + UNIT) > _LEAST_LACK * primal
+        C = np.broadcast_to(self.C, t.shape)[near]
+        lengthen = float(C.sum()) > 4 * primal
+        lengthen = lengthen and float(C @ np.maximum(1 - t[near], 0)) + float(C.max()) * UNIT > _LEAST_LACK * primal
         for _ in range(3 if np.isfinite(self.B) or lengthen else 0):
             f, error = extended_product(A, v)
             f, error = f + b, error + 2 * UNIT * (np.abs(A) @ np.abs(v) + abs(b))

@@ -52,7 +52,8 @@ class S3VM:
         Features of all samples: raw ones for a linear classifier, a kernel's map (`specmargin.kernels.kernel_map`,
         `specmargin.kernels.landmark_features`) otherwise.
     labels : Labels
-        Binary labels, from `specmargin.encode_labels`.
+        Binary labels, from `specmargin.encode_labels`. Their weights, where they have such, multiply the labelled
+        losses.
     loss : {"hinge", "squared_hinge", "smooth_hinge", "squared"} or SmoothLoss
         V, of the margins y f.
     unlabeled_loss : str or SmoothLoss, optional
@@ -197,6 +198,16 @@ class S3VM:
         return replace(self, **changes)
 
     @property
+    def costs(self) -> float | FloatArray:
+        """Weights of the labelled losses: C, times those of the labels (l,) where these have such."""
+        return self.C if self.labels.weights is None else self.C * self.labels.weights
+
+    def charged(self, losses: FloatArray) -> float:
+        """Return the weighted sum of losses of the labelled samples, (l,)."""
+        weights = self.labels.weights
+        return self.C * float(losses.sum() if weights is None else weights @ losses)
+
+    @property
     def is_supervised(self) -> bool:
         """Whether nothing is charged for unlabelled samples, or there are none: the objective is then convex."""
         return not self.C_star or not len(self.unlabeled)
@@ -220,7 +231,7 @@ class S3VM:
         sign = np.zeros(self.features.n_samples)
         cost = np.full(len(sign), self.C_star if weight is None else weight)
         sign[self.labels.labeled] = self.labels.sign
-        cost[self.labels.labeled] = self.C
+        cost[self.labels.labeled] = self.costs
         sign[self.unlabeled] = labels
         loss = cast(MarginLoss, self.loss)  # others are refused by `WeightedSVM`
         return WeightedSVM(self.features, cost * (1 + sign) / 2, cost * (1 - sign) / 2, loss, **changes)
@@ -249,7 +260,7 @@ class S3VM:
         f = self.decisions_at(w) if f is None else f
         loss, unlabeled_loss = self.loss, self.unlabeled_loss
         value = 0.5 * float(self.features.weights @ w**2)
-        value += self.C * float(loss.value(self.labels.sign * f[self.labels.labeled]).sum())
+        value += self.charged(loss.value(self.labels.sign * f[self.labels.labeled]))
         if self.C_star:
             value += self.C_star * float(unlabeled_loss.value(f[self.unlabeled]).sum())
         return value
@@ -259,7 +270,7 @@ class S3VM:
         loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y = self.labels.sign
         out = np.zeros(len(f))
-        out[self.labels.labeled] = self.C * y * loss.gradient(y * f[self.labels.labeled])
+        out[self.labels.labeled] = self.costs * y * loss.gradient(y * f[self.labels.labeled])
         if self.C_star:
             out[self.unlabeled] = self.C_star * unlabeled_loss.gradient(f[self.unlabeled])
         return out
@@ -268,7 +279,7 @@ class S3VM:
         """Return the second derivative of the losses by every decision, (n,): the Hessian is P + A' diag(.) A."""
         loss, unlabeled_loss = self.loss, self.unlabeled_loss
         out = np.zeros(len(f))
-        out[self.labels.labeled] = self.C * loss.curvature(self.labels.sign * f[self.labels.labeled])
+        out[self.labels.labeled] = self.costs * loss.curvature(self.labels.sign * f[self.labels.labeled])
         if self.C_star:
             out[self.unlabeled] = self.C_star * unlabeled_loss.curvature(f[self.unlabeled])
         return out
@@ -285,8 +296,8 @@ class S3VM:
         loss, unlabeled_loss = self.loss, self.unlabeled_loss
         y, weights = self.labels.sign, self.features.weights
         margins, slopes = y * f[self.labels.labeled], np.zeros(len(f))
-        value = 0.5 * float(weights @ w**2) + self.C * float(loss.value(margins).sum())
-        slopes[self.labels.labeled] = self.C * y * loss.gradient(margins)
+        value = 0.5 * float(weights @ w**2) + self.charged(loss.value(margins))
+        slopes[self.labels.labeled] = self.costs * y * loss.gradient(margins)
         if self.C_star:
             free = f[self.unlabeled]
             value += self.C_star * float(unlabeled_loss.value(free).sum())
@@ -375,17 +386,11 @@ class S3VM:
         the unlabelled ones; more can be added by name.
         """
         v, b = self.features.coefficients(w)
+        own = {"w": w, "v": v, "b": np.asarray(b), "f": self.decisions_at(w), "labels": self.labels_of(w)}
         return SolveResult(
             problem="S3VM",
             status=status,
-            variables={
-                "w": w,
-                "v": v,
-                "b": np.asarray(b),
-                "f": self.decisions_at(w),
-                "labels": self.labels_of(w),
-                **variables,
-            },
+            variables={**own, **variables},
             certificate=self.prove(w),
             history=History() if history is None else history,
             solver=solver,

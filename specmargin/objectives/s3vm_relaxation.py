@@ -227,7 +227,7 @@ class S3VMRelaxation:
     def weights(self) -> FloatArray:
         """C for the labelled samples, C* for the decided ones, (m,)."""
         weights = np.full(len(self.y), self.obj.C_star)
-        weights[: self.obj.labels.n_labeled] = self.obj.C
+        weights[: self.obj.labels.n_labeled] = self.obj.costs
         return weights
 
     @cached_property

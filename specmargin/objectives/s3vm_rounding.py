@@ -26,7 +26,7 @@ def exact_value(obj: S3VM, w: FloatArray, f: FloatArray) -> tuple[float, float]:
     short[free] = np.minimum(short[free], 2.0 - short[free])
     short = np.maximum(short, 0.0)
     plain, unlabeled_plain = (getattr(one, "slack_power", 0) == 1 for one in (obj.loss, obj.unlabeled_loss))
-    losses = obj.C * float((short if plain else short**2)[labeled].sum())
+    losses = obj.charged((short if plain else short**2)[labeled])
     if obj.C_star:
         losses += obj.C_star * float((short if unlabeled_plain else short**2)[free].sum())
     square = 0.5 * float(obj.features.weights @ w**2)
@@ -37,15 +37,15 @@ def value_rounding(obj: S3VM, w: FloatArray, f: FloatArray, errors: FloatArray) 
     """Return a bound on the rounding of the value at decisions f that are off by `errors` at most."""
     loss, unlabeled_loss = obj.loss, obj.unlabeled_loss
     labeled, free = obj.labels.labeled, obj.unlabeled
-    parts = [(obj.C, loss, obj.labels.sign * f[labeled], errors[labeled])]
+    parts: list[Any] = [(obj.costs, loss, obj.labels.sign * f[labeled], errors[labeled])]
     if obj.C_star:
         parts.append((obj.C_star, unlabeled_loss, f[free], errors[free]))
     square = 0.5 * float(obj.features.weights @ w**2)
     total, error = square, gamma(len(w) + 4) * square
     for weight, V, t, e in parts:
         here, off = _loss_rounding(V, t, e)
-        total += weight * float(np.abs(here).sum())
-        error += weight * float(off.sum())
+        total += float(np.sum(weight * np.abs(here)))
+        error += float(np.sum(weight * off))
     return 1.01 * (error + gamma(len(f) + 8) * total)
 
 

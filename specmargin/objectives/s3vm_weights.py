@@ -48,7 +48,7 @@ def labeled_weight(Z: Any) -> float:
     return _WEIGHT / size if size > 0 else _WEIGHT
 
 
-def unlabeled_weight(C: float, l: int, u: int, multiple: float = 1.0) -> float:
+def unlabeled_weight(C: float, l: float, u: int, multiple: float = 1.0) -> float:
     """Return C* = multiple C l / u; 0 where nothing is unlabelled.
 
     Examples

@@ -74,7 +74,7 @@ class SpectrumMargin(OverSpectrum):
         The q lowest eigenpairs of a Laplacian of n samples. Of several graphs over the same samples each keeps an
         order of its own, and one problem shares the trace among them: delta is the concatenation of their spectra.
     labels : Labels
-        Binary labels of these samples.
+        Binary labels of these samples. Their weights, where they have such, multiply C.
     C : float
         Weight of the loss per unit mean kernel diagonal, > 0.
     B : float, default inf
@@ -126,7 +126,7 @@ class SpectrumMargin(OverSpectrum):
 
     def __post_init__(self) -> None:
         _ = self.U  # which checks spectra and labels
-        object.__setattr__(self, "loss", RelativeMargin(self.C, self.B))
+        object.__setattr__(self, "loss", RelativeMargin.of(self.C, self.B, self.labels.weights))
         if self.delta is not None and np.shape(self.delta) != (self.q,):
             raise InvalidInputError(
                 f"delta has the shape {np.shape(self.delta)}; pass one weight per eigenvector, ({self.q},)."
@@ -174,7 +174,8 @@ class SpectrumMargin(OverSpectrum):
         require_fields(self, changes)
         if changes.keys() - {"C", "B"}:
             return replace(self, **changes)
-        return changed(self, {**changes, "loss": replace(self.loss, **changes)})
+        new = {"C": self.C, "B": self.B, **changes}
+        return changed(self, {**changes, "loss": RelativeMargin.of(new["C"], new["B"], self.labels.weights)})
 
     def value(self, variables: Arrays) -> float:
         """Return the objective; inf where a constraint is violated by more than rounding."""

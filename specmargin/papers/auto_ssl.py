@@ -50,7 +50,8 @@ VARIANTS: Mapping[str, Constants] = {
     "usual": CONSTANTS,
     "finer graphs": replace(CONSTANTS, graph_neighbors=(2, 3, 5, 8, 15, 50), deformed_from=2),
     "equal prior": replace(CONSTANTS, prior=tuple((family, 1.0) for family in FAMILIES)),
-    "fewer eigenpairs": replace(CONSTANTS, eigenpairs=120),
+    "more eigenpairs": replace(CONSTANTS, eigenpairs=200),
+    "more penalties": replace(CONSTANTS, penalties=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)),
 }
 """Constants that can be compared, ``--set constants=NAME``."""
 

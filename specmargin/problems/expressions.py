@@ -13,6 +13,7 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidTypeError
+from specmargin.labels import Labels
 from specmargin.losses import Hinge, HuberHinge, SmoothHinge, Squared, SquaredHinge
 from specmargin.losses.weighted import Weighted
 from specmargin.typing import FloatArray
@@ -142,6 +143,11 @@ def has_conjugate(loss: Any) -> bool:
 
 def _known(function: Any) -> str:
     return ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
+
+
+def costs(C: cp.Expression, labels: Labels) -> cp.Expression:
+    """Return what C, or a multiple of it, is for each labelled sample, (l,); itself where labels have no weights."""
+    return C if labels.weights is None else C * labels.weights
 
 
 def decisions_from_duals(y: FloatArray, box: FloatArray, nonnegative: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ import numpy as np
 
 from specmargin.objectives import RMM
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of
+from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
 
 __all__ = ["rmm"]
 
@@ -57,7 +57,11 @@ def rmm(obj: RMM) -> BuiltProblem:
         beta = variables["beta"] = cp.Variable(len(y), name="beta", nonneg=True)
         eta = variables["eta"] = cp.Variable(len(y), name="eta", nonneg=True)
         gamma, value = gamma - beta + eta, value - B * cp.sum(beta + eta)
-    constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0, "box": alpha <= C, "nonnegative": alpha >= 0}
+    constraints: dict[str, Any] = {
+        "balance": cp.sum(gamma) == 0,
+        "box": alpha <= costs(C, obj.labels),
+        "nonnegative": alpha >= 0,
+    }
 
     def recover(current: RMM) -> Recovered:
         candidate, b = np.asarray(gamma.value), float(constraints["balance"].dual_value)

@@ -30,7 +30,7 @@ import numpy as np
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems.base import BuiltProblem, Recovered
-from specmargin.problems.expressions import decisions_from_duals, expansion_of
+from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
 from specmargin.typing import FloatArray
 
 __all__ = ["Form", "mkl", "stoam", "storm"]
@@ -204,7 +204,7 @@ def _multipliers(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -
         variables,
         {
             "balance": cp.sum(gamma) == 0,
-            "box": alpha <= C,
+            "box": alpha <= costs(C, obj.labels),
             "nonnegative": alpha >= 0,
         },
     )
@@ -271,7 +271,7 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
     s = cp.multiply(y, gamma)
     constraints: dict[str, Any] = {"balance": cp.sum(gamma) == 0}
     if B is None:
-        constraints["box"] = s <= C
+        constraints["box"] = s <= costs(C, obj.labels)
         constraints["nonnegative"] = s >= 0
         value = cp.sum(s)
     else:
@@ -280,6 +280,7 @@ def _compact(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _F
         middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
         low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
         high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
+        low, high = costs(low, obj.labels), costs(high, obj.labels)
         lines = cp.hstack([low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h])
         constraints["conjugate"] = lines >= 0
         value = cp.sum(h)
@@ -334,4 +335,5 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Fo
         return min(candidates, key=lambda candidate: current.primal_objective(current.repair(*candidate)))
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
-    return _Formulation(cp.Minimize(cp.sum(t) + C * cp.sum(xi)), candidate, variables, constraints)
+    charged = C * cp.sum(xi) if obj.labels.weights is None else C * (obj.labels.weights @ xi)
+    return _Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints)

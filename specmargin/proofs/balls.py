@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import cho_factor, cho_solve
 
 from specmargin.exceptions import SolverNotInstalledError
 from specmargin.typing import AnyArray, FloatArray
@@ -36,11 +37,13 @@ __all__ = [
     "balls",
     "column",
     "ctx",
+    "dense_times",
     "diagonal",
     "dominance",
     "entries",
     "floats",
     "gram",
+    "gram_times",
     "is_definite",
     "largest",
     "least_eigenvalue",
@@ -56,6 +59,8 @@ __all__ = [
 
 BITS = 256
 """Precision of midpoints."""
+LARGE = 128
+"""Samples from which a matrix is multiplied by floats that hold whole numbers; a smaller one is faster in balls."""
 Ball = Any
 """flint.arb"""
 ZERO, ONE, INFINITE = arb(0), arb(1), arb.pos_inf()
@@ -105,6 +110,12 @@ def gram(X: arb_mat) -> arb_mat:
     return X * X.transpose()
 
 
+def gram_times(X: arb_mat) -> Callable[[AnyArray], AnyArray]:
+    """Return x -> XX'x."""
+    columns = X.transpose()
+    return lambda x: times(X, times(columns, x))
+
+
 def diagonal(x: Iterable[Any]) -> arb_mat:
     """Return a diagonal matrix."""
     return arb_mat(np.diag(balls(list(x))).tolist())
@@ -129,7 +140,7 @@ positive_part = np.frompyfunc(lambda t: t.max(ZERO), 1, 1)
 
 def sparse_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
     """Return x -> A x for a matrix of floats of which most are zero, by balls of the others only."""
-    row, at = np.nonzero(A)
+    row, at = np.nonzero(A != 0)
     entry, first, rows = balls(A[row, at]), np.flatnonzero(np.diff(row, prepend=-1)), np.unique(row)
 
     def product(x: AnyArray) -> AnyArray:
@@ -137,6 +148,59 @@ def sparse_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
         if len(row):
             out[rows] = np.add.reduceat(entry * x[at], first)
         return out
+
+    return product
+
+
+def exact_bits(n: int) -> int:
+    """Return how many bits integers may have for floats to hold eight sums of n products: n 2^(2 bits) <= 2^50."""
+    return (50 - n.bit_length()) // 2
+
+
+def slices(A: FloatArray, bits: int, count: int) -> tuple[list[FloatArray], int, float]:
+    """Return integers A_i, k and the most that A differs by from 2^k sum_i 2^(-i bits) A_i, in units of 2^k.
+
+    |A_0| <= 2^bits, and the others are at most half of that.
+    """
+    k, parts = int(np.frexp(np.abs(A).max())[1]) - bits, []
+    A = np.ldexp(A, -k)
+    for _ in range(count):
+        parts.append(np.rint(A))
+        A = (A - parts[-1]) * 2.0**bits
+    # Every step is exact but the first, which may leave the range of floats from below.
+    return parts, k, float(np.abs(A).max()) * 2.0 ** (-bits * count) + 1e-300
+
+
+def dense_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
+    """Return x -> A x for a square matrix of floats.
+
+    To turn all entries of a large one into balls takes longer than all else. Instead A and x are cut into integers of
+    few bits, whose products floats add without any rounding; what is left of both is the radius.
+    """
+    n = len(A)
+    if n < LARGE:
+        stored = matrix(A)
+        return lambda x: times(stored, x)
+    bits = exact_bits(n)
+    count, finer = ctx.prec // 32, arb(2) ** bits
+    parts, k, missed = slices(A, bits, count)
+    stack = np.vstack(parts)
+
+    def product(x: AnyArray) -> AnyArray:
+        mantissa, exponent = largest(abs(x)).abs_upper().man_exp()
+        unit, digits = arb(2) ** (int(exponent) + int(mantissa).bit_length() - bits), []
+        left = x / unit
+        for _ in range(count):
+            digits.append(np.rint(floats(left)))
+            left = (left - balls(digits[-1])) * finer
+        sums = (stack @ np.array(digits).T).reshape(count, n, count)
+        out = np.zeros(n, dtype=object)
+        for level in range(2 * count - 1):
+            whole = sum(sums[i, :, level - i] for i in range(count) if 0 <= level - i < count)
+            out = (out << bits) + whole.astype(np.int64)
+        off = n * largest(abs(left)) * finer ** (1 - count) + missed * total(abs(x / unit))
+        scale = unit * arb(2) ** k
+        return balls(out) * (scale * finer ** (2 - 2 * count)) + arb(0, (off * scale).abs_upper())
 
     return product
 
@@ -150,13 +214,13 @@ def dominance(A: FloatArray) -> Ball:
     """
     own = np.diag(A.diagonal())
     B, x = own - np.abs(A - own), np.ones(len(A))
-    try:  # inverse iteration: where A has an eigenvalue 0 these are its eigenvector
-        inverse = np.linalg.inv(B + 1e-9 * np.abs(own).max() * np.eye(len(A)))
+    try:
+        factor = cho_factor(B + 1e-9 * np.abs(own).max() * np.eye(len(A)))
+        for _ in range(3):  # inverse iteration: where A has an eigenvalue 0 this is its eigenvector
+            x = cho_solve(factor, x)
+            x = x / np.abs(x).max()
     except np.linalg.LinAlgError:
         return INFINITE
-    for _ in range(3):
-        x = inverse @ x
-        x = x / np.abs(x).max()
     if not (x > 0).all():
         return INFINITE
     weights = balls(x)
@@ -164,32 +228,35 @@ def dominance(A: FloatArray) -> Ball:
 
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite or not a number, which prove nothing
-def least_eigenvalue(A: FloatArray) -> Ball:
+def least_eigenvalue(A: FloatArray, guess: float | None = None) -> Ball:
     """Return a proved lower bound on the smallest eigenvalue: s - |E| where A = sI + RR' + E, whatever s and R are.
 
-    A is symmetric to the last bit. R is cut into integers of few bits, R = 2^k sum_i 2^(-i bits) R_i, so that floats
-    hold all sums of R_i R_j' without any rounding: they are integers below 2^53, in whatever order they are added. Only
-    the subtractions from A round, each by at most 2^-53 of what is left, and that is small where R was guessed well.
+    A is symmetric to the last bit. R is guessed: the Cholesky factor of A - sI for a guess s, else by eigenvectors. It
+    is cut into integers of few bits, R = 2^k sum_i 2^(-i bits) R_i, so that floats hold all sums of R_i R_j' without
+    any rounding: they are integers below 2^53, in whatever order they are added. Only the subtractions from A round,
+    each by at most 2^-53 of what is left, and that is small where R was guessed well.
     """
     n = len(A)
-    values, V = np.linalg.eigh(A)
-    R = V * np.sqrt(values - values[0])
-    bits = (51 - n.bit_length()) // 2  # n 2^(2 bits) <= 2^51, and up to three such sums are added
-    k = int(np.frexp(np.abs(R).max())[1]) - bits
-    parts = []
-    for i in range(3):
-        parts.append(np.rint(np.ldexp(R, i * bits - k)))
-        R = R - np.ldexp(parts[i], k - i * bits)
-    E, wrong = A, np.full((n, n), 1e-300)  # more than ldexp loses below the range of normal floats
+    if guess is None:
+        values, V = np.linalg.eigh(A)
+        guess, R = float(values[0]), V * np.sqrt(values - values[0])
+    else:
+        R = np.linalg.cholesky(A - guess * np.eye(n))
+    bits = exact_bits(n)
+    parts, k, _ = slices(R, bits, 3)
+    E, wrong = A, np.full((n, n), 1e-300)  # more than is lost below the range of normal floats
     for level in range(5):
-        products = sum(parts[i] @ parts[level - i].T for i in range(3) if 0 <= level - i < 3)
-        E = E - np.ldexp(products, 2 * k - level * bits)
+        products = np.zeros((n, n))
+        for i in range(max(0, level - 2), level // 2 + 1):
+            half = parts[i] @ parts[level - i].T
+            products += half if 2 * i == level else half + half.T
+        E = E - products * np.ldexp(1.0, 2 * k - level * bits)
         wrong += 2.0**-52 * np.abs(E)  # twice what the subtraction rounds
-    E = E - values[0] * np.eye(n)
+    E = E - guess * np.eye(n)
     wrong += 2.0**-52 * np.abs(E)
     # Sums of n floats above zero err by less than 2^-52 n of them; rows bound the norm of a symmetric matrix.
     norm = arb((np.abs(E) + wrong).sum(axis=1).max()) * (1 + 2.0**-50 * (n + 8))
-    return (values[0] - norm).lower()
+    return (guess - norm).lower()
 
 
 class Shift(NamedTuple):
@@ -206,7 +273,11 @@ def shift(A: FloatArray, name: str) -> Shift:
     rounding = len(A) * 2.0**-48 * size
     s = dominance(A) if name == "L" else INFINITE  # without a factor where that is enough, as it is of a Laplacian
     if not s <= rounding:
-        s = s.min((-least_eigenvalue(A)).max(ZERO))
+        try:
+            least = least_eigenvalue(A, rounding)
+        except np.linalg.LinAlgError:
+            least = -INFINITE
+        s = s.min(positive_part(-(least if least >= 0 else least_eigenvalue(A))))
     if not s <= 1e-6 * size:
         raise Refuted(f"{name} with a diagonal of {size:.3g} has eigenvalues down to {-float(s):.3g}: indefinite")
     return Shift(name, s, bool(s <= rounding))

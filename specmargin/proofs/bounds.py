@@ -7,6 +7,7 @@ losses; nothing is shared with those who made the claims. r holds a record (`spe
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -24,10 +25,12 @@ from specmargin.proofs.balls import (
     balanced,
     balls,
     column,
+    dense_times,
     diagonal,
     entries,
     floats,
     gram,
+    gram_times,
     is_definite,
     largest,
     least_eigenvalue,
@@ -79,9 +82,10 @@ def lapsvm(r: SimpleNamespace) -> Proof:
         raise Refuted("the kernel or the graph is missing")
     if not (r.fit_intercept or r.b == 0):
         raise Refuted(f"there is an intercept of {float(r.b):.17g} in a problem without one")
-    K, s = (gram(r.F), Shift("K")) if r.K is None else (matrix(r.K), shift(r.K, "K"))
-    K_floats = floats(entries(K)) if r.K is None else r.K
-    L = r.L if r.gamma_I > 0 else np.zeros_like(K_floats)
+    K, s = (floats(entries(gram(r.F))), Shift("K")) if r.K is None else (r.K, shift(r.K, "K"))
+    K_times = gram_times(r.F) if r.K is None else dense_times(K)
+    size = arb(np.abs(K).sum(axis=1).max()) * (1 + len(K) * 2.0**-52)  # above the norm of K
+    L = r.L if r.gamma_I > 0 else np.zeros_like(K)
     t, edges = shift(L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L"), sparse_times(L)
     beta = balanced(r.y, r.y * r.theta, *box(r.loss, r.parameter), r.fit_intercept)
     gains = total(conjugate(r.loss, r.parameter, x) for x in beta)
@@ -93,42 +97,51 @@ def lapsvm(r: SimpleNamespace) -> Proof:
             x = edges(x)
         return x
 
-    def images(x: AnyArray, s: Ball, t: Ball) -> tuple[AnyArray, AnyArray]:
-        f = times(K, x) + s * x
+    def images(x: AnyArray, Kx: AnyArray, s: Ball, t: Ball) -> tuple[AnyArray, AnyArray]:
+        f = Kx + s * x
         return f, r.gamma_A * x + r.gamma_I * (powered(f) + t * f)
 
-    def bound(a: AnyArray, s: Ball, t: Ball) -> Ball:
-        f, Sa = images(a, s, t)
+    def bound(a: AnyArray, Ka: AnyArray, s: Ball, t: Ball, enough: Ball) -> Ball:
+        f, Sa = images(a, Ka, s, t)
         rest = 2 * Sa - placed
-        spare = positive_part(rest @ times(K, rest) + s * (rest @ rest)) / (4 * r.gamma_A)
-        return r.scale * (gains + f @ Sa - f @ placed - spare)
+        most, dual = rest @ rest, gains + f @ Sa - f @ placed
+        least = r.scale * (dual - (size + s) * most / (4 * r.gamma_A))
+        if least >= enough:  # without another product with K
+            return least
+        return r.scale * (dual - positive_part(rest @ K_times(rest) + s * most) / (4 * r.gamma_A))
 
     def solved(s: Ball, t: Ball) -> AnyArray:
         def stored() -> arb_mat:
             I = diagonal([ONE] * len(L))
-            return I * r.gamma_A + (matrix(L) ** r.power + I * t) * (K + I * s) * r.gamma_I
+            exact = gram(r.F) if r.K is None else matrix(K)
+            return I * r.gamma_A + (matrix(L) ** r.power + I * t) * (exact + I * s) * r.gamma_I
 
-        about = float(r.gamma_I) * np.linalg.matrix_power(L, r.power) @ K_floats
-        return solution(float(r.gamma_A) * np.eye(len(L)) + about, lambda x: images(x, s, t)[1], placed / 2, stored)
+        about = float(r.gamma_I) * np.linalg.matrix_power(L, r.power) @ K
+        near = float(r.gamma_A) * np.eye(len(L)) + about
+        return solution(near, lambda x: images(x, K_times(x), s, t)[1], placed / 2, stored)
 
-    first = solved(ZERO, ZERO)
+    shifts = ((ZERO, ZERO), (2 * s.s, t.s**r.power))
 
-    def best(above: Ball, s: Ball, t: Ball) -> Ball:
+    @cache
+    def point(k: int) -> tuple[AnyArray, AnyArray]:
+        a = r.alpha if k == 0 else solved(*shifts[k - 1])
+        return a, K_times(a)
+
+    def best(above: Ball, shifted: int) -> Ball:
         least = -INFINITE
-        # Of a K that is semidefinite but for rounding the coefficients of the answer may prove more; shifts may move a.
-        for a in (lambda: first, lambda: r.alpha, lambda: solved(s, t)):
-            least = least.max(bound(a(), s, t))
+        for k in range(2 + shifted):  # the coefficients of the answer prove nearly always as much as the best ones
+            least = least.max(bound(*point(k), *shifts[shifted], above - r.claim.gap))
             if above - least <= r.claim.gap:
                 break
         return least
 
-    f = times(K, r.alpha)
+    f, slope = images(*point(0), *shifts[0])
     losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[r.J] + r.b))
-    primal = r.scale * (losses + r.gamma_A * (r.alpha @ f) + r.gamma_I * (f @ powered(f)))
-    least, charges = best(primal, ZERO, ZERO), ZERO
+    primal = r.scale * (losses + f @ slope)
+    least, charges = best(primal, 0), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
-        charges += least - best(primal + charges, 2 * s.s, t.s**r.power)
+        charges += least - best(primal + charges, 1)
     return Proof(primal, least, (s, t), charges)
 
 
@@ -197,23 +210,39 @@ def alignment(r: SimpleNamespace) -> Proof:
     by (t |K| + sum_r max(0, e_r) / |K_r|) / l, as inner products of kernels are not negative; where t is so large that
     nothing sticks out it is t |K| / l.
     """
-    delta, a, M = admissible(r, ZERO), times(r.U.transpose(), r.y) ** 2, entries(gram(r.U.transpose())) ** 2
-    M_delta, aligned = M @ delta, a @ delta
-    norm = (delta @ M_delta).sqrt()
-    sizes = balls(np.zeros(len(r.first)))
+    delta, U, a = admissible(r, ZERO), entries(r.U), times(r.U.transpose(), r.y) ** 2
+    if r.U.ncols() > r.U.nrows():  # the diagonal of U'KU, without M
+        K = arb_mat((U * delta).tolist()) * r.U.transpose()
+        M_delta = (U * entries(K * r.U)).sum(axis=0)
+    else:
+        M_delta = entries(gram(r.U.transpose())) ** 2 @ delta
+    aligned = a @ delta
+    norm, h, Mh = (delta @ M_delta).sqrt(), sums(r, a), sums(r, M_delta)
+    primal, bound, note = aligned / (len(r.y) * norm), INFINITE, ""
+    out = ~(h <= 0)
+    if (Mh[out] > 0).all():
+        bound = largest(h[out] / Mh[out]) * norm / len(r.y)
+    if not bound - primal <= r.claim.gap:
+        sizes, t = extreme_sizes(r), aligned / norm**2
+        kept = sizes > 1e-28 * largest(sizes)
+        out &= kept
+        least = t * norm + total(positive_part(h - t * Mh)[kept] / sizes[kept])
+        if (Mh[out] > 0).all():
+            least = least.min(largest(h[out] / Mh[out]) * norm)
+        bound = bound.min(least / len(r.y))
+        note = "" if kept.all() else "extreme kernels of a share below 1e-28 are rounding, and do not count"
+    return Proof(primal, bound, assumption=note)
+
+
+def extreme_sizes(r: SimpleNamespace) -> AnyArray:
+    """Return |K_r| of the extreme kernels."""
+    M, sizes = entries(gram(r.U.transpose())) ** 2, balls(np.zeros(len(r.first)))
     for i in np.unique(r.first):  # entries are not negative: blocks grow by a row and a column at a time
         own = np.flatnonzero(r.first == i)
         block = M[i : r.last[own].max() + 1, i : r.last[own].max() + 1]
         squares = (2 * np.triu(block, 1).sum(axis=0) + block.diagonal()).cumsum()
         sizes[own] = [x.sqrt() for x in squares[r.last[own] - i]]
-    kept = sizes > 1e-28 * largest(sizes)
-    h, Mh, t = sums(r, a)[kept], sums(r, M_delta)[kept], aligned / norm**2
-    bound = t * norm + total(positive_part(h - t * Mh) / sizes[kept])
-    out = ~(h <= 0)
-    if (Mh[out] > 0).all():
-        bound = bound.min(largest(h[out] / Mh[out]) * norm)
-    note = "" if kept.all() else "extreme kernels of a share below 1e-28 are rounding, and do not count"
-    return Proof(aligned / (len(r.y) * norm), bound / len(r.y), assumption=note)
+    return sizes
 
 
 def spectral_ridge(r: SimpleNamespace) -> Proof:

@@ -141,11 +141,7 @@ def _loss(loss: Any) -> tuple[str, float]:
 @_parts.register
 def _(obj: LapSVM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     alpha, b = _answer(obj, variables)
-    if obj.labels.weights is not None:
-        raise InvalidTypeError(
-            "LapSVM with weights of the labels has no proof record, whose losses have the weight one; its certificate "
-            "is recomputed by specmargin.certify: call that."
-        )
+    _unweighted(obj)
     theta = obj.labels.sign * np.asarray(held["beta"]) if "beta" in held else obj.multipliers(alpha, float(b))
     name, p = _loss(obj.margin_loss)
     numbers = {"loss": name, "parameter": p, "gamma_A": float(obj.gamma_A), "gamma_I": float(obj.gamma_I), "power": 1}
@@ -166,6 +162,15 @@ def _(obj: LapRLS, variables: Variables, held: Variables, certificate: Certifica
         "LapRLS with numbers for targets has no proof record, whose labels are signs; its certificate is recomputed by "
         "specmargin.certify: call that."
     )
+
+
+def _unweighted(obj: Any) -> None:
+    """Raise where the labels have weights, for which a record has no place."""
+    if obj.labels.weights is not None:
+        raise InvalidTypeError(
+            f"{type(obj).__name__} with weights of the labels has no proof record; specmargin.certify recomputes its "
+            "certificate: call that."
+        )
 
 
 def _dense(K: Any, name: str) -> FloatArray:
@@ -193,6 +198,7 @@ def _graph(L: Any, arrays: dict[str, Any]) -> int:
 @_parts.register
 def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     c, b = _answer(obj, variables)
+    _unweighted(obj)
     share = obj.loss.share_within(obj.K @ c + float(b))
     gamma = obj.loss.nearest_multipliers(obj.labels.sign, np.asarray(held["gamma"]))
     numbers = {"C": float(obj.C), "B": float(obj.B), "b": share * float(b)}
@@ -202,6 +208,7 @@ def _(obj: RMM, variables: Variables, held: Variables, certificate: Certificate)
 @_parts.register
 def _(obj: SpectrumMargin, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     v, b, delta = _answer(obj, variables)
+    _unweighted(obj)
     gamma: Any = held.get("gamma")
     gamma = np.linalg.lstsq(delta[:, None] * obj.U.T, v, rcond=None)[0] if gamma is None else np.asarray(gamma)
     gamma = obj.loss.nearest_multipliers(obj.labels.sign, gamma)
@@ -318,6 +325,7 @@ def _(obj: S3VM, variables: Variables, held: Variables, certificate: Certificate
 
 def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
+    _unweighted(obj)
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
     unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
     branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")

@@ -2,7 +2,8 @@
 
 Spectrum learning writes a function on the samples as ``f = U v`` with the q smoothest eigenvectors of the
 graph Laplacian and learns how much of each to use. Call `laplacian_eigenpairs` for the `Spectrum`; `extend`
-carries scores (and `nystrom` eigenvectors) to new points.
+carries scores (and `nystrom` eigenvectors) to new points. A `Spectrum` serves many fits: STORM, KTA and the other
+estimators over a spectrum take it as ``fit(X, y, graph=spectrum)``.
 
 The null space is not left to the eigensolver. Its dimension is the number of connected components, so it is
 built from their indicators, exactly, with the constant first; solvers only compute the rest. Within a block

@@ -44,8 +44,10 @@ def test_lanczos_and_lapack_give_the_same_kernels():
 
 
 def test_spectra_count_beyond_the_zeros():
-    names, d = filter_spectra(np.array([0.0, 0.0, 0.1, 0.2, 0.3, 0.4]))
+    theta = np.concatenate([np.zeros(3), np.linspace(0.1, 1.0, 30)])
+    names, d = filter_spectra(theta)
     np.testing.assert_allclose(d.sum(axis=1), 1.0)
     by_name = dict(zip(names, d, strict=True))
-    np.testing.assert_allclose(by_name["p1 m1"] / by_name["p1 m1"][0], 1 / (1 + np.array([0, 0, 0.5, 1, 1.5, 2])))
+    np.testing.assert_allclose(by_name["p2 m20"] / by_name["p2 m20"][0], 1 / (1 + (theta / theta[23]) ** 2))
+    np.testing.assert_allclose(by_name["step5"], np.repeat([1 / 8, 0.0], [8, 25]))
     assert np.isfinite(filter_spectra(np.zeros(5))[1]).all()

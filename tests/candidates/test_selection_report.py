@@ -42,6 +42,9 @@ def test_numbers_stand_in_the_text():
     ):
         assert part in text
     assert "p = 0.001" in text
+    assert "75% of the weight is with families that use the unlabelled samples" in text
+    assert "nearly the weights that it starts with" in str(report(8, 1, 3))
+    assert "nearly the weights that it starts with" not in text
     assert text.endswith("better than supervised")
     assert repr(many) == text
 

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import scipy.sparse as sp
 from contract_inputs import ANSWERED, NEW, SAME, TRUTH, Bad, N, Promise, W, X, Y, bad, changed, locked, refused, told
+from sklearn.utils.validation import has_fit_parameter
 
 from specmargin import estimators
 from specmargin.candidates import CONSTANTS
@@ -37,12 +38,13 @@ SMALL: dict[str, dict[str, Any]] = {
     "KTACV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "cv": 2},
     "LapRLSCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
+    "LapRLSRegressorCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
     "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-REGRESSORS = ("LapRLSRegressor",)
+REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
@@ -50,6 +52,7 @@ SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
 
@@ -354,6 +357,42 @@ def score_cells() -> Iterator[Cell]:
             )
 
 
+def weight_cells() -> Iterator[Cell]:
+    known = np.flatnonzero(Y != -1)
+    ones, few = np.ones(N), int(known[2])
+    for name in WEIGHTED:
+        for what, weight, promise in (
+            ("None", None, SAME),
+            ("ones", ones, SAME),
+            ("a list", ones.tolist(), SAME),
+            ("a series", pd.Series(ones), SAME),
+            ("whole numbers", ones.astype(int), SAME),
+            ("NaN at unlabelled samples", np.where(Y == -1, np.nan, 1.0), SAME),
+            ("negative at unlabelled samples", np.where(Y == -1, -1.0, 1.0), SAME),
+            ("others", np.linspace(0.5, 2.0, N), ANSWERED),
+            ("one of zero", changed(ones, few, 0.0), ANSWERED),
+            ("a number", 2.0, refused(r"2\.0", "sample_weight")),
+            ("a string", "much", refused("much", "sample_weight")),
+            ("strings", ["much"] * N, refused("much", "sample_weight")),
+            ("complex", ones + 1j, refused(told(ones + 1j), "sample_weight")),
+            ("in two columns", np.ones((N, 2)), refused(rf"\({N}, 2\)", "sample_weight")),
+            ("one too few", ones[:-1], refused(rf"{N - 1} entries for {N}", "sample_weight")),
+            ("negative", changed(ones, few, -1.0), refused("-1", "sample_weight")),
+            ("NaN", changed(ones, few, np.nan), refused("nan", "sample_weight")),
+            ("inf", changed(ones, few, np.inf), refused("inf", "sample_weight")),
+            ("zero for a class", (Y != 0).astype(float), refused("class 0", "weight 0")),
+            ("zero for all", 0.0 * ones, refused("class 0", "weight 0")),
+        ):
+            yield Cell(
+                f"{name}.fit",
+                "weights of samples",
+                what,
+                promise,
+                lambda name=name, weight=weight: learned(make(name).fit(X, Y, sample_weight=weight), X),
+                lambda name=name: learned(plain(name)[1], X),
+            )
+
+
 NOTHING = object()
 POSITIVE = (0, -1.0, np.nan, np.inf, -np.inf, "much", [1.0], True, 1j, NOTHING)
 NONNEGATIVE = (-1.0, np.nan, np.inf, "much", [1.0], True, 1j, NOTHING)
@@ -373,6 +412,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "assign": (*WORD, None),
     "balance": (-1.5, 2.0, np.nan, "even", True, [0.1, 0.2, 0.3], {7: 0.5}, 1j, NOTHING),
     "class_balance": WORD,
+    "class_weight": ("heavy", 0, np.nan, [1.0, 2.0], {7: 1.0}, {0: -1.0}, {0: 0.0}, {1: np.nan}, {0: "much"}, NOTHING),
     "coef0": (*FINITE, None),
     "criterion": (*WORD, None),
     "constants": ({}, (), "usual", 3, np.nan, NOTHING),
@@ -430,7 +470,7 @@ ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
     ("SpectralRidge", "power"): (1.5,),
     # At most n: landmarks or eigenvectors are not asked for by default.
-    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", "LapRLSRegressor", "LapSVM", "LapSVMCV", *S3VMS)},
+    **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", *REGRESSORS, "LapSVM", "LapSVMCV", *S3VMS)},
 }
 """Values that make sense to one class."""
 
@@ -469,6 +509,7 @@ def cells() -> Iterator[Cell]:
     yield from spectrum_cells()
     yield from prediction_cells()
     yield from score_cells()
+    yield from weight_cells()
     yield from parameter_cells()
 
 

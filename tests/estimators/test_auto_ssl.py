@@ -55,7 +55,7 @@ def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
     X, _, truth, clf = moons
     report = clf.report_
     assert (report.n_samples, report.n_labeled, sum(report.label_counts.values())) == (160, 12, 12)
-    assert report.n_candidates == 5 * report.n_kernels + 16
+    assert report.n_candidates == 3 * report.n_kernels + 16
     assert sum(report.families.values()) == pytest.approx(1.0)
     assert report.leading[0][2] >= report.leading[-1][2]
     low, high = report.estimate.interval
@@ -79,6 +79,16 @@ def test_one_random_state_gives_one_answer_and_pickles_keep_it(moons):
     assert str(again.report_) == str(clf.report_)
     stored = pickle.dumps(clf)
     np.testing.assert_array_equal(pickle.loads(stored).decision_function(X[:9]), clf.decision_function(X[:9]))
+
+
+def test_pickles_hold_what_predictions_need():
+    X = np.random.default_rng(0).standard_normal((900, 300))
+    X[:, :2] += 4.0 * (np.arange(900) % 2)[:, None]
+    y = np.where(np.arange(900) < 40, np.arange(900) % 2, -1)
+    clf = sm.AutoSSL().fit(X, y)
+    assert len(pickle.dumps(clf)) < 1.5 * X.nbytes
+    np.testing.assert_allclose(clf.predict_proba(X[40:80]), clf.probabilities_[40:80], atol=1e-6)
+    np.testing.assert_allclose(clf.baseline_.predict_proba(X), clf.baseline_.probabilities_, atol=1e-6)
 
 
 def test_constants_are_in_one_place(moons):

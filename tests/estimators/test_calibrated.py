@@ -7,6 +7,7 @@ import pytest
 from scipy.special import expit, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.ensemble import VotingClassifier
 
 import specmargin as sm
 from specmargin.objectives.calibration import calibrated_scale
@@ -178,3 +179,21 @@ def test_probabilities_are_nearer_to_the_truth_than_scores():
         ours.append(calibration_error(p.max(axis=1)[new], right[new]))
         raw.append(calibration_error(scores.max(axis=1)[new], right[new]))
     assert np.mean(ours) <= 0.5 * np.mean(raw)
+
+
+@pytest.mark.parametrize("marker", [2, "~"])
+def test_soft_votes_of_a_marker_that_sorts_last(marker, moons):
+    X, truth, y = moons
+    names = np.array([0, 1]) if marker == 2 else np.array(["a", "b"])
+    labels = np.where(y == -1, marker, names[truth])
+    members = {"lap": sm.LapRLS(gamma=2.0), "rmm": sm.RMM(gamma=2.0), "ridge": sm.SpectralRidge(q=20)}
+    # The vote numbers the classes in their order: the marker, behind two classes, is 2 for its members.
+    vote = VotingClassifier(
+        [(name, clone(one).set_params(unlabeled=2)) for name, one in members.items()], voting="soft"
+    )
+    vote.fit(X, labels)
+    fitted = [one.set_params(unlabeled=marker).fit(X, labels) for one in members.values()]
+    mean = np.mean([one.predict_proba(X) for one in fitted], axis=0)
+    np.testing.assert_allclose(vote.predict_proba(X), mean, atol=1e-12)
+    np.testing.assert_array_equal(vote.predict(X), names[mean.argmax(axis=1)])
+    assert (vote.predict(X) == names[truth]).mean() > 0.8

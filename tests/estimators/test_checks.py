@@ -82,6 +82,7 @@ def test_the_declared_failure_is_the_refusal_to_guess():
 
 REGRESSORS = [
     sm.LapRLSRegressor(),
+    sm.LapRLSRegressorCV(**SMALL),
     sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
     sm.LapRLSRegressor(span="eigenvectors", q=150, n_neighbors=3, gamma_A=1e-4, gamma_I=1e-4),
     sm.LapRLSRegressor(span="landmarks", n_landmarks=5),

@@ -60,6 +60,41 @@ def test_a_loss_of_no_pieces_goes_through_cvxpy():
     assert primal.certificate.primal_objective == pytest.approx(dual.certificate.primal_objective, rel=1e-6)
 
 
+@pytest.mark.parametrize(("B", "C"), [(1.5, 0.5), (0.7, 0.5), (np.inf, 10.0)])
+def test_relative_margins_with_weights(B, C):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.25, random_state=0)
+    y, rng = sm.hide_labels(truth, n_labeled=14, random_state=0), np.random.default_rng(0)
+    labels, known = sm.encode_labels(y), np.flatnonzero(y != -1)
+    K = sm.kernels.gram(X[known], gamma=1.0)
+    c = rng.integers(1, 4, 14)
+    rows = np.repeat(np.arange(14), c)
+    copied = sm.objectives.RMM(K[np.ix_(rows, rows)], sm.encode_labels(y[known][rows], unlabeled=7), C=C, B=B)
+    obj = sm.objectives.RMM(K, labels.weighted(c), C=C, B=B)
+    ours, theirs = (solvers.relative_margin(one) for one in (obj, copied))
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"][rows], theirs.variables["f"], atol=1e-7)
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=15)
+    for weights in (c, 10.0 ** rng.uniform(-8, 8, 14), np.full(14, 1e-8)):
+        labeled = labels.weighted(weights)
+        over = sm.objectives.SpectrumMargin(spectrum, labeled, C=C, B=B)
+        fixed = over.with_(delta=np.arange(15.0, 0.0, -1.0))
+        obj = sm.objectives.RMM(K, labeled, C=C, B=B)
+        by = [solvers.relative_margin(obj), *(solvers.spectrum_margin(one) for one in (over, fixed))]
+        assert all(result.certificate.is_optimal(1e-8) for result in by)
+        if weights.max() > 10:
+            continue
+        built = [sm.problems.rmm(obj), sm.problems.storm(over, "compact"), sm.problems.storm(fixed, "literal")]
+        for one, result in zip(built, by, strict=True):
+            found = sm.solve(one).certificate.primal_objective
+            assert found == pytest.approx(result.certificate.primal_objective, rel=1e-6)
+            assert sm.certify(one.objective, result).is_optimal(1e-6)
+    primal = sm.solve(sm.problems.storm(sm.objectives.SpectrumMargin(spectrum, labels.weighted(c), C=C, B=B), "primal"))
+    by = solvers.spectrum_margin(sm.objectives.SpectrumMargin(spectrum, labels.weighted(c), C=C, B=B))
+    assert primal.certificate.primal_objective == pytest.approx(by.certificate.primal_objective, rel=1e-6)
+    with pytest.raises(TypeError, match="no proof record"):
+        record_of(fixed, by)
+
+
 @losses
 def test_whole_weights_are_repeated_labels(loss):
     K, L, labels, rng = case(1)
@@ -117,6 +152,13 @@ MAKERS = {
     "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
     "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "RMM": sm.RMM(C=0.5, gamma=2.0),
+    "KTA": sm.KTA(C=0.3, q=20),
+    "STORM": sm.STORM(C=0.3, q=20),
+    "SpectralKernelSVM by CVXPY": sm.SpectralKernelSVM(C=0.3, q=20, solver="CLARABEL"),
+    "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(C=0.3, balance=None),
+    "MultiSwitchTSVM": sm.MultiSwitchTSVM(C=0.3, balance=None),
+    "CCCPS3VM, ovo": sm.CCCPS3VM(C=0.3, balance=None, multi_class="ovo"),
 }
 makers = pytest.mark.parametrize("name", MAKERS)
 
@@ -160,12 +202,16 @@ def test_left_out_decisions_have_weights_too(name, moons):
     known, rng = np.flatnonzero(y != -1), np.random.default_rng(0)
     weights = np.ones(len(y))
     weights[known] = rng.uniform(0.3, 3.0, len(known))
-    clf = MAKERS[name].set_params(unlabeled=-1, class_balance=None).fit(X, y, sample_weight=weights)
+    clf = MAKERS[name].set_params(unlabeled=-1)
+    if "class_balance" in clf.get_params():
+        clf.set_params(class_balance=None)
+    clf.fit(X, y, sample_weight=weights)
     T = clf.calibration_
     if "pcg" in name:
         clf = sm.LapSVM(**{**clf.get_params(), "solver": "auto"})
     dealt = known[np.argsort(y[known], kind="stable")]
-    folds = [dealt[k::5] for k in range(5)] if "pcg" in name else list(known[:, None])
+    by_folds = "pcg" in name or not name.startswith("Lap")
+    folds = [dealt[k::5] for k in range(5)] if by_folds else list(known[:, None])
     held = []
     for fold in folds:
         others = y.copy()
@@ -218,6 +264,12 @@ def test_other_bad_weights_are_refused(moons):
             sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
     with pytest.raises(ValueError, match="not exchangeable"):
         sm.LapRLS(gamma=2.0, class_weight={0: 2.0}).fit(X, y).conformal_sets()
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
+    heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
+    with pytest.raises(ValueError, match="labels have weights"):
+        sm.objectives.Alignment(spectrum, heavy)
+    with pytest.raises(ValueError, match="labels have weights"):
+        sm.objectives.SpectralGraphTransducer(spectrum, heavy, C=1.0)
     clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
     with pytest.raises(TypeError, match="no proof record"):
         record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
@@ -239,3 +291,44 @@ def test_sparse_samples_and_labels_with_weights(moons):
     np.testing.assert_allclose(
         sm.LapSVM(gamma=2.0).fit(sp.csr_array(X), y, sample_weight=weights).scores_, dense.scores_
     )
+
+
+S3VMS = [name for name in sm.estimators.__all__ if name.endswith(("S3VM", "TSVM"))]
+
+
+@pytest.mark.parametrize("name", S3VMS)
+def test_whole_weights_are_repeated_labels_of_an_s3vm(name):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.2, random_state=1)
+    y = sm.hide_labels(truth, per_class=4, random_state=0)
+    known, rng = np.flatnonzero(y != -1), np.random.default_rng(0)
+    weights = np.ones(60)
+    weights[known] = rng.integers(1, 5, len(known))
+    more = np.repeat(known, weights[known].astype(int) - 1)
+    clf = getattr(sm, name)(C=0.4, balance=0.1, gamma=2.0, tol=1e-8 if "Continuation" in name else None)
+    ours = clf.fit(X, y, sample_weight=weights)
+    value, f, C_star = ours.result_.certificate.primal_objective, ours.scores_, ours.C_star_
+    theirs = clf.fit(np.concatenate([X, X[more]]), np.concatenate([y, y[more]]))
+    assert pytest.approx(theirs.C_star_) == C_star
+    assert theirs.result_.certificate.primal_objective == pytest.approx(value, rel=1e-5)
+    np.testing.assert_allclose(f, theirs.scores_[:60], atol=2e-3)
+    assert abs(clf.fit(X, y).result_.certificate.primal_objective - value) > 0.01 * value
+
+
+def test_the_objective_of_an_s3vm_is_the_literal_sum():
+    X, y = np.random.default_rng(0).standard_normal((9, 2)), np.array([0, 1, 0, 1, -1, -1, -1, -1, -1])
+    c = np.array([0.5, 2.0, 1.0, 3.0])
+    for loss in ("hinge", "squared_hinge", "smooth_hinge"):
+        obj = sm.objectives.S3VM(X, sm.encode_labels(y).weighted(c), loss, C=2.0, C_star=0.3, intercept="regularized")
+        w = np.array([0.3, -0.7, 0.2])
+        f = obj.decisions_at(w)
+        V, U = sm.losses.get_loss(loss), obj.unlabeled_loss
+        literal = 0.5 * w @ w + 2.0 * sum(c * V.value(np.array([-1, 1, -1, 1]) * f[:4])) + 0.3 * U.value(f[4:]).sum()
+        assert obj.value({"w": w}) == pytest.approx(literal, rel=1e-12)
+        steps = 1e-6 * np.eye(3)
+        slopes = [(obj.value_at(w + step) - obj.value_at(w - step)) / 2e-6 for step in steps]
+        np.testing.assert_allclose(obj.gradient(w), slopes, atol=1e-5)
+        np.testing.assert_allclose(obj.value_and_gradient(w)[1], slopes, atol=1e-5)
+        with pytest.raises(TypeError, match="no proof record"):
+            record_of(obj, obj.result(w, solver="none"))
+        alone = obj.with_(C_star=0.0)
+        assert sm.solvers.weighted_svm(alone.guessed(np.zeros(5), 0.0)).certificate.is_optimal(1e-6)

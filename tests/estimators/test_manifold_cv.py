@@ -381,6 +381,27 @@ def test_every_kernel_is_judged_as_if_it_were_alone(moons, kernel):
         assert stored["sq"][0] == pytest.approx(both.cv_results_["sq"][at], rel=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_the_unit_of_the_features_changes_nothing(moons, kernel, scale):
+    X, _, y = moons
+    grid = {"kernels": [kernel], "n_neighbors": [5], "powers": [1, 4]}
+    here, there = (LapRLSCV(**grid).fit(Z, y) for Z in (X, scale * X))
+    np.testing.assert_allclose(there.cv_results_["nll"], here.cv_results_["nll"], rtol=1e-6)
+    np.testing.assert_array_equal(there.transduction_, here.transduction_)
+
+
+def test_large_samples_have_eigenvectors_and_supervised_landmarks(moons, monkeypatch):
+    monkeypatch.setattr("specmargin.estimators._feature_maps._FULL_SAMPLES", 100)
+    X, _, y = moons
+    clf = LapRLSCV(kernels=["linear", "rbf"], n_neighbors=[4, 8], powers=[1, 2], q=20, n_landmarks=20).fit(X, y)
+    results = clf.cv_results_
+    assert results["supervised"].sum() == 9 * 3
+    assert len(results["params"]) == 9 * (3 + 2 * 2)  # the eigenvectors of a graph have no kernel
+    np.testing.assert_array_equal(LapRLS(**clf.best_params_).fit(X, y).scores_, clf.scores_)
+    assert type(clf.baseline_._functions).__name__ == "Landmarks"
+
+
 def test_neighbours_are_searched_once(moons, monkeypatch):
     from specmargin.graphs import neighbors
 

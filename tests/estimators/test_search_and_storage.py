@@ -20,7 +20,7 @@ CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in CLUSTERING]
 SMALL = {
     name: {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]}
-    for name in ("LapRLSCV", "LapSVMCV")
+    for name in ("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV")
 } | {name: {"n_neighbors": [5], "qs": [15], "Cs": [10.0]} for name in ("KTACV", "STORMCV")}
 
 

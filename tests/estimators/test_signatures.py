@@ -54,6 +54,7 @@ CONCEPTS = {
     "ratio of consecutive weights": "w",
     "least drop between consecutive weights": "eps",
     "comparison of the classes": "class_balance",
+    "weights of the classes in the losses": "class_weight",
     "constraint on the mean decision of an S3VM": "balance",
     "intercept of a convex classifier": "fit_intercept",
     "intercept of an S3VM, three kinds": "intercept",
@@ -132,7 +133,7 @@ OTHER_SPELLINGS = {
     "normalized": ("normalised", "normalize"),
     "n_landmarks": ("n_functions", "landmarks", "n_samples"),
     "q": ("n_eigenvectors", "n_eigenpairs", "n_functions"),
-    "class_balance": ("balanced", "class_weight", "zscore"),
+    "class_balance": ("balanced", "zscore"),
     "solver": ("method", "algorithm"),
     "solver_params": ("solver_options", "solver_kwargs", "params"),
     "tol": ("tolerance", "epsilon", "rtol", "atol"),
@@ -380,6 +381,7 @@ def test_every_parameter_is_documented_with_its_default(name: str) -> None:
 
 SMALL = {
     "LapRLSCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
+    "LapRLSRegressorCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
     "LapSVMCV": {"gammas": [1.0], "n_neighbors": [5], "powers": [1]},
     "KTACV": {"n_neighbors": [5], "qs": [10]},
     "STORMCV": {"n_neighbors": [5], "qs": [10]},

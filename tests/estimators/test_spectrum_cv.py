@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.candidates.comparison import compare_errors
 from specmargin.estimators import _spectrum_grid
-from specmargin.estimators._label_search import of_decisions
+from specmargin.estimators._label_search import judged
 from specmargin.estimators._spectrum_grid import _Path
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError
@@ -53,31 +53,20 @@ def test_every_number_is_that_of_brute_force(moons, blobs, cls, balance, several
     tested = np.concatenate(splits)
     assert len(cv.cv_results_["params"]) == (2 if cv.Cs == [10.0] else 4)
     graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    found = []
     for at, params in enumerate(cv.cv_results_["params"]):
         own = cv._refitted(**params)
         compared = raw = left_out(own, X, y, marker, splits, graph)
         if balance is not None:
             raw = left_out(own.set_params(class_balance=None), X, y, marker, splits, graph)
-        expected = of_decisions(raw[None], compared[None], labels.sign[tested])
-        for name, value in expected.items():
+        found.append(judged(raw[None], compared[None], labels.sign[tested], cv.criterion))
+        for name, value in found[-1].values.items():
             assert cv.cv_results_[name][at] == pytest.approx(value[0], abs=2e-4), name
-    wrong = _spectrum_grid._codes(left_out(cv._refitted(**cv.best_params_), X, y, marker, splits, graph))
-    wrong = wrong != labels.sign_codes[tested]
-    assert cv.comparison_.gains - cv.comparison_.losses == _twin_errors(cv, X, labels, splits) - wrong.sum()
-
-
-def _twin_errors(cv, X, labels, splits):
-    """Errors of the SVM that was chosen, by scikit-learn."""
-    X, n = X[labels.labeled], 0
-    svm = cv.baseline_
-    kernel = {"kernel": svm.kernel, "C": svm.C, **({"gamma": svm.gamma} if svm.kernel == "rbf" else {})}
-    for test in splits:
-        train = np.setdiff1d(np.arange(len(X)), test)
-        signs = [binary.sign for binary in labels.one_vs_rest()]
-        f = np.column_stack([SVC(**kernel).fit(X[train], s[train]).decision_function(X[test]) for s in signs])
-        predicted = (f[:, 0] > 0).astype(int) if len(signs) == 1 else f.argmax(axis=1)
-        n += int((predicted != labels.sign_codes[test]).sum())
-    return n
+    losses, wrong = (np.concatenate([getattr(one, name) for one in found]) for name in ("losses", "wrong"))
+    chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(len(tested))]
+    twin = supervised_twin(X, labels, cv._folds(X, labels), tuple(cv.Cs), cv.criterion)
+    n_wrong = wrong[chosen, np.arange(len(tested))].sum()
+    assert cv.comparison_.gains - cv.comparison_.losses == twin.wrong.sum() - n_wrong
 
 
 @pytest.mark.parametrize(
@@ -182,7 +171,7 @@ def test_the_twin_is_the_best_svm_of_its_grid(blobs):
     twin = supervised_twin(1e3 * X, labels, folds, (0.1, 10.0), "nll")
     known, median = X[labels.labeled], sm.kernels.resolve_gamma(X, "median")
     kernels = [{"kernel": "linear"}] + [{"kernel": "rbf", "gamma": median / m**2} for m in (0.5, 1.0, 2.0)]
-    best = np.inf
+    found, tested = [], np.concatenate([fold.test for fold in folds])
     for kernel in kernels:
         K = sm.kernels.gram(known, **kernel)
         unit = np.trace(K - K.mean(axis=0)) / 9
@@ -199,9 +188,11 @@ def test_the_twin_is_the_best_svm_of_its_grid(blobs):
                     )
                 )
             f = np.concatenate(parts)[None]
-            sign = labels.sign[np.concatenate([fold.test for fold in folds])]
-            best = min(best, float(of_decisions(f, f, sign)["nll"][0]))
-    assert -twin.score == pytest.approx(best, abs=2e-3)
+            found.append(judged(f, f, labels.sign[tested], "nll"))
+    losses, wrong = np.concatenate([one.losses for one in found]), np.concatenate([one.wrong for one in found])
+    assert -twin.score == pytest.approx(losses.mean(axis=1).min(), abs=2e-3)
+    chosen = [np.delete(losses, i, axis=1).sum(axis=1).argmin() for i in range(9)]
+    assert twin.wrong[tested].tolist() == wrong[chosen, np.arange(9)].tolist()
     svm = twin.fitted(1e3 * X, y, unlabeled="?")
     assert np.isinf(svm.B)
     assert {**svm.get_params(), **twin.params} == svm.get_params()

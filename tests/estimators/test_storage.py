@@ -415,7 +415,7 @@ def set_state(value: Any) -> Any:
         (set_class("builtins.eval"), "class 'builtins.eval'"),
         (set_class("antigravity.fly"), "class 'antigravity.fly'"),
         (set_class("sklearn.pipeline.Pipeline"), "class 'sklearn.pipeline.Pipeline'"),
-        (set_class("problems.BuiltProblem"), "class 'problems.BuiltProblem'"),
+        (set_class("objectives.LapSVM"), "class 'objectives.LapSVM'"),
         (set_class("LapSVM"), "class 'LapSVM'"),
         (set_class("labels.Labels"), "which is no estimator"),
         (set_class("kernels.KernelOperator"), "contents of another version"),

@@ -79,9 +79,12 @@ TESTS = {
 
 LONGEST = 10.0
 """Seconds of the longest test that counts, of the processor."""
-BUDGET = 20.0
+BUDGET = 40.0
 """Seconds of tests that a mutant meets, likewise, as timed without it."""
 MEMORY = 6 * 2**30
+HANGS = 3.0
+"""Seconds of the processor after which a test hangs, with `SLOWER` times those that it takes without a mutant."""
+SLOWER = 5.0
 WAIT = 20.0
 """Seconds on the clock for a second of the processor, of a mutant that hangs without computing."""
 
@@ -168,7 +171,7 @@ def forked(work: Callable[[], int], seconds: float) -> str:
             code = os.waitstatus_to_exitcode(status)
             if code == NOT_REPLACED:
                 raise SystemExit("The code of a function could not be replaced; this is a defect of mutation.py.")
-            return "timeout" if code == -signal.SIGXCPU else str(code)
+            return "timeout" if code in (-signal.SIGXCPU, -signal.SIGPROF) else str(code)
         if time.monotonic() > deadline:
             for end in (os.killpg, os.kill):
                 with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -181,16 +184,21 @@ def forked(work: Callable[[], int], seconds: float) -> str:
 VERDICTS = {"0": "survived", "timeout": "timeout"}
 
 
-def imported_anew(mutant: Any, nodes: Sequence[str], seconds: float) -> str:
+def allowed(nodes: dict[str, float]) -> float:
+    """Return the seconds of the processor that a mutant has for its tests."""
+    return HANGS + SLOWER * sum(nodes.values())
+
+
+def imported_anew(mutant: Any, nodes: dict[str, float]) -> str:
     """Return how the tests end with a module of another source, imported by a process that has none of the package."""
     path = ROOT / mutant.path
     source = mutant.source(path.read_text(encoding="utf-8"))
 
     def work() -> int:
         sys.meta_path.insert(0, Changed(path, source))
-        return run_tests(nodes)
+        return run_tests([*nodes])
 
-    code = forked(work, seconds)
+    code = forked(work, allowed(nodes))
     if code == "5":
         raise SystemExit(f"No test was collected for {path}; see {CACHE / 'last.log'}.")
     return VERDICTS.get(code, "killed")
@@ -218,12 +226,12 @@ class Loop:
         self.work(self)
         return True
 
-    def verdict(self, mutant: Any, nodes: Sequence[str], seconds: float) -> str:
+    def verdict(self, mutant: Any, nodes: dict[str, float]) -> str:
         """Return how the tests end with the code of the mutant."""
-        return VERDICTS.get(forked(lambda: self.run(mutant, nodes), seconds), "killed")
+        return VERDICTS.get(forked(lambda: self.run(mutant, nodes), allowed(nodes)), "killed")
 
-    def run(self, mutant: Any, nodes: Sequence[str]) -> int:
-        """Replace the code, run the tests until one fails."""
+    def run(self, mutant: Any, nodes: dict[str, float]) -> int:
+        """Replace the code, run the tests until one fails or hangs."""
         path = ROOT / mutant.path
         module = compile(mutant.source(path.read_text(encoding="utf-8")), str(path), "exec", dont_inherit=True)
         changed = 0
@@ -237,6 +245,7 @@ class Loop:
             return NOT_REPLACED
         items = [self.items[node] for node in nodes]
         for item, after in zip(items, [*items[1:], None], strict=True):
+            signal.setitimer(signal.ITIMER_PROF, allowed({item.nodeid: nodes[item.nodeid]}))  # its signal ends this
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self.session.testsfailed:
                 return 1
@@ -410,20 +419,19 @@ def reaching(mutant: Any, reached: dict[str, Any]) -> set[str]:
     return {test for test in (tests or (set(names) if mutant.static else set())) if seconds[test] <= LONGEST}
 
 
-def chosen(mutant: Any, reached: dict[str, Any]) -> tuple[list[str], float]:
-    """Return the tests that a mutant meets, and their seconds."""
+def chosen(mutant: Any, reached: dict[str, Any]) -> dict[str, float]:
+    """Return the tests that a mutant meets, in order, with their seconds."""
     seconds, stem = reached["seconds"], Path(mutant.path).stem
 
     def rank(test: str) -> tuple[bool, float]:
         return not Path(test.split("::")[0]).stem.startswith(f"test_{stem}"), seconds[test]
 
-    out, total = [], 0.0
+    out: dict[str, float] = {}
     for test in sorted(reaching(mutant, reached), key=rank):
-        if total + seconds[test] > BUDGET:
+        if sum(out.values()) + seconds[test] > BUDGET:
             break
-        out.append(test)
-        total += seconds[test]
-    return out, total
+        out[test] = seconds[test]
+    return out
 
 
 # -- samples, results, scores
@@ -591,11 +599,11 @@ def attempt(todo: Sequence[Any], results: Results, tests: Sequence[str]) -> None
     """Try mutants, those last whose change the import runs: they take longer."""
     done = 0
 
-    def one(mutant: Any, trial: Callable[[Any, Sequence[str], float], str]) -> None:
+    def one(mutant: Any, trial: Callable[[Any, dict[str, float]], str]) -> None:
         nonlocal done
         began = time.monotonic()
-        nodes, seconds = chosen(mutant, results.reached)
-        found = trial(mutant, nodes, 5.0 + 4.0 * seconds) if nodes else "unreached"
+        nodes = chosen(mutant, results.reached)
+        found = trial(mutant, nodes) if nodes else "unreached"
         results.store(mutant, found)
         done += 1
         say(

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 
 import specmargin as sm
 from specmargin.objectives import LapSVM
+from specmargin.objectives.pivoted import reduce_pivoted
 
 NAMES = ("hinge", "squared_hinge", "squared")
 names = pytest.mark.parametrize("name", NAMES)
@@ -389,3 +390,17 @@ def test_an_adjacency_in_place_of_the_laplacian_is_refused(manifold_data):
     for form in (W, sp.csr_array(W)):
         with pytest.raises(ValueError, match=r"pass graphs\.laplacian"):
             LapSVM(K, form, labels, gamma_I=1.0)
+
+
+def test_pivoted_systems_are_solved_for_one_side_and_for_many(rng):
+    X = rng.standard_normal((7, 2))
+    L = np.diag(np.full(7, 2.0)) - np.ones((7, 7)) / 4
+    reduction = reduce_pivoted(X @ X.T, L, np.array([0, 1, 2]), gamma_A=0.5, gamma_I=1.0)
+    R = rng.standard_normal((7, 3))
+    many = reduction.damped.solve(R)
+    assert many.shape == (7, 3)
+    for column, one in zip(R.T, many.T, strict=True):
+        assert reduction.damped.solve(column) == pytest.approx(one, abs=1e-12)
+    # S a = r up to what K maps to zero.
+    S = 0.5 * np.eye(7) + L @ (X @ X.T)
+    assert X @ X.T @ (S @ many - R) == pytest.approx(np.zeros((7, 3)), abs=1e-10)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import specmargin as sm
-from specmargin.objectives import RMM, RelativeMargin
+from specmargin.objectives import RMM, RelativeMargin, relative_margin_loss
 from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import UNIT
 
@@ -348,3 +348,11 @@ def test_decisions_that_fill_the_interval_have_one_intercept():
             assert scale == pytest.approx(2 * B / (f.max() - f.min()), rel=1e-12)
             assert np.abs(scale * f + b).max() <= B * (1 + 1e-12)
             assert b == pytest.approx(-scale * (f.max() + f.min()) / 2, abs=1e-9 * B)
+
+
+def test_what_rounding_left_may_go_to_the_very_end_of_a_box():
+    low, high = np.array([0.0, -1.0]), np.array([1.0, 0.0])
+    moved = relative_margin_loss._with_sum_zero(np.array([1.0, -1.0 + 2.0**-40]), low, high)
+    assert moved.tolist() == [1.0, -1.0]
+    moved = relative_margin_loss._with_sum_zero(np.array([1.0 - 2.0**-40, -1.0]), low, high)
+    assert moved.tolist() == [1.0, -1.0]

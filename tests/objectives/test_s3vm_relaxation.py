@@ -542,3 +542,11 @@ def test_the_rounding_of_the_value_does_not_depend_on_the_unit_of_the_features(u
     far = s3vm_bound(S3VM(unit * X, labels, "hinge", C=unit**-2, balance=0.0), tol=1e-7)
     assert far.certificate.is_optimal(1e-6)
     assert far.certificate.rounding * unit**2 == pytest.approx(near.certificate.rounding, rel=1e-3)
+
+
+def test_slopes_where_a_decision_is_zero():
+    X = np.array([[-2.0], [2.0], [1.0], [-1.0]])
+    relaxation = S3VMRelaxation(S3VM(X, encode_labels([0, 1, -1, -1]), C=1.0, C_star=0.5, balance=0.0))
+    zero = np.zeros(2)
+    assert relaxation._slopes(np.zeros(relaxation.rank), zero).tolist() == [relaxation.largest] * 2
+    assert (relaxation._slopes(np.zeros(relaxation.rank), zero + 0.25) == relaxation.obj.C_star / 0.5).all()

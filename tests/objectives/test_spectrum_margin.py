@@ -433,3 +433,21 @@ def test_a_candidate_without_multipliers_has_those_of_least_squares(spectrum_dat
     left = v - delta * (obj.U.T @ gamma)
     # The normal equations of least squares.
     np.testing.assert_allclose(obj.U @ (delta * left), 0.0, atol=1e-9 * np.abs(v).max() * np.abs(delta).max())
+
+
+@pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+def test_complementarity_is_relative_to_the_objective(rng, C):
+    X = rng.standard_normal((12, 2))
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=3), q=4)
+    obj = SpectrumMargin(spectrum, sm.encode_labels([0, 1, 0, 1] + [-1] * 8), C=C)
+    gamma = C * np.array([0.5, -0.25, 0.25, -0.5]) * obj.labels.sign[0]
+    gamma = np.abs(gamma) * obj.labels.sign * np.array([1.0, 1.0, 1.0, 1.0])
+    point = obj.repair(gamma, np.ones(obj.cone.m), 0.0)
+    certificate = obj.prove(point)
+    p = (obj.U.T @ point.gamma) ** 2 / 2
+    S = obj.cone.sums(p)
+    slack = obj.cone.c * (S / obj.cone.c).max() - S
+    assert certificate.complementarity == pytest.approx(
+        (point.kappa * slack).max() / abs(certificate.primal_objective), rel=1e-9
+    )
+    assert certificate.complementarity > 0

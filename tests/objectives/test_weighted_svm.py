@@ -320,3 +320,11 @@ def test_a_free_intercept_is_bounded_by_multipliers_that_balance(loss, rng):
             assert svm.minus @ minus - svm.plus @ plus + linear == pytest.approx(0.0, abs=1e-12)
             bound = svm.dual_bound(*given)
             assert all(bound <= svm.value_at(scale * rng.normal(size=svm.size)) + 1e-9 for scale in (0.01, 0.3, 3.0))
+
+
+def test_an_excess_that_rounding_hides_leaves_the_multipliers_as_they_are():
+    # 1 - 1 + 1e-17 is above zero, but what is left of the other side is all of it.
+    features = Features(np.array([[1.0], [2.0]]))
+    svm = WeightedSVM(features, np.array([0.0, 1.0]), np.array([1.0, 0.0]), "hinge", linear=np.array([1e-17, 0.0]))
+    up, down = svm.repair_multipliers(np.ones(2), np.ones(2))
+    assert up.tolist() == down.tolist() == [1.0, 1.0]

@@ -150,7 +150,7 @@ def with_record(record: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]
 
 def matters(record: Any, other: Any) -> bool:
     """Whether a claim about one record is false of another: by a third party, in floats."""
-    claim, maximize = record.claim, record.claim.sense == "maximize"
+    claim, sign = record.claim, -1 if record.claim.sense == "maximize" else 1
     try:
         (primal, bound), (new_primal, new_bound) = record_values.values(record), record_values.values(other)
     except (np.linalg.LinAlgError, ValueError):
@@ -160,10 +160,9 @@ def matters(record: Any, other: Any) -> bool:
     allowed = 10 * (abs(claim.gap) + claim.rounding) + CLEAR * size
     if trusted and not abs(new_primal - primal) <= allowed:
         return True
-    if math.isnan(bound) or not abs(bound - claim.dual) <= 1e-3 * CLEAR * size:
+    if math.isnan(bound) or not sign * (bound - claim.dual) >= -1e-3 * CLEAR * size:
         return False
-    worse = new_bound - bound if maximize else bound - new_bound
-    return not worse <= allowed
+    return not sign * (claim.dual - new_bound) <= allowed
 
 
 def spoil_bytes(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:

@@ -196,7 +196,58 @@ def s3vm(number, a):
 
 
 def s3vm_tree(number, a):
-    return s3vm(number, a)[0], math.nan
+    """The bound of a node is the best of its evidence, and the lower one of its parts; what cannot be is infinite."""
+    primal = s3vm(number, a)[0]
+    X, count, free = rows(a), 2 * len(a["parent"]) + 1, np.ones(len(a["X"]), dtype=bool)
+    free[a["J"]] = False
+    loss = margin_loss(number["loss"], number["parameter"])
+    exp = number["unlabeled_loss"] == "exp"
+    radius = np.sqrt(2 * primal * (X**2).sum(axis=1)) if exp else np.full(len(X), np.inf)
+    lo, hi = np.tile(number["b"] - radius, (count, 1)), np.tile(number["b"] + radius, (count, 1))
+    for k, (parent, i, at) in enumerate(zip(a["parent"], a["sample"], a["at"], strict=True)):
+        for child in (2 * k + 1, 2 * k + 2):
+            lo[child], hi[child] = lo[parent], hi[parent]
+        hi[2 * k + 1, i], lo[2 * k + 2, i] = min(hi[parent, i], at), max(lo[parent, i], at)
+    bounds = np.where((lo > hi).any(axis=1) & exp, np.inf, 0.0)
+    for e, node in enumerate(a["node"]):
+        both, own = np.zeros(2 * len(X)), slice(a["start"][e], a["start"][e + 1])
+        both[a["index"][own]] = a["value"][own]
+        g, theta = np.split(both, 2)
+        A = np.eye(X.shape[1]) - X.T @ (theta[:, None] * X)
+        if not np.isfinite(bounds[node]) or np.linalg.eigvalsh(A)[0] <= 0 or theta[~free].any():
+            continue
+        beta = -a["y"] * g[a["J"]] / number["C"]
+        inside = (beta >= loss.lower) & (beta <= loss.upper)
+        h = number["C"] * np.where(inside, loss.dual_value(np.clip(beta, loss.lower, loss.upper)), -np.inf).sum()
+        for i in np.flatnonzero(free):
+            h += lowest(number, g[i], theta[i], lo[node, i], hi[node, i])
+        w = np.linalg.solve(A, X.T @ (theta * number["b"] - g))
+        f = X @ w + number["b"]
+        bounds[node] = max(bounds[node], h + w @ w / 2 + (g * f - theta * f**2 / 2).sum())
+    for k in reversed(range(len(a["parent"]))):
+        bounds[a["parent"][k]] = max(bounds[a["parent"][k]], bounds[2 * k + 1 : 2 * k + 3].min())
+    return primal, bounds[0]
+
+
+def lowest(number, g, theta, lo, hi):
+    """The least of C* U(f) + theta f^2 / 2 - g f on [lo, hi]: at an end, at a corner of U, or where its slope is 0."""
+    c, U = number["C_star"], unlabeled_loss(number["unlabeled_loss"], number["unlabeled_parameter"])
+    if theta < 0 or (theta == 0 and ((g > 0 and hi == np.inf) or (g < 0 and lo == -np.inf))):
+        return -np.inf
+    at = [-1.0, 0.0, 1.0, *(end for end in (lo, hi) if np.isfinite(end))]
+    if number["unlabeled_loss"] == "exp":
+        at += list(np.linspace(lo, hi, 2001))
+    else:
+        bend, slope = (0.0, c) if number["unlabeled_loss"] == "symmetric_hinge" else (2 * c, 2 * c)
+        at += [(g + sign * slope) / (theta + bend) for sign in (-1, 1) if theta + bend > 0]
+        at += [g / theta] if theta > 0 else []
+    f = np.clip(at, lo, hi)
+    values = c * U.value(f) + theta * f**2 / 2 - g * f
+    if number["unlabeled_loss"] == "exp":
+        k, step = int(values.argmin()), (hi - lo) / 2000
+        near = np.clip(np.linspace(f[k] - step, f[k] + step, 2001), lo, hi)
+        return min(values.min(), (c * U.value(near) + theta * near**2 / 2 - g * near).min())
+    return values.min()
 
 
 FORMULAS = {

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,12 @@ from specmargin.proofs.replay import replay
 from specmargin.proofs.translation import tree_record_of
 from specmargin.results import SolveResult
 from specmargin.solvers import branch_and_bound, probe
+
+HERE = str(Path(__file__).parent)
+sys.path.insert(0, HERE)
+import campaign  # noqa: E402
+
+sys.path.remove(HERE)
 
 SIZES = (5, 8, 12, 18, 25, 40, 60, 100)
 """Unlabelled samples."""
@@ -109,6 +116,12 @@ def tampered(record: ProofRecord, other: ProofRecord | None, seed: int = 0) -> I
     value = arrays["value"].copy()
     value[arrays["start"][e] : arrays["start"][e + 1]] *= 0.1
     yield "multipliers of a leaf divided by ten", changed(record, value=value), weak
+    for at in arrays["start"][e] + np.argsort(-np.abs(arrays["value"][arrays["start"][e] : arrays["start"][e + 1]])):
+        value = arrays["value"].copy()
+        value[at] = campaign.other_digit(value[at], rng)
+        if campaign.matters(record, changed(record, value=value)):
+            yield "one digit of a leaf's multipliers", changed(record, value=value), f"{missing}|{weak}"
+            break
     # A sample whose label that leaf rests on, and one that nobody has split yet on the way to it.
     multiplied = arrays["index"][arrays["start"][e] : arrays["start"][e + 1]]
     path, node = [], int(arrays["node"][e])
@@ -158,7 +171,6 @@ def main() -> None:
         replayed = time.process_time()
         name = f"{i} {result.solver} u={len(obj.unlabeled)} {obj.loss.name} {obj.unlabeled_loss.name}"
         seconds = f"solved {solved - start:.2f} s, replayed {replayed - solved:.2f} s"
-        say(f"{name} {result.status.name} {result.log}: {seconds}, {verification.message}")
         accepted += bool(verification)
         wrong += [] if verification else [f"{name}: {verification.message}"]
         for what, changed_record, sentences in tampered(record, other, i) if len(obj.unlabeled) <= 25 else ():
@@ -166,6 +178,10 @@ def main() -> None:
             right = not again and any(part in again.message for part in sentences.split("|"))
             refused += right
             wrong += [] if right else [f"{name}, {what}: {again.message}"]
+        say(
+            f"{name} {result.status.name} {result.log}: {seconds}, {verification.message}; so far {accepted} accepted, "
+            f"{refused} tampered ones refused, {len(wrong)} not as they should"
+        )
         other = record
     say(
         f"{accepted} of {len(runs)} logs accepted, {refused} tampered ones refused, {len(wrong)} not as they should",

@@ -13,21 +13,28 @@ from flint import arb, arb_mat, ctx, fmpq
 from specmargin.proofs.balls import (
     BITS,
     INFINITE,
+    LARGE,
     ONE,
     ZERO,
+    Refuted,
     balanced,
     balls,
     column,
+    dense_times,
     diagonal,
     dominance,
     entries,
+    exact_bits,
     floats,
     gram,
+    gram_times,
     is_definite,
     largest,
     least_eigenvalue,
     outward,
     positive_part,
+    shift,
+    slices,
     solution,
     sparse_times,
     times,
@@ -123,6 +130,13 @@ def test_any_guess_of_a_factor_gives_a_bound(rng, monkeypatch):
         assert values[0] - 600 * noise <= least <= values[0] * (1 + 1e-12)
 
 
+def test_sums_of_what_is_left_are_rounded_up(monkeypatch):
+    # With a guess of 0 for the eigenvalue -1, and no factor, all of it is left.
+    monkeypatch.setattr("numpy.linalg.eigh", lambda A: (np.zeros(len(A)), np.eye(len(A))))
+    for n in (1, 2, 12):
+        assert -1 - 1e-12 * n < least_eigenvalue(-np.eye(n)) <= -1
+
+
 def test_a_bound_that_is_not_finite_proves_nothing():
     least = least_eigenvalue(1e308 * np.ones((3, 3)))
     assert not least > -1e308
@@ -152,6 +166,144 @@ def test_sparse_products_are_exact(rng):
     v = balls(rng.standard_normal(6))
     assert [fraction(x) for x in sparse_times(A)(v)] == [fraction(x) for x in times(arb_mat(A.tolist()), v)]
     assert sparse_times(np.zeros((3, 3)))(balls(np.ones(3))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-8, 1.0, 1e300])
+def test_slices_are_whole_numbers_and_nothing_is_lost(rng, scale):
+    A = scale * rng.standard_normal((4, 5)) * 10.0 ** rng.uniform(-20, 0, (4, 5))
+    A[0, 0], A[0, 1] = 0.0, 5e-324
+    for bits, count in ((21, 3), (20, 6), (5, 2)):
+        parts, k, missed = slices(A, bits, count)
+        assert len(parts) == count
+        assert np.abs(parts[0]).max() <= 2**bits
+        assert all(np.abs(part).max() <= 2 ** (bits - 1) for part in parts[1:])
+        assert all((part == np.rint(part)).all() for part in parts)
+        unit = Fraction(2) ** k
+        for at in np.ndindex(A.shape):
+            whole = sum(Fraction(int(part[at])) * unit / 2 ** (i * bits) for i, part in enumerate(parts))
+            assert abs(Fraction(A[at]) - whole) <= Fraction(missed) * unit
+        assert missed <= 0.5000001 * 2.0 ** -(bits * (count - 1))
+    assert np.abs(parts[0]).max() > 2 ** (bits - 1) - 1  # no bit is wasted
+
+
+def test_what_slices_leave_out_is_bounded_by_the_largest_of_it():
+    A = np.array([[1.0, 2.0**-9]])  # with bits=4 units of 2^-3: 1 is 8 of them, and 2^-9 leaves the first two parts
+    parts, k, missed = slices(A, 4, 2)
+    assert (k, parts[0].tolist(), parts[1].tolist()) == (-3, [[8, 0]], [[0, 0]])
+    assert missed == 2.0**-6
+
+
+@pytest.mark.parametrize("n", [1, 2, 127, 128, 255, 256, 3000])
+def test_sums_of_eight_times_n_products_stay_below_the_range_of_whole_floats(n):
+    bits = exact_bits(n)
+    assert 8 * n * 2 ** (2 * bits) <= 2**53 < 8 * n * 2 ** (2 * bits + 4)
+
+
+def scattered(rng, n):
+    """Numbers of very different sizes."""
+    return rng.standard_normal((n, n)) * 10.0 ** rng.uniform(-30, 0, (n, n))
+
+
+@pytest.mark.parametrize("n", [LARGE - 1, LARGE, LARGE + 5])
+@pytest.mark.parametrize("bits", [BITS // 2, BITS])
+def test_dense_products_hold_the_exact_ones(rng, n, bits):
+    A, x = scattered(rng, n) * 1e9, rng.standard_normal(n) * 10.0 ** rng.uniform(-30, 0, n)
+    A[3] = 0.0
+    with ctx.workprec(4000):
+        exact = times(arb_mat(A.tolist()), balls(x))
+    with ctx.workprec(bits):
+        product = dense_times(A)(balls(x))
+    size = float(np.abs(A).max() * np.abs(x).sum())
+    assert all(p.contains(e) for p, e in zip(product, exact, strict=True))
+    assert max(float(p.rad()) for p in product) <= size * 2.0 ** (8 - 5 * bits // 8)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1.0, 1e200])
+def test_dense_products_of_balls_hold_those_of_all_that_is_in_them(rng, scale):
+    n = LARGE
+    A, x = rng.standard_normal((n, n)), balls(rng.standard_normal(n)) * scale / 3
+    with ctx.workprec(BITS // 2):
+        product = dense_times(A)
+        wide = product(x + arb(0, 1e-9 * scale))
+        close = product(x)
+        nothing = product(balls(np.zeros(n)))
+    for sign in (-1, 0, 1):
+        corner = x + sign * scale * balls(1e-9 * np.sign(A[0]))
+        assert wide[0].contains(times(arb_mat(A.tolist()), corner)[0])
+    assert (wide[0].rad() / scale) < 20e-9 * n
+    assert (close[0].rad() / scale) < 1e-22
+    assert close[0].contains(times(arb_mat(A.tolist()), x)[0])
+    assert nothing.tolist() == [0] * n
+
+
+def test_dense_products_bound_what_their_whole_numbers_leave_out():
+    # Every entry ends in the same bits below the last integer, so that what is left out is as large as it can be.
+    n, tail = LARGE, 2.0**-51
+    with ctx.workprec(BITS // 4):
+        bits = exact_bits(n)
+        assert ctx.prec // 32 * bits < 51
+        A, ones = np.full((n, n), 1.0 + tail), np.ones(n)
+        for left, right in ((A, ones), (np.ones((n, n)), A[0]), (A, A[0]), (-A, A[0])):
+            exact = times(arb_mat(left.tolist()), balls(right))[0]
+            product = dense_times(left)(balls(right))[0]
+            assert product.contains(exact)
+            assert product.rad() <= 4 * n * tail
+
+
+def test_products_with_a_factor_twice(rng):
+    X, v = arb_mat(rng.standard_normal((4, 2)).tolist()), balls(rng.standard_normal(4))
+    assert [fraction(x) for x in gram_times(X)(v)] == [fraction(x) for x in times(gram(X), v)]
+
+
+def test_a_factor_of_a_guessed_shift_proves_it(rng):
+    X = rng.standard_normal((30, 30))
+    A = X @ X.T
+    A = (A + A.T) / 2 + 0.5 * np.eye(30)
+    true = np.linalg.eigvalsh(A)[0]
+    assert 0.4 - 1e-11 < least_eigenvalue(A, 0.4) <= 0.4
+    assert -3 - 1e-11 < least_eigenvalue(A, -3.0) <= -3
+    with pytest.raises(np.linalg.LinAlgError):
+        least_eigenvalue(A, 1.01 * true)
+
+
+def test_a_shift_is_zero_of_definite_matrices_and_of_rounding_of_singular_ones(rng):
+    X = rng.standard_normal((30, 4))
+    singular = X @ X.T
+    singular = (singular + singular.T) / 2
+    assert shift(singular + 1e-9 * np.eye(30), "K") == ("K", 0, True)
+    name, s, is_rounding = shift(singular, "K")
+    assert name == "K"
+    assert is_rounding
+    assert 0 < s < 1e-12 * singular.max()
+    assert is_definite(arb_mat(singular.tolist()) + diagonal([s + 1e-30] * 30))
+    # Between nothing and rounding: the factor of the guess does not exist, but eigenvectors prove it.
+    size = (singular + np.eye(30)).diagonal().max()
+    nearly = singular + 4e-14 * size * np.eye(30)
+    assert np.linalg.eigvalsh(nearly)[0] < 30 * 2.0**-48 * size
+    assert shift(nearly, "K").s == 0
+    coarse = shift(singular - 1e-10 * size * np.eye(30), "K")
+    assert not coarse.is_rounding
+    assert 1e-10 * size * 0.99 < coarse.s < 1.01e-10 * size
+    with pytest.raises(Refuted, match=r"K with a diagonal of .* has eigenvalues down to -"):
+        shift(singular - 1e-5 * size * np.eye(30), "K")
+
+
+@pytest.mark.parametrize(("share", "small"), [(0.75, True), (1.25, False)])
+def test_what_counts_as_rounding(share, small):
+    A = np.diag([1.0, 1.0, 1.0, -share * 4 * 2.0**-48])
+    for scale in (1.0, 2.0**40):
+        found = shift(scale * A, "K")
+        assert float(found.s) == pytest.approx(scale * share * 4 * 2.0**-48, rel=0.1)
+        assert found.is_rounding is small
+
+
+def test_the_shift_of_a_graph_is_the_smaller_of_two_proofs(rng):
+    W = np.triu(rng.random((12, 12)), 1)
+    L = np.diag((W + W.T).sum(axis=1)) - W - W.T
+    assert 0 <= shift(L, "L").s <= dominance(L)
+    # Dominance proves this with a shift of 0.8 only.
+    dense = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
+    assert shift(dense, "L").s == 0
 
 
 @pytest.mark.parametrize("exponent", [-3, -40, -100])

@@ -45,7 +45,7 @@ from proved import (
 
 sys.path.remove(str(Path(__file__).parent))
 
-from specmargin.proofs.balls import Refuted, balls
+from specmargin.proofs.balls import Refuted, balls, shift
 from specmargin.proofs.bounds import parabolas_minimum
 
 dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
@@ -182,6 +182,16 @@ class TestRMM:
         assert is_near(found.bound, dual)
         assert not any(shift.s > 0 for shift in found.shifts)
 
+    def test_multipliers_outside_their_box_are_clipped(self, rng):
+        labels, K = labels_of(rng, 6, 6), kernel_of(rng, 6)
+        record = record_of(RMM(K, labels, C=0.75), answer({"gamma": np.zeros(6), "b": 0.0}))
+        y, inside = record.arrays["y"], np.zeros(6)
+        inside[[np.argmax(y), np.argmin(y)]] = 0.75, -0.75
+        beyond = {"gamma": (1 + 1e-9) * inside - 1e-9 * y * (inside == 0)}
+        bounds = [proof(replace(record, arrays={**record.arrays, **x})).bound for x in ({"gamma": inside}, beyond)]
+        assert bounds[0] > -1e6
+        assert bounds[0].overlaps(bounds[1])
+
     def test_decisions_beyond_the_bound_by_rounding_are_shortened(self, rng):
         labels = labels_of(rng, 4, 4)
         obj = RMM(np.eye(4), labels, C=2.0, B=1.5)
@@ -260,9 +270,10 @@ class TestOverSpectrum:
             proof(replace(record, numbers={**record.numbers, "eps": 1.0 / 7.0 + 1e-10}))
 
     @pytest.mark.parametrize("order", [True, False])
-    def test_alignment(self, rng, order):
-        n, l = 9, 6
-        for _ in range(8):
+    @pytest.mark.parametrize("l", [3, 5, 6, 7])
+    def test_alignment(self, rng, order, l):
+        n = 9
+        for _ in range(4):
             labels = labels_of(rng, n, l)
             spectra = [spectrum_of(rng, n, 4), spectrum_of(rng, n, 2)]
             obj = Alignment(spectra, labels, order=order)
@@ -276,6 +287,10 @@ class TestOverSpectrum:
             value, bound = aligned(obj, clean)
             assert is_near(found.primal, value)
             assert is_near(found.bound, bound)
+            # A wide claim is proved by the smallest ball of half-spaces alone, which needs no sizes.
+            rough = proof(replace(record, claim=replace(record.claim, primal=0.0, dual=1e9, sense="maximize")))
+            assert is_near(rough.primal, value)
+            assert is_near(rough.bound, scaled_bound(obj, clean))
 
     def test_columns_that_are_rounding_do_not_count(self, rng):
         labels = labels_of(rng, 8, 5)
@@ -311,6 +326,15 @@ def aligned(obj, delta):
         (max(g - t * m, exact_numbers.ZERO) / k for g, m, k in zip(h, Mh, sizes, strict=True)), exact_numbers.ZERO
     )
     return value, min(t * norm + excess, max(g / m for g, m in zip(h, Mh, strict=True)) * norm) / l
+
+
+def scaled_bound(obj, delta):
+    """The bound of the half-space that is scaled until no extreme kernel sticks out."""
+    U, y, A = wide(obj.U), wide(obj.labels.sign), exact.rays(obj, np.zeros(obj.q))
+    a = np.array([x * x for x in times(U.T, y)])
+    image = times(np.vectorize(lambda x: x * x, otypes=[object])(times(U.T, U)), delta)
+    best = max(g / m for g, m in zip(times(A, a), times(A, image), strict=True))
+    return best * dot(delta, image).sqrt() / len(y)
 
 
 class TestSpectralRidge:
@@ -436,6 +460,9 @@ class TestClustering:
         assert float(found.bound) == pytest.approx(result.certificate.dual_objective, rel=1e-9)
         s = float(found.shifts[0].s)
         assert 0 < s < 1e-13
+        assert found.shifts[0].name == "K"
+        with ctx.workprec(BITS):
+            assert s < 0.9 * float(shift(record.arrays["K"], "K").s)  # which is made as small as can be proved
         alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
         assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6)
 
@@ -556,6 +583,10 @@ class TestS3VM:
         for changed in ({"beta": np.ones(2)}, {"theta": np.ones(3)}):
             with pytest.raises(Refuted, match="no multiplier for each of the"):
                 proof(replace(record, arrays={**record.arrays, **changed}))
+        # Without weight unlabelled samples do not count, whatever multipliers they have.
+        alone = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **inside}))
+        assert alone.primal < proof(record).primal
+        assert bounds[1] < alone.bound + 1e-9
         twice = {"decided": record.arrays["J"][:1], "signs": np.ones(1), "beta": np.ones(4)}
         with pytest.raises(Refuted, match="labelled and decided"):
             proof(replace(record, arrays={**record.arrays, **twice}))
@@ -591,6 +622,25 @@ class TestParabolasMinimum:
         assert is_near(inside, minimum, 30)
         with ctx.workprec(400):
             assert inside <= arb(str(minimum))
+
+    def test_what_is_not_definite_by_less_than_a_rounding_is_refused(self):
+        with ctx.workprec(BITS):
+            Z, nothing, tiny = arb_mat([[1.0]]), balls([0.0]), arb(2) ** -60
+            assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([1 + tiny])) == -arb.pos_inf()
+            assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([arb(1)])) == -arb.pos_inf()
+
+    def test_systems_that_are_singular_in_floats_are_solved_in_balls(self):
+        # 1/2 (w_1^2 + w_2^2) + g'w - 1/2 theta'w^2: -g_1^2 / (2 (1 - theta_1)) - g_2^2 / (2 (1 - theta_2)) = -1/2 - 1.
+        with ctx.workprec(BITS):
+            tiny = arb(2) ** -40
+            found = parabolas_minimum(
+                arb_mat([[1.0, 0.0], [0.0, 1.0]]),
+                arb(0),
+                balls([0.0, 0.0]),
+                np.array([arb(2) ** -20, arb(1)]),
+                np.array([1 - tiny, arb(1) / 2]),
+            )
+        assert -1.5 - 1e-9 < found <= -1.5
 
 
 class TestWhatAGuessCosts:

@@ -178,6 +178,16 @@ def test_the_objective_is_that_of_the_answer(loss: str, unlabeled_loss: str) -> 
     assert replay(shifted).primal == verification.primal
 
 
+def test_a_loss_with_a_parameter() -> None:
+    # V(u) = (u + p)^2 / 4p for |u| <= p = 1/2: slacks are 1/2 and -3/4. V*(1/2) = 1/2 + p / 4.
+    primal = 0.75**2 / 2 + 1.5 * 0.5 + 0.5 * ((1 - 0.625) + (1 - 0.875))
+    record = logged(small(loss="huber_hinge", parameter=0.5), [], [(0, {0: 0.75})])
+    bound = 1.5 * (0.5 + 0.125) + 0.75 * 0.25 - 0.75**2 / 2
+    assert replay(stated(record, primal, bound, 1e-12))
+    assert not replay(stated(record, primal, bound + 1e-9, 1e-12))
+    assert not replay(stated(record, primal + 1e-9, bound, 1e-12))
+
+
 def test_splits_cover_and_bounds_go_up_and_down() -> None:
     log = SimpleNamespace(parent=np.array([0, 1, 0]), count=7)
     # Split 0: nodes 1 and 2; split 1 of node 1: nodes 3 and 4; split 2 of node 0 again: nodes 5 and 6.

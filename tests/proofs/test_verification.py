@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from exact_kinds import KINDS, REGIMES, solved  # noqa: E402
 sys.path.remove(EXACT)
 
 import specmargin as sm  # noqa: E402
-from specmargin.proofs.translation import lacks_its_tree  # noqa: E402
-from specmargin.proofs.verification import verify  # noqa: E402
+from specmargin.proofs.translation import lacks_its_tree, tree_record_of  # noqa: E402
+from specmargin.proofs.verification import verify, verify_record  # noqa: E402
 
 COVERED = [kind for kind in KINDS if kind != "regression"]
 """Records hold signs for labels, so that LapRLS with numbers has none."""
@@ -94,3 +95,16 @@ def test_wrong_arguments_are_refused_before_anything_is_computed():
     with pytest.raises(sm.exceptions.InvalidTypeError, match="must be a SolveResult"):
         sm.verify(svm, {"gamma": np.zeros(2), "b": 0.0})
     assert isinstance(sm.verify(svm, sm.solvers.relative_margin(svm)), sm.Verification)
+
+
+def test_a_log_is_replayed_and_what_has_none_is_checked():
+    X = np.array([[-2.0], [2.0], [-1.0], [0.1], [0.9]])
+    svm = sm.objectives.S3VM(X, sm.encode_labels([0, 1, -1, -1, -1]), C=10.0, intercept="regularized")
+    logged = sm.solvers.branch_and_bound(svm, log=True)
+    assert verify(svm, logged)
+    assert verify(svm, sm.solvers.s3vm_bound(svm))
+    record = tree_record_of(svm, logged)
+    assert verify_record(record)
+    claim = replace(record.claim, dual=record.claim.primal + 1.0)
+    assert "splits below the root" in verify_record(replace(record, claim=claim)).message
+    assert not verify_record(replace(record, kind="s3vm"))

@@ -271,6 +271,9 @@ def test_indices_and_signs():
     K = record.arrays["K"].copy()
     K[0, 1] += 1e-12
     assert "K of the shape (12, 12) is no array" in check(with_arrays(record, K=K)).message
+    L = record.arrays["L"].copy()
+    L[0, 1] = np.nextafter(L[0, 1], 9.0)
+    assert "L of the shape (12, 12) is no array" in check(with_arrays(record, L=L)).message
     rays = true_record("spectrum_margin")
     assert not check(with_arrays(rays, last=rays.arrays["last"][::-1].copy()))
     assert not check(with_arrays(rays, first=rays.arrays["first"][::-1].copy()))

@@ -65,7 +65,7 @@ def left_out_decisions(
     >>> from specmargin.losses import Squared
     >>> G = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 1.0, 2.0]])
     >>> left_out_decisions(G, encode_labels([0, 1, 1]), Squared(), True).round(2).tolist()
-    [1.0, 0.0, 0.0]
+    [1.0, 0.0, 0.5]
     """
     l = labels.n_labeled
     if labels.weights is not None:

@@ -122,7 +122,7 @@ class ExpBoxes:
         r = (self.b * theta - linear) @ self.Z
         centre = sla.lapack.dpotrs(factor, r, lower=1)[0]
         rows = self.qp.Z[self.labeled]
-        weights = np.full(len(rows), self.search.obj.C)
+        weights = self.search.obj.costs * np.ones(len(rows))
         need = 1.0 - self.y * (rows @ centre)
         pieces = self.qp.pieces(self.labeled, self.qp.hinge[self.labeled], need, weights)
         moved = sla.solve_triangular(factor, rows.T, lower=True).T
@@ -164,12 +164,12 @@ class ExpBoxes:
         lo, hi = np.minimum(np.abs(box.lo), np.abs(box.hi)), np.maximum(np.abs(box.lo), np.abs(box.hi))
         slopes = [[self._first(a, z)] for a, z in zip(lo, hi, strict=True)]
         labeled, free = self.labeled, self.search.obj.unlabeled
-        heavy = 100.0 * (self.search.obj.C * len(labeled) + self.c * len(free))
+        heavy = 100.0 * (float(np.sum(self.search.obj.costs * np.ones(len(labeled)))) + self.c * len(free))
         best, w, missed = -np.inf, np.zeros(self.Z.shape[1]), np.zeros(len(free))
         evidence = None
         for _ in range(_TANGENTS):
             rows, ys, need, weights, constants = [labeled], [self.y], [np.ones(len(labeled))], [], []
-            weights.append(np.full(len(labeled), self.search.obj.C))
+            weights.append(self.search.obj.costs * np.ones(len(labeled)))
             low = np.zeros(len(free))
             for j in range(len(free)):
                 tau, drop, floor = self._hinges(slopes[j], lo[j], hi[j])

@@ -77,7 +77,7 @@ class LabelQP:
         """Inner products of all samples, where they are few."""
         self.c = np.full(n, obj.C_star)
         self.hinge = np.full(n, getattr(relaxation.minorant.branch, "box_dual", False))
-        self.c[labels.labeled] = obj.C
+        self.c[labels.labeled] = obj.costs
         self.hinge[labels.labeled] = getattr(obj.loss, "box_dual", False)
         self.upper = np.where(self.hinge, self.c, np.inf)
         self.D = np.zeros(n)

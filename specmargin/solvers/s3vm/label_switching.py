@@ -237,8 +237,8 @@ class _Training:
         self.hard = False
         self.plus, self.minus = np.zeros(obj.features.n_samples), np.zeros(obj.features.n_samples)
         labeled, sign = obj.labels.labeled, obj.labels.sign
-        self.plus[labeled] = obj.C * (sign > 0)
-        self.minus[labeled] = obj.C * (sign < 0)
+        self.plus[labeled] = obj.costs * (sign > 0)
+        self.minus[labeled] = obj.costs * (sign < 0)
 
     def _svm(self) -> WeightedSVM:
         loss = cast(MarginLoss, self.obj.loss)  # convex, or `require` would have refused it

@@ -82,7 +82,7 @@ class _MarginsAtOne:
         loss, unlabeled_loss = self.obj.loss, self.obj.unlabeled_loss
         weights = np.zeros(self.obj.features.n_samples)
         if getattr(loss, "slack_power", 0) == 1:
-            weights[self.obj.labels.labeled] = self.obj.C
+            weights[self.obj.labels.labeled] = self.obj.costs
         if getattr(unlabeled_loss, "slack_power", 0) == 1:
             weights[self.obj.unlabeled] = self.obj.C_star
         return float(weights[self.at] @ np.maximum(self.short, 0.0))

@@ -6,7 +6,7 @@ NUMERICAL.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -51,7 +51,9 @@ def require_range(obj: S3VM, *, power: Literal[1, 2] = 2) -> None:
         raise InvalidInputError(
             "squared lengths of the features underflow; divide the features by their largest length."
         )
-    for name, value, least in (("C", obj.C, _SMALLEST_C), ("C_star", obj.C_star, 0.0)):
+    least_cost, largest_cost = float(np.min(obj.costs)), float(np.max(obj.costs))
+    limits = (("C", least_cost, _SMALLEST_C), ("C", largest_cost, _SMALLEST_C), ("C_star", obj.C_star, 0.0))
+    for name, value, least in limits:
         if not least <= value <= most:
             remedy = f"Take {name} from {_SMALLEST_C:.0e} to {most:.0e}, or scale" if most > _SMALLEST_C else "Scale"
             raise InvalidInputError(
@@ -98,7 +100,7 @@ def _cause_of_rounding(obj: S3VM) -> str:
     far = far_away(obj)
     if far:
         return far
-    hardness = max(obj.C, obj.C_star) * float(obj.features.squared_norms.max(initial=0.0))
+    hardness = max(float(np.max(obj.costs)), obj.C_star) * float(obj.features.squared_norms.max(initial=0.0))
     return (
         f"rounding decides: the weights times the squared length of the features are up to {hardness:.1e}; take a "
         "smaller C, which changes little where the samples can be separated"
@@ -133,10 +135,10 @@ def _value_rounding(obj: S3VM, w: FloatArray) -> float:
     df = decision_rounding(obj.features, w, f)
     loss, unlabeled_loss = obj.loss, obj.unlabeled_loss
     labeled, free = obj.labels.labeled, obj.unlabeled
-    parts = [(obj.C, loss, obj.labels.sign * f[labeled], df[labeled])]
+    parts: list[Any] = [(obj.costs, loss, obj.labels.sign * f[labeled], df[labeled])]
     if obj.C_star:
         parts.append((obj.C_star, unlabeled_loss, f[free], df[free]))
     return sum(
-        weight * float(np.maximum(abs(V.value(t + e) - V.value(t)), abs(V.value(t - e) - V.value(t))).sum())
+        float(np.sum(weight * np.maximum(abs(V.value(t + e) - V.value(t)), abs(V.value(t - e) - V.value(t)))))
         for weight, V, t, e in parts
     )

@@ -200,13 +200,15 @@ def _exchanged(data: MarginData, active: ActiveSet, violations: _Violations) -> 
     # Only violations of the order of the worst one: smaller ones are often its consequence.
     threshold = 0.1 * violations.largest
     kink, fixed, rows = active.kink.copy(), active.fixed.copy(), active.rows.copy()
+    C = np.broadcast_to(data.C, fixed.shape)
     rows[violations.rows > threshold] ^= True
     change = violations.samples > threshold
     off = np.isnan(active.kink)
     leave, enter = change & ~off, change & off
-    fixed[leave] = np.where(violations.s[leave] > 0.5 * data.C, data.C, 0.0)
+    fixed[leave] = np.where(violations.s[leave] > 0.5 * C[leave], C[leave], 0.0)
     fixed[leave & (active.kink == data.B)] = 0.0
-    fixed[leave & (active.kink == -data.B)] = data.C
+    lowest = leave & (active.kink == -data.B)
+    fixed[lowest] = C[lowest]
     kink[leave] = np.nan
     t = violations.t
     ends = np.where(active.fixed > 0, np.where(t > 1.0, 1.0, -data.B), np.where(t < 1.0, 1.0, data.B))

@@ -186,10 +186,11 @@ def _corners(y: FloatArray, loss: RelativeMargin) -> tuple[FloatArray, FloatArra
     With s = y gamma the slopes of `RelativeMargin.dual_value` are the corners t = B, 1, -B of the loss, or B, -B where
     B < 1. On a piece the decision f must equal y t; at a kink it may lie between those of the two pieces next to it.
     """
-    C, B = loss.C, loss.B
-    s, t = (np.array([0.0, C]), np.array([B, 1.0, -B])) if B >= 1 else (np.array([C]), np.array([B, -B]))
+    C, B = np.broadcast_to(loss.C, y.shape), loss.B
+    s = np.column_stack([np.zeros(len(y)), C]) if B >= 1 else C[:, None]
+    t = np.array([B, 1.0, -B]) if B >= 1 else np.array([B, -B])
     positive = y[:, None] > 0
-    return np.where(positive, s, -s[::-1]), np.where(positive, t, -t[::-1])
+    return np.where(positive, s, -s[:, ::-1]), np.where(positive, t, -t[::-1])
 
 
 def _active_set(

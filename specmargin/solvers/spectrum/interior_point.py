@@ -43,12 +43,12 @@ _DRIFT = 0.1  # error of a margin, where 1 is what a margin should be, from whic
 
 @dataclass(frozen=True, eq=False)
 class MarginData:
-    """The numbers of a problem: labelled rows U (l, q), signs y, family of spectra, C, B, rho and eps."""
+    """The numbers of a problem: labelled rows U (l, q), signs y, spectra, C of all or of each, B, rho and eps."""
 
     U: FloatArray
     y: FloatArray
     cone: Cone
-    C: float
+    C: float | FloatArray
     B: float
     rho: float = 1.0
     eps: float = 0.0
@@ -142,13 +142,14 @@ def start(data: MarginData) -> Point:
     z = data.U.T @ (y * share)
     S = cone.sums(z**2 / 2)
     most = data.rho * float((S / cone.c).max()) + data.eps * float(S.sum())
-    multiple = min(0.5 / most, C / float(share.max())) if most > 0 else C / float(share.max())
+    limit = float((C / share).min())
+    multiple = min(0.5 / most, limit) if most > 0 else limit
     kappa = data.rho / (cone.m * cone.c)
     delta = data.weights(kappa)
     t = multiple * y * (data.U @ (delta * z))
-    value = 0.5 * multiple**2 * float(delta @ z**2) + C * float(np.maximum(1.0 - t, 0.0).sum())
-    value = min(value, 2 * C * float(min(positive.sum(), (~positive).sum())))
-    alpha = np.full(len(y), min(0.5 * C, 2.0 * value / len(y)))
+    value = 0.5 * multiple**2 * float(delta @ z**2) + float((C * np.maximum(1.0 - t, 0.0)).sum())
+    value = min(value, 2 * float(min((C * positive).sum(), (C * ~positive).sum())))
+    alpha = np.minimum(0.5 * C, np.full(len(y), 2.0 * value / len(y)))
     x, s = [alpha, C - alpha], [np.ones(len(y)), alpha / (C - alpha)]
     t = np.minimum(1.0 + s[0] - s[1], 0.5 * (1.0 + B))
     if data.n_pairs == 4:

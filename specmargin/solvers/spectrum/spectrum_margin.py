@@ -187,7 +187,7 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
     # A power of two leaves every digit as it is.
     unit = 2.0 ** round(0.5 * np.log2(diagonal)) if 0 < diagonal < np.inf else 1.0
     scale = unit**2
-    data = MarginData(obj.U / unit, y, cone, obj.C * scale, obj.B, obj.rho, obj.eps)
+    data = MarginData(obj.U / unit, y, cone, obj.loss.C * scale, obj.B, obj.rho, obj.eps)
 
     def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
         gamma = at.gamma / scale
@@ -201,7 +201,8 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
             candidate, restored, obj.U, obj.loss, y, lambda v, b: obj.prove(point._replace(v=v, b=b), gamma, at.kappa)
         )
 
-    return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale)), obj.name, scale)
+    largest = float(obj.labels.weights_or_ones.max())
+    return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale / largest)), obj.name, scale)
 
 
 def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, share: float | None = None) -> _Problem:
@@ -217,7 +218,7 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, sha
     # The trace of the kernel is one in the units of the iteration: decisions stay, C and the objective are scaled.
     scale = float(values[kept].sum()) / len(y)
     cone = FixedSpectrum(values[kept])
-    data = MarginData(np.sqrt(len(y)) * vectors[:, kept], y, cone, obj.C * scale, obj.B)
+    data = MarginData(np.sqrt(len(y)) * vectors[:, kept], y, cone, obj.loss.C * scale, obj.B)
 
     def certify(at: _Iterate, kink: FloatArray | None) -> _Candidate:
         gamma = at.gamma / scale
@@ -232,7 +233,12 @@ def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, sha
         return _better(candidate, restored, obj.K, obj.loss, y, lambda v, b: obj.prove(dual, v, b))
 
     name = "RMM" if np.isfinite(obj.B) else "SVM"
-    return _Problem(data, certify, lambda C: _on_kernel(replace(obj, C=C / scale), eigen, share), name, scale)
+    largest = float(obj.labels.weights_or_ones.max())
+
+    def at(C: float) -> _Problem:
+        return _on_kernel(replace(obj, C=C / scale / largest), eigen, share)
+
+    return _Problem(data, certify, at, name, scale)
 
 
 def _rank(problem: _Problem) -> int:
@@ -329,7 +335,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | No
     if neighbor is not None:
         _from_neighbor(problem.data, neighbor, best)
     C = _STEEP
-    last = min(problem.data.C, _STEEPEST)
+    last = min(float(np.max(problem.data.C)), _STEEPEST)
     while last > C and not best.is_optimal(tol):
         stage = _Best(problem.at(C))
         if neighbor is not None:

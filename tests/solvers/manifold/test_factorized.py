@@ -23,7 +23,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 
 def without_libsvm(monkeypatch):
     """Leave the hinge to the interior point: the function of that name hides its module."""
-    monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda G, y: None)
+    monkeypatch.setattr(sys.modules["specmargin.solvers.manifold.factorized"], "_sequential", lambda *_: None)
 
 
 @losses

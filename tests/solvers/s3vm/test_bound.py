@@ -726,3 +726,32 @@ def test_bad_arguments():
             function(obj, **options)
     nan = s3vm_bound(obj, theta=np.full(6, np.nan))
     assert np.isfinite(nan.certificate.dual_objective)
+
+
+def test_the_result_of_the_bound_names_its_solver():
+    obj = problem(u=2, l=2)
+    assert s3vm_bound(obj).solver == "s3vm_bound"
+    given = s3vm_bound(obj, theta=np.zeros(2))
+    assert given.solver == "s3vm_bound"
+    assert given.status is Status.EARLY_STOPPED
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.01, 100.0])
+def test_the_best_multipliers_of_two_samples_are_those_of_a_scan(loss, C):
+    X = np.array([[1.0], [-0.75], [0.5], [-0.5]])
+    obj = S3VM(X, encode_labels([1, 0, -1, -1]), loss, C=C, C_star=0.1, balance=0.0)
+    relaxation = S3VMRelaxation(obj)
+    theta = relaxation.repair(np.full(2, 0.05))
+    best = _best_multipliers(relaxation, theta)
+    bounds = [
+        relaxation.dual_bound(theta, np.array(pair)) for pair in itertools.product(np.linspace(0, 1, 41), repeat=2)
+    ]
+    assert relaxation.dual_bound(theta, best) >= max(bounds) - 1e-7 * abs(max(bounds))
+    assert best.shape == (2,)
+
+
+def test_multipliers_of_an_inadmissible_theta_have_their_shape():
+    obj = problem(u=3, l=4)
+    relaxation = S3VMRelaxation(obj)
+    assert _best_multipliers(relaxation, np.full(3, 1e9)).tolist() == [1.0] * 4

@@ -1,0 +1,66 @@
+"""SVMs solved together against scikit-learn's, one by one, and against the conditions of optimality."""
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from specmargin.candidates import hinge_duals
+from specmargin.candidates.hinge_duals import solve_hinge_duals
+
+
+def problems(l=40, d=6, scale=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(l) < 0.4, 1.0, -1.0)
+    P = scale * (rng.standard_normal((l, d)) + 0.5 * y[:, None])
+    kept = rng.random((5, l)) < 0.8
+    upper = np.concatenate([C / scale**2 * kept for C in (0.1, 1.0, 30.0)])
+    return P @ P.T, np.broadcast_to(y, upper.shape), upper
+
+
+def optimality(G, y, upper, beta):
+    """Return by how much the pair that violates the conditions most does so, and whether beta is feasible."""
+    e = y - G @ beta
+    low, high = np.minimum(0.0, y * upper), np.maximum(0.0, y * upper)
+    assert (beta >= low).all()
+    assert (beta <= high).all()
+    assert abs(beta.sum()) <= 1e-9 * np.abs(beta).sum()
+    return e[beta < high].max() - e[beta > low].min()
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+@pytest.mark.parametrize("steps", [0, 1000])  # without steps all is left to libsvm
+def test_all_problems_are_those_of_scikit_learn(scale, steps, monkeypatch):
+    monkeypatch.setattr(hinge_duals, "_STEPS", steps)
+    G, Y, upper = problems(scale=scale)
+    beta, intercept = solve_hinge_duals(G, Y, upper)
+    for b, (y, C) in enumerate(zip(Y, upper, strict=True)):
+        assert optimality(G, y, C, beta[b]) <= 2e-3
+        used = C > 0
+        svm = SVC(C=1.0, kernel="precomputed", tol=1e-6).fit(G[np.ix_(used, used)], y[used], sample_weight=C[used])
+        expected = svm.decision_function(G[:, used])
+        np.testing.assert_allclose(G @ beta[b] + intercept[b], expected, atol=2e-2)
+
+
+def test_what_has_not_converged_is_left_to_libsvm(monkeypatch):
+    G, Y, upper = problems(d=2)
+    exact = solve_hinge_duals(G, Y, upper)[0]
+    monkeypatch.setattr(hinge_duals, "_STEPS", 20)
+    for beta, other, y in zip(solve_hinge_duals(G, Y, upper)[0], exact, Y, strict=True):
+        assert y @ beta - beta @ G @ beta / 2 == pytest.approx(y @ other - other @ G @ other / 2, rel=2e-3)
+
+
+def test_one_class_and_no_sample_need_no_training():
+    y = np.array([[1.0, 1.0, -1.0]])
+    upper = np.array([[1.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
+    beta, intercept = solve_hinge_duals(np.eye(3), np.repeat(y, 3, axis=0), upper)
+    assert (beta == 0).all()
+    assert intercept.tolist() == [1.0, -1.0, 0.0]
+
+
+def test_copies_of_samples_and_a_kernel_of_zeros():
+    G, Y, upper = problems(20)
+    twice = np.tile(G, (2, 2))
+    beta, intercept = solve_hinge_duals(twice, np.tile(Y, 2), np.tile(upper / 2, 2))
+    plain, b = solve_hinge_duals(G, Y, upper)
+    np.testing.assert_allclose(twice[:20] @ beta.T + intercept, G @ plain.T + b, atol=2e-2)
+    assert np.isfinite(solve_hinge_duals(np.zeros((20, 20)), Y, upper)[1]).all()
