@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,14 @@ def as_column(values: Any) -> AnyArray:
     numbers = [value for value, gone in zip(listed, missing, strict=True) if not gone]
     if numbers and all(isinstance(value, int | float) and not isinstance(value, bool) for value in numbers):
         return np.array([np.nan if is_missing(value) else float(value) for value in listed], dtype=np.float64)
+    if numbers and all(isinstance(value, date) for value in numbers):
+        days = [None if gone else _naive(value) for value, gone in zip(listed, missing, strict=True)]
+        return np.array(days, dtype="datetime64[s]")
     return _objects([None if gone else str(value) for value, gone in zip(listed, missing, strict=True)])
+
+
+def _naive(day: date) -> date:
+    return day.replace(tzinfo=None) if isinstance(day, datetime) else day
 
 
 def _objects(values: Sequence[Any]) -> AnyArray:

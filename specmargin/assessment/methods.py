@@ -40,6 +40,13 @@ _INNER = 5
 _DENSE_ROWS = 6000
 """Rows up to which methods that factorise a matrix of all pairs of rows are run."""
 _UNIT = 8.0
+_FAMILIES = {
+    "graph": "graph kernels",
+    "pca": "principal components",
+    "lap": "deformed kernels",
+    "sup": "supervised ridge",
+    "svm": "supervised SVM",
+}
 
 _CS: tuple[dict[str, Any], ...] = ({"C": 1.0}, {"C": 10.0}, {"C": 100.0}, {"C": 0.1})
 _S3VM: tuple[dict[str, Any], ...] = ({}, {"C": 1.0})
@@ -216,7 +223,7 @@ class Automatic(Method):
 
 
 def _families(weights: dict[str, float]) -> str:
-    return ", ".join(f"{family} {weight:.0%}" for family, weight in weights.items() if weight >= 0.005)
+    return ", ".join(f"{_FAMILIES[family]} {weight:.0%}" for family, weight in weights.items() if weight >= 0.005)
 
 
 class Named(Method):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from datetime import UTC, date, datetime
 
 import numpy as np
 import polars
@@ -24,6 +25,8 @@ def test_cells_become_numbers_dates_or_texts() -> None:
     assert missing_in(np.array([1.0, np.inf, np.nan])).tolist() == [False, True, True]
     assert distinct(as_column(["b", None, "a", "b"])).tolist() == ["a", "b"]
     assert as_column([3, None]).tolist()[0] == 3.0
+    days = as_column([date(2024, 2, 1), None, datetime(2024, 2, 1, 12, tzinfo=UTC)])
+    assert days.astype(str).tolist() == ["2024-02-01T00:00:00", "NaT", "2024-02-01T12:00:00"]
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
