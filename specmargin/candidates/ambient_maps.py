@@ -83,7 +83,7 @@ class PrincipalComponents(FeatureMap):
         # Dense rows are centred before anything is squared: far from the origin the variances would be lost.
         scale = float(np.abs(X.data if sp.issparse(X) else X - self._centre).max(initial=0.0)) or 1.0
         centred = X / scale if sp.issparse(X) else (X - self._centre) / scale
-        sources, scores = _leading_directions(centred, min(rank, n - 1, d), random_state)
+        sources, scores, products = _leading_directions(centred, min(rank, n - 1, d), random_state)
         mean = scores.mean(axis=0)
         scores -= mean
         # The directions are those of the uncentred rows where they are sparse: turn them to the principal ones.
@@ -95,6 +95,8 @@ class PrincipalComponents(FeatureMap):
         self._directions = np.asarray(centred.T @ turned if len(turned) == n != d else turned) / scale
         self._mean = mean @ turn / unit
         self.values = scores @ turn / unit
+        self.products = None if products is None else products * scale**2
+        """Inner products (n, n) of the rows, centred where dense, if they had to be computed."""
 
     def at(self, X: Matrix) -> FloatArray:
         """Return the scores of new samples, (m, r)."""
@@ -106,6 +108,7 @@ class PrincipalComponents(FeatureMap):
         """Return the first m components alone."""
         few = copy.copy(self)
         few.__dict__.pop("covariance", None)
+        few.products = None
         few.values, few._directions, few._mean = self.values[:, :m], self._directions[:, :m].copy(), self._mean[:m]
         return few
 
@@ -113,25 +116,27 @@ class PrincipalComponents(FeatureMap):
         """Return the map of the scores times `columns`."""
         few = copy.copy(self)
         few._directions, few._mean = self._directions @ columns, self._mean @ columns
+        few.products = None
         few.forget()
         return few
 
 
-def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArray, FloatArray]:
+def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Return r orthonormal directions in which the rows, centred where dense, have most of their length, and scores.
 
-    The directions (d, r) themselves, or where d > n what X' has to be multiplied with for them, (n, r).
+    The directions (d, r) themselves, or where d > n what X' has to be multiplied with for them, (n, r). Then the inner
+    products of the rows come third.
     """
     n, d = X.shape
     if min(n, d) > _DENSE:
         from sklearn.decomposition import TruncatedSVD
 
         V = np.asarray(TruncatedSVD(r, random_state=random_state).fit(X).components_.T)
-        return V, np.asarray(X @ V)
+        return V, np.asarray(X @ V), None
     if d <= n:
         product = X.T @ X
         V = _top(product.toarray() if sp.issparse(product) else product, r)
-        return V, np.asarray(X @ V)
+        return V, np.asarray(X @ V), None
     product = X @ X.T
     if sp.issparse(X):
         r = min(r + 1, n)  # one of them is the direction of the mean, which centring takes out
@@ -142,7 +147,7 @@ def _leading_directions(X: Matrix, r: int, random_state: int) -> tuple[FloatArra
     # Directions of small length are rounding.
     kept = squares > _NOISE * max(float(squares[-1]), 0.0)
     turn = turn[:, kept] / np.sqrt(squares[kept])
-    return U @ turn, image @ turn
+    return U @ turn, image @ turn, product
 
 
 def _top(A: FloatArray, r: int) -> FloatArray:

@@ -135,7 +135,8 @@ class _Builder:
         if graph is not None:
             k = min(constants.view_neighbors, limit)
             return [("given graph", graph, NeighborView(rows, k, metric=self.metric, components=source), k, True)]
-        view = NeighborView(rows, ks[-1], metric=self.metric, components=source)
+        products = self.components.products if source is None and self.metric in ("euclidean", "l2") else None
+        view = NeighborView(rows, ks[-1], metric=self.metric, components=source, products=products)
         ks = sorted({min(k, view.k) for k in ks})
         least = min(constants.deformed_from, ks[-1])
         listed = [(f"{k} neighbours", heat_graph(view, k, n), view, k, k >= least) for k in ks]
@@ -206,4 +207,5 @@ def build_bank(
     # Neighbours of samples that are all alike are arbitrary.
     if ("graph" in families or "lap" in families) and (graph is not None or builder.components.rank):
         groups += [group for group in builder.graphs(graph, "lap" in families) if group.family in families]
+    builder.components.products = None
     return groups

@@ -20,6 +20,7 @@ __all__ = ["Eigenvectors", "NeighborView", "filter_spectra", "heat_graph"]
 
 _TOL = 1e-2  # residual of the eigenpairs, relative to the norm: candidates are judged by their errors alone
 _LANCZOS = 800  # samples from which on LAPACK takes longer
+_ROUNDING = 1e-13  # of a squared length: a squared distance below it is that of copies
 _COPY = 1e-8  # of the width: rounding of features that are computed again
 _FILTERS = ((2, 20), (2, 80))
 _STEPS = (5, 10, 20, 40, 100)
@@ -38,17 +39,28 @@ class NeighborView:
         As `specmargin.graphs.NeighborSearch` takes it.
     components : FeatureMap, optional
         X are the leading columns of its values; new samples are mapped by it first.
+    products : ndarray of shape (n, n), optional
+        Inner products of the rows, from which the Euclidean distances follow without a search.
     """
 
     def __init__(
-        self, X: Matrix, n_neighbors: int, *, metric: str = "euclidean", components: FeatureMap | None = None
+        self,
+        X: Matrix,
+        n_neighbors: int,
+        *,
+        metric: str = "euclidean",
+        components: FeatureMap | None = None,
+        products: FloatArray | None = None,
     ) -> None:
         self._components, self._columns, self._k = components, X.shape[1], n_neighbors
         reduce = "auto" if metric in ("euclidean", "l2", "cosine") else None
         self._search = NeighborSearch(X, metric=metric, reduce=reduce)
         self.used = np.flatnonzero(self._search.used)
         self.k = min(n_neighbors, len(self.used) - 1)
-        self.distances, self.indices = self._search.kneighbors(n_neighbors=self.k)
+        if products is None:
+            self.distances, self.indices = self._search.kneighbors(n_neighbors=self.k)
+        else:
+            self.distances, self.indices = _nearest(products, self.k)
 
     def neighbors(self, X: Matrix) -> tuple[FloatArray, IntArray]:
         """Return the distances and the numbers of the training samples nearest to new ones."""
@@ -66,6 +78,18 @@ class NeighborView:
     def width(self, k: int) -> float:
         """Return the mean length of the edges to k neighbours; 1 where all are copies."""
         return float(self.distances[:, :k].mean()) or 1.0
+
+
+def _nearest(products: FloatArray, k: int) -> tuple[FloatArray, IntArray]:
+    """Return the distances (n, k) and the numbers of the nearest others, the nearest first."""
+    lengths = products.diagonal()
+    squares = lengths[:, None] + lengths - 2.0 * products
+    squares[squares <= _ROUNDING * lengths[:, None]] = 0.0
+    np.fill_diagonal(squares, np.inf)
+    indices = np.argpartition(squares, k - 1, axis=1)[:, :k]
+    near = np.take_along_axis(squares, indices, axis=1)
+    order = np.argsort(near, axis=1, kind="stable")
+    return np.sqrt(np.take_along_axis(near, order, axis=1)), np.take_along_axis(indices, order, axis=1)
 
 
 def heat_graph(view: NeighborView, k: int, n: int) -> SparseArray:

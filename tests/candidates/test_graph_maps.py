@@ -51,3 +51,13 @@ def test_spectra_count_beyond_the_zeros():
     np.testing.assert_allclose(by_name["p2 m20"] / by_name["p2 m20"][0], 1 / (1 + (theta / theta[23]) ** 2))
     np.testing.assert_allclose(by_name["step5"], np.repeat([1 / 8, 0.0], [8, 25]))
     assert np.isfinite(filter_spectra(np.zeros(5))[1]).all()
+
+
+def test_neighbours_from_inner_products_are_those_of_the_search():
+    X = np.random.default_rng(3).standard_normal((70, 90))
+    X[7] = X[40]
+    searched, computed = NeighborView(X, 6), NeighborView(X, 6, products=X @ X.T)
+    np.testing.assert_array_equal(computed.indices, searched.indices)
+    np.testing.assert_allclose(computed.distances, searched.distances, atol=1e-10)
+    assert computed.distances[7, 0] == 0.0
+    assert computed.neighbors(X[7:8])[0][0, 0] == 0.0
