@@ -75,7 +75,6 @@ TESTED_THROUGH = {
     "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
     "experiments/grid.py": "papers/test_lapsvm_svm.py",
     "objectives/over_spectrum.py": "objectives/test_contract.py",
-    "objectives/pivoted.py": "solvers/manifold/test_hard_gammas.py",
     "objectives/reduction.py": "objectives/test_lapsvm.py",
     "solvers/manifold/monitor.py": "solvers/manifold/test_pcg.py",
     "solvers/s3vm/feature_search.py": "solvers/s3vm/test_exp_boxes.py",

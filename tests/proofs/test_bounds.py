@@ -142,6 +142,15 @@ class TestLapSVM:
             )  # K in hand is not semidefinite, and an exact solution of S needs digits
             assert float(found.charges) == pytest.approx(float(charges), rel=1e-10)
 
+    def test_what_a_shift_of_the_kernel_alone_costs(self, rng):
+        labels, X, alpha = labels_of(rng, 5, 3), rng.standard_normal((5, 2)), rng.standard_normal(5)
+        K = X @ X.T
+        obj = LapSVM((K + K.T) / 2, None, labels, "squared_hinge", gamma_A=0.5)
+        found = proof_of(obj, {"alpha": alpha, "b": 0.5}, {"beta": balanced_signs(rng, labels.sign)})
+        (_, s, _), (_, t, _) = found.shifts
+        assert s > 0 == t
+        assert float(found.charges) >= 0.5 * float(s) * (alpha @ alpha) * (1 - 1e-9)  # scale 1/2, gamma_A 1/2, 2s
+
     def test_an_intercept_where_there_is_none(self, rng):
         labels = labels_of(rng, 5, 3)
         obj = LapSVM(kernel_of(rng, 5), None, labels, gamma_A=0.5, fit_intercept=False)
