@@ -17,9 +17,10 @@ def test_criteria_are_those_of_the_definitions():
     values = judged(raw, compared, sign, "nll").values
     assert values["sq"] == pytest.approx([(1.0 + 0.0 + 2.25) / 3.0, 0.0])
     T = np.exp(np.linspace(-7, 7, 20001))[:, None]
-    for i in range(2):
-        best = np.log1p(np.exp(-2 * T * sign * compared[i])).mean(axis=1).min()
-        assert values["nll"][i] == pytest.approx(best, abs=1e-5)
+    for i in range(2):  # at the scale of calibrated probabilities, with two pseudo-samples at the mean distance
+        losses, m = np.log1p(np.exp(-T * sign * compared[i])), np.abs(compared[i]).mean()
+        at = (losses.sum(axis=1) + (2 * np.log1p(np.exp(-T * m)) + T * m)[:, 0]).argmin()
+        assert values["nll"][i] == pytest.approx(losses[at].mean(), abs=1e-3)
     assert values["01"] - 1e-3 * values["nll"] == pytest.approx([1 / 3, 0.0])
     nothing = judged(raw[:, :0], raw[:, :0], sign[:0], "nll").values
     assert list(nothing) == list(OF_DECISIONS)
