@@ -151,6 +151,16 @@ class TestLapSVM:
         assert s > 0 == t
         assert float(found.charges) >= 0.5 * float(s) * (alpha @ alpha) * (1 - 1e-9)  # scale 1/2, gamma_A 1/2, 2s
 
+    def test_what_coefficients_leave_is_charged_in_full(self, rng):
+        # Of K = I / 2 every a proves the same; a wide claim is met without another product with K.
+        labels, beta = labels_of(rng, 2, 2), np.array([0.5, 0.5])
+        obj = LapSVM(np.eye(2) / 2, None, labels, "squared_hinge", gamma_A=0.5)
+        wide_claim = Certificate(0.0, -1e9)
+        found = proof_of(obj, {"alpha": np.array([3.0, -1.0]), "b": 0.0}, {"beta": beta}, wide_claim)
+        with ctx.workprec(BITS):
+            exact_bound = found.bound.__class__(float(exact.Manifold(obj).dual(beta)))
+            assert found.bound < exact_bound < found.bound + 1e-12
+
     def test_an_intercept_where_there_is_none(self, rng):
         labels = labels_of(rng, 5, 3)
         obj = LapSVM(kernel_of(rng, 5), None, labels, gamma_A=0.5, fit_intercept=False)

@@ -293,6 +293,17 @@ def test_claimed_labels_are_held_against_the_log() -> None:
 # Evidence
 
 
+def test_a_bound_that_only_equals_the_objective_refutes_no_label(monkeypatch: Any) -> None:
+    record = logged(small(proved=np.array([1, 0])), [(0, 1, 0.0)], [])
+    attained = replay(record).primal[1]
+    if math.isinf(attained):
+        attained = replay(replace(record, arrays={k: x for k, x in record.arrays.items() if k != "proved"})).primal[1]
+    for bound, proved in ((attained, False), (math.nextafter(attained, INF), True)):
+        monkeypatch.setattr(module, "evident", lambda r, log, n, bound=bound: np.array([0.0, bound, 0.0]))
+        verification = replay(stated(record, attained, 0.0, 1e-9))
+        assert ("not every label" not in verification.message) is proved
+
+
 def test_bounds_of_lines_and_parabolas_are_exact() -> None:
     """Against rationals: sum h + b sum (g - b theta / 2) - 1/2 (sum (g - b theta) x)^2 / (1 - sum theta x^2)."""
     x = [Fraction(-1), Fraction(1, 2), Fraction(2), Fraction(-3, 2)]
