@@ -109,13 +109,14 @@ class PrincipalComponents(FeatureMap):
         few = copy.copy(self)
         few.__dict__.pop("covariance", None)
         few.products = None
-        few.values, few._directions, few._mean = self.values[:, :m], self._directions[:, :m].copy(), self._mean[:m]
+        few.values = self.values[:, :m]
+        vars(few).update(_directions=self._directions[:, :m].copy(), _mean=self._mean[:m])
         return few
 
     def reduced(self, columns: FloatArray) -> PrincipalComponents:
         """Return the map of the scores times `columns`."""
         few = copy.copy(self)
-        few._directions, few._mean = self._directions @ columns, self._mean @ columns
+        vars(few).update(_directions=self._directions @ columns, _mean=self._mean @ columns)
         few.products = None
         few.forget()
         return few
@@ -254,6 +255,6 @@ class RadialFeatures(FeatureMap):
     def reduced(self, columns: FloatArray) -> RadialFeatures:
         """Return the map of the features times `columns`."""
         few = copy.copy(self)
-        few._map, few._mean = replace(self._map, W=self._map.W @ columns), self._mean @ columns
+        vars(few).update(_map=replace(self._map, W=self._map.W @ columns), _mean=self._mean @ columns)
         few.forget()
         return few
