@@ -79,13 +79,13 @@ class Trials:
         return len(self._params)
 
     def add(
-        self, tried: list[dict[str, Any]], found: Judged, *, common: dict[str, Any], supervised: bool = False
+        self, tried: list[dict[str, Any]], judgement: Judged, *, common: dict[str, Any], supervised: bool = False
     ) -> None:
-        """Record P settings; `common` are the keyword arguments that all have beside what is tried."""
+        """Record P settings; `common` are the keyword arguments that all have in addition to what is tried."""
         self._tried += tried
         self._params += [{**common, **one} for one in tried]
         self._supervised += [supervised] * len(tried)
-        self._judged.append(found)
+        self._judged.append(judgement)
 
     @property
     def params(self) -> list[dict[str, Any]]:
@@ -99,7 +99,7 @@ class Trials:
 
     def values(self, name: str) -> FloatArray:
         """Return one criterion of all settings; smaller is better."""
-        return np.concatenate([found.values[name] for found in self._judged])
+        return np.concatenate([judgement.values[name] for judgement in self._judged])
 
     def best(self, among: BoolArray | None = None) -> int:
         """Return the setting that the criterion chooses, of all or of some."""
@@ -115,10 +115,10 @@ class Trials:
         each, first = np.unique(self._samples, return_index=True)
         if len(each) == 0:
             return np.zeros(0, dtype=bool)
-        wrong = np.concatenate([found.wrong for found in self._judged])[:, first]
+        wrong = np.concatenate([judgement.wrong for judgement in self._judged])[:, first]
         if self.criterion not in OF_DECISIONS:
             return np.asarray(wrong[self.best(among)])
-        losses = np.concatenate([found.losses for found in self._judged])
+        losses = np.concatenate([judgement.losses for judgement in self._judged])
         own = np.stack([losses[:, self._samples == i].sum(axis=1) for i in each], axis=1)
         others = _worst_if_nan(losses.sum(axis=1)[:, None] - own)
         if among is not None:

@@ -93,13 +93,13 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
             raw, maps = self._held_out(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
-            found = judged(raw, compared, labels.sign[tested], self.criterion)
+            judgement = judged(raw, compared, labels.sign[tested], self.criterion)
             if "gcv" in self._criteria:
-                found.values["gcv"] = path.gcv(gamma_As)
-            trials.add(tried, found, common=self._common, supervised=deformed.is_supervised)
+                judgement.values["gcv"] = path.gcv(gamma_As)
+            trials.add(tried, judgement, common=self._common, supervised=deformed.is_supervised)
             if not kept.any():
                 distances += [self._from_defaults(X, deformed, path, one) for one in tried]
-            _LOGGER.debug("%s, ratio %g: %s", deformed.params, deformed.ratio, found.values[self.criterion].min())
+            _LOGGER.debug("%s, ratio %g: %s", deformed.params, deformed.ratio, judgement.values[self.criterion].min())
         best, supervised = trials.best(), trials.best(trials.supervised)
         if not kept.any() and self.criterion in OF_DECISIONS:
             best = int(np.argmin(distances))

@@ -165,8 +165,8 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
             for q in self._counts(spectrum):
                 raw, compared = (f[:, kept] for f in self._held_out(spectrum.truncate(q), labels, folds))
                 tried = [{**params, "q": q, "B": B, "C": float(C)} for B in self.Bs for C in self.Cs]
-                found = judged(raw, compared, labels.sign[tested], self.criterion)
-                trials.add(tried, found, common=shared)
+                judgement = judged(raw, compared, labels.sign[tested], self.criterion)
+                trials.add(tried, judgement, common=shared)
         self._record(trials)
         _LOGGER.info(
             "%s: %d settings over %d graphs, best %s %.4g at %s",

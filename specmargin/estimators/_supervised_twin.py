@@ -61,8 +61,8 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
         K = gram(X, **params)
         unit = mean_eigenvalue(K, centred=True) or 1.0
         decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
-        found = judged(decisions, decisions, labels.sign[tested], criterion)
-        trials.add([{**params, "C": float(C / unit)} for C in Cs], found, common={})
+        judgement = judged(decisions, decisions, labels.sign[tested], criterion)
+        trials.add([{**params, "C": float(C / unit)} for C in Cs], judgement, common={})
     best = trials.best()
     return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
 

@@ -52,9 +52,9 @@ def test_the_record_holds_numbers_as_numbers_and_words_as_words():
     search = LabelSearch(criterion="sq")
     values = [(1.5, 0.2), ("auto", 0.1), (np.inf, 0.1), (2.0, np.nan)]
     losses = np.array([loss for _, loss in values])
-    found = Judged(dict.fromkeys(OF_DECISIONS, losses), losses[:, None], np.zeros((4, 1), dtype=bool))
+    judgements = Judged(dict.fromkeys(OF_DECISIONS, losses), losses[:, None], np.zeros((4, 1), dtype=bool))
     trials = Trials("sq", np.array([0]))
-    trials.add([{"B": B, "q": 5} for B, _ in values], found, common={})
+    trials.add([{"B": B, "q": 5} for B, _ in values], judgements, common={})
     search._record(trials)
     assert search.best_params_ == {"B": "auto", "q": 5}  # the first of the best
     assert (search.best_index_, search.best_score_) == (1, -0.1)
