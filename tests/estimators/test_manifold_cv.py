@@ -337,7 +337,7 @@ def test_what_does_not_fit_into_the_memory_is_refused(moons, monkeypatch):
         (LapSVMCV, {"kernels": ["linear"]}),
         (LapSVMCV, {"loss": "hinge", "class_balance": "mass", "gamma_As": [0.1], "gamma_Is": [0.0, 1.0], "tol": 1e-7}),
     ],
-    ids=str,
+    ids=lambda one: ", ".join(one) or "defaults" if isinstance(one, dict) else one.__name__,
 )
 @pytest.mark.parametrize("own_graph", [False, True])
 def test_the_best_parameters_make_the_fit_again(moons, cls, params, own_graph):
