@@ -205,7 +205,8 @@ class DiagnosisDisplay:
         ax.plot(chances, at, "o", mfc="white", color=PALETTE["grey"], label="random labels (mean)", zorder=2)
         ax.plot(values, at, "o", color=PALETTE["blue"], label="labels", zorder=3)
         for y, value, p in zip(at, values, ps, strict=True):
-            ax.annotate(f"p = {p:.2g}", (value, y), (0, 5), textcoords="offset points", ha="center", fontsize=6.3)
+            side = "left" if value < 0.15 else "right" if value > 0.85 else "center"  # inside the axes
+            ax.annotate(f"p = {p:.2g}", (value, y), (0, 5), textcoords="offset points", ha=side, fontsize=6.3)
         ax.set_yticks(at, [row[0] for row in rows])
         ax.set_xlim(-0.03, 1.03)
         ax.set_ylim(-0.6, len(rows) - 0.2)
