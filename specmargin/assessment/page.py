@@ -169,7 +169,8 @@ def _mistakes(c: Any) -> str:
     rows = [f"of {int(counts[k].sum())} labels {name!r}, {int(counts[k, k])} are right" for k, name in enumerate(names)]
     picture = _figure(
         inline_svg(figure, "; ".join(rows)),
-        f"Numbers of left-out labels of each class (rows), and what {c.row(c.chosen).title} decided (columns). Colour: share of the row.",
+        f"Numbers of left-out labels of each class (rows), and what {c.row(c.chosen).title} decided (columns). Colour: "
+        "share of the row.",
     )
     return f"<section><h2>Where it is wrong</h2>{picture}</section>"
 
