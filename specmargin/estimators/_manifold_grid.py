@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from specmargin import objectives
 from specmargin.checks import Rule, count, shown
 from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, FeatureMap, KernelFunctions
+from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
 from specmargin.estimators._shared_parameters import DEFAULT_NEIGHBORS, SearchedNeighbors
@@ -185,7 +186,7 @@ class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
         distance = sum(abs(float(np.log(params[name] / unit))) for name, unit in units.items() if name in params)
         if deformed.is_supervised:
             return distance + 1e6
-        graph = abs(float(np.log(deformed.ratio / ratio_for(deformed.K, usual.ratio))))
+        graph = abs(float(np.log(deformed.ratio / ratio_for(deformed.K, USUAL_RATIO))))
         return distance + graph + 1e3 * (params["kernel"] != usual.kernel)
 
     @property

@@ -122,7 +122,7 @@ class LapRLSRegressor(
         self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
         K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
         made = partial(objectives.LapRLS, K, L, labeled=at, targets=z, fit_intercept=self.fit_intercept)
-        weighted: objectives.LapRLS = self._with_weights(K, made)
+        weighted: objectives.LapRLS = self._with_weights(K, made, targets.values, numbers=True)
         return weighted
 
     def _values(self, X: Matrix) -> FloatArray:

@@ -149,7 +149,7 @@ class LapSVM(
         self._resolve_gamma(X)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         self._functions = self._manifold_map(X, labels, L, self.gamma_, self._count(X.shape[0]))
-        return self._weighted(self._functions.kernel, L, next(iter(labels.one_vs_rest())))
+        return self._weighted(self._functions.kernel, L, labels)
 
     def _solved(self, base: objectives.LapSVM, labels: Labels) -> list[SolveResult]:
         """Return the answers of all classes."""
