@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 from sklearn.base import clone
 
 import specmargin as sm
@@ -194,10 +195,81 @@ def test_words_that_are_none(moons):
         {"gamma_I": "scale"},
         {"gamma_A": 0.0},
         {"ratio": -1.0},
-        {"ratio": "auto"},
+        {"ratio": "much"},
     ):
         (name, _) = next(iter(params.items()))
         with pytest.raises(ValueError, match=f"{name}="):
             sm.LapSVM(**params).fit(X, y)
     with pytest.raises(ValueError, match="gamma_A='automatic' is no number; take one, or 'auto'"):
         sm.LapSVM(gamma_A="automatic").fit(X, y)
+
+
+# Whether the labels leave the graph out
+
+
+def by_refits(X, y, **weights):
+    """Return the sum of the log-losses of calibrated probabilities at left-out labels, each from a fit without it."""
+    labels = sm.encode_labels(y)
+    f = np.empty(labels.n_labeled)
+    for k, i in enumerate(labels.labeled):
+        without = y.copy()
+        without[i] = -1
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            f[k] = sm.LapRLS(class_balance=None, **weights).fit(X, without).scores_[i]
+    m = np.abs(f).mean()
+
+    def loss(t):
+        T = np.exp(t) / m
+        return np.logaddexp(0, -T * labels.sign * f).sum() + 2 * np.logaddexp(0, -T * m) + T * m
+
+    T = np.exp(minimize_scalar(loss, bounds=(-5, 5), method="bounded", options={"xatol": 1e-9}).x) / m
+    return np.logaddexp(0, -T * labels.sign * f).sum()
+
+
+def test_the_graph_is_left_out_where_the_labels_speak_against_it():
+    rng, chosen = np.random.default_rng(0), []
+    for seed in range(6):
+        X = rng.standard_normal((80, 6 + seed))
+        X[:, 0] += (seed % 3) * np.sign(X[:, 0])  # from one cluster to two
+        y = sm.hide_labels((X[:, 0] > 0).astype(int), n_labeled=24, random_state=seed)
+        with_graph, alone, auto = (sm.LapRLS(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0, "auto"))
+        losses = [by_refits(X, y, gamma_A=one.gamma_A_, gamma_I=one.gamma_I_) for one in (with_graph, alone)]
+        assert abs(losses[0] - losses[1] - 1.0) > 1e-3
+        expected = alone if losses[0] - losses[1] > 1.0 else with_graph
+        assert (auto.gamma_A_, auto.gamma_I_) == (expected.gamma_A_, expected.gamma_I_)
+        np.testing.assert_allclose(auto.scores_, expected.scores_, atol=1e-10)
+        assert sm.LapSVM().fit(X, y).gamma_I_ == auto.gamma_I_  # of any loss least squares decide
+        chosen.append(auto.gamma_I_ == 0)
+    assert 0 < sum(chosen) < 6
+
+
+def test_numbers_may_leave_the_graph_out():
+    X = np.random.default_rng(1).standard_normal((150, 12))
+    y = np.where(np.arange(150) < 60, X @ np.arange(12.0), np.nan)
+    auto = sm.LapRLSRegressor(kernel="linear").fit(X, y)
+    with_graph, alone = (sm.LapRLSRegressor(kernel="linear", ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+    squares = [np.nanmean((y[:60] - one.leave_one_out_) ** 2) for one in (with_graph, alone)]
+    assert 30 * np.log(squares[0] / squares[1]) > 1
+    assert auto.gamma_I_ == 0
+    np.testing.assert_allclose(auto.transduction_, alone.transduction_, atol=1e-10)
+    x = np.random.default_rng(0).uniform(0, 6, (150, 1))
+    z = np.where(np.arange(150) < 15, np.sin(x[:, 0]), np.nan)
+    assert sm.LapRLSRegressor().fit(x, z).gamma_I_ > 0
+    two = np.where(np.arange(150) < 2, z, np.nan)
+    assert sm.LapRLSRegressor().fit(x, two).gamma_I_ > 0  # two numbers do not say how large errors are
+
+
+@both
+def test_labels_that_say_nothing_keep_the_graph(moons, cls):
+    X, y_true, _ = moons
+    one_each = sm.hide_labels(y_true, per_class=1, random_state=0)
+    assert cls().fit(X, one_each).gamma_I_ > 0
+    several = sm.hide_labels(np.arange(len(X)) % 3, per_class=4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clf = cls(gamma_A=0.1).fit(X, several)
+    assert clf.gamma_A_ == 0.1
+    assert np.isfinite(clf.scores_).all()
+    given = cls(gamma_I=0.3).fit(X, one_each)
+    assert given.gamma_I_ == 0.3
