@@ -132,7 +132,7 @@ def filter_spectra(theta: FloatArray) -> tuple[list[str], FloatArray]:
     --------
     >>> names, d = filter_spectra(np.array([0.0, 1.0, 2.0]))
     >>> names[0], d[0].round(3).tolist()
-    ('p2 m20', [0.444, 0.356, 0.2])
+    ('p2 m20', [0.435, 0.348, 0.217])
     """
     zeros = int((theta == 0).sum())
     index = np.arange(len(theta))

@@ -58,7 +58,7 @@ def components(W: SparseArray | IntArray) -> Components:
     >>> c.n, c.index.tolist(), c.sizes.tolist(), c.n_isolated
     (2, [1, 0, 0], [2, 1], 1)
     """
-    if isinstance(W, np.ndarray) and W.ndim == 1:
+    if isinstance(W, np.ndarray) and W.ndim == 1 and W.dtype.kind in "iu":
         values, raw = np.unique(W, return_inverse=True)
         n = len(values)
     else:

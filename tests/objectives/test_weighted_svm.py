@@ -1,6 +1,6 @@
 """The convex SVM with a weight for each label: its formulas against differences, duality and CVXPY."""
 
-from decimal import Decimal, getcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -304,8 +304,8 @@ def exact_conjugate(loss, beta):
 
 
 def decimal(x):
-    getcontext().prec = 60
-    return Decimal(x.numerator) / Decimal(x.denominator)
+    with localcontext(prec=60):
+        return Decimal(x.numerator) / Decimal(x.denominator)
 
 
 @pytest.mark.parametrize("loss", ["squared", "squared_hinge", "hinge"])
