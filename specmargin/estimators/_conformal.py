@@ -172,8 +172,8 @@ class ConformalSets:
           of labels drawn per class are not; take ``class_conditional=True`` there, whose promise holds within each
           class, and needs labels that are drawn at random within it. Labels chosen for any other reason have no proof;
         - the parameters were fixed without these labels. Where they were chosen by them, as by `LapRLSCV`, a search,
-          ``penalty="loo"``, or in units of the labelled samples, as the default ``gamma_A="auto"`` of `LapRLS`, the
-          proof is lost; the coverage often is not;
+          ``penalty="loo"``, or in units of the labelled samples, as the defaults ``gamma_A="auto"`` and
+          ``ratio="auto"`` of `LapRLS`, the proof is lost; the coverage often is not;
         - for new samples, too, a kernel width that comes from the training samples (``gamma="median"``, "scale") is not
           fixed.
 

@@ -138,8 +138,8 @@ class LapRLSRegressor(
 
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other;
         - the parameters were fixed without these targets, and without a look at which samples are labelled. Where they
-          were chosen by them, as by a search, or are in units of the labelled samples, as the default
-          ``gamma_A="auto"`` is, the proof is lost; the coverage often is not;
+          were chosen by them, as by a search, or are in units of the labelled samples, as the
+          defaults ``gamma_A="auto"`` and ``ratio="auto"`` are, the proof is lost; the coverage often is not;
         - for new samples, too, a kernel width that comes from the training samples (``gamma="median"``, the default, or
           "scale") is not fixed.
 

@@ -32,10 +32,12 @@ def refits(make, X, y, j, classes):
 
 MAKERS = {
     "LapRLS": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.5, n_neighbors=4),
-    "LapRLS, power 2, no intercept": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, power=2, fit_intercept=False),
+    "LapRLS, power 2, no intercept": lambda: sm.LapRLS(
+        gamma=1.0, gamma_A=0.03, ratio=100.0, power=2, fit_intercept=False
+    ),
     "LapRLS, supervised": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, gamma_I=0.0),
-    "LapRLS, eigenvectors": lambda: sm.LapRLS(gamma_A=0.03, span="eigenvectors", q=8),
-    "LapRLS, zscore": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, class_balance="zscore"),
+    "LapRLS, eigenvectors": lambda: sm.LapRLS(gamma_A=0.03, ratio=100.0, span="eigenvectors", q=8),
+    "LapRLS, zscore": lambda: sm.LapRLS(gamma=1.0, gamma_A=0.03, ratio=100.0, class_balance="zscore"),
     "SpectralRidge": lambda: sm.SpectralRidge(penalty=0.1, class_balance=None, q=12, eigen_tol=0.0),
 }
 
