@@ -128,19 +128,22 @@ class ManifoldWeights:
 
     def _with_weights(self: Any, K: Any, made: Callable[..., Any], targets: FloatArray, numbers: bool = False) -> Any:
         """Return the objective that `made` makes of gamma_A and gamma_I, and keep those in use."""
-        ratio = 0.0 if self._is_supervised else ratio_for(K, USUAL_RATIO if self.ratio == _AUTO else self.ratio)
+        usual = USUAL_RATIO if self.ratio == _AUTO else self.ratio
+        ratio = 0.0 if self._is_supervised else ratio_for(K, usual)
+        unit = None
         if self.ratio == _AUTO and self.gamma_I == _AUTO:
-            both = [made(gamma_A=1.0, gamma_I=one).reduction.G for one in (ratio, 0.0)]
-            losses = [self._held_out_loss(G, targets, numbers) for G in both]
-            ratio = 0.0 if losses[0] - losses[1] > _NATS else ratio
+            unit, alone = made(gamma_A=1.0, gamma_I=ratio), made(gamma_A=1.0, gamma_I=0.0)
+            losses = [self._held_out_loss(one.reduction.G, targets, numbers) for one in (unit, alone)]
+            if losses[0] - losses[1] > _NATS:
+                unit, ratio = alone, 0.0
         if self.gamma_A != _AUTO:
             self.gamma_A_ = float(self.gamma_A)
-            self.gamma_I_ = ratio * self.gamma_A_ if self.gamma_I == _AUTO else float(self.gamma_I)
-            return made(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
-        unit = made(gamma_A=1.0, gamma_I=ratio)
-        self.gamma_A_ = ambient_weight(unit.reduction.G, centred=self.fit_intercept)
+        else:
+            unit = unit or made(gamma_A=1.0, gamma_I=ratio)
+            self.gamma_A_ = ambient_weight(unit.reduction.G, centred=self.fit_intercept)
         self.gamma_I_ = ratio * self.gamma_A_ if self.gamma_I == _AUTO else float(self.gamma_I)
-        return unit.with_(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
+        # Of the same ratio: what was factorised serves again.
+        return (unit.with_ if unit is not None else made)(gamma_A=self.gamma_A_, gamma_I=self.gamma_I_)
 
     def _held_out_loss(self: Any, G: FloatArray, targets: FloatArray, numbers: bool) -> float:
         """Return minus the log-likelihood of each labelled sample by least squares that knows all others."""
