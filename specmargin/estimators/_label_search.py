@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
 from specmargin.candidates.comparison import Comparison, compare_errors
+from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._fit_warnings import outside
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
@@ -153,7 +154,7 @@ def _column(values: list[Any]) -> AnyArray:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelSearch:
+class LabelSearch(RefittedProbabilities):
     """A search among settings by the labels of left-out samples.
 
     Parameters

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._class_balance import Balance
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._manifold_grid import Deformed
@@ -36,7 +35,7 @@ __all__ = ["LapRLSCV", "LapSVMCV"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSCV(RefittedProbabilities, ManifoldCV):
+class LapRLSCV(ManifoldCV):
     """LapRLS that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     Parameters
@@ -87,7 +86,7 @@ def _stacked(solutions: list[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapSVMCV(RefittedProbabilities, ManifoldCV):
+class LapSVMCV(ManifoldCV):
     """LapSVM that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     A left-out sample that is no support vector changes nothing; others cost a problem with l - 1 unknowns, or, with

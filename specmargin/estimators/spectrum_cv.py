@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._spectrum_classifier import GraphSpectrumClassifier
 from specmargin.estimators._spectrum_grid import Neighborhood, SpectrumCV
@@ -25,7 +24,7 @@ __all__ = ["KTACV", "STORMCV"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class STORMCV(RefittedProbabilities, SpectrumCV):
+class STORMCV(SpectrumCV):
     """STORM that chooses neighbours, number of eigenvectors, B and C by the labelled samples alone.
 
     Left-out labels are decided about by a spectrum and a classifier that have not seen them, over eigenpairs that are
@@ -63,7 +62,7 @@ class STORMCV(RefittedProbabilities, SpectrumCV):
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class KTACV(RefittedProbabilities, SpectrumCV):
+class KTACV(SpectrumCV):
     """KTA that chooses neighbours, number of eigenvectors, B and C by the labelled samples alone.
 
     The alignment sees no label that a fold leaves out: a spectrum aligned with all labels would know what it is asked
