@@ -13,7 +13,6 @@ from typing import ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._conformal import ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
@@ -53,8 +52,6 @@ class LapRLSRegressor(
     ----------
     fit_intercept : bool
         Whether f has an unpenalised intercept.
-    n_neighbors : int
-        Neighbours of the graph; by default min(10, n - 1).
     tol : float
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
@@ -91,11 +88,8 @@ class LapRLSRegressor(
 
     gamma: float | str = "median"
     fit_intercept: bool = True
-    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
     power: int = 2
     tol: float = 1e-6
-
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": maybe(count(1))}
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 
