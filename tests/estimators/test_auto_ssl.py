@@ -55,7 +55,7 @@ def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
     X, _, truth, clf = moons
     report = clf.report_
     assert (report.n_samples, report.n_labeled, sum(report.label_counts.values())) == (160, 12, 12)
-    assert report.n_candidates == 3 * report.n_kernels + 16
+    assert report.n_candidates == len(CONSTANTS.penalties) * report.n_kernels + 16
     assert sum(report.families.values()) == pytest.approx(1.0)
     assert report.leading[0][2] >= report.leading[-1][2]
     low, high = report.estimate.interval
