@@ -4,7 +4,7 @@ A `KernelGroup` is one feature map :math:`\Phi`, an optional rotation R of it, a
 
 .. math:: K = \Phi R \,\mathrm{diag}(d)\, R^\top \Phi^\top .
 
-Some 50 kernels come from some 15 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
+Some 65 kernels come from some 15 decompositions: `sup`, the linear kernel and RBF kernels of all features; `pca`, few
 principal components, whitened or under an RBF kernel; `graph`, filters of the eigenvalues of several graphs; `lap`,
 ambient kernels that a graph deforms (LapRLS in the span of :math:`\Phi`). In `lap`, R diagonalises
 :math:`\Phi^\top L^p \Phi` with the eigenvalues e, and d = 1 / (1 + ratio e) is the deformed kernel for every ratio.

@@ -76,13 +76,12 @@ class Constants:
     intercept_labels : float
         Pseudo-labels that hold the intercept of the ridge.
     share_labels : float
-        Labels up to which their shares alone decide the shares of the predictions.
+        Labels up to which their shares alone decide the shares of the predictions; those of rare classes count less,
+        `specmargin.candidates.offsets.even_labels`.
     prior : tuple of (str, float)
         Prior weight of each family.
-    temperature, late_temperature : float
-        What summed losses are divided by in the weights, below `many` labels and from there on.
-    many : int
-        Labels from which on the second temperature holds.
+    temperature : float
+        What summed losses are divided by in the weights.
     sampled : int
         Samples from which thresholds are recomputed without a label.
     """
@@ -94,7 +93,7 @@ class Constants:
     text_share: float = 0.05
     components: tuple[int, ...] = (2, 5, 10, 20, 50)
     component_width: float = 0.5
-    graph_neighbors: tuple[int, ...] = (3, 8, 50)
+    graph_neighbors: tuple[int, ...] = (3, 5, 8, 50)
     large_neighbors: tuple[int, ...] = (5, 15, 50)
     deformed_from: int = 3
     view_components: tuple[int, ...] = (20,)
@@ -104,7 +103,7 @@ class Constants:
     deformed_width: float = 0.5
     landmarks: int = 300
     large: int = 5000
-    penalties: tuple[float, ...] = (1e-3, 1e-2, 1e-1)
+    penalties: tuple[float, ...] = (0.1, 1.0)
     Cs: tuple[float, ...] = (0.1, 1.0, 10.0, 100.0)
     few_Cs: tuple[float, ...] = (1.0, 10.0)
     folds: int = 10
@@ -113,9 +112,7 @@ class Constants:
     intercept_labels: float = 10.0
     share_labels: float = 10.0
     prior: tuple[tuple[str, float], ...] = (("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("sup", 1.0), ("svm", 1.0))
-    temperature: float = 2.0
-    late_temperature: float = 4.0
-    many: int = 50
+    temperature: float = 2.5
     sampled: int = 1000
 
 

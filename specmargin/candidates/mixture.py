@@ -197,7 +197,6 @@ class Mixture:
         sizes = {family: np.count_nonzero(self.families == family) for family in set(self.families.tolist())}
         prior = dict(constants.prior)
         self._log_prior = np.log([prior[family] / sizes[family] for family in self.families.tolist()])
-        self._temperature = constants.temperature if len(codes) < constants.many else constants.late_temperature
         self.weights = self._weights(self.losses.sum(axis=1))
         self._seed = random_state
         n = len(groups[0].map.values)
@@ -207,7 +206,7 @@ class Mixture:
 
     def _weights(self, losses: FloatArray) -> FloatArray:
         """Return weights (..., J) of the candidates from their summed losses (..., J)."""
-        z = self._log_prior - losses / self._temperature
+        z = self._log_prior - losses / self.constants.temperature
         return np.exp(z - logsumexp(z, axis=-1, keepdims=True))
 
     def _offsets(self, log_p: FloatArray, counts: FloatArray, start: FloatArray | None = None) -> FloatArray:

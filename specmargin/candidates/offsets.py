@@ -1,24 +1,46 @@
-"""The threshold: shares of the classes among the predictions, drawn towards those of the labels while labels are few.
+r"""The threshold: shares of the classes among the predictions, drawn towards those of the labels while labels are few.
 
-With few labels most of the error is that of the threshold. With l labels, of which l_c are of the class c, the shares
-(l_c + 2) / (l + 2 K) of the labels (two pseudo-labels per class) count A = min(1, 10 / l), those of the predictions
-1 - A.
+With few labels most of the error is that of the threshold. With l labels, of which :math:`l_c` are of the class c, the
+shares :math:`(l_c + 2) / (l + 2 K)` of the labels (two pseudo-labels per class) count :math:`A = \min(1, 10 / l')`,
+those of the predictions 1 - A. Few labels are those of the rarer classes, too: classifiers forget a class of three
+labels however many the others have, while three among 150 say well how rare it is. Hence
+
+.. math:: l' = K^2 \Big/ \sum_c 1 / l_c ,
+
+the number of labels that would say as much about the ratio of the classes if all had the same number; it is l if so.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
 
 from specmargin.candidates.constants import CONSTANTS, Constants
 from specmargin.labels.shares import cut, shrunken_shares, trust_in_shares
 from specmargin.typing import FloatArray
 
-__all__ = ["log_offsets"]
+__all__ = ["even_labels", "log_offsets"]
 
 _LEAST = 0.2  # of 1 / K: no class is asked for less
 _ITERATIONS = 300
 _TOL = 1e-4
+
+
+def even_labels(counts: FloatArray) -> float:
+    """Return l', the labels of classes of equal numbers that say as much as those counted; 0 where a class has none.
+
+    With two classes the variance of the log-ratio of the shares is about 1 / l_0 + 1 / l_1 = 4 / l'.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (K,)
+        Labels of each class.
+
+    Examples
+    --------
+    >>> even_labels(np.array([10.0, 10.0])), round(even_labels(np.array([147.0, 3.0])), 1)
+    (20.0, 11.8)
+    """
+    return float(len(counts) ** 2 / (1.0 / counts).sum()) if counts.all() else 0.0
 
 
 def log_offsets(
@@ -47,7 +69,7 @@ def log_offsets(
     [0, 0, 1, 1]
     """
     n_classes = log_p.shape[1]
-    trust = trust_in_shares(counts.sum(), constants.share_labels)
+    trust = trust_in_shares(even_labels(counts), constants.share_labels)
     own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
     aim = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
     if n_classes == 2:
@@ -55,10 +77,11 @@ def log_offsets(
     aim = np.maximum(aim, _LEAST / n_classes)
     aim /= aim.sum()
     offsets = np.zeros(n_classes) if start is None else start
+    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     for _ in range(_ITERATIONS):
         # Iterative scaling: each step decreases the convex function whose gradient is the difference of the shares.
-        z = log_p + offsets
-        means = np.exp(z - logsumexp(z, axis=1, keepdims=True)).mean(axis=0)
+        factors = np.exp(offsets - offsets.max())
+        means = factors * ((1.0 / np.maximum(p @ factors, 1e-300)) @ p) / len(p)
         step = np.log(aim / np.maximum(means, 1e-12))
         offsets = offsets + step
         if np.abs(step).max() < _TOL:

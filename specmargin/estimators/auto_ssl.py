@@ -88,7 +88,7 @@ class FittedMixture:
 class AutoSSL(SemiSupervisedClassifier):
     r"""Mixture of semi-supervised and supervised classifiers, weighted by the labelled samples alone.
 
-    Some 170 candidates share some 15 decompositions that ignore the labels: kernels of graph eigenvectors, of few
+    Some 150 candidates share some 15 decompositions that ignore the labels: kernels of graph eigenvectors, of few
     principal components, ambient kernels deformed by a graph (LapRLS), and the supervised ridge and SVM. Each is judged
     by its decisions about left-out labels (exact leave-one-out for the ridge, folds for the SVM), and its probabilities
     count with :math:`w_j \propto \text{prior}_j \exp(-\sum_i \ell_{ij} / c)`. While labels are few the threshold is

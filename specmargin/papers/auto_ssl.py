@@ -6,6 +6,7 @@ of one set; the kernels of a set serve all its draws.
 **Protocol.** Labels are drawn at random until each class has one; everything is tuned on them alone. The SVM is tuned
 by five labelled folds over linear and RBF kernels and C. Errors are those of the unlabelled samples. The sets of
 `CHOOSING` may choose constants, those of `CONFIRMING` confirm them: ``--set half=choosing`` or ``half=confirming``.
+``half=published`` are four whole data sets with published splits of 50 labels (COIL20: two of each class).
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ from specmargin.experiments.blocks import grouped
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
-from specmargin.experiments.tasks import available_tasks, checksums, samples
-from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, SETS, SEVERAL
+from specmargin.experiments.tasks import Task, available_tasks, checksums, samples, splits
+from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, PUBLISHED, SETS, SEVERAL, TEST_TUNED
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["AUTO_SSL", "VARIANTS", "draw_labels", "tuned_svm", "work"]
@@ -51,10 +52,14 @@ VARIANTS: Mapping[str, Constants] = {
     "finer graphs": replace(CONSTANTS, graph_neighbors=(2, 3, 5, 8, 15, 50), deformed_from=2),
     "equal prior": replace(CONSTANTS, prior=tuple((family, 1.0) for family in FAMILIES)),
     "more eigenpairs": replace(CONSTANTS, eigenpairs=200),
-    "more penalties": replace(CONSTANTS, penalties=(1e-4, 1e-3, 1e-2, 1e-1, 1.0)),
+    "smaller penalties": replace(CONSTANTS, penalties=(1e-3, 1e-2, 1e-1)),
+    "more penalties": replace(CONSTANTS, penalties=(1e-3, 1e-2, 1e-1, 1.0, 10.0)),
+    "temperature 2": replace(CONSTANTS, temperature=2.0),
+    "temperature 4": replace(CONSTANTS, temperature=4.0),
 }
 """Constants that can be compared, ``--set constants=NAME``."""
 
+_ALL: Mapping[str, Task] = {**SETS, **PUBLISHED}
 _LABELS = (4, 10, 20, 50, 100)
 _LABELS_PER_CLASS = (2, 5, 10)
 _NAMES = ("tuned", "baseline", "auto", *FAMILIES)  # tuned: the SVM that folds of the labels tune
@@ -111,8 +116,8 @@ def tuned_svm(X: Any, y: IntArray, labeled: IntArray, seed: int = 0) -> IntArray
 
 @lru_cache(maxsize=1)
 def _bank(name: str, constants: str, n: int, data: Path | None) -> tuple[Any, IntArray, list[KernelGroup], float]:
-    X, y, *_ = samples(SETS[name], data)
-    if len(y) > n:
+    X, y, *_ = samples(_ALL[name], data)
+    if name in SETS and len(y) > n:
         rows = np.sort(np.random.default_rng(1).permutation(len(y))[:n])
         X, y = X[rows], y[rows]
     start = time.process_time()
@@ -124,8 +129,12 @@ def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     p = cell.parameters
     constants = VARIANTS[p["constants"]]
     X, y, bank, seconds = _bank(cell.dataset, p["constants"], p["n"], data)
-    n_classes, seed = int(y.max()) + 1, int(cell.split.removeprefix("draw"))
-    labeled = draw_labels(y, p["labels"] * (n_classes if cell.dataset in SEVERAL else 1), seed)
+    n_classes = int(y.max()) + 1
+    if cell.dataset in PUBLISHED:
+        labeled = splits(PUBLISHED[cell.dataset], data)[cell.split].labeled
+    else:
+        seed = int(cell.split.removeprefix("draw"))
+        labeled = draw_labels(y, p["labels"] * (n_classes if cell.dataset in SEVERAL else 1), seed)
     codes, hidden = y[labeled], np.setdiff1d(np.arange(len(y)), labeled)
     start = time.process_time()
     trained = train_candidates(bank, labeled, codes, n_classes, families=FAMILIES, constants=constants)
@@ -186,26 +195,29 @@ class Plan:
     def cells(self, data: Path | None) -> list[Cell]:
         """Return the cells, those of one set together."""
         shared = {"n": self.n, "constants": self.constants}
-        return [
-            Cell("auto_ssl", "all", name, f"draw{seed}", {"labels": labels, **shared})
-            for name in self.sets
-            for labels in (self.labels_per_class if name in SEVERAL else self.labels)
-            for seed in range(self.draws)
-        ]
+        cells = []
+        for name in self.sets:
+            drawn = [f"draw{seed}" for seed in range(self.draws)]
+            labels = self.labels_per_class if name in SEVERAL else self.labels
+            if name in PUBLISHED:
+                known = splits(PUBLISHED[name], data)
+                drawn, labels = list(known)[: self.draws], (len(next(iter(known.values())).labeled),)
+            cells += [Cell("auto_ssl", "all", name, split, {"labels": l, **shared}) for l in labels for split in drawn]
+        return cells
 
 
 def _setup(options: Options) -> Setup:
     chosen = options.choices
-    halves = {"all": tuple(SETS), "choosing": CHOOSING, "confirming": CONFIRMING}
+    halves = {"all": tuple(SETS), "choosing": CHOOSING, "confirming": CONFIRMING, "published": tuple(PUBLISHED)}
     half, constants = chosen.get("half", "all"), chosen.get("constants", "usual")
     for axis, value, known in (("half", half, halves), ("constants", constants, VARIANTS)):
         if value not in known:
             raise InvalidInputError(f"--set {axis}={value} is unknown; take one of {', '.join(known)}.")
     names = chosen["sets"].split(",") if "sets" in chosen else halves[half]
-    unknown = sorted(set(names) - set(SETS))
+    unknown = sorted(set(names) - set(_ALL))
     if unknown:
-        raise InvalidInputError(f"--set sets={chosen['sets']}: there is no {unknown[0]!r}; take {', '.join(SETS)}.")
-    there, missing = available_tasks([SETS[name] for name in names], [SETS["breast_cancer"]], "", options.data)
+        raise InvalidInputError(f"--set sets={chosen['sets']}: there is no {unknown[0]!r}; take {', '.join(_ALL)}.")
+    there, missing = available_tasks([_ALL[name] for name in names], [SETS["breast_cancer"]], "", options.data)
     sets = tuple(task.name for task in there)
     if options.quick:
         plan = Plan(sets[:2], (10, 20), (2,), 2, 300, constants)
@@ -223,9 +235,8 @@ def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
     for (name, labels), members in grouped(ok, lambda row: (row["dataset"], row["param_labels"])).items():
         lines += _lines(name, labels, members)
     for several in (False, True):
-        for labels, members in grouped(
-            [row for row in ok if (row["dataset"] in SEVERAL) == several], lambda row: row["param_labels"]
-        ).items():
+        alike = [row for row in ok if row["dataset"] in SETS and (row["dataset"] in SEVERAL) == several]
+        for labels, members in grouped(alike, lambda row: row["param_labels"]).items():
             remarks += _remarks(f"{labels} labels{' a class' if several else ''}", members)
     header = [
         "Errors in percent on the unlabelled samples; everything is tuned on the labels alone. Floors: a prototype's, "
@@ -241,6 +252,8 @@ def _lines(name: str, labels: int, rows: Sequence[Row]) -> list[Line]:
     errors = {method: values for method, values in errors.items() if len(values)}
     best = min((method for method in FAMILIES if method in errors), key=lambda method: errors[method].mean())
     floors = dict(zip(("tuned", "auto", "best"), FLOORS.get(name, {}).get(labels, (math.nan,) * 3), strict=True))
+    if name in TEST_TUNED:
+        floors["auto"] = TEST_TUNED[name]
     title = f"{name}, l = {labels}{' a class' if name in SEVERAL else ''}"
     lines = []
     for method in _NAMES:
@@ -256,7 +269,7 @@ def _lines(name: str, labels: int, rows: Sequence[Row]) -> list[Line]:
                     float(values.std(ddof=1)) if len(values) > 1 else math.nan,
                     len(values),
                     published_mean=floors.get(key, math.nan),
-                    source="floor" if key in floors and not math.isnan(floors[key]) else "",
+                    source="" if math.isnan(floors.get(key, math.nan)) else "floor" if name in SETS else "test-tuned",
                 )
             )
     return lines
@@ -307,7 +320,7 @@ def _mean_of_sets(by_set: Mapping[str, Sequence[Row]], name: str) -> float:
 def _is_worse(rows: Sequence[Row], other: str) -> bool:
     """Whether a paired t-test says that AutoSSL errs more."""
     a, b = _column(rows, "error_auto"), _column(rows, f"error_{other}")
-    if len(a) < 2 or np.ptp(a - b) == 0:
+    if len(a) < 2 or np.ptp(a - b) <= 1e-9:  # differences that are all alike have no deviation but rounding
         return len(a) > 1 and bool((a > b).all())
     return bool(ttest_rel(a, b, alternative="greater").pvalue < 0.05)
 

@@ -24,7 +24,7 @@ def bank(X):
 
 def test_families_and_sizes(bank):
     sizes = {family: sum(len(g.names) for g in bank if g.family == family) for family in ("sup", "pca", "graph", "lap")}
-    assert sizes == {"sup": 4, "pca": 8, "graph": 28, "lap": 12}
+    assert sizes == {"sup": 4, "pca": 8, "graph": 35, "lap": 16}
     assert len({id(g.map) for g in bank}) < 20
     assert all(g.weights.shape == (len(g.names), g.labeled(np.arange(2)).shape[1]) for g in bank)
     assert all((g.weights >= 0).all() for g in bank)

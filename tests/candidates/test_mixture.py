@@ -15,7 +15,7 @@ from specmargin.objectives.calibration import calibrated_scales
 
 def data(n_classes, sizes, seed=0):
     rng = np.random.default_rng(seed)
-    truth = np.repeat(np.arange(n_classes), 150 // n_classes)
+    truth = np.repeat(np.arange(n_classes), np.array(sizes) * 150 // sum(sizes))  # labels are a sample of all
     X = rng.standard_normal((len(truth), 4)) + 2.5 * rng.standard_normal((n_classes, 4))[truth]
     labeled = np.sort(np.concatenate([np.flatnonzero(truth == c)[:size] for c, size in enumerate(sizes)]))
     return X, labeled, truth[labeled], truth
@@ -59,7 +59,7 @@ def spelled_out(trained, codes, n_classes):
 
 def test_weights_and_probabilities_are_those_of_the_formula(fitted):
     _, _, codes, _, trained, mixture = fitted
-    n_classes, c = mixture.n_classes, 2.0 if len(codes) < 50 else 4.0
+    n_classes, c = mixture.n_classes, CONSTANTS.temperature
     prior, losses, everywhere, _ = spelled_out(trained, codes, n_classes)
     np.testing.assert_allclose(mixture.losses, losses, atol=1e-6)
     w = prior * np.exp(-losses.sum(axis=1) / c)
@@ -77,7 +77,7 @@ def test_weights_and_probabilities_are_those_of_the_formula(fitted):
 
 def test_each_label_is_left_out_of_weights_shares_and_threshold(fitted):
     _, _, codes, _, trained, mixture = fitted
-    c = 2.0 if len(codes) < 50 else 4.0
+    c = CONSTANTS.temperature
     prior, losses, everywhere, held_out = spelled_out(trained, codes, mixture.n_classes)
     for i, p in enumerate(mixture.held_out_proba()):
         w = prior * np.exp(-np.delete(losses, i, axis=1).sum(axis=1) / c)

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from specmargin.candidates.offsets import log_offsets
+from specmargin.candidates.offsets import even_labels, log_offsets
 from specmargin.labels.shares import shrunken_shares
 
 
@@ -18,11 +18,36 @@ def test_few_labels_decide_the_shares_and_many_do_not():
         assert predicted.mean() == pytest.approx(share, abs=1 / 400)
 
 
+def test_rare_classes_count_by_the_variance_of_their_ratio():
+    # Simulated: the log-ratio of two counts varies as that of l' labels of equal classes does.
+    rng = np.random.default_rng(0)
+    for n, share in ((400, 0.5), (4000, 0.02)):
+        l1 = rng.binomial(n, share, 20_000)
+        even = even_labels(np.array([n * (1 - share), n * share]))
+        half = rng.binomial(round(even), 0.5, 20_000)
+        spread, same = (np.log(a / (b - a)).std() for a, b in ((l1, n), (half, round(even))))
+        assert spread == pytest.approx(same, rel=0.03)
+    assert even_labels(np.array([5.0, 5.0, 5.0])) == pytest.approx(15.0)
+    assert even_labels(np.array([5.0, 0.0])) == 0.0
+
+
+def test_a_rare_class_is_not_forgotten():
+    # Scores that find 3 of 1000 samples by themselves, where 3 of 150 labels are of that class.
+    scores = np.random.default_rng(3).standard_normal(1000) - 8.0
+    scores[:3] = 1.0
+    log_p = np.column_stack([-np.logaddexp(0.0, scores), -np.logaddexp(0.0, -scores)])
+    predicted = (log_p + log_offsets(log_p, np.array([147.0, 3.0]))).argmax(axis=1)
+    trust = 10.0 / (4.0 / (1 / 147 + 1 / 3))
+    aim = trust * 5.0 / 154.0 + (1.0 - trust) * 0.003
+    assert predicted.mean() == pytest.approx(aim, abs=1 / 1000)
+    assert predicted[:3].all()
+
+
 def test_offsets_of_several_classes_give_mean_probabilities_that_are_the_aim():
     rng = np.random.default_rng(2)
     log_p = rng.standard_normal((300, 4)) * 2
     log_p -= logsumexp(log_p, axis=1, keepdims=True)
-    counts = np.array([1.0, 1.0, 2.0, 6.0])  # ten labels: they decide alone
+    counts = np.array([1.0, 1.0, 2.0, 6.0])  # as good as six labels of equal classes: they decide alone
     offsets = log_offsets(log_p, counts)
     means = np.exp(log_p + offsets - logsumexp(log_p + offsets, axis=1, keepdims=True)).mean(axis=0)
     aim = shrunken_shares(counts)

@@ -9,7 +9,9 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.candidates import CONSTANTS
@@ -55,7 +57,7 @@ def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
     X, _, truth, clf = moons
     report = clf.report_
     assert (report.n_samples, report.n_labeled, sum(report.label_counts.values())) == (160, 12, 12)
-    assert report.n_candidates == 3 * report.n_kernels + 16
+    assert report.n_candidates == len(CONSTANTS.penalties) * report.n_kernels + 16
     assert sum(report.families.values()) == pytest.approx(1.0)
     assert report.leading[0][2] >= report.leading[-1][2]
     low, high = report.estimate.interval
@@ -219,3 +221,20 @@ def test_bad_parameters():
     ):
         with pytest.raises(sm.exceptions.InvalidInputError):
             sm.AutoSSL(**wrong).fit(X, y)
+
+
+def test_a_class_of_one_in_fifty_is_recognised_as_by_a_balanced_svm():
+    X, truth = sm.datasets.make_two_moons(n_samples=3000, noise=0.15, random_state=0)
+    ours, svm = [], []
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        rows = np.concatenate([rng.permutation(np.flatnonzero(truth == c))[:n] for c, n in ((1, 12), (0, 588))])
+        y = np.full(600, -1)
+        y[:3], y[12:159] = 1, 0
+        hidden, t = y == -1, truth[rows]
+        auto = sm.AutoSSL().fit(X[rows], y)
+        supervised = SVC(class_weight="balanced").fit(X[rows][~hidden], y[~hidden])
+        ours.append(balanced_accuracy_score(t[hidden], auto.transduction_[hidden]))
+        svm.append(balanced_accuracy_score(t[hidden], supervised.predict(X[rows][hidden])))
+    assert np.mean(ours) > np.mean(svm)  # 0.99 and 0.86
+    assert min(ours) > 0.9

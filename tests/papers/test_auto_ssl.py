@@ -8,9 +8,9 @@ import pytest
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.run import Options
-from specmargin.experiments.tasks import samples
+from specmargin.experiments.tasks import samples, splits
 from specmargin.papers import tables
-from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, SETS, SEVERAL
+from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, PUBLISHED, SETS, SEVERAL, TEST_TUNED
 from specmargin.papers.auto_ssl import AUTO_SSL, VARIANTS, draw_labels, tuned_svm, work
 
 GENERATED = ("one Gaussian", "weak directions", "clusters against labels", "four clusters", "two_moons")
@@ -93,6 +93,26 @@ def test_the_report_counts_where_it_is_worse():
     assert "than the SVM on one Gaussian, than the baseline on none" in text
     assert "mean error tuned 20.9, baseline 23.0, auto 21.0" in text
     assert "told in 0.67 of fits and true in 0.50 of these" in text
+
+
+@pytest.mark.data
+def test_whole_sets_have_the_splits_that_are_published(data_folder):
+    if data_folder is None:
+        pytest.skip("needs the data")
+    assert set(TEST_TUNED) == set(PUBLISHED)
+    plan = AUTO_SSL.setup(Options(Path(), data=data_folder, choices={"half": "published"})).plan
+    cells = plan.cells(data_folder)
+    numbers = {cell.dataset: cell.parameters["labels"] for cell in cells}
+    assert numbers == {"g50c whole": 50, "mac_windows whole": 50, "uspst whole": 50, "coil20 whole": 40}
+    y = samples(PUBLISHED["coil20 whole"], data_folder).y
+    for split in splits(PUBLISHED["coil20 whole"], data_folder).values():
+        np.testing.assert_array_equal(np.bincount(y[split.labeled]), np.full(20, 2))
+    row = work(next(cell for cell in cells if cell.dataset == "g50c whole"), data=data_folder)
+    assert row["error_auto"] < 12
+    made = {"status": "ok", "dataset": "g50c whole", "param_labels": 50, "split": "published-00", **row}
+    lines = AUTO_SSL.report([made], plan, Options(Path())).sections[0].lines
+    (auto,) = [line for line in lines if line.method == "auto"]
+    assert (auto.published_mean, auto.source) == (3.92, "test-tuned")
 
 
 def test_axes_of_the_table():
