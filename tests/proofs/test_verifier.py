@@ -279,6 +279,7 @@ def test_indices_and_signs():
     assert not check(with_arrays(rays, first=rays.arrays["first"][::-1].copy()))
     svm = true_record("weighted_svm")
     assert "plus of the shape" in check(with_arrays(svm, plus=svm.arrays["plus"] - 1e-300)).message
+    assert "P of the shape" in check(with_arrays(svm, P=-svm.arrays["P"])).message
 
 
 def test_zeros_where_only_positive_numbers_are_allowed():
