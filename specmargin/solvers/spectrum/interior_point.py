@@ -35,7 +35,7 @@ _BORDER = 1e3  # rows whose D G'G exceeds this many times the mean diagonal of t
 _KINK = 1e3  # the same for samples in Woodbury's form
 _WIDE = 1.3  # labelled samples per eigenvector up to which a matrix of the order l is the cheaper one
 _PROXIMAL = 1e-9  # added to the mean diagonal of the kernel (one), so that a step is unique where gamma is not
-_PULL = 1e-4  # that times the largest multiplier, at most: it must not outweigh small eigenvalues, which then count
+_PROXIMAL_MOVE = 1e-4  # that times the largest multiplier, at most: it must not outweigh small eigenvalues then
 _LEAST_PROXIMAL = 1e-13  # whatever the multipliers
 _DIGITS = 1e-9  # residual of a linear system, relative to its right-hand side, that is left alone
 _CORRECTIONS = 4  # at most; two are usual where samples of all weights meet, W from 1e-7 to 1e9
@@ -179,7 +179,7 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
     theta = 1.0 / (1.0 / over[0] + 1.0 / over[1])
     W = theta + over[2] + over[3] if bounded else theta
     # Samples that look alike (copies, or rows of one component) share their multipliers in any proportion.
-    proximal = min(_PROXIMAL, max(_PULL / max(float(np.abs(gamma).max()), 1e-300), _LEAST_PROXIMAL))
+    proximal = min(_PROXIMAL, max(_PROXIMAL_MOVE / max(float(np.abs(gamma).max()), 1e-300), _LEAST_PROXIMAL))
     system = _System(data, z, delta, point.kappa, point.w, W / (1.0 + proximal * W))
     r_s = np.zeros_like(s)
     r_s[0] = t - 1.0 + s[1] - s[0]
