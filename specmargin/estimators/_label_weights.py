@@ -15,7 +15,7 @@ from specmargin.checks import Rule, shown
 from specmargin.estimators._semi_supervised import BuildsProblem, numerical_failures
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Labels
-from specmargin.typing import FloatArray, Matrix
+from specmargin.typing import FloatArray, IntArray, Matrix
 
 
 def _class_weight(name: str, value: Any) -> Any:
@@ -31,6 +31,19 @@ def _class_weight(name: str, value: Any) -> Any:
         if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < float(weight) < np.inf:
             raise InvalidInputError(f"{name}={shown(value)} must hold positive numbers; leave out classes of weight 1.")
     return value
+
+
+def weights_of_labeled(sample_weight: Any, labeled: IntArray, n: int) -> FloatArray:
+    """Return the weights of the labelled samples, checked; those of the others may be anything."""
+    numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
+    given = np.asarray(sample_weight, dtype=np.float64)
+    if given.shape != (n,):
+        raise InvalidInputError(
+            f"sample_weight has {len(given)} entries for {n} samples: inconsistent numbers of samples; pass one weight "
+            "per row, any for the unlabelled ones."
+        )
+    finite_numbers("sample_weight", given[labeled], "numbers >= 0, one per labelled sample", least=0.0)
+    return given[labeled]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -92,15 +105,7 @@ class LabelWeights:
             return labels
         c = np.ones(labels.n_labeled)
         if sample_weight is not None:
-            numbers_array("one weight per sample", ndim=1, finite=False)("sample_weight", sample_weight)
-            given = np.asarray(sample_weight, dtype=np.float64)
-            if given.shape != (labels.n_samples,):
-                raise InvalidInputError(
-                    f"sample_weight has {len(given)} entries for {labels.n_samples} samples: inconsistent numbers of "
-                    "samples; pass one weight per row, any for the unlabelled ones."
-                )
-            c = given[labels.labeled]
-            finite_numbers("sample_weight", c, "numbers >= 0, one per labelled sample", least=0.0)
+            c = weights_of_labeled(sample_weight, labels.labeled, labels.n_samples)
             labels = labels.weighted(c)
         return labels.weighted(labels.weights_or_ones * self._of_classes(labels))
 

@@ -207,7 +207,7 @@ RULES: dict[str, Rule] = {
     "n_clusters": count(1),
     "n_components": count(1),
     "n_landmarks": maybe(count(1)),
-    "n_neighbors": count(1),
+    "n_neighbors": maybe(count(1)),
     "normalized": flag,
     "one_flip": flag,
     "penalty": _penalty,

@@ -247,7 +247,7 @@ class S3VMClassifier(
             functions = RawFeatures(X)
         else:
             held = _HELD if L is None else _HELD_WITH_GRAPH
-            functions = self._map(span, X, labels, L, held, self.gamma_, self.n_neighbors)
+            functions = self._map(span, X, labels, L, held, self.gamma_, self._count(n))
         if isinstance(functions, KernelFunctions):
             return functions, functions.deformed(L, ratio, self.rank)
         return functions, functions.deformed(L, ratio)

@@ -133,7 +133,7 @@ class GraphParameters:
     Parameters
     ----------
     n_neighbors : int
-        Neighbours of the graph.
+        Neighbours of the graph; by default min(10, n - 1).
     kind : <kinds>
         How the neighbour relation is made symmetric.
     weight : <weights>
@@ -144,17 +144,22 @@ class GraphParameters:
         Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
     """
 
-    n_neighbors: int = 6
+    n_neighbors: int | None = None
     kind: str = "symmetric"
     weight: str = "binary"
     metric: str = "euclidean"
     normalized: bool = True
 
+    def _count(self, n: int) -> int:
+        """Return the number of neighbours among n samples."""
+        return min(DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors
+
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         """Return the graph of nearest neighbours."""
         if isinstance(self, KernelFamily):
             self._require_features()
-        return knn_graph(X, n_neighbors=self.n_neighbors, kind=self.kind, weight=self.weight, metric=self.metric)
+        count = self._count(X.shape[0])
+        return knn_graph(X, n_neighbors=count, kind=self.kind, weight=self.weight, metric=self.metric)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -186,10 +191,6 @@ class SearchedNeighbors(GraphParameters):
         angles = self.weight == "cosine" or self.metric == "cosine"
         seed = integer_seed(self.random_state)
         return NeighborSearch(X, metric=self.metric, reduce=self._reduce, angles=angles, random_state=seed)
-
-    def _count(self, n: int) -> int:
-        """Return the number of neighbours among n samples."""
-        return min(DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         if isinstance(self, KernelFamily):

@@ -16,7 +16,13 @@ from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
-from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, bound_in_use, within_bound
+from specmargin.estimators._shared_parameters import (
+    DEFAULT_NEIGHBORS,
+    LaplacianParameters,
+    SolverParameters,
+    bound_in_use,
+    within_bound,
+)
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian, neighbor_weights
 from specmargin.graphs.docs import with_graph_sections
@@ -98,7 +104,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
     C: float = 1.0
     q: PerGraph = None
-    n_neighbors: PerGraph = 5
+    n_neighbors: PerGraph = None
     kind: PerGraph = "symmetric"
     weight: PerGraph = "binary"
     metric: PerGraph = "euclidean"
@@ -201,7 +207,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
         graphs: list[Graph]
         described = self._per_graph()
         if graph is None:
-            graphs = [knn_graph(X, **{name: each[name] for name in (*_NEIGHBORS, "kind")}) for each in described]
+            graphs = [knn_graph(X, kind=each["kind"], **_neighbors(each, X.shape[0])) for each in described]
         else:
             several = isinstance(graph, list | tuple) and len(graph) > 0 and all(map(is_graph, graph))
             graphs = graph if several else [graph]
@@ -233,7 +239,8 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
 
     def _decision(self, X: Matrix) -> FloatArray:
         described = self._per_graph()
-        weights = [neighbor_weights(X, self._X_fit, **{name: each[name] for name in _NEIGHBORS}) for each in described]
+        n = self._X_fit.shape[0]
+        weights = [neighbor_weights(X, self._X_fit, **_neighbors(each, n)) for each in described]
         if len(weights) == 1:
             return extend(self.scores_, weights[0])
         parts = zip(self._parts, weights, strict=True)
@@ -304,6 +311,14 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
     """Return the relative margin machine on the kernel of a given spectrum."""
     U = objective.U
     return RMM((U * _delta(objective)) @ U.T, objective.labels, C=objective.C, B=objective.B)
+
+
+def _neighbors(described: dict[str, Any], n: int) -> dict[str, Any]:
+    """Return what finds the neighbours of a graph among n samples."""
+    options = {name: described[name] for name in _NEIGHBORS}
+    if options["n_neighbors"] is None:
+        options["n_neighbors"] = min(DEFAULT_NEIGHBORS, n - 1)
+    return options
 
 
 def is_graph(entry: Any) -> bool:

@@ -51,10 +51,12 @@ class KTA(BoundParameter, FixedSpectrumClassifier):
     >>> import specmargin as sm
     >>> X, y_true = sm.datasets.make_two_moons(n_samples=120, noise=0.1, random_state=0)
     >>> y = sm.hide_labels(y_true, per_class=3, random_state=0)
-    >>> kta = sm.KTA(C=10.0, q=20).fit(X, y)
+    >>> kta = sm.KTA(q=20).fit(X, y)
     >>> kta.result_.certificate.sense, kta.result_.certificate.is_optimal(1e-6)
     ('maximize', True)
     """
+
+    C: float = 10.0
 
     def _solve(self, spectrum: Spectrum, labels: Labels) -> Answer:
         if self.solver == "auto":

@@ -8,24 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from specmargin import objectives, solvers
-from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._conformal import ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
+from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._manifold_weights import ManifoldWeights
 from specmargin.estimators._semi_supervised import numerical_failures, unpacked
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, SearchedNeighbors
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import laplacian
 from specmargin.labels import Targets
 from specmargin.objectives.conformal import ConformalRidge, level_rank
 from specmargin.objectives.leave_one_out import RidgePath
 from specmargin.results import SolveResult
+from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 from specmargin.typing import FloatArray, Matrix, SparseArray
 
 __all__ = ["LapRLSRegressor"]
@@ -44,17 +47,15 @@ class LapRLSRegressor(
 ):
     """Laplacian regularised least squares for numbers.
 
-    Minimises, per output, sum_i (z_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha over
+    Minimises, per output, sum_i c_i (z_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha over
     f(x) = sum_j alpha_j k(x_j, x) + b: the least squares of eq. 14 of the primal LapSVM paper with numbers z_i in the
-    place of signs. The intercept takes the level of the targets, and their unit changes nothing: the weights are those
-    of `LapRLS`. The sums are not means.
+    place of signs, and weights c that are one unless `fit` is given others. The intercept takes the level of the
+    targets, and their unit changes nothing: gamma_A and gamma_I are those of `LapRLS`. The sums are not means.
 
     Parameters
     ----------
     fit_intercept : bool
         Whether f has an unpenalised intercept.
-    n_neighbors : int
-        Neighbours of the graph; by default min(10, n - 1).
     tol : float
         Relative gap to which the answer has to be certified; a ConvergenceWarning says so where it is not.
 
@@ -91,13 +92,44 @@ class LapRLSRegressor(
 
     gamma: float | str = "median"
     fit_intercept: bool = True
-    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
     power: int = 2
     tol: float = 1e-6
 
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": maybe(count(1))}
-
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
+
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
+        """Learn from labelled and unlabelled samples.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, n_features)
+            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
+        y : array-like of shape (n,) or (n, n_outputs)
+            Targets; NaN for unlabelled samples, in all outputs at once.
+        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A
+            sample of weight 0 is an unlabelled one.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For NaN or infinite features, targets that are infinite, given in part, or all NaN, an asymmetric or
+            negative graph, parameters out of range, or weights that are negative, not finite or all 0.
+        SolverError
+            If no solver gives a usable answer; its ``result`` says what is known.
+        """
+        X, targets, graph = self._validated(X, y, graph)
+        if sample_weight is not None:
+            targets = targets.weighted(weights_of_labeled(sample_weight, targets.labeled, targets.n_samples))
+        with numerical_failures(self):
+            self._learn(X, y, targets, graph)
+        return self
 
     def _needs_graph(self) -> bool:
         return not self._is_supervised
@@ -112,7 +144,11 @@ class LapRLSRegressor(
         self._functions.forget()
         self.leave_one_out_ = np.full(targets.values.shape, np.nan)
         if len(targets.labeled) > 1:
-            self.leave_one_out_[:] = RidgePath(G, targets.values, self.fit_intercept).leave_one_out([1.0])[0]
+            if targets.weights is None:
+                left_out = RidgePath(G, targets.values, self.fit_intercept).leave_one_out([1.0])[0]
+            else:
+                left_out = weighted_squares_left_out(G, targets.values, targets.weights, self.fit_intercept)
+            self.leave_one_out_[:] = left_out
         return np.column_stack([np.asarray(result.variables["f"]) for result in results]), results
 
     def _objective(self, X: Matrix, targets: Targets, graph: SparseArray | None) -> objectives.LapRLS:
@@ -121,7 +157,8 @@ class LapRLSRegressor(
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
         K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
-        made = partial(objectives.LapRLS, K, L, labeled=at, targets=z, fit_intercept=self.fit_intercept)
+        made = partial(objectives.LapRLS, K, L, labeled=at, targets=z, weights=targets.weights)
+        made = partial(made, fit_intercept=self.fit_intercept)
         weighted: objectives.LapRLS = self._with_weights(K, made, targets.values, numbers=True)
         return weighted
 
@@ -179,7 +216,13 @@ class LapRLSRegressor(
         """
         level_rank(level, 1)
         with numerical_failures(self):
-            blocks, targets = self._kernel_blocks(X), self._remembered().labels
+            targets = self._remembered().labels
+            if targets.weights is not None:
+                raise InvalidInputError(
+                    "targets with weights are not exchangeable, and intervals would promise nothing; fit without "
+                    "sample_weight."
+                )
+            blocks = self._kernel_blocks(X)
             ridge = ConformalRidge(blocks.G, targets.values, self._weights_in_use()[0], self.fit_intercept)
             ends = ridge.intervals(blocks.cross, blocks.diagonal, level)
         if X is None:

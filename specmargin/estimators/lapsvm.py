@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin import objectives, solvers
-from specmargin.checks import Rule, count, maybe
 from specmargin.estimators._calibrated import CalibratedScores, OnReduction
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
 from specmargin.estimators._docstrings import documented
@@ -61,8 +60,6 @@ class LapSVM(
 
     Parameters
     ----------
-    n_neighbors : int
-        Neighbours of the graph; by default min(10, n - 1).
     loss : str or MarginLoss
         Loss of the labelled samples: "hinge", "squared_hinge", "huber_hinge", "squared", "smooth_hinge", or any convex
         loss object with a CVXPY expression (`specmargin.losses.MarginLoss`).
@@ -112,11 +109,8 @@ class LapSVM(
     gamma: float | str = "median"
     loss: Any = "hinge"
     fit_intercept: bool = True
-    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
     power: int = 2
     class_balance: str | None = "shrunk"
-
-    _parameter_rules: ClassVar[dict[str, Rule]] = {"n_neighbors": maybe(count(1))}
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
 

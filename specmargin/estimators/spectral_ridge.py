@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from specmargin.checks import Rule, choice, count, maybe, number
+from specmargin.checks import Rule, choice, number
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
 from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks
@@ -71,8 +71,6 @@ class SpectralRidge(
         classes); labelled samples keep their class. For one or two labels per class and classes that are clusters.
     q : int
         Number of eigenvectors, 2 to n; by default min(200, n).
-    n_neighbors : int
-        Neighbours of the graph; by default min(10, n - 1).
     reduce : int, "auto" or None
         Principal components in which neighbours are searched; "auto": 50 for more than 10,000 dense samples of more
         than 100 features, else none.
@@ -138,7 +136,6 @@ class SpectralRidge(
     class_balance: str | None = "zscore"
     refine: str | None = None
     q: int | None = None
-    n_neighbors: int | None = None  # type: ignore[assignment]  # None: chosen by n
     weight: str = "self_tuning"
     reduce: int | str | None = "auto"
     eigen_tol: float = 1e-3
@@ -147,7 +144,6 @@ class SpectralRidge(
 
     _parameter_rules: ClassVar[dict[str, Rule]] = {
         "class_balance": choice("zscore", "shrunk", None),
-        "n_neighbors": maybe(count(1)),
         "power": number(least=0),
     }
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,16 +31,46 @@ class Targets:
         Increasing indices of the labelled samples.
     n_samples : int
         Labelled and unlabelled samples together.
+    weights : ndarray of shape (l,), optional
+        Weights of the losses, > 0; None where all are one.
     """
 
     values: FloatArray
     labeled: IntArray
     n_samples: int
+    weights: FloatArray | None = None
 
     @property
     def columns(self) -> FloatArray:
         """The values with a column per output, (l, n_outputs)."""
         return self.values[:, None] if self.values.ndim == 1 else self.values
+
+    def weighted(self, weights: FloatArray) -> Targets:
+        """Return the targets with weights of their losses, of which those of weight zero are unlabelled samples.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (l,)
+            Finite, >= 0.
+
+        Raises
+        ------
+        ValueError
+            If all are zero.
+
+        Examples
+        --------
+        >>> targets = encode_targets([0.5, float("nan"), 2.0, 1.0]).weighted(np.array([2.0, 0.0, 1.0]))
+        >>> targets.values.tolist(), targets.labeled.tolist(), targets.weights.tolist()
+        ([0.5, 1.0], [0, 3], [2.0, 1.0])
+        """
+        kept = np.flatnonzero(weights > 0)
+        if len(kept) == 0:
+            raise InvalidInputError("all labelled samples have the weight zero; give one of them a positive weight.")
+        c = weights[kept]
+        return replace(
+            self, values=self.values[kept], labeled=self.labeled[kept], weights=None if (c == 1.0).all() else c
+        )
 
     def shaped(self, columns: FloatArray) -> FloatArray:
         """Return an array whose last axis has an entry per output, without that axis where y had one dimension."""

@@ -132,6 +132,7 @@ _check_arguments(
     L=maybe(_LAPLACIAN),
     labeled=numbers_array("indices of the labelled samples, (l,)", ndim=1, finite=False),
     targets=numbers_array("one number per labelled sample, (l,)", ndim=1, finite=False),
+    weights=maybe(numbers_array("one positive number per labelled sample, (l,)", ndim=1, finite=False)),
     gamma_A=numeric,
     gamma_I=numeric,
     fit_intercept=flag,

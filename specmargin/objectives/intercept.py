@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from specmargin.rounding import UNIT
 from specmargin.typing import FloatArray
 
 __all__ = ["balanced", "exactly_balanced", "hinge_intercept", "hinge_intercepts"]
@@ -66,18 +67,19 @@ def hinge_intercepts(y: FloatArray, f: FloatArray, weights: FloatArray | None = 
 
 
 def _weighted_intercepts(y: FloatArray, f: FloatArray, weights: FloatArray) -> tuple[float, float]:
-    order = np.argsort(y - f, kind="stable")
-    kinks, slopes = (y - f)[order], weights[order].cumsum()
-    positive, total = float(weights[y > 0].sum()), float(weights.sum())
-    # Of a slope that is zero but for rounding the whole piece is flat.
-    flat = 1e-13 * total
-    below, above = slopes < positive - flat, slopes <= positive + flat
-    left, right = int(below.sum()), int(above.sum())
     if not (y > 0).any():
-        return -np.inf, float(kinks[0])
+        return -np.inf, float((y - f).min())
     if (y > 0).all():
-        return float(kinks[-1]), np.inf
-    return float(kinks[left]), float(kinks[max(right, left)])
+        return float((y - f).max()), np.inf
+    order = np.argsort(y - f, kind="stable")
+    kinks, c, positive = (y - f)[order], weights[order], (y > 0)[order]
+    # After a kink the slope is what negatives before it weigh less what positives after it do: two sums of one sign
+    # each, so that a class that weighs next to nothing is seen, too. Zero but for their rounding is flat.
+    risen = np.where(positive, 0.0, c).cumsum()
+    left_over = np.append(np.where(positive, c, 0.0)[::-1].cumsum()[::-1][1:], 0.0)
+    flat = 4.0 * len(c) * UNIT
+    left, right = int((risen < (1.0 - flat) * left_over).sum()), int((risen <= (1.0 + flat) * left_over).sum())
+    return float(kinks[left]), float(kinks[right])
 
 
 def hinge_intercept(y: FloatArray, f: FloatArray, weights: FloatArray | None = None) -> float:

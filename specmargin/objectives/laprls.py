@@ -1,14 +1,15 @@
 r"""Laplacian regularised least squares (LapRLS) with numbers for targets: regression.
 
-    min_{alpha, b}  sum_i (z_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha,   f = K alpha + b,
+    min_{alpha, b}  sum_i c_i (z_i - f_i)^2 + gamma_A alpha'K alpha + gamma_I alpha'K L K alpha,   f = K alpha + b,
 
-over the labelled samples i: `specmargin.objectives.LapSVM` with the squared loss, whose margins y f are replaced by
-residuals z - f. With z in {-1, 1} the two are one. The reduction to the deformed kernel G and the lower bound are the
-same but for the loss's part: for theta with 1'theta = 0, and any c where there is an intercept,
+over the labelled samples i, whose weights c are one unless others are given: `specmargin.objectives.LapSVM` with the
+squared loss, whose margins y f are replaced by residuals z - f. With z in {-1, 1} the two are one. The reduction to the
+deformed kernel G and the lower bound are the same but for the loss's part: for theta with 1'theta = 0, and any m where
+there is an intercept,
 
-    sum_i (z_i - c) theta_i - theta_i^2 / 4  in the place of  sum_i V*(y_i theta_i).
+    sum_i (z_i - m) theta_i - theta_i^2 / (4 c_i)  in the place of  sum_i c_i V*(y_i theta_i / c_i).
 
-The bound is taken at the mean c of the targets, so that their offset costs no digits.
+The bound is taken at the mean m of the targets, so that their offset costs no digits.
 """
 
 from __future__ import annotations
@@ -44,15 +45,19 @@ class LapRLS(LapSVM):
         Increasing indices of the labelled samples.
     targets : ndarray of shape (l,)
         Their targets z.
+    weights : ndarray of shape (l,), optional
+        Weights c of their losses, > 0.
 
     Raises
     ------
     ValueError
-        As `LapSVM`, for targets that are not finite, and for indices that are not increasing or not of a sample.
+        As `LapSVM`, for targets that are not finite, for weights that are not positive numbers, and for indices that
+        are not increasing or not of a sample.
 
     Notes
     -----
-    ``alpha`` (n,) and ``b`` decide the value. The multipliers of `certificate` are ``beta`` (l,), twice the residuals.
+    ``alpha`` (n,) and ``b`` decide the value. The multipliers of `certificate` are ``beta`` (l,), twice the residuals
+    times their weights.
 
     Examples
     --------
@@ -66,6 +71,7 @@ class LapRLS(LapSVM):
     loss: str | MarginLoss = field(init=False, repr=False, default="squared")
     labeled: IntArray = field(kw_only=True)
     targets: FloatArray = field(kw_only=True)
+    weights: FloatArray | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         n, labeled = as_kernel(self.K).shape[0], np.asarray(self.labeled)
@@ -77,8 +83,13 @@ class LapRLS(LapSVM):
             )
         object.__setattr__(self, "labeled", labeled)
         object.__setattr__(self, "targets", _targets(self.targets, len(labeled)))
-        object.__setattr__(self, "labels", Labels(np.ones(len(labeled)), labeled, np.array([False, True]), n))
+        object.__setattr__(self, "weights", _weights(self.weights, len(labeled)))
+        object.__setattr__(self, "labels", self._labels(n))
         super().__post_init__()
+
+    def _labels(self, n: int) -> Labels:
+        """Return the labels of which the squared loss of the margins is that of the residuals."""
+        return Labels(np.ones(len(self.labeled)), self.labeled, np.array([False, True]), n, self.weights)
 
     @property
     def slack_at_zero(self) -> FloatArray:
@@ -88,7 +99,7 @@ class LapRLS(LapSVM):
     def with_(self, **changes: Any) -> LapRLS:
         """Return the same problem with fields changed, sharing what does not depend on them, as `LapSVM.with_`."""
         require_fields(self, changes)
-        if "labeled" in changes:
+        if "labeled" in changes or "weights" in changes:
             return replace(self, **changes)
         if "targets" in changes:
             changes["targets"] = _targets(changes["targets"], len(self.labeled))
@@ -100,37 +111,42 @@ class LapRLS(LapSVM):
         """Return the objective; `Ka` is K alpha where it is known."""
         f = self.K @ alpha if Ka is None else Ka
         residuals = self.targets - (f[self.labeled] + b)
-        return float(residuals @ residuals + f @ self.apply_S(alpha, f))
+        return float(residuals @ (self._c * residuals) + f @ self.apply_S(alpha, f))
 
     def gradient(self, alpha: FloatArray, b: float) -> tuple[FloatArray, float]:
         """Return the derivatives by alpha, (n,), and by b (0 without intercept)."""
         f = self.K @ alpha
-        slope = -2.0 * (self.targets - (f[self.labeled] + b))
+        slope = -2.0 * self._c * (self.targets - (f[self.labeled] + b))
         inner = 2.0 * self.apply_S(alpha, f)
         inner[self.labeled] += slope
         return self.K @ inner, float(slope.sum()) * self.fit_intercept
 
     def multipliers(self, alpha: FloatArray, b: float, Ka: FloatArray | None = None) -> FloatArray:
-        """Return the theta that a candidate implies: twice its residuals."""
+        """Return the theta that a candidate implies: twice its residuals, times their weights."""
         f = self.K @ alpha if Ka is None else Ka
-        return 2.0 * (self.targets - (f[self.labeled] + b))
+        return 2.0 * self._c * (self.targets - (f[self.labeled] + b))
 
     def constant(self) -> float:
         """Return the mean of the targets, the b that is best at alpha = 0; 0 without an intercept."""
         if not self.fit_intercept:
             return 0.0
         first = float(self.targets[0])
-        return first + float(np.mean(self.targets - first))  # equal targets are met exactly
+        return first + float(np.average(self.targets - first, weights=self.weights))  # equal targets are met exactly
 
     def dual_terms(self, beta: FloatArray) -> tuple[FloatArray, float]:
         """Return terms whose sum is the loss's part of the lower bound, and a bound on their error."""
         high, low = two_sum(self.targets, -self.constant())
-        parts = beta * high, beta * low, -(beta**2) / 4.0
-        return np.concatenate(parts), 4.0 * UNIT * float(sum(np.abs(part).sum() for part in parts))
+        parts = beta * high, beta * low, -beta * (beta / self._c) / 4.0
+        return np.concatenate(parts), 6.0 * UNIT * float(sum(np.abs(part).sum() for part in parts))
 
     def fenchel_residuals(self, decisions: FloatArray, theta: FloatArray) -> FloatArray:
-        """Return by how much each labelled sample misses Fenchel's equality: (z - f - theta / 2)^2."""
-        return (self.targets - decisions - theta / 2.0) ** 2
+        """Return by how much each labelled sample misses Fenchel's equality: c (z - f - theta / 2c)^2."""
+        return self._c * (self.targets - decisions - theta / (2.0 * self._c)) ** 2
+
+    @property
+    def _c(self) -> FloatArray:
+        """Weights of the labelled samples, (l,)."""
+        return self.labels.weights_or_ones
 
 
 def _targets(values: Any, l: int) -> FloatArray:
@@ -141,3 +157,17 @@ def _targets(values: Any, l: int) -> FloatArray:
         )
     finite_numbers("targets", targets, "finite numbers, one per labelled sample")
     return targets
+
+
+def _weights(values: Any, l: int) -> FloatArray | None:
+    if values is None:
+        return None
+    weights = np.asarray(values, dtype=np.float64)
+    if weights.shape != (l,):
+        raise InvalidInputError(
+            f"weights have the shape {weights.shape}, but {l} samples are labelled; pass one positive number for each."
+        )
+    finite_numbers("weights", weights, "positive numbers, one per labelled sample", least=0.0)
+    if not (weights > 0).all():
+        raise InvalidInputError("weights hold a zero; leave out the labelled samples whose loss does not count.")
+    return weights

@@ -7,10 +7,10 @@ from sklearn.base import clone
 import specmargin as sm
 
 RELATIVE = [
-    sm.STORM(C=100.0, q=30),
-    sm.MKL(C=100.0, q=30),
-    sm.KTA(C=100.0, q=30, B=1.5),
-    sm.SpectralKernelSVM(C=100.0, q=30, transformation="power", B=1.5),
+    sm.STORM(C=100.0, q=30, n_neighbors=5),
+    sm.MKL(C=100.0, q=30, n_neighbors=5),
+    sm.KTA(C=100.0, q=30, n_neighbors=5, B=1.5),
+    sm.SpectralKernelSVM(C=100.0, q=30, n_neighbors=5, transformation="power", B=1.5),
     sm.RMM(C=100.0, gamma=2.0),
 ]
 methods = pytest.mark.parametrize("method", RELATIVE, ids=lambda method: type(method).__name__)

@@ -21,7 +21,7 @@ SETTINGS = [
 
 
 def laplacian_of(X):
-    return sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=5), normalized=False).toarray()
+    return sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=10), normalized=False).toarray()
 
 
 @pytest.mark.parametrize(("transform", "params"), SETTINGS)

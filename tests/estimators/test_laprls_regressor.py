@@ -68,6 +68,45 @@ def test_signs_for_targets_are_the_classifier(moons):
     np.testing.assert_allclose(sm.LapRLSRegressor(**weights).fit(X, z).predict(X), clf.decision_function(X), atol=1e-9)
 
 
+def test_weights_are_those_of_the_squares(sines, rng):
+    X, _, y = sines
+    known = np.flatnonzero(~np.isnan(y))
+    c = np.full(len(y), np.nan)
+    c[known] = np.exp(rng.normal(size=len(known)))
+    model = sm.LapRLSRegressor(gamma=2.0, gamma_A=0.1, gamma_I=0.0, fit_intercept=False).fit(X, y, sample_weight=c)
+    ridge = KernelRidge(alpha=0.1, kernel="rbf", gamma=2.0).fit(X[known], y[known], sample_weight=c[known])
+    np.testing.assert_allclose(model.predict(X), ridge.predict(X), atol=1e-9)
+    options = {"gamma": 1.5, "gamma_A": 0.02, "gamma_I": 0.3}
+    plain = sm.LapRLSRegressor(**options).fit(X, y)
+    one = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=np.ones(len(y)))
+    np.testing.assert_array_equal(one.transduction_, plain.transduction_)
+    both = sm.LapRLSRegressor(**options).fit(X, np.column_stack([y, 2 * y]), sample_weight=c)
+    np.testing.assert_allclose(both.transduction_[:, 1], 2 * both.transduction_[:, 0], atol=1e-9)
+    assert all(result.certificate.is_optimal(1e-9) for result in both.result_)
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+def test_left_out_targets_with_weights_are_those_of_refits(sines, rng, fit_intercept):
+    X, _, y = sines
+    c = np.exp(rng.normal(size=len(y)))
+    options = {"gamma": 1.5, "gamma_A": 0.05, "gamma_I": 0.2, "fit_intercept": fit_intercept}
+    model = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=c)
+    for k, i in enumerate(np.flatnonzero(~np.isnan(y))[:5]):
+        without = np.where(np.arange(len(y)) == i, 0.0, c)
+        again = sm.LapRLSRegressor(**options).fit(X, y, sample_weight=without)
+        assert model.leave_one_out_[k] == pytest.approx(again.transduction_[i], abs=1e-9)
+
+
+def test_weights_that_make_no_sense_are_refused(sines):
+    X, _, y = sines
+    model = sm.LapRLSRegressor(gamma_A=0.1, gamma_I=0.1)
+    for c in (np.zeros(120), np.full(120, -1.0), np.full(120, np.nan), np.ones(119)):
+        with pytest.raises(InvalidInputError, match="weight"):
+            model.fit(X, y, sample_weight=c)
+    with pytest.raises(InvalidInputError, match="not exchangeable"):
+        model.fit(X, y, sample_weight=np.arange(120.0) + 1.0).conformal_intervals()
+
+
 @pytest.mark.parametrize("params", [{}, {"span": "landmarks", "n_landmarks": 60}, {"span": "eigenvectors", "q": 40}])
 def test_every_span_predicts_what_it_fits(sines, params):
     X, truth, y = sines

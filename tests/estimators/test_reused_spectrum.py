@@ -28,8 +28,7 @@ methods = pytest.mark.parametrize("method", METHODS, ids=repr)
 
 def of(method, X, q=30):
     """Eigenpairs of the graph that the estimator makes by itself."""
-    k = 10 if isinstance(method, sm.SpectralRidge) else 5
-    W = sm.graphs.knn_graph(X, n_neighbors=k, weight=method.weight)
+    W = sm.graphs.knn_graph(X, n_neighbors=10, weight=method.weight)
     tol = {"tol": method.eigen_tol} if isinstance(method, sm.SpectralRidge) else {}
     return sm.spectra.laplacian_eigenpairs(W, q=q, normalized=method.normalized, **tol)
 
@@ -87,7 +86,7 @@ def test_components_without_a_label_are_warned_of(method):
     X = np.concatenate([rng.standard_normal((30, 2)) + 20.0 * c for c in range(3)])
     y = np.full(90, -1)
     y[[0, 1, 30, 31]] = [0, 0, 1, 1]
-    W = sm.graphs.knn_graph(X, n_neighbors=5)
+    W = sm.graphs.knn_graph(X, n_neighbors=10)
     spectrum = sm.spectra.laplacian_eigenpairs(W, q=8)
     texts = []
     for graph in (W, spectrum):

@@ -545,7 +545,7 @@ def test_every_answer_that_is_not_what_was_asked_for_warns(status, gap, match, m
 
 def test_a_fitted_classifier_keeps_no_square_matrix(moons):
     X, _, y = moons
-    clf = plain(GradientS3VM, gamma=2.0, gamma_I=1.0).fit(X, y)
+    clf = plain(GradientS3VM, gamma=2.0, gamma_I=1.0, n_neighbors=6).fit(X, y)
     held = [getattr(value, "size", 0) for value in vars(clf._functions).values()]
     assert max(held) <= X.size
     assert len(pickle.dumps(clf)) < 8 * 60 * 60 / 2

@@ -12,22 +12,26 @@ from specmargin.objectives import LapRLS, LapSVM
 from specmargin.solvers import factorized
 
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
+weights = pytest.mark.parametrize("weighted", [False, True])
 
 
-def problem(manifold_data, rng, *, scale=1.0, offset=0.0, gamma_A=0.05, gamma_I=0.3, fit_intercept=True, **more):
+def problem(
+    manifold_data, rng, *, scale=1.0, offset=0.0, gamma_A=0.05, gamma_I=0.3, fit_intercept=True, weighted=False, **more
+):
     K, L, labels = manifold_data(**more)
     z = scale * (rng.normal(size=labels.n_labeled) + offset)
-    weights = {"gamma_A": gamma_A, "gamma_I": gamma_I, "fit_intercept": fit_intercept}
-    return LapRLS(K, L, labeled=labels.labeled, targets=z, **weights)
+    c = np.exp(2.0 * rng.normal(size=len(z))) if weighted else None
+    options = {"gamma_A": gamma_A, "gamma_I": gamma_I, "fit_intercept": fit_intercept, "weights": c}
+    return LapRLS(K, L, labeled=labels.labeled, targets=z, **options)
 
 
 def normal_equations(obj):
     """Decisions from the derivatives by alpha (less a factor K) and b."""
     n, lab = len(obj.K), obj.labeled
     J = np.zeros(n)
-    J[lab] = 1.0
+    J[lab] = 1.0 if obj.weights is None else obj.weights
     z = np.zeros(n)
-    z[lab] = obj.targets
+    z[lab] = obj.targets * J[lab]
     A = J[:, None] * obj.K + obj.gamma_A * np.eye(n) + obj.gamma_I * np.asarray(obj.L @ obj.K)
     if not obj.fit_intercept:
         return obj.K @ np.linalg.solve(A, z)
@@ -37,8 +41,9 @@ def normal_equations(obj):
 
 
 @intercepts
-def test_the_answer_is_that_of_the_normal_equations(manifold_data, rng, fit_intercept):
-    obj = problem(manifold_data, rng, fit_intercept=fit_intercept)
+@weights
+def test_the_answer_is_that_of_the_normal_equations(manifold_data, rng, fit_intercept, weighted):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, weighted=weighted)
     result = factorized(obj)
     np.testing.assert_allclose(result.variables["f"], normal_equations(obj), atol=1e-10)
     assert result.problem == "LapRLS"
@@ -48,8 +53,9 @@ def test_the_answer_is_that_of_the_normal_equations(manifold_data, rng, fit_inte
 
 
 @intercepts
-def test_cvxpy_agrees_in_both_forms(manifold_data, rng, fit_intercept):
-    obj = problem(manifold_data, rng, fit_intercept=fit_intercept)
+@weights
+def test_cvxpy_agrees_in_both_forms(manifold_data, rng, fit_intercept, weighted):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, weighted=weighted)
     ours = factorized(obj)
     for build in (sm.problems.lapsvm_dual, sm.problems.lapsvm_primal, sm.problems.lapsvm_problem):
         theirs = sm.solve(build(obj))
@@ -74,8 +80,9 @@ def test_without_the_graph_it_is_scikit_learns_kernel_ridge(manifold_data, rng):
 
 
 @intercepts
-def test_derivatives_are_finite_differences(manifold_data, rng, fit_intercept):
-    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=2.0)
+@weights
+def test_derivatives_are_finite_differences(manifold_data, rng, fit_intercept, weighted):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=2.0, weighted=weighted)
     alpha, direction, b, step = rng.normal(size=18), rng.normal(size=18), 0.3 * fit_intercept, 1e-5
     slope, slope_b = obj.gradient(alpha, b)
     by_alpha = (obj.value_at(alpha + step * direction, b) - obj.value_at(alpha - step * direction, b)) / (2 * step)
@@ -89,8 +96,9 @@ def test_derivatives_are_finite_differences(manifold_data, rng, fit_intercept):
 
 
 @intercepts
-def test_no_multipliers_bound_from_above(manifold_data, rng, fit_intercept):
-    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=3.0)
+@weights
+def test_no_multipliers_bound_from_above(manifold_data, rng, fit_intercept, weighted):
+    obj = problem(manifold_data, rng, fit_intercept=fit_intercept, offset=3.0, weighted=weighted)
     optimum = factorized(obj).certificate.primal_objective
     for size in (1e-3, 1.0, 10.0):
         theta = obj.repair_multipliers(size * rng.normal(size=7))
@@ -112,27 +120,30 @@ def exact_gap(obj, result):
 
     K, L = [vector(row) for row in np.asarray(obj.K)], [vector(row) for row in np.asarray(obj.L)]
     alpha, b = vector(result.variables["alpha"]), Fraction(float(result.variables["b"]))
+    c = vector(np.ones(len(lab)) if obj.weights is None else obj.weights)
     z, theta = vector(obj.targets), vector(obj.repair_multipliers(np.asarray(result.variables["beta"])))
     assert not obj.fit_intercept or sum(theta) == 0
     A, I = Fraction(obj.gamma_A), Fraction(obj.gamma_I)
     f = product(K, alpha)
     Lf = product(L, f)
     penalty = A * sum(a * v for a, v in zip(alpha, f, strict=True)) + I * sum(a * v for a, v in zip(f, Lf, strict=True))
-    primal = sum((t - f[i] - b) ** 2 for t, i in zip(z, lab, strict=True)) + penalty
+    primal = sum(w * (t - f[i] - b) ** 2 for w, t, i in zip(c, z, lab, strict=True)) + penalty
     r = [2 * (A * alpha[i] + I * Lf[i]) for i in range(n)]
     for t, i in zip(theta, lab, strict=True):
         r[i] -= t
     rKr = sum(a * v for a, v in zip(r, product(K, r), strict=True))
-    dual = sum(t * v - t * t / 4 for t, v in zip(theta, z, strict=True)) + penalty
+    dual = sum(t * v - t * t / (4 * w) for w, t, v in zip(c, theta, z, strict=True)) + penalty
     dual -= sum(t * f[i] for t, i in zip(theta, lab, strict=True)) + rKr / (4 * A)
     return primal, primal - dual
 
 
 @intercepts
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-@pytest.mark.parametrize("offset", [0.0, 1e8])
-def test_the_gap_is_no_smaller_than_that_of_exact_arithmetic(manifold_data, rng, fit_intercept, scale, offset):
-    obj = problem(manifold_data, rng, scale=scale, offset=offset, fit_intercept=fit_intercept)
+@pytest.mark.parametrize(("offset", "weighted"), [(0.0, False), (0.0, True), (1e8, False), (1e8, True)])
+def test_the_gap_is_no_smaller_than_that_of_exact_arithmetic(
+    manifold_data, rng, fit_intercept, scale, offset, weighted
+):
+    obj = problem(manifold_data, rng, scale=scale, offset=offset, fit_intercept=fit_intercept, weighted=weighted)
     result = factorized(obj)
     primal, gap = exact_gap(obj, result)
     certificate = result.certificate
@@ -145,9 +156,29 @@ def test_the_gap_is_no_smaller_than_that_of_exact_arithmetic(manifold_data, rng,
 
 
 @pytest.mark.parametrize("gammas", [(1e-10, 1.0), (1e10, 1.0), (1.0, 1e10), (1e-10, 1e-10), (1e10, 1e10)])
-def test_extreme_weights_are_answered_with_a_proof(manifold_data, rng, gammas):
+def test_extreme_gammas_are_answered_with_a_proof(manifold_data, rng, gammas):
     result = factorized(problem(manifold_data, rng, gamma_A=gammas[0], gamma_I=gammas[1]))
     assert result.certificate.is_optimal(1e-6), result
+
+
+@pytest.mark.parametrize("size", [1e-10, 1.0, 1e10])
+def test_far_weights_are_answered_with_a_proof(manifold_data, rng, size):
+    obj = problem(manifold_data, rng)
+    c = np.where(np.arange(7) < 3, size, 1.0)
+    result = factorized(obj.with_(weights=c))
+    assert result.certificate.is_optimal(1e-6), result
+    np.testing.assert_allclose(result.variables["f"], normal_equations(obj.with_(weights=c)), rtol=1e-4, atol=1e-6)
+
+
+def test_a_weight_of_two_is_a_target_given_twice(manifold_data, rng):
+    obj = problem(manifold_data, rng, gamma_I=0.0)
+    at, z = np.array([2, 5, 9]), np.array([1.0, -1.0, 3.0])
+    K = np.asarray(obj.K)
+    twice, rows = K[np.ix_([2, 2, 5, 9], [2, 2, 5, 9])], np.array([0, 1, 2, 3])
+    weighted = factorized(LapRLS(K, None, labeled=at, targets=z, weights=np.array([2.0, 1.0, 1.0]), gamma_A=0.3))
+    repeated = factorized(LapRLS(twice, None, labeled=rows, targets=np.array([1.0, *z]), gamma_A=0.3))
+    assert weighted.certificate.primal_objective == pytest.approx(repeated.certificate.primal_objective, rel=1e-12)
+    np.testing.assert_allclose(weighted.variables["f"][at], repeated.variables["f"][1:], atol=1e-12)
 
 
 def test_equal_targets_are_met_exactly(manifold_data):
@@ -190,6 +221,9 @@ def test_what_makes_no_sense_is_refused(manifold_data):
     for targets in (np.array([0.5, np.nan]), np.array([np.inf, 0.0]), np.ones(3)):
         with pytest.raises(InvalidInputError, match="targets"):
             LapRLS(K, L, labeled=at, targets=targets)
+    for c in (np.array([1.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, np.nan]), np.ones(3)):
+        with pytest.raises(InvalidInputError, match="weights"):
+            LapRLS(K, L, labeled=at, targets=z, weights=c)
     with pytest.raises(InvalidInputError, match=r"gamma_A=0\.0"):
         LapRLS(K, L, labeled=at, targets=z, gamma_A=0.0)
     for solver in (sm.solvers.newton, sm.solvers.pcg):

@@ -117,7 +117,7 @@ def _answer(obj: LapSVM, variant: str, tol: float, max_iter: int) -> SolveResult
     assert pieces is not None
     if isinstance(obj, LapRLS):
         centre = obj.constant()
-        v, b = _ridge(G, obj.targets - centre, obj.fit_intercept, np.ones(len(y)), 0.0)
+        v, b = _ridge(G, obj.targets - centre, obj.fit_intercept, 1.0 / obj.labels.weights_or_ones, 0.0)
         b, n_iter = b + centre, 1
     elif loss.box_dual:
         v, b, n_iter = _support_vectors(obj, tol, max_iter, history)

@@ -24,7 +24,7 @@ from specmargin.objectives.refitting import refitted, solution_near, squared_hin
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray
 
-__all__ = ["MOST", "left_out_decisions"]
+__all__ = ["MOST", "left_out_decisions", "weighted_squares_left_out"]
 
 MOST = 100
 """Labelled samples of which each is left out by itself; of more five folds are, at a tenth of the cost."""
@@ -103,7 +103,7 @@ def _weighted(G: FloatArray, labels: Labels, loss: MarginLoss, fit_intercept: bo
     """Return the same of labels with weights: by the formula of least squares, or solved anew without each."""
     l = labels.n_labeled
     if loss.name == "squared":
-        return _weighted_squares(G, labels, fit_intercept)
+        return weighted_squares_left_out(G, labels.sign, labels.weights_or_ones, fit_intercept)
     folds = one_left_out(l) if l <= MOST else dealt_folds(labels.sign, _FOLDS)
     decisions = np.full(labels.sign.shape, np.nan)
     for left_out, test in folds:
@@ -119,12 +119,38 @@ def _weighted(G: FloatArray, labels: Labels, loss: MarginLoss, fit_intercept: bo
     return decisions
 
 
-def _weighted_squares(G: FloatArray, labels: Labels, fit_intercept: bool) -> FloatArray:
-    """Return y - v / diag(M), v = M y, M the inverse of G + diag(1 / c) on the multipliers that sum to zero."""
-    assert labels.weights is not None
-    M = np.linalg.inv(G + np.diag(1.0 / labels.weights))
+def weighted_squares_left_out(
+    G: FloatArray, targets: FloatArray, weights: FloatArray, fit_intercept: bool
+) -> FloatArray:
+    """Return what the others predict at each labelled sample, by least squares with weights: exact, without refitting.
+
+    It is z - v / diag(M) with v = M z, M the inverse of G + diag(1 / c) on the multipliers that sum to zero.
+
+    Parameters
+    ----------
+    G : ndarray of shape (l, l)
+        Deformed kernel.
+    targets : ndarray of shape (l,) or (l, K)
+        Signs or numbers z.
+    weights : ndarray of shape (l,)
+        c, > 0.
+    fit_intercept : bool
+        Whether f has an unpenalised intercept.
+
+    Returns
+    -------
+    ndarray of the shape of `targets`
+        nan where one sample is labelled and nothing predicts it.
+
+    Examples
+    --------
+    >>> targets, weights = np.array([0.0, 3.0, 3.0]), np.array([1.0, 1.0, 3.0])
+    >>> weighted_squares_left_out(np.eye(3), targets, weights, True).round(6).tolist()
+    [3.0, 1.8, 1.5]
+    """
+    M = np.linalg.inv(G + np.diag(1.0 / weights))
     if fit_intercept:
         one = M.sum(axis=1)
         M -= np.outer(one, one) / one.sum()
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(labels.sign - ((M @ labels.sign).T / np.diag(M)).T)
+        return np.asarray(targets - ((M @ targets).T / np.diag(M)).T)
