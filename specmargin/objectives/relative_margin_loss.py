@@ -171,7 +171,7 @@ class RelativeMargin:
         lengthen = lengthen and float(C @ np.maximum(1 - t[near], 0)) + float(C.max()) * UNIT > _LEAST_LACK * primal
         for _ in range(3 if np.isfinite(self.B) or lengthen else 0):
             f, error = extended_product(A, v)
-            f, error = f + b, error + 2 * UNIT * (np.abs(A) @ np.abs(v) + abs(b))
+            f, error = f + b, error + UNIT * (np.linalg.norm(A * v, axis=1) + abs(b))
             largest, B = (np.abs(f) + error).max(), np.longdouble(self.B)
             lack = float(((1 - y * f)[near] + error[near]).max(initial=0.0)) if lengthen else 0.0
             if lack > 0 and largest * (1 + lack) <= B:

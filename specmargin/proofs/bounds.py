@@ -300,12 +300,12 @@ def clustering(r: SimpleNamespace) -> Proof:
 
     For any Z and s >= 0 it is at least m kappa - sum_j s_j |z_j|^2, where gamma_A |f|_K^2 + f'(L^p + Z diag(s) Z')f >=
     kappa |f|^2 if 1'f = 0; that is so if gamma_A K + KNK > 0, N = L^p + Z diag(s) Z' - kappa + beta 11' with any beta.
-    In K + 2sI every f costs less than in K: the bound holds for both, and the charge is that of the primal.
+    In K + tI, t > s, every f costs less than in K: the bound holds for both, and the charge is that of the primal.
     """
     n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), matrix(r.L) ** r.power, shift(r.K, "K")
     K, ones = matrix(r.K), arb_mat([[ONE]] * n)
     mean, I = ones.transpose() * K, diagonal([ONE] * n)
-    # Functions that K has by its rounding only cost gamma_A / 2s: s is to be as small as can be.
+    # Functions that K has by its rounding only cost gamma_A / t: s is to be as small as can be.
     for part in 2.0 ** np.arange(-8, 0, 0.25) if s.s > 0 else ():
         if is_definite(K + I * (s.s * part)):
             s = s._replace(s=s.s * part)
@@ -326,10 +326,12 @@ def clustering(r: SimpleNamespace) -> Proof:
     bound = (bound + 1e-60 * abs(bound)).upper()
     kappa = (bound + own) / m
     N = L + r.Z * diagonal(r.s) * r.Z.transpose() - I * kappa + gram(ones) * (1e15 * (L.trace() + abs(kappa) + own))
-    K = K + I * (2 * s.s)
-    proved = (r.s >= 0).all() and is_definite(K * r.gamma_A + K * N * K)
-    charge = 2 * s.s * r.gamma_A * mass.solve(alpha.transpose() * alpha).trace()
-    return Proof(primal, bound if proved else -INFINITE, (s,), charge)
+    charge = r.gamma_A * mass.solve(alpha.transpose() * alpha).trace()
+    for part in (1.0, 0.25, 0.0625) if (r.s >= 0).all() else ():  # k^2 / (k + t) <= k + st / (t - s) for k >= -s
+        above = K + I * ((1 + part) * s.s)
+        if is_definite(above * r.gamma_A + above * N * above):
+            return Proof(primal, bound, (s._replace(s=(1 + part) / 2 * s.s),), (1 + part) / part * s.s * charge)
+    return Proof(primal, -INFINITE)
 
 
 def rows(r: SimpleNamespace) -> arb_mat:

@@ -16,7 +16,6 @@ With exp(-s f^2) decisions are bounded, too: better points v than w have |v|^2 <
 
 from __future__ import annotations
 
-import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -155,7 +154,11 @@ def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb
 def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
     """Return the minimum of m(f) = c exp(-s f^2) + theta f^2 / 2 - g f on [lo, hi], or less; or -inf."""
     # exp(-s f^2) is concave for |f| <= 1 / sqrt(2s), and convex beyond; its least curvature is that of the least |f|.
-    turn, least, (C, S, G, T) = (1 / (2 * s)).sqrt(), arb.pos_inf(), (float(x) for x in (c, s, g, theta))
+    turn, least = (1 / (2 * s)).sqrt(), arb.pos_inf()
+
+    def slope(f: arb) -> arb:
+        return theta * f - g - 2 * s * c * f * (-s * f * f).exp()
+
     for a, z, outer in ((lo, hi.min(-turn), True), (lo.max(-turn), hi.min(turn), False), (lo.max(turn), hi, True)):
         nearest = s * a.max(-z).max(arb(0)) ** 2
         convex = outer or theta >= 2 * s * c * (1 - 2 * nearest) * (-nearest).exp()
@@ -164,15 +167,13 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
         if not convex and theta > 0:  # one parabola below the loss wherever it is
             least = least.min(c * parabola_top("exp", s, theta / c) if g == 0 else arb.neg_inf())
             continue
-        left, right = float(a), float(z)
-        for _ in range(60 if convex else 0):
-            f = (left + right) / 2
-            decreases = -2 * S * C * f * math.exp(-S * f * f) + T * f - G < 0
-            left, right = (f, right) if decreases else (left, f)
+        left, right = a, z
+        for _ in range(BITS // 2 if convex else 0):
+            f = ((left + right) / 2).mid()
+            left, right = (f, right) if slope(f) < 0 else (left, f)
         # Where m is convex it is above its tangent near the minimum, where it is concave above the lower end.
-        for at in (arb(right).max(a).min(z),) if convex else (a, z):
-            slope = theta * at - g - 2 * s * c * at * (-s * at * at).exp()
-            rest = (slope * (a - at)).min(slope * (z - at)) if convex else 0
+        for at in (right,) if convex else (a, z):
+            rest = (slope(at) * (a - at)).min(slope(at) * (z - at)) if convex else 0
             least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + rest)
     return least
 

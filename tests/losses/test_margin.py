@@ -74,6 +74,13 @@ def test_values_at_chosen_margins(loss, values):
     assert loss.value(np.array([-2.0, 0.0, 1.0, 3.0])).tolist() == values
 
 
+def test_what_the_smooth_pieces_say_at_their_kink():
+    assert SquaredHinge().curvature(np.array([0.5, 1.0, 1.5])).tolist() == [2.0, 0.0, 0.0]
+    assert HuberHinge(0.5).curvature(np.array([0.5, 1.0, 1.5])).tolist() == [1.0, 1.0, 0.0]
+    with np.errstate(over="raise"):
+        assert HuberHinge().value(np.array([-1e200])).tolist() == [1e200]
+
+
 def test_losses_are_found_by_name_and_pass_through():
     assert get_loss("hinge") == Hinge()
     assert get_loss("squared_hinge") == SquaredHinge()

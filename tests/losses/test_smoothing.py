@@ -160,8 +160,18 @@ def test_exp_is_eq_6_of_the_paper():
 
 @pytest.mark.parametrize("sigma", [-1.0, np.nan, np.inf, [0.1, -0.1]])
 def test_bad_widths_are_refused(sigma):
-    with pytest.raises(ValueError, match=r"^sigma=.* not finite or below 0"):
+    with pytest.raises(ValueError, match=r"^sigma=.* not finite or below 0.*standard deviations of a Gaussian"):
         smoothed(Hinge(), sigma)
+
+
+def test_widths_that_are_no_numbers_are_refused():
+    with pytest.raises(TypeError, match=r"^sigma=.*standard deviations of a Gaussian"):
+        smoothed(Hinge(), "wide")
+
+
+@pytest.mark.parametrize("loss", [Hinge(), Ramp(-0.3), SymmetricHinge(), ExpSquared(), SmoothHinge()])
+def test_what_is_smoothed_is_curved(loss):
+    assert smoothed(loss, 0.5).curved
 
 
 @pytest.mark.parametrize("loss", [Squared(), object()])

@@ -1,5 +1,7 @@
 """Losses of unlabelled decisions: differences, symmetry, the better of both labels, extreme scales."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from specmargin.losses import (
     SymmetricSquaredHinge,
     get_unlabeled_loss,
 )
+from specmargin.losses.unlabeled import is_better_label
 
 even = {**UNLABELED_LOSSES, "exp, s=5": ExpSquared(5.0), "symmetric_ramp, s=-0.3": SymmetricRamp(-0.3)}
 losses = pytest.mark.parametrize("loss", even.values(), ids=even)
@@ -109,6 +112,17 @@ def test_no_loss_far_from_the_plane():
 )
 def test_values_at_chosen_decisions(loss, values):
     np.testing.assert_allclose(loss.value(np.array([-2.0, 0.5, 0.0, 0.25])), values, rtol=1e-15)
+
+
+def test_the_slope_of_a_ramp_at_its_ends():
+    f = np.array([0.3, 0.4, 1.0, -0.4, -1.0])
+    assert SymmetricRamp(-0.4).gradient(f).tolist() == [0.0, -1.0, 0.0, 1.0, 0.0]
+
+
+def test_facts_that_a_loss_does_not_state():
+    assert SymmetricHinge().sharpness == SymmetricRamp().sharpness == 3.0
+    assert not is_better_label(Hinge(), SimpleNamespace())
+    assert not is_better_label(SimpleNamespace(), SymmetricHinge())
 
 
 def test_losses_are_found_by_name_and_pass_through():

@@ -45,6 +45,11 @@ def test_a_multiplier_on_its_bound_is_inside_whatever_the_quotient_rounds_to():
     assert np.isfinite(Weighted(LOSSES["hinge"], c).dual_value(c * 1.0)).all()
 
 
+def test_a_loss_that_is_not_there_yet_is_no_recursion():
+    with pytest.raises(AttributeError):
+        _ = object.__new__(Weighted).slack_power
+
+
 def test_copies_keep_the_facts():
     loss = Weighted(LOSSES["huber_hinge"], C)
     for again in (copy.deepcopy(loss), pickle.loads(pickle.dumps(loss))):

@@ -187,6 +187,14 @@ def test_the_coordinates_hold_the_literal_forms():
     np.testing.assert_allclose(basis.moments(g), f.T @ g, atol=1e-12)
 
 
+@pytest.mark.parametrize("m", [1, 3, 8])
+def test_the_lowest_eigenvalues_rise_with_their_eigenvectors(m):
+    obj, _ = case(n=9)
+    values, y = obj.basis.lowest(obj.forms, m)
+    np.testing.assert_allclose(values, dense_solution(obj)[0][:m], rtol=1e-9)
+    np.testing.assert_allclose(obj.forms @ y, obj.basis.mass @ y * values, atol=1e-9)
+
+
 def test_a_centred_kernel_stays_as_it_is():
     X = np.random.default_rng(0).normal(size=(20, 3)) + 5.0
     L = case(n=20)[0].L

@@ -169,3 +169,23 @@ def test_what_is_factorised_is_below_the_matrix_of_fractions(monkeypatch):
     above = (exact - np.vectorize(Fraction, otypes=[object])(tried[0])).astype(float)
     assert np.linalg.eigvalsh(above)[0] > 0
     assert (above.diagonal() < 1e-12 * (1 + 0.1 / envelope.w)).all()
+
+
+def test_a_kernel_that_is_not_symmetric_is_off_by_its_skew_part():
+    K = kernel(0)
+    K[0, 1] += 2.0**-20
+    high, low, error = bound._in_two_parts(K, None)
+    np.testing.assert_array_equal(high, (K + K.T) / 2)
+    assert not low.any()
+    skew = np.linalg.norm(K - K.T) / 2
+    assert skew * (1 + 1e-16) < error <= 1.0001 * skew + 1e-15 * np.linalg.norm(K)
+
+
+def test_what_centring_rounds_is_added_to_what_is_left_of_the_kernel():
+    """Far from the origin K0 is off by 1e-7; the refined envelope is above what was meant, and comes nearer to it."""
+    K = kernel(0, offset=1e4)
+    envelope = RegularizedClustering(K, np.eye(9), 1.0).basis.envelope.refined
+    high, low, error = bound._in_two_parts(K, K.sum(axis=1))
+    U, w, high, low = (x.astype(np.longdouble) for x in (envelope.U, envelope.w, high, low))
+    above = ((U * w) @ U.T - high - low).astype(float)
+    assert -error < np.linalg.eigvalsh(above)[0] < 1e-8

@@ -234,7 +234,7 @@ def test_extreme_penalties_and_singular_kernels_are_answered(rng):
         ((np.eye(2), np.ones(3)), "shape"),
         ((np.zeros((0, 0)), np.ones(0)), "l >= 1"),
         ((np.full((2, 2), np.nan), np.ones(2)), "G"),
-        ((np.eye(2), np.array([1.0, np.inf])), "targets"),
+        ((np.eye(2), np.array([1.0, np.inf])), "^targets"),
         ((np.eye(2), np.ones(2), 0.0), "penalty=0.0"),
     ],
 )

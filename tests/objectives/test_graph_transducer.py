@@ -438,3 +438,14 @@ def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
     obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
     bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), -1.0, 1.0)
     assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound
+
+
+def test_the_form_of_a_solved_system_is_quadratic():
+    """Also what is charged for it: roundings of the residual and of the solution grow as they do."""
+    obj, r = beside_a_large_one()[0], np.random.default_rng(0).normal(size=7)
+    rounding, zero = GraphTransducerRounding(obj), np.zeros(7)
+    for lam in (-1.0, -1e12):
+        least = rounding.least_eigenvalue - lam
+        whole = rounding.solved_bound(r, zero, lam, least)
+        small = rounding.solved_bound(2.0**-40 * r, zero, lam, least)
+        assert small == pytest.approx(2.0**-80 * whole, rel=1e-12)

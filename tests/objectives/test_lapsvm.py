@@ -12,6 +12,7 @@ from manifold_problems import by_cvxpy
 from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 
 import specmargin as sm
+from specmargin.kernels.operators import LowRankKernel
 from specmargin.objectives import LapSVM
 from specmargin.objectives.pivoted import reduce_pivoted
 
@@ -404,3 +405,18 @@ def test_pivoted_systems_are_solved_for_one_side_and_for_many(rng):
     # S a = r up to what K maps to zero.
     S = 0.5 * np.eye(7) + L @ (X @ X.T)
     assert X @ X.T @ (S @ many - R) == pytest.approx(np.zeros((7, 3)), abs=1e-10)
+
+
+def test_multipliers_without_bounds_are_balanced_by_their_mean(manifold_data, rng):
+    obj = objective(manifold_data(20, 8), "squared")
+    theta = rng.standard_normal(8) + 3.0
+    np.testing.assert_allclose(obj.repair_multipliers(theta), theta - theta.mean(), atol=1e-14)
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_a_factor_with_columns_too_many_is_its_kernel(rank, rng):
+    F = rng.standard_normal((7, rank)) @ rng.standard_normal((rank, 4))
+    L, labeled = np.diag(np.full(7, 2.0)) - np.ones((7, 7)) / 4, np.array([0, 1, 2])
+    found, expected = (reduce_pivoted(K, L, labeled, 0.5, 1.0) for K in (LowRankKernel(F), F @ F.T))
+    np.testing.assert_allclose(found.G, expected.G, atol=1e-12)
+    assert found.damped.F.shape == (7, rank)

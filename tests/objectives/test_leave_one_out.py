@@ -215,6 +215,14 @@ def test_the_squared_hinges_formula_is_refitting(manifold_data, rng, fit_interce
     assert asked < 0.6 * refits
 
 
+def test_a_single_support_vector_is_refitted(rng):
+    G, sign = np.diag([1.0, 4.0, 9.0]) + 0.1, np.array([1.0, -1.0, 1.0])
+    solve = solve_with("squared_hinge", False)
+    full = np.array([0.0, -0.2, 0.0]), 0.0
+    found = squared_hinge_leave_one_out(G, sign, solve, full=full, fit_intercept=False)
+    np.testing.assert_allclose(found, refitted(G, sign, loo.one_left_out(3), solve, full=full))
+
+
 def test_samples_that_are_no_support_vectors_are_not_refitted(rng):
     X = np.concatenate([rng.normal(size=(20, 2)) - 3, rng.normal(size=(20, 2)) + 3])
     y = np.repeat([-1.0, 1.0], 20)

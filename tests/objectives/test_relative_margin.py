@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import specmargin as sm
-from specmargin.objectives import RMM, RelativeMargin, relative_margin_loss
+from specmargin.objectives import RMM, RelativeMargin, relative_margin, relative_margin_loss
 from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import UNIT
 
@@ -356,3 +356,19 @@ def test_what_rounding_left_may_go_to_the_very_end_of_a_box():
     assert moved.tolist() == [1.0, -1.0]
     moved = relative_margin_loss._with_sum_zero(np.array([1.0 - 2.0**-40, -1.0]), low, high)
     assert moved.tolist() == [1.0, -1.0]
+
+
+def test_multipliers_that_are_feasible_stay_as_they_are():
+    y, gamma = np.array([1.0, -1.0, 1.0, -1.0]), np.array([0.5, -0.5, 0.0, 0.0])
+    assert RelativeMargin(0.5).nearest_multipliers(y, gamma) is gamma
+
+
+def test_terms_of_a_norm_are_charged_for_their_sum(monkeypatch):
+    """With a unit of 1e-6 for that of long doubles; the products of K have their own."""
+    K, y = some_gram(6), some_labels(6)
+    obj, gamma = RMM(K, y, C=10.0), 0.1 * (y.sign - y.sign.mean())
+    honest = obj.prove(gamma, gamma, 0.0).rounding
+    monkeypatch.setattr(relative_margin, "EXTENDED_UNIT", 1e-6)
+    charge = obj.prove(gamma, gamma, 0.0).rounding - honest
+    terms = np.abs(gamma * (K @ gamma)).sum()  # of the norm of the answer, and of that of its multipliers
+    assert charge == pytest.approx(2 * 4 * (6 + 4) * 1e-6 * terms, rel=1e-6)

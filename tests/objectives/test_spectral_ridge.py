@@ -369,3 +369,13 @@ def test_value_and_bound_are_within_their_rounding(case, seed):
         above = replace(obj)
         above.__dict__["design"] = 0.9 * obj.design
         assert Fraction(above.dual_bound(balanced)) - Fraction(above._bound_error(balanced)) <= bound
+
+
+def test_the_certificate_takes_the_multipliers_that_it_is_given(case):
+    obj = case()
+    v, b = solution(obj)
+    variables = {"v": v.ravel() if obj.labels.sign.ndim == 1 else v, "b": np.squeeze(b)}
+    other = np.random.default_rng(0).normal(size=obj.labels.sign.shape)
+    found = obj.certificate(variables, {"theta": other})
+    assert found.dual_objective == obj.prove(variables["v"], variables["b"], other).dual_objective
+    assert found.dual_objective < obj.certificate(variables).dual_objective

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import specmargin as sm
-from specmargin.objectives import Alignment, SpectrumMargin
+from specmargin.objectives import Alignment, SpectrumMargin, spectrum_margin
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
@@ -451,3 +451,22 @@ def test_complementarity_is_relative_to_the_objective(rng, C):
         (point.kappa * slack).max() / abs(certificate.primal_objective), rel=1e-9
     )
     assert certificate.complementarity > 0
+
+
+@pytest.mark.parametrize("spectra", [3.0, None, "spectrum"])
+def test_what_is_no_spectrum_is_refused(spectra):
+    with pytest.raises(TypeError, match="is no spectrum, nor a list of them"):
+        SpectrumMargin(spectra, sm.encode_labels([0, 1]))
+
+
+def test_sums_of_squares_are_charged_for_every_term(spectrum_data, monkeypatch):
+    """With a unit of 1e-6 for that of long doubles: what the bound is below its value is 8 (q + 4) units of it."""
+    spectrum, labels = spectrum_data("simple")
+    obj = SpectrumMargin(spectrum, labels, C=1.0)
+    gamma = labels.sign - labels.sign.mean()
+    z = obj.U.T @ gamma
+    quadratic = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)[0]
+    assert quadratic < 0
+    monkeypatch.setattr(spectrum_margin, "EXTENDED_UNIT", 1e-6)
+    value, least = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)
+    assert value - least == pytest.approx(8 * (obj.q + 4) * 1e-6 * -quadratic / obj.rho, rel=1e-9)

@@ -328,3 +328,24 @@ def test_an_excess_that_rounding_hides_leaves_the_multipliers_as_they_are():
     svm = WeightedSVM(features, np.array([0.0, 1.0]), np.array([1.0, 0.0]), "hinge", linear=np.array([1e-17, 0.0]))
     up, down = svm.repair_multipliers(np.ones(2), np.ones(2))
     assert up.tolist() == down.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "smooth_hinge"])
+def test_decisions_that_are_computed_anew_are_the_decisions(loss, rng):
+    svm = convex_svm(rng, loss, with_linear_term=False)
+    w = rng.normal(size=svm.size)
+    f = svm.features.decisions(w)
+    refined, df = f.copy(), np.zeros(len(f))
+    assert abs(_weighted_rounding._refined(svm, w, refined, df)) < 1e-12
+    np.testing.assert_allclose(refined, f, atol=1e-13)
+    assert (df[svm.plus + svm.minus > 0] > 0).all()
+
+
+def test_the_square_of_a_long_image_is_charged_for_its_terms(monkeypatch):
+    """With a unit of 1e-6: forty features, one sample, in one entry each."""
+    svm = WeightedSVM(Features(np.ones((1, 40))), np.ones(1), np.zeros(1), "hinge")
+    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 1e-6 * n)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
+    theta, square = 0.5, 0.25 * 40
+    _, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
+    assert rounding >= 1e-6 * (44 * square + 9 * theta)

@@ -318,7 +318,8 @@ def saved(kind: str, seed: int, folder: Path) -> tuple[Path | None, dict[str, An
     row = {"kind": kind, "seed": seed, "regime": problem.regime, "solver": solver}
     result = problem.solvers[solver]()
     row["status"] = result.status.name
-    if not (result.status.has_solution and math.isfinite(result.certificate.dual_objective)):
+    certificate = result.certificate
+    if not (result.status.has_solution and math.isfinite(certificate.dual_objective - certificate.rounding)):
         return None, row
     path = file_of(folder, kind, seed)
     sm.save_result(path, problem.objective, result, note={"kind": kind, "seed": seed})

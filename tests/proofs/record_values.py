@@ -53,7 +53,7 @@ def lapsvm(number, a):
     f = K @ a["alpha"]
     primal = loss.value(y * (f[J] + number["b"])).sum() + number["gamma_A"] * a["alpha"] @ f
     primal += number["gamma_I"] * f @ (L @ f)
-    beta = y * a["theta"]
+    beta = np.clip(y * a["theta"], loss.lower, loss.upper)  # as the verifier repairs them
     if number["fit_intercept"]:
         beta = balanced(y, beta, loss.lower, loss.upper)
     pull = np.zeros(n)

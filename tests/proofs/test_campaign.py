@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specmargin.proofs.files import Verdict
+from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.saving import read_provenance, read_record
 
 HERE = str(Path(__file__).parent)
@@ -59,6 +59,34 @@ def file(tmp_path):
     folder.mkdir()
     path, _ = campaign.saved("rmm", 0, folder)
     return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "seed"),
+    [
+        ("clustering", 5030),  # K is semidefinite but for rounding, and what K + 2sI proves is too little
+        ("clustering", 5054),
+        ("s3vm_tree", 5010),  # tangents of exp over an interval of 1e8
+        ("s3vm_tree", 5029),
+        ("s3vm_tree", 5079),
+    ],
+)
+def test_certificates_that_were_refuted_once(kind, seed, tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path, _ = campaign.saved(kind, seed, tmp_path)
+    verdict = verify_file(path)
+    assert verdict.outcome == "proved", verdict.line()
+
+
+def test_a_multiplier_that_is_repaired_to_what_it_was_is_no_forgery(tmp_path):
+    path, _ = campaign.saved("lapsvm", 5047, tmp_path)
+    record = read_record(path)
+    k = int(np.flatnonzero(record.arrays["theta"] == -1.0)[0])
+    other = campaign.changed(record, "theta", (k,), -5.0, False)
+    assert not record.numbers["fit_intercept"]
+    assert not campaign.matters(record, other)
+    assert campaign.matters(record, campaign.changed(record, "theta", (k,), 0.0, False))
 
 
 def test_a_verifier_that_believes_everything_would_be_noticed(monkeypatch, tmp_path):

@@ -279,6 +279,7 @@ def test_indices_and_signs():
     assert not check(with_arrays(rays, first=rays.arrays["first"][::-1].copy()))
     svm = true_record("weighted_svm")
     assert "plus of the shape" in check(with_arrays(svm, plus=svm.arrays["plus"] - 1e-300)).message
+    assert "P of the shape" in check(with_arrays(svm, P=-svm.arrays["P"])).message
 
 
 def test_zeros_where_only_positive_numbers_are_allowed():
@@ -287,6 +288,7 @@ def test_zeros_where_only_positive_numbers_are_allowed():
     record = true_record("lapsvm")
     assert "power=0 is no number" in check(with_numbers(record, power=0)).message
     assert "gamma_I=-1e-300 is no number" in check(with_numbers(record, gamma_I=-1e-300)).message
+    assert "C_star=-1e-300 is no number" in check(with_numbers(true_record("s3vm"), C_star=-1e-300)).message
     assert "fit_intercept=1 is no number" in check(with_numbers(record, fit_intercept=1)).message
     assert not check(with_numbers(record, gamma_I=0.0))  # another problem
     assert check(with_numbers(true_record("rmm"), B=math.inf)).message.startswith(("the multipliers", "the gap"))

@@ -148,7 +148,7 @@ def restore_margins(
     on = np.flatnonzero(~np.isnan(kink))
     if not len(on):
         return None
-    rows, inside, size = A[on], np.where(kink[on] == B, -1.0, 1.0), np.abs(A[on])
+    rows, inside = A[on], np.where(kink[on] == B, -1.0, 1.0)
     K = rows @ back
     unit = K.trace() / len(K)
     K += unit
@@ -158,7 +158,8 @@ def restore_margins(
     except np.linalg.LinAlgError:
         return None
     for _ in range(_SETTLING):
-        room = 4 * UNIT * (size @ np.abs(v) + abs(b))
+        # Roundings of the entries of v are independent: their squares add up.
+        room = 3 * UNIT * (np.linalg.norm(rows * v, axis=1) + abs(b))
         f, _ = extended_product(rows, v)
         missing = (y[on] * (kink[on] + inside * room) - f - b).astype(float)
         step = sla.cho_solve(factor, missing, check_finite=False)

@@ -730,10 +730,24 @@ def test_bad_arguments():
 
 def test_the_result_of_the_bound_names_its_solver():
     obj = problem(u=2, l=2)
-    assert s3vm_bound(obj).solver == "s3vm_bound"
-    given = s3vm_bound(obj, theta=np.zeros(2))
-    assert given.solver == "s3vm_bound"
+    solved, given = s3vm_bound(obj), s3vm_bound(obj, theta=np.zeros(2))
+    for result in (solved, given):
+        assert result.solver == "s3vm_bound"
+        assert result.message == f"lower bound {result.certificate.dual_objective:.6g}"
+    again = barrier(S3VMRelaxation(obj), tol=1e-3, keep=True)
+    assert solved.n_iter == again.n_iter > 0
+    assert given.n_iter == 0
     assert given.status is Status.EARLY_STOPPED
+    assert given.certificate.primal_objective == np.inf
+    assert solved.certificate.rounding == again.rounding > 0
+
+
+def test_the_log_of_another_bound_is_dropped():
+    obj = problem("gaussians", C=10.0, u=6)
+    searched = branch_and_bound(obj, log=True)
+    assert with_bound(obj, searched).log is searched.log is not None
+    weak = replace(searched, certificate=replace(searched.certificate, dual_objective=0.0))
+    assert with_bound(obj, weak).log is None
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -292,6 +292,15 @@ def test_eigenvalues_near_rounding_count_where_the_weights_are_large(seed):
     assert result.certificate.is_optimal(1e-8), result
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_eigenvalues_that_large_multipliers_make_count_end_at_the_rounding_of_the_answer(seed):
+    # Of rank 6 but for 1e-10: moved by the multipliers alone, decisions within B differ by C 1e-10 or so.
+    X, truth = sm.datasets.make_two_moons(n_samples=50, noise=0.15, random_state=seed)
+    K = sm.kernels.gram(X, kernel="poly", gamma=1.0, degree=2) + 1e-10 * np.eye(50)
+    certificate = relative_margin(RMM(K, sm.encode_labels(truth), C=3e7, B=1.01), max_iter=14).certificate
+    assert certificate.gap <= 6.0 * certificate.rounding, certificate
+
+
 def test_a_kernel_of_zeros_is_refused():
     with pytest.raises(ValueError, match="no kernel is left"):
         relative_margin(RMM(np.zeros((4, 4)), sm.encode_labels([0, 0, 1, 1])))
