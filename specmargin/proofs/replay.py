@@ -172,7 +172,7 @@ def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:
             f = ((left + right) / 2).mid()
             left, right = (f, right) if slope(f) < 0 else (left, f)
         # Where m is convex it is above its tangent near the minimum, where it is concave above the lower end.
-        for at in (right,) if convex else (a, z):
+        for at in (right.max(a).min(z),) if convex else (a, z):
             rest = (slope(at) * (a - at)).min(slope(at) * (z - at)) if convex else 0
             least = least.min(c * (-s * at * at).exp() + theta * at * at / 2 - g * at + rest)
     return least
