@@ -7,6 +7,7 @@ table is written to ``<out>/tables``.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,6 +29,8 @@ Run: TypeAlias = Callable[[list[Cell]], list[Row]]
 """Takes cells and returns their rows: a sweep with its folder, or `measured` without one."""
 
 _STALE = "STALE:"
+_LONGEST = 80
+"""Letters of the choices that a name holds."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Options:
     def suffix(self) -> str:
         """What the name of the table and of its folder gets: the choices, and whether it is quick."""
         chosen = "".join(f"-{name}={value}" for name, value in sorted(self.choices.items()))
+        if len(chosen) > _LONGEST:  # file systems have a limit
+            chosen = f"{chosen[:_LONGEST]}-{hashlib.sha256(chosen.encode()).hexdigest()[:8]}"
         return chosen + ("-quick" if self.quick else "")
 
     def command(self, name: str) -> str:

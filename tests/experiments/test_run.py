@@ -5,7 +5,7 @@ from __future__ import annotations
 from toy_rows import ERRORS, rows_of
 
 from specmargin.experiments import Experiment, Findings, Setup, run_experiment
-from specmargin.experiments.run import footer
+from specmargin.experiments.run import Options, footer
 
 
 def test_footer_tells_of_failures_gaps_versions_and_command(tmp_path):
@@ -49,3 +49,11 @@ def test_run_passes_options_and_writes_files(tmp_path):
     assert (got[1].fresh, got[1].retry_failed, got[1].progress) == (False, True, False)
     written = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
     assert written == {f"{name}.{ending}" for name in ("toy", "toy-quick") for ending in ("txt", "csv", "md")}
+
+
+def test_long_choices_make_a_name_that_file_systems_take(tmp_path):
+    short = Options(tmp_path, choices={"sets": "g50c"})
+    assert short.suffix == "-sets=g50c"
+    long = [Options(tmp_path, True, choices={"sets": ",".join(f"set {k}" for k in range(n))}) for n in (60, 61)]
+    assert all(len(each.suffix) < 120 and each.suffix.endswith("-quick") for each in long)
+    assert long[0].suffix != long[1].suffix
