@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 
 from specmargin import estimators
 from specmargin.assessment.tuned_svm import TunedSVM
@@ -347,8 +347,7 @@ def _method(one: Any, shared: dict[str, Any] | None) -> Method:
 
 
 def _classifiers() -> list[str]:
-    others = ("LapRLSRegressor", "RegularizedEigenmaps", "RegularizedSpectralClustering")
-    return [name for name in estimators.__all__ if name not in others]
+    return [name for name in estimators.__all__ if issubclass(getattr(estimators, name), ClassifierMixin)]
 
 
 def inner_folds(codes: IntArray, seed: int, n_folds: int = _INNER) -> list[tuple[IntArray, IntArray]]:

@@ -110,6 +110,9 @@ def test_named_methods_choose_by_the_labels(data) -> None:
     assert dense.bytes_needed(Size(50_000, 10, 100, 2, 500_000)) > 8 * 50_000**2
     with pytest.raises(InvalidInputError, match="'LapRSL', which is unknown; take some of majority"):
         choose_methods(["LapRSL"])
+    for no_classifier in ("LapRLSRegressor", "LapRLSRegressorCV", "RegularizedEigenmaps"):
+        with pytest.raises(InvalidInputError, match="which is unknown"):
+            choose_methods([no_classifier])
     with pytest.raises(InvalidTypeError, match="methods holds 3 of the type int; pass names"):
         choose_methods([3])
 
