@@ -196,7 +196,7 @@ def build_bank(
     >>> X = np.random.default_rng(0).standard_normal((40, 3))
     >>> groups = build_bank(X, families=("sup", "graph"))
     >>> sorted({group.family for group in groups}), sum(len(group.names) for group in groups)
-    (['graph', 'sup'], 25)
+    (['graph', 'sup'], 32)
     """
     builder = _Builder(X, constants, metric, random_state)
     groups: list[KernelGroup] = []
