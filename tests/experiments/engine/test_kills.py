@@ -26,7 +26,7 @@ pytestmark = [
     pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="asks Linux which processes are left"),
 ]
 
-KILLS = int(os.environ.get("SPECMARGIN_KILLS", "6"))
+KILLS = int(os.environ.get("SPECMARGIN_KILLS", "3"))
 TABLE, FIGURES = "lapsvm_svm", ("clock", "two_moons")
 
 
