@@ -31,8 +31,7 @@ from scipy.ndimage import gaussian_filter
 import specmargin as sm
 from specmargin import objectives, solvers
 from specmargin.exceptions import DataNotFoundError
-from specmargin.graphs import NeighborSearch, knn_graph, laplacian
-from specmargin.kernels import LowRankKernel
+from specmargin.graphs import NeighborSearch, knn_graph
 from specmargin.objectives.leave_one_out import RidgePath, nll
 from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
@@ -118,32 +117,31 @@ def draws(truth: np.ndarray, n: int) -> Iterator[np.ndarray]:
         yield y
 
 
-def errors(spectrum: Any, W: Any, truth: np.ndarray) -> tuple[list[float], list[float], float]:
+def errors(spectrum: Any, truth: np.ndarray) -> tuple[list[float], list[float], float]:
     """Return the errors of ridge and LapRLS on the unlabelled originals, in per cent, and the largest gap."""
-    n = W.shape[0]
-    K, L = LowRankKernel(np.sqrt(n / spectrum.q) * spectrum.eigenvectors), laplacian(W, normalized=True)
-    by_ridge, by_laprls, gap = [], [], 0.0
+    n = len(spectrum.eigenvectors)
+    by_ridge: list[float] = []
+    by_laprls: list[float] = []
+    gap = 0.0
     for y in draws(truth, n):
         labels = sm.encode_labels(y)
         objective = objectives.SpectralRidge(spectrum, labels, power_spectrum(spectrum, POWER))
         penalty = choose_penalty(objective, default=PENALTY, standardize=True)
         ridge = solvers.spectral_ridge(objective.with_(penalty=penalty))
-        classifiers = laprls(K, L, spectrum, labels)
-        gap = max(gap, ridge.certificate.relative_gap, *(one.certificate.relative_gap for one in classifiers))
+        deformed_ridge = laprls(spectrum, labels)
+        gap = max(gap, ridge.certificate.relative_gap, deformed_ridge.certificate.relative_gap)
         hidden = y[: len(truth)] == -1
-        for F, kept in (
-            (ridge.variables["f"], by_ridge),
-            (np.column_stack([one.variables["f"] for one in classifiers]), by_laprls),
-        ):
+        for F, kept in ((ridge.variables["f"], by_ridge), (deformed_ridge.variables["f"], by_laprls)):
             scores = (F[: len(truth)] - F.mean(axis=0)) / F.std(axis=0)
             kept.append(100.0 * float((scores.argmax(axis=1) != truth)[hidden].mean()))
     return by_ridge, by_laprls, gap
 
 
-def laprls(K: LowRankKernel, L: Any, spectrum: Any, labels: Any) -> list[Any]:
+def laprls(spectrum: Any, labels: Any) -> Any:
     """Train LapRLS in the span of the eigenvectors, gamma_A chosen by leave-one-out at gamma_I = 1.
 
-    There U'LU is the diagonal of the eigenvalues, so that the deformed kernel of every gamma_A is known at the labels.
+    With K = (n / q) U U' the graph norm is diagonal in the coefficients of U, whose weights in the penalty are
+    gamma_A + (n / q) lambda_j: all classes at once are the ridge regression with the spectrum of their inverses.
     """
     scale = len(spectrum.eigenvectors) / spectrum.q
     U = spectrum.eigenvectors[labels.labeled]
@@ -152,10 +150,9 @@ def laprls(K: LowRankKernel, L: Any, spectrum: Any, labels: Any) -> list[Any]:
         G = (U * (scale / (1.0 + scale / gamma_A * spectrum.eigenvalues))) @ U.T
         path = RidgePath(G, labels.sign, True)
         losses.append(float(nll(path.leave_one_out([gamma_A])[0], labels.sign)))
-    chosen = float(GAMMAS[int(np.argmin(losses))])
-    first = next(iter(labels.one_vs_rest()))
-    obj = objectives.LapSVM(K, L, first, loss="squared", gamma_A=chosen, gamma_I=1.0)
-    return [solvers.factorized(one) for one in obj.one_vs_rest(labels)]
+    delta = 1.0 / (spectrum.q * (float(GAMMAS[int(np.argmin(losses))]) + scale * spectrum.eigenvalues))
+    total = float(delta.sum())
+    return solvers.spectral_ridge(objectives.SpectralRidge(spectrum, labels, delta / total, penalty=1.0 / total))
 
 
 def measured(report: harness.Report, originals: np.ndarray, truth: np.ndarray, n: int) -> tuple[float, float]:
@@ -167,7 +164,7 @@ def measured(report: harness.Report, originals: np.ndarray, truth: np.ndarray, n
     stages.end(f"{text}: neighbours and weights", report)
     spectrum = sm.spectra.laplacian_eigenpairs(W, Q, normalized=True)
     stages.end(f"{text}: {Q} eigenpairs", report)
-    by_ridge, by_laprls, gap = errors(spectrum, W, truth)
+    by_ridge, by_laprls, gap = errors(spectrum, truth)
     stages.end(f"{text}: {DRAWS} draws of ridge and LapRLS, ten classes", report)
     report.add(f"{text}: all of that", stages.total / 60, "min", at_most=MINUTES)
     report.add(f"{text}: peak memory", gigabytes(), "GB", at_most=GIGABYTES)
