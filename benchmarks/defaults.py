@@ -228,7 +228,7 @@ def table_of_all(rows: Rows) -> list[str]:
     """Return Markdown: the mean error of every classifier over the sets, on the draws that all of them have."""
     methods = tuple(dict.fromkeys(key.method for key in rows))
     tables = [{n: e for n, e in means(rows, methods, l).items() if n not in SEVERAL_CLASSES} for l in FEW]
-    if not all(tables):
+    if not all(tables) or set(methods) <= set(FIRST):
         return []
     heads = " | ".join(f"{l} labels" for l in FEW)
     text = [f"| default | {heads} | most above the tuned SVM |", "|---|" + "---:|" * len(FEW) + "---|"]
@@ -256,9 +256,19 @@ def silence(report: harness.Report, rows: Rows) -> None:
         report.add(f"fits with a {category}", float(share), "%")
 
 
+_ALL_DEFAULTS = (
+    "## All defaults",
+    "",
+    "Means over the sets of two classes. A classifier over a graph can be far above an SVM where the graph says",
+    "nothing about the classes: that is what `baseline_` of the searches, `AutoSSL` and `compare` are for.",
+    "",
+)
+
+
 def page(report: harness.Report, rows: Rows, first: list[str], all_others: list[str]) -> list[str]:
     """Return docs/defaults.md."""
     draws = {key.draw for key in rows}, {key.draw for key in rows if key.method not in FIRST}
+    last = f" ({len(draws[1])} in the last table)" if all_others else ""
     goals = [line for line in report.lines if line.met is not None]
     verdicts = [
         f"| {line.name} | {line.value:.2f} {line.unit} | {line.goal} | {'met' if line.met else '**not met**'} |"
@@ -269,7 +279,7 @@ def page(report: harness.Report, rows: Rows, first: list[str], all_others: list[
         "",
         "Errors in percent on the unlabelled samples, written by `python benchmarks/defaults.py --docs`; the command",
         "without `--docs` computes them. At most 1,000 samples of a set, labels drawn at random until each class has",
-        f"one, means over {len(draws[0])} draws ({len(draws[1])} in the last table). Everything is fitted to the same",
+        f"one, means over {len(draws[0])} draws{last}. Everything is fitted to the same",
         "labels and sees no other; the tuned SVM chooses a kernel, its width and C by five folds of the labels. Twelve",
         'sets ("choosing") have chosen defaults of this package by their errors; the others have not.',
         "",
@@ -280,11 +290,7 @@ def page(report: harness.Report, rows: Rows, first: list[str], all_others: list[
         "## Next to a tuned SVM",
         "",
         *first,
-        "## All defaults",
-        "",
-        "Means over the sets of two classes. A classifier over a graph can be far above an SVM where the graph says",
-        "nothing about the classes: that is what `baseline_` of the searches, `AutoSSL` and `compare` are for.",
-        "",
+        *(_ALL_DEFAULTS if all_others else ()),
         *all_others,
     ]
 
