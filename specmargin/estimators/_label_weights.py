@@ -17,6 +17,9 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import Labels
 from specmargin.typing import FloatArray, IntArray, Matrix
 
+_LIGHTEST = 1e-150
+"""Weight from which on squares and their inverses neither underflow nor overflow."""
+
 
 def _class_weight(name: str, value: Any) -> Any:
     if value is None or (isinstance(value, str) and value == "balanced"):
@@ -43,7 +46,13 @@ def weights_of_labeled(sample_weight: Any, labeled: IntArray, n: int) -> FloatAr
             "per row, any for the unlabelled ones."
         )
     finite_numbers("sample_weight", given[labeled], "numbers >= 0, one per labelled sample", least=0.0)
-    return given[labeled]
+    c = given[labeled]
+    if ((c > 0) & (c < _LIGHTEST)).any() or c.max(initial=0.0) > 1.0 / _LIGHTEST:
+        raise InvalidInputError(
+            f"sample_weight holds {c[c > 0].min():g} to {c.max():g}, whose squares underflow or overflow; pass zeros "
+            f"and numbers from {_LIGHTEST:g} to {1.0 / _LIGHTEST:g}."
+        )
+    return c
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -26,6 +26,11 @@ _LEAST_EXCESS = 1e-4
 """A free range that exceeds 1 by less is all margin, up to the accuracy of f: there is nothing to bound."""
 
 
+def neighbor_count(n_neighbors: int | None, n: int) -> int:
+    """Return the number of neighbours among n samples: what was asked for, or for None min(10, n - 1)."""
+    return min(DEFAULT_NEIGHBORS, n - 1) if n_neighbors is None else n_neighbors
+
+
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
     """A kernel of known width.
@@ -152,7 +157,7 @@ class GraphParameters:
 
     def _count(self, n: int) -> int:
         """Return the number of neighbours among n samples."""
-        return min(DEFAULT_NEIGHBORS, n - 1) if self.n_neighbors is None else self.n_neighbors
+        return neighbor_count(self.n_neighbors, n)
 
     def _neighbor_graph(self, X: Matrix) -> SparseArray:
         """Return the graph of nearest neighbours."""

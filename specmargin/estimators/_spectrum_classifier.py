@@ -17,10 +17,10 @@ from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWei
 from specmargin.estimators._parameter_rules import RULES, per_graph
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
 from specmargin.estimators._shared_parameters import (
-    DEFAULT_NEIGHBORS,
     LaplacianParameters,
     SolverParameters,
     bound_in_use,
+    neighbor_count,
     within_bound,
 )
 from specmargin.exceptions import InvalidInputError
@@ -316,9 +316,7 @@ def _on_kernel(objective: SpectrumMargin) -> RMM:
 def _neighbors(described: dict[str, Any], n: int) -> dict[str, Any]:
     """Return what finds the neighbours of a graph among n samples."""
     options = {name: described[name] for name in _NEIGHBORS}
-    if options["n_neighbors"] is None:
-        options["n_neighbors"] = min(DEFAULT_NEIGHBORS, n - 1)
-    return options
+    return options | {"n_neighbors": neighbor_count(options["n_neighbors"], n)}
 
 
 def is_graph(entry: Any) -> bool:

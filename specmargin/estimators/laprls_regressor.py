@@ -157,8 +157,15 @@ class LapRLSRegressor(
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         self._functions = self._manifold_map(X, targets, L, self.gamma_, self._count(X.shape[0]))
         K, at, z = self._functions.kernel, targets.labeled, targets.columns[:, 0]
-        made = partial(objectives.LapRLS, K, L, labeled=at, targets=z, weights=targets.weights)
-        made = partial(made, fit_intercept=self.fit_intercept)
+        made = partial(
+            objectives.LapRLS,
+            K,
+            L,
+            labeled=at,
+            targets=z,
+            weights=targets.weights,
+            fit_intercept=self.fit_intercept,
+        )
         weighted: objectives.LapRLS = self._with_weights(K, made, targets.values, numbers=True)
         return weighted
 

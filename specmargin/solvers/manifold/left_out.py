@@ -140,7 +140,7 @@ def weighted_squares_left_out(
     Returns
     -------
     ndarray of the shape of `targets`
-        nan where one sample is labelled and nothing predicts it.
+        nan where one sample is labelled and nothing predicts it, and everywhere if the matrix is singular to rounding.
 
     Examples
     --------
@@ -148,7 +148,10 @@ def weighted_squares_left_out(
     >>> weighted_squares_left_out(np.eye(3), targets, weights, True).round(6).tolist()
     [3.0, 1.8, 1.5]
     """
-    M = np.linalg.inv(G + np.diag(1.0 / weights))
+    try:
+        M = np.linalg.inv(G + np.diag(1.0 / weights))
+    except np.linalg.LinAlgError:
+        return np.full(np.shape(targets), np.nan)
     if fit_intercept:
         one = M.sum(axis=1)
         M -= np.outer(one, one) / one.sum()
