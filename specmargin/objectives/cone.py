@@ -208,7 +208,8 @@ class SpectrumCone(Cone):
             return sp.eye_array(self.q, format="csr"), sp.eye_array(self.q, format="csr")
         block = np.searchsorted(self.block_ends, np.arange(1, self.q)) + 1
         gather = sp.csr_array((np.ones(self.q), (np.append(0, block), np.arange(self.q))), shape=(self.m, self.q))
-        below = np.concatenate([[0.0], -np.ones(max(0, self.m - 2))])[: self.m - 1]
+        below = np.full(self.m - 1, -1.0)
+        below[:1] = 0.0
         return sp.diags_array([np.ones(self.m), below], offsets=[0, -1], format="csr"), gather
 
 

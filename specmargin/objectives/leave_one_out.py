@@ -128,7 +128,7 @@ def counted(sign: FloatArray, folds: Sequence[Fold]) -> BoolArray:
     [False, True, True]
     """
     own = _own(sign)
-    counts = np.bincount(own, minlength=2)
+    counts = np.bincount(own)
     masks = []
     for fold in folds:
         left = counts - np.bincount(own[fold.left_out], minlength=len(counts))

@@ -17,8 +17,9 @@ mutant has a process of its own, forked from one that has imported numpy, CVXPY 
 is replaced there or, for what the import runs, one module is imported with another source. A mutant that hangs, or asks
 for more memory than there is, counts as noticed. One that no test reaches counts as a survivor.
 
-Survivors that no test could notice, or that are no defect, stand in `survivors.toml`, each with its reason. The score
-is reported with and without them. The interval is Wilson's, at 95 %, for the sample of a group.
+Survivors that no test could notice, or that are no defect, stand in `survivors.toml`, each with its reason; a rule
+there speaks of many alike, such as allowances that become larger by one rounding. The score is reported with and
+without them. The interval is Wilson's, at 95 %, for the sample of a group.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ import importlib.util
 import json
 import math
 import os
+import re
 import resource
 import signal
 import sys
@@ -474,19 +476,44 @@ class Results:
         fresh.replace(self.path)
 
 
-def explained() -> dict[tuple[str, str, str, str], str]:
-    """Return the reasons of `survivors.toml` by module, function and the lines before and after."""
-    entries = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8")).get("survivor", [])
-    return {
+def explained() -> tuple[dict[tuple[str, str, str, str], str], list[dict[str, Any]]]:
+    """Return the reasons of `survivors.toml` by module, function and the lines before and after, and its rules."""
+    table = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8"))
+    reasons = {
         (entry["module"], entry["function"], entry["before"], after): entry["reason"]
-        for entry in entries
+        for entry in table["survivor"]
         for after in entry["after"]
     }
+    return reasons, table["rule"]
 
 
-def reason_of(mutant: Any, reasons: dict[tuple[str, str, str, str], str]) -> str | None:
+def reason_of(mutant: Any, known: tuple[dict[tuple[str, str, str, str], str], list[dict[str, Any]]]) -> str | None:
     """Return the reason why a mutant may survive, if there is one."""
-    return reasons.get((mutant.path, mutant.function, mutant.before, mutant.after))
+    reasons, rules = known
+    own = reasons.get((mutant.path, mutant.function, mutant.before, mutant.after))
+    return next((rule["reason"] for rule in rules if follows(mutant, rule)), None) if own is None else own
+
+
+_NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?(?:e[+-]?\d+)?)(?![\w.])")
+
+
+def follows(mutant: Any, rule: dict[str, Any]) -> bool:
+    """Whether a mutant is one of those that a rule speaks of: one number raised by one, or one word for another."""
+    if not mutant.path.startswith(rule["modules"]):
+        return False
+    for old, new in rule.get("words", ()):
+        places = [found.start() for found in re.finditer(re.escape(old), mutant.before)]
+        if any(mutant.before[:at] + new + mutant.before[at + len(old) :] == mutant.after for at in places):
+            return True
+    before, after = _NUMBER.split(mutant.before), _NUMBER.split(mutant.after)
+    changed = [i for i, (x, z) in enumerate(zip(before, after, strict=False)) if x != z]
+    if len(before) != len(after) or len(changed) != 1 or changed[0] % 2 == 0:
+        return False
+    at = changed[0]
+    if float(after[at]) != float(before[at]) + 1.0:
+        return False
+    marked = "".join([*before[:at], "#", *before[at + 1 :]])
+    return any(re.search(place, marked) for place in rule.get("raised", ())) and not re.search(r"[<>]|==", marked)
 
 
 def wilson(good: int, n: int) -> tuple[float, float]:

@@ -189,3 +189,31 @@ def test_what_centring_rounds_is_added_to_what_is_left_of_the_kernel():
     U, w, high, low = (x.astype(np.longdouble) for x in (envelope.U, envelope.w, high, low))
     above = ((U * w) @ U.T - high - low).astype(float)
     assert -error < np.linalg.eigvalsh(above)[0] < 1e-8
+
+
+@pytest.mark.parametrize("total", [0.1, -0.3])
+@pytest.mark.parametrize("off", [1e-3, 0.01, 0.03])
+def test_what_row_sums_move_covers_every_error_of_theirs(total, off):
+    """kk' / 1'k of a k that is off by a vector of that length, in all directions of the plane, signs that cancel."""
+    k = np.array([1.0, total - 1.0])
+    moved = bound._moved(2, total, float(np.linalg.norm(k)), off)
+    exact = np.outer(k, k) / total
+    worst = 0.0
+    for angle in np.linspace(0, 2 * np.pi, 721):
+        other = k + off * np.array([np.cos(angle), np.sin(angle)])
+        worst = max(worst, float(np.linalg.norm(np.outer(other, other) / other.sum() - exact)))
+    assert 0.8 * moved < worst <= moved
+    assert np.isinf(bound._moved(2, total, 1.0, 0.4 * abs(total)))
+
+
+@pytest.mark.parametrize("n", [5, 16])
+def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n, rng):
+    """By its own rounding, 2^-53 of the kernel, a plain difference would be off; this one by a millionth of that."""
+    K = kernel(3, n)
+    w, U = np.linalg.eigh(K)
+    roots = np.sqrt(np.maximum(w, 1e-16 * w[-1]))
+    E, error = bound._left(K, roots, U)
+    R = np.vectorize(Fraction, otypes=[object])(U * roots)
+    exact = np.vectorize(Fraction, otypes=[object])(K) - R @ R.T
+    off = float((exact - np.vectorize(Fraction, otypes=[object])(E)).reshape(-1) @ (exact - E).reshape(-1)) ** 0.5
+    assert off <= error <= 2.0**-53 * 2.0**-16 * n * np.linalg.norm(K)

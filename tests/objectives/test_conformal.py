@@ -250,3 +250,15 @@ def test_bad_samples_are_refused():
     with pytest.raises(InvalidInputError, match="cross"):
         ridge.p_values(np.full((1, 2), np.nan), np.ones(1))
     assert ridge.p_values(np.zeros((0, 2)), np.ones(0)).shape == (0, 2)
+
+
+@intercepts
+@pytest.mark.parametrize("class_conditional", [False, True])
+def test_two_columns_of_signs_are_one(fit_intercept, class_conditional, rng):
+    K, codes = problem(rng, 9, 4, 2)
+    args = K[9:, :9], K.diagonal()[9:]
+    one, two = (
+        ConformalRidge(K[:9, :9], targets, 0.3, fit_intercept).p_values(*args, class_conditional=class_conditional)
+        for targets in (signs(codes, 2), np.where(codes[:, None] == np.arange(2), 1.0, -1.0))
+    )
+    np.testing.assert_allclose(two, one)

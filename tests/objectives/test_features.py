@@ -195,3 +195,41 @@ def test_nothing_to_balance_is_refused(X):
 def test_unknown_intercept_is_answered_by_the_known_ones(X):
     with pytest.raises(ValueError, match=r"unknown intercept 'none'; choose one of 'balance', 'regularized', 'free'"):
         Features.of(X, "none", rows=UNLABELED)
+
+
+@intercepts
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_inner_products_are_those_that_the_penalty_sees(intercept, form, X, rng):
+    """A penalised intercept is a feature of ones, a free one is none; parts of the matrix are its parts."""
+    features = Features.of(form(X), intercept, rows=UNLABELED, balance=0.2)
+    A, _ = written_out(X, intercept, 0.2)
+    A = A[:, :-1] if intercept == "free" else A
+    rows = np.array([7, 1, 4])
+    for _ in range(2):  # before the whole is kept, and after
+        np.testing.assert_allclose(features.gram_of(rows), (A @ A.T)[np.ix_(rows, rows)], atol=1e-12)
+        np.testing.assert_allclose(features.gram, A @ A.T, atol=1e-12)
+    np.testing.assert_allclose(features.squared_norms + (intercept == "regularized"), (A**2).sum(axis=1), atol=1e-12)
+
+
+def test_errors_of_the_decisions_of_empty_rows_count_the_centre(rng):
+    """A sparse row of zeros far from the centre has the decision of minus the centre, with its rounding."""
+    worst = 0.0
+    for _ in range(50):
+        X = 1e6 + rng.normal(size=(5, 3))
+        X[0] = 0.0
+        features = Features.of(sp.csr_array(X), "balance", rows=np.arange(1, 5), balance=0.2)
+        w = rng.normal(size=3)
+        exact = Fraction(0.2) - sum(Fraction(m) * Fraction(z) for m, z in zip(features.mu, w, strict=True))
+        off = abs(Fraction(features.decisions(w)[0]) - exact)
+        worst = max(worst, float(off))
+        assert off <= Fraction(features.decision_errors(w)[0])
+    assert worst > 1e-11
+
+
+def test_indices_are_held_in_32_bits():
+    S = sp.csr_array(np.array([[0.0, 2.0], [1.0, 0.0]]))
+    wide = sp.csr_array((S.data, S.indices.astype(np.int64), S.indptr.astype(np.int64)), shape=S.shape)
+    for form in (S, wide):
+        X = Features.of(form, "free", rows=np.arange(2)).X
+        assert X.indices.dtype == X.indptr.dtype == np.int32
+        assert X.toarray().tolist() == [[0.0, 2.0], [1.0, 0.0]]

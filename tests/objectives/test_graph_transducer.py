@@ -449,3 +449,89 @@ def test_the_form_of_a_solved_system_is_quadratic():
         whole = rounding.solved_bound(r, zero, lam, least)
         small = rounding.solved_bound(2.0**-40 * r, zero, lam, least)
         assert small == pytest.approx(2.0**-80 * whole, rel=1e-12)
+
+
+def test_without_a_multiplier_the_one_of_the_least_residual_is_taken(spectrum_data, rng):
+    """At the point of the sphere on the ray of w, by least squares; none of a w of zero, which is refused."""
+    obj = SpectralGraphTransducer(*spectrum_data(), C=10.0)
+    for stretch in (1.0, 3.0):
+        w = on_sphere(obj, rng)
+        lam = np.linalg.lstsq(w[:, None], obj.A @ w - obj.b, rcond=None)[0][0]
+        found = obj.certificate({"w": stretch * w})
+        assert obj._multiplier(stretch * w) == pytest.approx(lam, rel=1e-12)
+        assert found.dual_objective == pytest.approx(obj.prove(w, lam).dual_objective, rel=1e-9)
+        assert found.dual_objective == obj.certificate({"w": stretch * w}, {"lam": obj._multiplier(w)}).dual_objective
+    with pytest.raises(ValueError, match="finite nonzero vector"):
+        obj.certificate({"w": np.zeros(obj.k)})
+    assert obj.name == "SGT"
+
+
+def many_labels(C=10.0):
+    """Thirty labelled samples, which the first of three eigenvectors tells apart, and a w that follows the targets."""
+    n, rng = 40, np.random.default_rng(0)
+    y = np.concatenate([np.arange(30) % 2, np.full(10, -1)])
+    U = 0.1 * rng.normal(size=(n, 4))
+    U[:30, 1] = np.where(y[:30] == 1, 0.25, -0.25)
+    obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), sm.encode_labels(y), C)
+    return obj, np.array([4.0, 0.0, 0.0])
+
+
+def test_the_sum_of_the_value_is_charged_for_its_terms(monkeypatch):
+    """With a unit of 1e-6, at a point without loss: eigenvectors and labels, each term rounds."""
+    obj, w = many_labels()
+    w = np.sqrt(40.0) / np.linalg.norm(w) * w
+    obj.__dict__["labeled_rows"] = obj.labeled_rows * (1.0 / (obj.labeled_rows @ w)[0])  # f is +1 or -1, as tau is
+    monkeypatch.setattr(rounding, "lowered_bound", lambda *_: 0.0)
+    monkeypatch.setattr(rounding, "EXTENDED_UNIT", 1e-6)
+    value = obj.value_at(w)
+    found = GraphTransducerRounding(obj).of_gap(w, -1.0, value, 0.0)
+    assert 2 * 8e-6 * (3 + 30) * value <= found
+
+
+def test_the_length_of_a_residual_covers_its_error(monkeypatch):
+    seen = []
+    monkeypatch.setattr(rounding, "EXTENDED_UNIT", 1e-3)
+    monkeypatch.setattr(rounding, "lowered_bound", lambda length, *_: seen.append(length) or 0.0)
+    honest = GraphTransducerRounding.solved_bound
+
+    def watched(self, r, error, lam, height):
+        seen.append((r, error))
+        return honest(self, r, error, lam, height)
+
+    monkeypatch.setattr(GraphTransducerRounding, "solved_bound", watched)
+    obj, w = many_labels()
+    for step in (0.0, 0.03, 1.0):
+        seen.clear()
+        GraphTransducerRounding(obj).of_gap(w + step, -1.0, obj.value_at(w), 0.0)
+        length, (r, error) = seen[0], seen[1]
+        assert length >= np.linalg.norm(np.abs(r) + error)
+
+
+def test_the_form_of_a_solved_system_is_charged_for_all_its_terms(monkeypatch):
+    """With a unit of 1e-6: products with A have the terms of the labels and of the eigenvectors, twice."""
+    obj, _ = many_labels()
+    monkeypatch.setattr(rounding, "gamma", lambda n: 1e-6 * n)
+    r, lam = np.array([1.0, -2.0, 0.5]), -1.0
+    d = np.linalg.solve(obj.A + np.eye(3), r)
+    roots = np.sqrt(obj.A.diagonal())
+    left = 1e-6 * (30 + 2 * 3) * (roots * (roots @ np.abs(d)) + np.abs(d))
+    bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(3), lam, 1.0)
+    assert bound >= 0.5 * (r @ d + 3 * np.abs(d) @ left)
+
+
+def test_columns_that_err_alike_lower_the_least_eigenvalue_together(monkeypatch):
+    """With a unit of 1e-5: nine short columns beside a long one, each off by what the product may have missed.
+
+    What all of them are off by may point the same way, along minus their sum.
+    """
+    k, C = 10, 1e20
+    monkeypatch.setattr(rounding, "gamma", lambda n: 1e-5 * n)
+    U = np.zeros((20, k + 1))
+    U[0, 1] = 0.5 + 2.0**-30
+    Q = np.ones(k)
+    obj = SpectralGraphTransducer(Spectrum(np.arange(k + 1.0), U, 1), sm.encode_labels([1, 0] + [-1] * 18), C, Q)
+    tail = U[0, 1] - rounding.split_head(U[:, 1], U[0, 1], 24)[0]
+    off = 1e-5 * (k + 4) * np.sqrt(2.0 * C) * tail  # of columns of length one
+    assert 1e-3 < off < 1e-1
+    least = GraphTransducerRounding(obj).least_in_eigenvectors
+    assert least <= (1.0 - 3.0 * off) ** 2

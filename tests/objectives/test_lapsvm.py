@@ -1,5 +1,6 @@
 """LapSVM's value, derivatives, reduction and dual bound against literal formulas and CVXPY models written here."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import cvxpy as cp
@@ -14,6 +15,7 @@ from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 import specmargin as sm
 from specmargin.kernels.operators import LowRankKernel
 from specmargin.objectives import LapSVM
+from specmargin.objectives.intercept import balanced
 from specmargin.objectives.pivoted import reduce_pivoted
 
 NAMES = ("hinge", "squared_hinge", "squared")
@@ -420,3 +422,81 @@ def test_a_factor_with_columns_too_many_is_its_kernel(rank, rng):
     found, expected = (reduce_pivoted(K, L, labeled, 0.5, 1.0) for K in (LowRankKernel(F), F @ F.T))
     np.testing.assert_allclose(found.G, expected.G, atol=1e-12)
     assert found.damped.F.shape == (7, rank)
+
+
+def test_its_name_says_whether_the_optimum_is_a_linear_system(manifold_data):
+    data = manifold_data()
+    assert [objective(data, name).name for name in (*NAMES, "smooth_hinge")] == ["LapSVM", "LapSVM", "LapRLS", "LapSVM"]
+
+
+@names
+def test_complementarity_is_the_largest_share_that_a_sample_misses_fenchels_equality_by(name, manifold_data, rng):
+    """V(t) + beta t - V*(beta) >= 0, by the formulas of the three losses; zero where beta is minus the slope."""
+    obj = objective(manifold_data(), name)
+    alpha, b = 0.3 * rng.normal(size=18), 0.2
+    theta = obj.repair_multipliers(rng.uniform(-1.0, 1.0, 7))
+    y = obj.labels.sign
+    t, beta = y * (obj.K[obj.labels.labeled] @ alpha + b), y * theta
+    slack = 1 - t if name == "squared" else np.maximum(1 - t, 0)
+    losses, duals = (slack, beta) if name == "hinge" else (slack**2, beta - beta**2 / 4)
+    missed = losses + beta * t - duals
+    assert (missed >= -1e-12).all()
+    np.testing.assert_allclose(obj.fenchel_residuals(y * t, theta), missed, atol=1e-13)
+    certificate = obj.prove(alpha, b, theta)
+    expected = obj.scale * missed.max() / certificate.primal_objective
+    assert certificate.complementarity == pytest.approx(expected, rel=1e-9)
+
+
+def test_multipliers_of_weighted_labels_stay_within_their_weights(manifold_data, rng):
+    """To the last digit: beyond its weight the conjugate of the hinge is infinite."""
+    K, L, labels = manifold_data(20, 12)
+    for _ in range(20):
+        weights = rng.uniform(0.1, 1.0, 12)
+        obj = LapSVM(K, L, replace(labels, weights=weights), loss="hinge")
+        theta = obj.repair_multipliers(labels.sign * weights * rng.choice([1.0, 1.0, 0.5, 3.0], 12))
+        beta = labels.sign * theta
+        assert ((beta >= 0) & (beta <= weights)).all()
+        assert sum(map(Fraction, theta)) == 0
+        assert np.isfinite(obj.dual_terms(beta)[0]).all()
+
+
+def test_multipliers_are_balanced_by_numbers_on_either_side(manifold_data, rng):
+    """Without weights nothing is rounded towards zero, which would take from all of them."""
+    labels = manifold_data(20, 12)[2]
+    obj = LapSVM(np.eye(20), None, labels, loss="hinge")
+    beta = balanced(labels.sign, rng.uniform(0.5, 1.0, 12))
+    off = labels.sign * obj.repair_multipliers(labels.sign * beta) - beta
+    assert off.min() < 0 < off.max()
+    assert np.abs(off).max() < 1e-14
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared", "huber_hinge"])
+def test_terms_of_weighted_conjugates_are_within_their_error(name, rng):
+    """In fractions, c V*(beta / c), for weights over twelve orders and where the terms of a square cancel."""
+    conjugates = {
+        "hinge": lambda x: x,
+        "squared": lambda x: x - x * x / 4,
+        "huber_hinge": lambda x: x + x * (1 - x) / 2,
+    }
+    y = rng.integers(0, 2, 40)
+    y[:2] = 0, 1
+    for _ in range(20):
+        weights = 10.0 ** rng.uniform(-6, 6, 40)
+        obj = LapSVM(np.eye(40), None, replace(sm.encode_labels(y), weights=weights), loss=name)
+        share = rng.uniform(0.0, 1.0, 40)
+        if name == "squared":
+            share = np.where(share < 0.3, 4.0 * (1.0 - 1e-12 * share), 10.0 ** rng.uniform(-3, 8, 40))
+        beta = share * weights
+        gains, error = obj.dual_terms(beta)
+        pairs = zip(beta.tolist(), weights.tolist(), strict=True)
+        exact = [Fraction(c) * conjugates[name](Fraction(x) / Fraction(c)) for x, c in pairs]
+        off = sum(abs(Fraction(gain) - z) for gain, z in zip(gains.tolist(), exact, strict=True))
+        assert off <= Fraction(error)
+
+
+def test_a_change_of_weights_forgets_what_rests_on_them(manifold_data):
+    obj = objective(manifold_data(), gamma_I=0.0)
+    assert obj.products.L is None
+    assert obj.with_(gamma_A=0.3).products is obj.products
+    assert obj.with_(gamma_I=0.5).products.L is obj.L
+    assert obj.with_(gamma_I=0.5).with_(gamma_I=0.0).products.L is None

@@ -358,3 +358,35 @@ def test_folds_are_dealt_out_and_leave_a_label_of_every_class():
         for left_out, _ in folds:
             assert set(np.delete(codes, left_out)) == set(codes)
     assert loo.dealt_folds(np.array([1.0, -1.0]), 5) == []
+
+
+def test_folds_are_dealt_in_the_order_of_the_samples(rng):
+    """Class by class, sample by sample, like cards; of each class every fold has its share."""
+    sign = rng.choice([-1.0, 1.0], 60)
+    folds = loo.dealt_folds(sign, 4)
+    order = [*np.flatnonzero(sign < 0), *np.flatnonzero(sign > 0)]
+    assert [fold.test.tolist() for fold in folds] == [[int(i) for i in order[k::4]] for k in range(4)]
+    assert all(np.array_equal(fold.left_out, fold.test) for fold in folds)
+
+
+def test_squares_are_averaged_over_the_classes(rng):
+    f, y = rng.normal(size=(2, 5, 3)), rng.normal(size=(5, 3))
+    expected = [[np.mean([(f[s, i, k] - y[i, k]) ** 2 for k in range(3)]) for i in range(5)] for s in range(2)]
+    np.testing.assert_allclose(loo.squares(f, y), expected)
+    np.testing.assert_allclose(loo.squared_error(f, y), np.mean(expected, axis=1))
+    np.testing.assert_allclose(loo.squares(f[..., 0], y[:, 0]), (f[..., 0] - y[:, 0]) ** 2)
+
+
+def test_a_kernel_in_which_the_unit_matrix_is_lost_is_refitted():
+    """Two samples that 1e20 makes copies of one another: no formula, one refit for each support vector."""
+    G, sign = np.full((3, 3), 1e20), np.array([1.0, -1.0, 1.0])
+    asked = []
+
+    def solve(part, signs):
+        asked.append(len(signs))
+        return np.arange(1.0, len(signs) + 1.0), 0.5
+
+    full = np.array([0.5, -1.0, 0.5]), 0.25
+    found = squared_hinge_leave_one_out(G, sign, solve, full=full)
+    assert asked == [2, 2, 2]
+    np.testing.assert_allclose(found, np.full(3, 3e20))

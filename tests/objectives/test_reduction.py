@@ -143,3 +143,16 @@ def test_the_reduction_is_computed_once_and_shared_at_the_same_ratio(manifold_da
     assert other.is_reduced
     np.testing.assert_allclose(other.reduction.G, G / 2, rtol=1e-15)
     assert not obj.with_(gamma_A=0.2).is_reduced
+
+
+def test_an_objective_is_reduced_in_either_precision(manifold_data):
+    K, L, labels = manifold_data()
+    obj = LapSVM(K, L, labels, gamma_A=0.1, gamma_I=0.5)
+    G = by_definition(K, L, labels.labeled, 0.1, 0.5)[1]
+    for dtype in (np.float32, np.float64):
+        other = obj.reduced(dtype)
+        assert other.is_reduced
+        assert not obj.is_reduced
+        assert (other.gamma_A, other.gamma_I, other.loss) == (0.1, 0.5, obj.loss)
+        np.testing.assert_allclose(other.reduction.G, G, rtol=0, atol=1e-12)
+    assert LapSVM(K, L, labels, fit_intercept=False).constant() == 0.0

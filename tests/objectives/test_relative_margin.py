@@ -372,3 +372,36 @@ def test_terms_of_a_norm_are_charged_for_their_sum(monkeypatch):
     charge = obj.prove(gamma, gamma, 0.0).rounding - honest
     terms = np.abs(gamma * (K @ gamma)).sum()  # of the norm of the answer, and of that of its multipliers
     assert charge == pytest.approx(2 * 4 * (6 + 4) * 1e-6 * terms, rel=1e-6)
+
+
+@pytest.mark.parametrize("B", [np.inf, 1.5])
+def test_value_is_the_sum_of_the_norm_and_the_losses_within_the_bound(B, rng):
+    labels, K = some_labels(8), some_gram(8)
+    rmm = RMM(K, labels, C=0.7, B=B)
+    inside = 0
+    for _ in range(30):
+        gamma, b = 0.3 * rng.normal(size=8), float(rng.normal())
+        f = K @ gamma + b
+        value = 0.5 * gamma @ K @ gamma + 0.7 * np.maximum(1 - labels.sign * f, 0).sum()
+        inside += (within := np.abs(f).max() <= B)
+        assert rmm.value({"gamma": gamma, "b": b}) == pytest.approx(value if within else np.inf, rel=1e-13)
+    assert inside == 30 if np.isinf(B) else 0 < inside < 30
+    other = rmm.with_(C=1.4)
+    assert (other.C, other.B, other.loss.C, other.loss.B) == (1.4, B, 1.4, B)
+    other = rmm.with_(B=7.0)
+    assert (other.C, other.B, other.loss.C, other.loss.B) == (0.7, 7.0, 0.7, 7.0)
+    assert other.K is rmm.K
+    assert (other.name, rmm.with_(B=np.inf).name) == ("RMM", "SVM")
+
+
+def test_decisions_beyond_the_bound_are_shortened_and_the_certificate_says_by_how_much():
+    labels, K = some_labels(8), some_gram(8)
+    rmm = RMM(K, labels, B=2.0)
+    gamma = labels.sign / 8
+    b = 0.1
+    share = 2.0 / np.abs(K @ gamma + b).max()
+    gamma, b = 2.0 * share * gamma, 2.0 * share * b  # the largest decision is twice the bound
+    found = rmm.certificate({"gamma": gamma, "b": b})
+    assert found.primal_residual == pytest.approx(0.5, rel=1e-12)
+    assert found.primal_objective == pytest.approx(rmm.value_at(gamma / 2, b / 2 * (1 - 1e-15)), rel=1e-12)
+    assert rmm.certificate({"gamma": gamma / 4, "b": b / 4}).primal_residual == 0.0

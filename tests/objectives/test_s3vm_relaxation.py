@@ -550,3 +550,79 @@ def test_slopes_where_a_decision_is_zero():
     zero = np.zeros(2)
     assert relaxation._slopes(np.zeros(relaxation.rank), zero).tolist() == [relaxation.largest] * 2
     assert (relaxation._slopes(np.zeros(relaxation.rank), zero + 0.25) == relaxation.obj.C_star / 0.5).all()
+
+
+@pytest.mark.parametrize("s", [0.5, 3.0])
+def test_beyond_its_largest_curvature_a_parabola_gains_nothing(s):
+    for below in map(minorant, (SymmetricHinge(), SymmetricSquaredHinge(), ExpSquared(s))):
+        at = np.array([below.largest, 10.0 * below.largest])
+        least, most = below.value(at)
+        assert most - least < 1e-7
+        assert float(below.value(np.array(0.5 * min(below.largest, 1.0)))) < least
+    exp = minorant(ExpSquared(s))
+    assert float(exp.value(np.array(0.9 * exp.largest))) < 1.0 == float(exp.value(np.array(exp.largest)))
+
+
+@pytest.mark.parametrize("s", [0.5, 3.0])
+def test_the_conjugate_of_the_envelope_is_finite_between_its_bounds(s):
+    loss = ExpEnvelope(s)
+    inside = np.linspace(loss.lower, loss.upper, 7)
+    assert np.isfinite(loss.dual_value(inside)).all()
+    assert loss.dual_value(np.array([loss.lower])) == 0.0
+    assert np.isinf(loss.dual_value(np.array([loss.lower - 1e-9, loss.upper + 1e-9]))).all()
+
+
+def test_multiples_lead_inwards_to_zero(rng):
+    problem = random_relaxation(rng)
+    theta = 3.0 * rng.exponential(size=7)
+    inside = list(problem.inwards(theta))
+    np.testing.assert_array_equal(inside[0], problem.repair(theta))
+    shares = [float((one / inside[0]).mean()) for one in inside]
+    assert shares == sorted(shares, reverse=True)
+    assert (shares[0], shares[-1]) == (1.0, 0.0)
+    assert len(set(shares)) == len(shares) > 5
+    assert all(np.isfinite(problem.dual_bound(one, np.ones(4))) for one in inside[1:])
+
+
+def test_multipliers_beyond_the_bounds_count_as_the_bounds(rng):
+    problem = random_relaxation(rng, "hinge")
+    theta = 0.5 * problem.repair(rng.exponential(size=7))
+    bound = problem.dual_bound(theta, np.array([1.0, 0.0, 1.0, 0.3]))
+    assert np.isfinite(bound)
+    assert problem.dual_bound(theta, np.array([1.5, -2.0, 7.0, 0.3])) == bound
+
+
+def test_the_margin_covers_a_poor_solution_of_the_unit_matrix(rng, monkeypatch):
+    """Without a parabola A is the unit matrix, and what is missed costs half its square, no less."""
+    for _ in range(5):
+        problem = random_relaxation(rng, C=1.0, C_star=1.0)
+        problem = S3VMRelaxation(problem.obj, None, RowSpace(problem.space.Z, np.eye(3), 0.0))
+        theta, beta = np.zeros(7), rng.exponential(size=4)
+        exact = float(rational_bound(problem, theta, beta))
+        for noise in (0.0, 1e-4, 1.0):
+            monkeypatch.setattr(s3vm_relaxation_proof, "solved", lambda obj, factor, theta, q, x=noise: q + x)
+            assert exact - 1e-9 <= problem.dual_bound(theta, beta) <= exact
+
+
+def test_definiteness_is_charged_for_all_that_rounds(rng):
+    """Of the docstring: four times what forming A and factorising it may round, with many samples and many features."""
+    for k, rank in ((3, 40), (40, 3)):
+        X = rng.normal(size=(k + 2, rank))
+        obj = S3VM(X, encode_labels([0, 1] + [-1] * k), "hinge", intercept="regularized")
+        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(rank + 1), 0.0))
+        theta = rng.exponential(size=k)
+        tau = float(theta @ (problem.Z_free**2).sum(axis=1))
+        forming = (k + 4) * (1 + tau) * 2.0**-53
+        factorising = (problem.rank + 2) * (problem.rank + tau) * 2.0**-53
+        shift = s3vm_relaxation_proof.definiteness_shift(problem, theta)
+        assert 3.99 * (forming + factorising) <= shift <= 4.5 * (forming + factorising)
+
+
+def test_the_margin_covers_many_labelled_samples_whose_sums_round_upwards(rng):
+    for _ in range(20):
+        X = rng.standard_normal((42, 3))
+        y = np.concatenate([np.arange(40) % 2, [-1, -1]])
+        obj = S3VM(X, encode_labels(y), "squared_hinge", C=rng.uniform(0.5, 2), C_star=1e-9, intercept="regularized")
+        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(4), 0.0))
+        theta, beta = np.zeros(2), np.full(40, 1e-7) * rng.uniform(size=40)
+        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)

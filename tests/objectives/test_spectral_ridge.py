@@ -379,3 +379,31 @@ def test_the_certificate_takes_the_multipliers_that_it_is_given(case):
     found = obj.certificate(variables, {"theta": other})
     assert found.dual_objective == obj.prove(variables["v"], variables["b"], other).dual_objective
     assert found.dual_objective < obj.certificate(variables).dual_objective
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_multipliers_of_a_point_are_twice_its_residuals(case, n_classes):
+    """At the optimum they carry the coefficients: penalty v / delta = U'theta / 2."""
+    obj = case(n_classes=n_classes)
+    v, b = solution(obj)
+    v, b = (v.ravel(), np.squeeze(b)) if n_classes == 2 else (v, b)
+    theta = obj.multipliers(v, b)
+    np.testing.assert_allclose(theta, 2 * (obj.labels.sign - scaled_rows(obj) @ v - b), atol=1e-13)
+    used = obj.delta > 0
+    pulled = (scaled_rows(obj).T @ theta)[used] / 2
+    np.testing.assert_allclose(obj.penalty * (v[used].T / obj.delta[used]).T, pulled, atol=1e-12)
+    assert obj.name == "SpectralRidge"
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30])
+def test_how_far_multipliers_were_moved_is_relative_to_them(case, unit):
+    obj = case()
+    theta = np.where(obj.labels.sign > 0, 2.0, -1.0) + 0.5
+    moved = np.abs(theta.mean()) / np.abs(theta).max()
+    found = obj.prove(np.zeros(obj.q), 0.0, unit * theta)
+    assert found.dual_residual == pytest.approx(moved, rel=1e-12)
+    assert found.primal_residual == 0.0
+
+
+def test_multipliers_of_zero_bound_by_zero(case):
+    assert case().dual_bound(np.zeros(8)) == 0.0

@@ -470,3 +470,55 @@ def test_sums_of_squares_are_charged_for_every_term(spectrum_data, monkeypatch):
     monkeypatch.setattr(spectrum_margin, "EXTENDED_UNIT", 1e-6)
     value, least = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)
     assert value - least == pytest.approx(8 * (obj.q + 4) * 1e-6 * -quadratic / obj.rho, rel=1e-9)
+
+
+@orders
+def test_several_graphs_make_one_problem_with_one_trace(order, spectrum_data, rng):
+    """Its spectra are those of either graph, shares of them included: the cone is the product of both."""
+    (first, labels), (second, _) = spectrum_data("simple"), spectrum_data("tied", q=5)
+    obj = SpectrumMargin([first, second], labels, C=0.5, order=order)
+    parts = [SpectrumMargin(one, labels, C=0.5, order=order) for one in (first, second)]
+    A = [part.cone.matrix() for part in parts]
+    whole = np.block([[A[0], np.zeros((len(A[0]), 5))], [np.zeros((len(A[1]), 9)), A[1]]])
+    np.testing.assert_array_equal(obj.cone.matrix(), whole)
+    assert (obj.q, obj.cone.q, obj.cone.m) == (14, 14, len(whole))
+    np.testing.assert_array_equal(obj.U, np.hstack([part.U for part in parts]))
+    v = rng.normal(size=14)
+    expected = np.sqrt(24) * np.hstack([first.eigenvectors, second.eigenvectors]) @ v
+    np.testing.assert_allclose(obj.over_samples(v), expected, atol=1e-13)
+    gamma = obj.loss.repair_multipliers(labels.sign, rng.normal(size=8))
+    worst = [part.loss.dual_value(labels.sign * gamma).sum() - part.dual_bound(gamma) for part in parts]
+    conjugate = obj.loss.dual_value(labels.sign * gamma).sum()
+    assert conjugate - obj.dual_bound(gamma) == pytest.approx(max(worst), rel=1e-12)
+
+
+def test_a_spectrum_that_is_not_admissible_is_repaired_by_definition(spectrum_data, rng):
+    """Without an order: what exceeds eps is scaled to the trace, and eps is added; v is zero where delta is."""
+    for eps in (0.0, 0.02):
+        obj = SpectrumMargin(*spectrum_data(), C=0.5, order=False, eps=eps)
+        delta = np.maximum(rng.normal(size=9), 0.0)
+        v, b = 0.1 * rng.normal(size=9), 0.1
+        beyond = np.maximum(delta - eps, 0.0)
+        repaired = beyond * (1 - 9 * eps) / beyond.sum() + eps
+        assert repaired.sum() == pytest.approx(1.0)
+        kept = np.where(repaired > 0, v, 0.0)
+        used = repaired > 0
+        value = 0.5 * (kept[used] ** 2 / repaired[used]).sum()
+        value += 0.5 * np.maximum(1 - obj.labels.sign * (obj.U @ kept + b), 0.0).sum()
+        found = obj.certificate({"v": v, "b": b, "delta": delta})
+        assert found.primal_objective == pytest.approx(value, rel=1e-12)
+        assert found.primal_residual == pytest.approx(abs((delta - eps).sum() / (1 - 9 * eps) - 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("side", [-1.0, 1.0])
+def test_decisions_that_touch_the_bound_from_outside_cost_as_on_it(side, spectrum_data, rng):
+    obj = SpectrumMargin(*spectrum_data(), C=0.5, B=1.5)
+    v, delta = rng.normal(size=9), np.full(9, 1 / 9)
+    f = obj.U @ v
+    v *= 1.5 * (1 + 1e-14) / np.abs(f).max() * (side * np.sign(f[np.abs(f).argmax()]))
+    f = obj.U @ v
+    assert side * f[np.abs(f).argmax()] > 1.5
+    loss = 0.5 * np.maximum(1 - obj.labels.sign * np.clip(f, -1.5, 1.5), 0.0).sum()
+    point = SpectrumPoint(np.zeros(8), np.zeros(9), delta, v, 0.0)
+    assert obj.primal_objective(point) == pytest.approx(4.5 * v @ v + loss, rel=1e-12)
+    assert obj.value({"v": v, "b": 0.0, "delta": delta}) == obj.primal_objective(point)

@@ -348,4 +348,94 @@ def test_the_square_of_a_long_image_is_charged_for_its_terms(monkeypatch):
     monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
     theta, square = 0.5, 0.25 * 40
     _, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
-    assert rounding >= 1e-6 * (44 * square + 9 * theta)
+    assert rounding >= 1e-6 * (44 * square + 9 * theta + 9 * theta * np.sqrt(40) * np.sqrt(square))
+
+
+@pytest.fixture
+def coarse(monkeypatch):
+    """A unit of 1e-6, without extended precision: what is charged for n operations is n millionths."""
+    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 1e-6 * n)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
+    return 1e-6
+
+
+def test_every_sum_of_the_value_is_charged_for_its_terms(coarse):
+    """The square of w, the losses and the linear term, each alone."""
+    nothing = np.zeros(60)
+    w = np.full(40, 10.0)
+    svm = WeightedSVM(Features(np.zeros((60, 40))), nothing, nothing, "hinge")
+    value, rounding = value_with_rounding(svm, w, nothing)
+    assert value == 2000.0
+    assert 40 * coarse * value <= rounding <= 45 * coarse * value
+    for plus, minus in ((np.full(60, 0.5), nothing), (nothing, np.full(60, 0.5))):
+        svm = WeightedSVM(Features(np.zeros((60, 1))), plus, minus, "hinge")
+        value, rounding = value_with_rounding(svm, np.zeros(1), nothing)
+        assert value == 30.0
+        assert 60 * coarse * value <= rounding <= 71 * coarse * value  # and two for the margins
+    linear = np.where(np.arange(60) % 2, 1.0, -1.0)
+    svm = WeightedSVM(Features(linear[:, None]), nothing, nothing, "hinge", linear=linear)
+    value, rounding = value_with_rounding(svm, np.ones(1), linear)
+    assert value == 60.5
+    assert 60 * coarse * 60 <= rounding <= 72 * coarse * 60
+
+
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_decisions_are_within_their_rounding(intercept, form, far, rng):
+    """In fractions, also of sparse rows that are centred on the fly, and along every single weight."""
+    X = far + rng.normal(size=(6, 3))
+    features = Features.of(form(X), intercept, rows=np.arange(6), balance=0.2)
+    if features.is_sparse and features.mu is not None:
+        A = [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
+    else:
+        A = [[Fraction(x) for x in row] for row in features.dense()]
+    lengths = [float(sum(x * x for x in row)) ** 0.5 for row in A]
+    for w in [*np.eye(features.size), *rng.normal(size=(10, features.size))]:
+        f = features.decisions(w)
+        bounds = _weighted_rounding.decision_rounding(features, w, f)
+        exact = [sum(x * Fraction(z) for x, z in zip(row, w, strict=True)) + Fraction(features.offset) for row in A]
+        assert all(abs(Fraction(x) - z) <= Fraction(e) for x, z, e in zip(f, exact, bounds, strict=True))
+        if intercept == "balance" and np.count_nonzero(w) == 1:  # a product of the lengths of both
+            assert (bounds >= 3 * 2.0**-53 * np.array(lengths)).all()
+
+
+@pytest.mark.parametrize("intercept", ["balance", "regularized", "free"])
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_the_adjoint_in_extended_precision_is_that_of_fractions(intercept, form, rng):
+    X, a = 1e6 + rng.normal(size=(6, 3)), rng.normal(size=6)
+    features = Features.of(form(X), intercept, rows=np.arange(6), balance=0.2)
+    if features.is_sparse and features.mu is not None:
+        A = [[Fraction(x) - Fraction(m) for x, m in zip(row, features.mu, strict=True)] for row in X]
+    else:
+        A = [[Fraction(x) for x in row] for row in features.dense()]
+    exact = [sum(row[j] * Fraction(z) for row, z in zip(A, a, strict=True)) for j in range(features.size)]
+    found, error = _weighted_rounding._accurate_adjoint(features, a)
+    assert found.shape == error.shape == (features.size,)
+    assert all(abs(Fraction(x) - z) <= Fraction(e) for x, z, e in zip(found, exact, error, strict=True))
+    assert (error <= 1e-11 + 2.0**-52 * np.abs(found)).all()
+
+
+@pytest.mark.parametrize("cost", [1.0, 1e-3, 1e-9])
+def test_multipliers_balance_whatever_the_costs(cost, rng):
+    features = Features.of(rng.normal(size=(8, 2)), "free", rows=np.arange(8))
+    for _ in range(10):
+        svm = WeightedSVM(features, *cost * rng.uniform(size=(2, 8)), "hinge")
+        plus, minus = svm.repair_multipliers(*rng.uniform(size=(2, 8)))
+        assert abs(svm.minus @ minus - svm.plus @ plus) <= 1e-15 * cost
+        assert ((plus >= 0) & (plus <= 1) & (minus >= 0) & (minus <= 1)).all()
+
+
+def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
+    """Two long rows that cancel, and a tilt whose rounding asks for a tenth of the multipliers: of one side, it shows."""
+    X = np.array([[1e3], [1e3], [0.0], [0.0]])
+    tilt = 2e4 * np.array([0.0, 0.0, 1.0, -1.0])
+    features = Features(X, penalty=0.0)
+    svm = WeightedSVM(features, np.array([1.0, 0, 0, 0]), np.array([0, 1.0, 0, 0]), "squared_hinge", linear=tilt)
+    theta = np.ones(4)
+    bound, rounding = dual_with_rounding(svm, theta, theta)
+    share = 4 * coarse * np.abs(tilt).sum()
+    for taken in np.linspace(0.0, share, 5):
+        less = 1.0 - taken
+        exact = 0.75 + less - less**2 / 4 - 0.5 * (1e3 * taken) ** 2
+        assert bound - rounding <= exact
