@@ -210,5 +210,6 @@ class Alignment(OverSpectrum):
         bound = most + (1 + summed) * math.sqrt(l) * float(out.sum())
         if (low_Mh > 0)[kept & (high_h > 0)].all():
             rays = kept & (high_h > 0)
-            bound = min(bound, (1 + summed) * float((high_h[rays] / low_Mh[rays]).max()) * math.sqrt(high))
+            # Each of the three is on the safe side by more than the few roundings that are left.
+            bound = min(bound, float((high_h[rays] / low_Mh[rays]).max()) * math.sqrt(high))
         return least / l, bound / l

@@ -5,7 +5,7 @@ its own, so that properties, cached properties and module constants are mutated 
 
 - type annotations, imports, decorators, ``__all__``, docstrings, blocks under ``TYPE_CHECKING``;
 - what an error or a warning says: everything inside ``raise``, ``warnings.warn``, ``__repr__``, f-strings, strings of
-  several words, the names that the functions of `specmargin.checks` are told;
+  several words, what the functions of `specmargin.checks`, and `finite_numbers`, are to say;
 - what only changes speed, memory or warnings: ``np.errstate``, and the keywords of `INERT_KEYWORDS`;
 - ``dtype=float``, which is there for numbers that are given as integers;
 - factors between 1 and 1.1 (1.001, 1.01), which cover the rounding of an allowance's own arithmetic: mutmut knows only
@@ -25,9 +25,10 @@ from mutmut.mutation.file_mutation import MutationVisitor
 from mutmut.mutation.mutators import mutation_operators
 from mutmut.mutation.pragma_handling import IgnoredCode
 
-INERT_KEYWORDS = {"check_finite", "overwrite_a", "overwrite_b", "overwrite_c", "copy", "order", "out", "optimize"}
+INERT_KEYWORDS = {"check_finite", "overwrite", "overwrite_a", "overwrite_b", "overwrite_c", "copy", "order", "out", "optimize"}
 INERT_CALLS = {"len", "isinstance", "cast", "TypeVar", "warn", "errstate", "shown", "several"}
 CHECKS = {"number", "numeric", "real", "whole", "flag", "instance", "operator_like", "members", "numbers_array"}
+CHECKS |= {"finite_numbers"}
 FLOATS = {"float", "float64"}
 TEXT_METHODS = {"__repr__", "__str__"}
 

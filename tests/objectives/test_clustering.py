@@ -12,6 +12,7 @@ from scipy.spatial.distance import cdist
 from sklearn.preprocessing import KernelCenterer
 
 import specmargin as sm
+from specmargin.objectives import clustering
 from specmargin.objectives.clustering import RegularizedClustering
 
 
@@ -345,3 +346,28 @@ def test_the_proved_value_covers_shorter_functions_and_rounded_products(sign):
     assert true <= obj._highest(alpha, near, off, zero, zero)
     seen = obj._highest(alpha, alpha, zero, zero, np.full((n, 1), 0.5))
     assert seen >= 1.5  # an L that is half the unit matrix, and was rounded to nothing
+
+
+@pytest.mark.parametrize("mean", [-1.0, 1.0])
+def test_the_proved_value_covers_row_sums_that_are_rounding(mean, monkeypatch):
+    """With a unit of 1e-3: of a kernel that counts as centred row sums of that size are cleared, whichever they are."""
+    n, rng = 10, np.random.default_rng(0)
+    monkeypatch.setattr(clustering, "gamma", lambda m: 1e-3 * m)
+    P, k = np.eye(n) - 1.0 / n, 1e-3 * rng.normal(size=n)
+    K = P + np.add.outer(k, k) / n
+    obj = RegularizedClustering(K, np.zeros((n, n)), 1.0)
+    monkeypatch.setattr(RegularizedClustering, "_centred", True)
+    zero, alpha = np.zeros((n, 1)), P @ rng.normal(size=(n, 1)) + 3.0 * mean
+    f, g = K @ alpha, P @ K @ P @ alpha
+    true = float((g * (P @ alpha)).sum() / (g * g).sum())
+    row_sums = np.abs(K.sum(axis=1))
+    assert (row_sums < 1e-3 * n * np.abs(K).sum(axis=1)).all()
+    highest = obj._highest(alpha, f, zero, zero, zero)
+    assert true <= highest
+    # What a sum of n terms rounds is part of it: with row sums of zero it is all of it.
+    flat = RegularizedClustering(P, np.zeros((n, n)), 1.0)
+    off = 1e-3 * n * np.abs(P).sum(axis=1)[:, None] * 3.0
+    alpha = P @ rng.normal(size=(n, 1)) + 3.0
+    f = P @ alpha
+    near = f + 0.5 * off * np.sign(f)
+    assert float((f * (P @ alpha)).sum() / (f * f).sum()) <= flat._highest(alpha, near, zero, zero, zero)

@@ -217,3 +217,24 @@ def test_what_is_left_of_a_kernel_is_known_to_twice_its_digits(n, rng):
     exact = np.vectorize(Fraction, otypes=[object])(K) - R @ R.T
     off = float((exact - np.vectorize(Fraction, otypes=[object])(E)).reshape(-1) @ (exact - E).reshape(-1)) ** 0.5
     assert off <= error <= 2.0**-53 * 2.0**-16 * n * np.linalg.norm(K)
+
+
+def test_a_kernel_of_integers_is_centred_within_its_error():
+    """Its row sums are exact, and all that is off is the quotient, of the size of squared roundings."""
+    for seed in range(10):
+        X = np.random.default_rng(seed).integers(-30, 60, size=(9, 4)).astype(float)
+        K = X @ X.T
+        high, low, error = bound._in_two_parts(K, K.sum(axis=1))
+        k = [sum(map(Fraction, row)) for row in K.tolist()]
+        off = [
+            Fraction(high[i, j]) + Fraction(low[i, j]) - Fraction(K[i, j]) + k[i] * k[j] / sum(k)
+            for i in range(9)
+            for j in range(9)
+        ]
+        assert 0 < float(sum(x * x for x in off)) ** 0.5 <= error <= 1e-26 * np.linalg.norm(K)
+
+
+def test_the_powers_of_a_norm_are_charged_for_their_terms(monkeypatch):
+    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
+    assert bound._norm(np.eye(12)) >= (np.sqrt(12) + 3 * 12e-3 * 144) ** 0.25
+    assert bound._norm(np.eye(12)) < 2.0

@@ -278,3 +278,12 @@ def test_what_stays_true_is_shared():
         _ = solver(obj), [getattr(obj, key) for key in kept]
         for key in kept:
             assert getattr(obj.with_(**changes), key) is getattr(obj, key)
+
+
+def test_multipliers_of_another_problem_are_named():
+    obj = lapsvm()
+    variables = {"alpha": np.zeros(N), "b": 0.0}
+    with pytest.raises(ValueError, match=r"beta has the shape \(3,\)"):
+        obj.certificate(variables, {"beta": np.ones(3)})
+    with pytest.raises(ValueError, match="alpha has the shape"):
+        obj.certificate({"alpha": np.ones(3), "b": 0.0})

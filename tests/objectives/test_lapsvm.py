@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import laplacian as csgraph_laplacian
 
 import specmargin as sm
 from specmargin.kernels.operators import LowRankKernel
-from specmargin.objectives import LapSVM
+from specmargin.objectives import LapSVM, lapsvm_certificate
 from specmargin.objectives.intercept import balanced
 from specmargin.objectives.pivoted import reduce_pivoted
 
@@ -500,3 +500,14 @@ def test_a_change_of_weights_forgets_what_rests_on_them(manifold_data):
     assert obj.with_(gamma_A=0.3).products is obj.products
     assert obj.with_(gamma_I=0.5).products.L is obj.L
     assert obj.with_(gamma_I=0.5).with_(gamma_I=0.0).products.L is None
+
+
+def test_two_points_are_charged_for_two_penalties(manifold_data, rng, monkeypatch):
+    """An error of the penalty moves primal and dual alike where both are of one point, and not where they are of two."""
+    obj = objective(manifold_data())
+    alpha, theta = 0.1 * rng.normal(size=18), obj.repair_multipliers(rng.uniform(0.0, 1.0, 7) * manifold_data()[2].sign)
+    honest = lapsvm_certificate.penalty_with_error
+    monkeypatch.setattr(lapsvm_certificate, "penalty_with_error", lambda *args: (honest(*args)[0], 1.0))
+    for a, penalties in ((None, 1), (0.5 * alpha, 2)):
+        found = lapsvm_certificate.certificate(obj, alpha, 0.1, theta, a, None, 1e-6, False)
+        assert penalties * obj.scale <= found.rounding <= penalties * obj.scale + 1e-9

@@ -390,3 +390,10 @@ def test_a_kernel_in_which_the_unit_matrix_is_lost_is_refitted():
     found = squared_hinge_leave_one_out(G, sign, solve, full=full)
     assert asked == [2, 2, 2]
     np.testing.assert_allclose(found, np.full(3, 3e20))
+
+
+def test_lists_of_numbers_are_read_as_arrays():
+    G, sign = [[2.0, 1.0], [0.0, 2.0]], [1, -1]
+    path = loo.RidgePath(G, sign)
+    np.testing.assert_array_equal(path.G, [[2.0, 0.5], [0.5, 2.0]])
+    np.testing.assert_array_equal(path.leave_one_out([0.5]), loo.RidgePath(path.G, np.array([1.0, -1.0])).leave_one_out([0.5]))

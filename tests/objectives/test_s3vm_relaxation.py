@@ -626,3 +626,11 @@ def test_the_margin_covers_many_labelled_samples_whose_sums_round_upwards(rng):
         problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(4), 0.0))
         theta, beta = np.zeros(2), np.full(40, 1e-7) * rng.uniform(size=40)
         assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
+
+
+def test_the_conjugate_of_the_envelope_vanishes_with_the_slope():
+    """Down to numbers whose squares underflow."""
+    values = ExpEnvelope(3.0).dual_value(np.array([0.0, 1e-300, 1e-200, 1e-100, 1e-10]))
+    assert (values >= 0).all()
+    assert (np.diff(values) >= 0).all()
+    assert values[-1] < 1e-9

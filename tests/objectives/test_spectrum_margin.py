@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import specmargin as sm
-from specmargin.objectives import Alignment, SpectrumMargin, spectrum_margin
+from specmargin.objectives import Alignment, SpectrumMargin, alignment, spectrum_margin
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
@@ -522,3 +522,28 @@ def test_decisions_that_touch_the_bound_from_outside_cost_as_on_it(side, spectru
     point = SpectrumPoint(np.zeros(8), np.zeros(9), delta, v, 0.0)
     assert obj.primal_objective(point) == pytest.approx(4.5 * v @ v + loss, rel=1e-12)
     assert obj.value({"v": v, "b": 0.0, "delta": delta}) == obj.primal_objective(point)
+
+
+def test_every_sum_of_an_alignment_is_charged_for_its_terms(monkeypatch):
+    """With a unit of 1e-6 and two labels: every eigenvector is the labels themselves, every alignment one."""
+    q = 40
+    U = np.zeros((q + 5, q))
+    U[:2] = np.outer([1.0, -1.0], np.linspace(0.5, 1.0, q)) / 10
+    obj = Alignment(sm.spectra.Spectrum(np.arange(1.0 * q), U, 1), sm.encode_labels([1, 0] + [-1] * (q + 3)))
+    monkeypatch.setattr(alignment, "gamma_bound", lambda n: 1e-6 * n)
+    least, most = obj._bounds(np.full(q, 1.0 / q))
+    assert least <= 1.0 - 1e-6 * q < 1.0 + 1e-6 * q <= most
+    assert most - least < 1e-3
+
+
+def test_rays_that_a_spectrum_does_not_meet_count_by_their_correlation():
+    """Eigenvectors that are orthogonal at the labelled samples: of the others each adds sqrt(l) h / trace."""
+    H = np.array([[1.0, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]).T / 2
+    U = np.vstack([H, np.zeros((4, 4))])
+    obj = Alignment(sm.spectra.Spectrum(np.arange(4.0), U, 1), sm.encode_labels([1, 1, 1, 0] + [-1] * 4), order=False)
+    delta = np.array([1.0, 0.0, 0.0, 0.0])
+    value = obj.a[0] / (4 * obj.M[0, 0] ** 0.5)
+    expected = value + (2.0 * obj.a[1:] / obj.M.diagonal()[1:] ** 0.5).sum() / 4
+    assert obj.upper_bound(delta) == pytest.approx(expected, rel=1e-13)
+    least, most = obj._bounds(delta)
+    assert (least, most) == (pytest.approx(value, rel=1e-12), pytest.approx(expected, rel=1e-12))
