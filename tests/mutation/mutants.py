@@ -25,7 +25,8 @@ from mutmut.mutation.file_mutation import MutationVisitor
 from mutmut.mutation.mutators import mutation_operators
 from mutmut.mutation.pragma_handling import IgnoredCode
 
-INERT_KEYWORDS = {"check_finite", "overwrite", "overwrite_a", "overwrite_b", "overwrite_c", "copy", "order", "out", "optimize"}
+INERT_KEYWORDS = {"check_finite", "overwrite_a", "overwrite_b", "overwrite_c", "copy", "order", "out", "optimize"}
+INERT_KEYWORDS |= {"overwrite"}
 INERT_CALLS = {"len", "isinstance", "cast", "TypeVar", "warn", "errstate", "shown", "several"}
 CHECKS = {"number", "numeric", "real", "whole", "flag", "instance", "operator_like", "members", "numbers_array"}
 CHECKS |= {"finite_numbers"}

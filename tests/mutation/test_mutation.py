@@ -15,7 +15,8 @@ import mutation  # noqa: E402
 
 sys.path.remove(str(HERE))
 
-SURVIVORS = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8")).get("survivor", [])
+TABLE = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8"))
+SURVIVORS, RULES = TABLE["survivor"], TABLE["rule"]
 
 
 @pytest.mark.parametrize("survivor", SURVIVORS, ids=lambda survivor: f"{survivor['module']}: {survivor['before'][:60]}")
@@ -29,7 +30,34 @@ def test_a_survivor_is_a_change_of_a_line_that_exists(survivor):
 
 def test_no_survivor_stands_twice():
     changes = [(s["module"], s["function"], s["before"], after) for s in SURVIVORS for after in s["after"]]
-    assert len(changes) == len(set(changes)) == len(mutation.explained())
+    assert len(changes) == len(set(changes)) == len(mutation.explained()[0])
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "follows"),
+    [
+        ("e = 4.0 * UNIT * abs(x)", "e = 5.0 * UNIT * abs(x)", True),
+        ("e = 4.0 * UNIT * abs(x)", "e = 3.0 * UNIT * abs(x)", False),
+        ("e = 4.0 * UNIT * abs(x)", "e = 4.0 / UNIT * abs(x)", False),
+        ("e = 4.0 * size * abs(x)", "e = 5.0 * size * abs(x)", False),
+        ("e = (n + 8) * EXTENDED_UNIT", "e = (n + 9) * EXTENDED_UNIT", True),
+        ("e = gamma(n + 8) * x", "e = gamma(n + 9) * x", True),
+        ("e = gamma(n + 8) * x", "e = gamma(n - 8) * x", False),
+        ("e = gamma(2 * k + 24) * x", "e = gamma(3 * k + 24) * x", False),
+        ("e = gamma(4) * x[2]", "e = gamma(5) * x[2]", True),
+        ("e = gamma(4) * x[2]", "e = gamma(4) * x[3]", False),
+        ("if x > 4.0 * UNIT:", "if x > 5.0 * UNIT:", False),
+        ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, strict=None):", True),
+        ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, ):", True),
+        ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, None, strict=True):", False),
+    ],
+)
+def test_rules_speak_of_wider_allowances_and_of_nothing_else(before, after, follows):
+    mutant = SimpleNamespace(path="specmargin/objectives/some.py", function="some", before=before, after=after)
+    assert any(mutation.follows(mutant, rule) for rule in RULES) == follows
+    assert (mutation.reason_of(mutant, mutation.explained()) is not None) == follows
+    elsewhere = SimpleNamespace(path="tests/some.py", function="some", before=before, after=after)
+    assert mutation.reason_of(elsewhere, mutation.explained()) is None
 
 
 @pytest.mark.parametrize(("good", "n"), [(0, 1), (1, 1), (3, 7), (180, 200), (400, 400)])

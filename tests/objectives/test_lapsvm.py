@@ -503,7 +503,7 @@ def test_a_change_of_weights_forgets_what_rests_on_them(manifold_data):
 
 
 def test_two_points_are_charged_for_two_penalties(manifold_data, rng, monkeypatch):
-    """An error of the penalty moves primal and dual alike where both are of one point, and not where they are of two."""
+    """An error of the penalty moves primal and dual alike where both are of one point, not where they are of two."""
     obj = objective(manifold_data())
     alpha, theta = 0.1 * rng.normal(size=18), obj.repair_multipliers(rng.uniform(0.0, 1.0, 7) * manifold_data()[2].sign)
     honest = lapsvm_certificate.penalty_with_error

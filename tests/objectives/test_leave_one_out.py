@@ -396,4 +396,5 @@ def test_lists_of_numbers_are_read_as_arrays():
     G, sign = [[2.0, 1.0], [0.0, 2.0]], [1, -1]
     path = loo.RidgePath(G, sign)
     np.testing.assert_array_equal(path.G, [[2.0, 0.5], [0.5, 2.0]])
-    np.testing.assert_array_equal(path.leave_one_out([0.5]), loo.RidgePath(path.G, np.array([1.0, -1.0])).leave_one_out([0.5]))
+    expected = loo.RidgePath(path.G, np.array([1.0, -1.0])).leave_one_out([0.5])
+    np.testing.assert_array_equal(path.leave_one_out([0.5]), expected)

@@ -121,7 +121,7 @@ def test_refinement_may_end_at_the_rounding_of_the_residual():
 
 
 def test_what_has_no_symmetric_reduction_is_refused(manifold_data):
-    """Where G comes out asymmetric, S was singular to rounding or no S at all; the objective then takes another road."""
+    """Where G comes out asymmetric, S was singular to rounding, or no S at all."""
     K, L, labels = manifold_data()
     skew = np.triu(np.ones((18, 18)), 1)
     with pytest.raises(SolverError, match="singular to rounding"):

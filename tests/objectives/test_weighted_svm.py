@@ -427,7 +427,7 @@ def test_multipliers_balance_whatever_the_costs(cost, rng):
 
 
 def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
-    """Two long rows that cancel, and a tilt whose rounding asks for a tenth of the multipliers: of one side, it shows."""
+    """Two long rows that cancel, and a tilt whose rounding asks for a tenth of one side's multipliers."""
     X = np.array([[1e3], [1e3], [0.0], [0.0]])
     tilt = 2e4 * np.array([0.0, 0.0, 1.0, -1.0])
     features = Features(X, penalty=0.0)
