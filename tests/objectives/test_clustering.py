@@ -371,3 +371,11 @@ def test_the_proved_value_covers_row_sums_that_are_rounding(mean, monkeypatch):
     f = P @ alpha
     near = f + 0.5 * off * np.sign(f)
     assert float((f * (P @ alpha)).sum() / (f * f).sum()) <= flat._highest(alpha, near, zero, zero, zero)
+
+
+def test_the_value_of_columns_that_are_a_little_too_long_is_their_quotient():
+    obj = case()[0]
+    alpha = dense_solution(obj)[2][:, [0]]
+    for stretch in (1.0, 1.0 + 4e-10, 1.0 - 4e-10):
+        found = obj.certificate({"alpha": stretch * alpha})
+        assert found.primal_objective == pytest.approx(obj.rayleigh_quotients(alpha)[0], rel=1e-12)

@@ -438,6 +438,12 @@ def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
     obj.__dict__["_E"] = np.linalg.qr(np.random.default_rng(0).normal(size=(7, 7)))[0]
     bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), -1.0, 1.0)
     assert 0.5 * r @ np.linalg.solve(obj.A + np.eye(7), r) <= bound
+    # Where hardly any curvature is left what is missed costs much.
+    w, V = np.linalg.eigh(obj.A)
+    lam, low = w[0] - 1e-3, 0.9e-3
+    for r in (V[:, 0], r):
+        bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), lam, low)
+        assert 0.5 * r @ np.linalg.solve(obj.A - lam * np.eye(7), r) <= bound
 
 
 def test_the_form_of_a_solved_system_is_quadratic():
@@ -535,3 +541,13 @@ def test_columns_that_err_alike_lower_the_least_eigenvalue_together(monkeypatch)
     assert 1e-3 < off < 1e-1
     least = GraphTransducerRounding(obj).least_in_eigenvectors
     assert least <= (1.0 - 3.0 * off) ** 2
+
+
+def test_an_eigenvalue_of_zero_is_not_bounded_in_proportion():
+    """An eigenvector that neither the labels nor Q see has a column of zeros: nothing is claimed of its size."""
+    U = np.zeros((8, 4))
+    U[:2, 2:] = np.eye(2)
+    labels = sm.encode_labels([1, 0] + [-1] * 6)
+    obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), labels, 10.0, np.array([0.0, 1.0, 1.0]))
+    assert GraphTransducerRounding(obj).least_in_eigenvectors == -np.inf
+    assert GraphTransducerRounding(obj).least_eigenvalue <= 0.0

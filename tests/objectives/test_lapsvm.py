@@ -511,3 +511,15 @@ def test_two_points_are_charged_for_two_penalties(manifold_data, rng, monkeypatc
     for a, penalties in ((None, 1), (0.5 * alpha, 2)):
         found = lapsvm_certificate.certificate(obj, alpha, 0.1, theta, a, None, 1e-6, False)
         assert penalties * obj.scale <= found.rounding <= penalties * obj.scale + 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_the_square_of_a_residual_is_charged_for_its_terms(size, rng, monkeypatch):
+    """With a unit of 1e-3: of the unit matrix the square itself is far less than that of the sum of the entries."""
+    obj = LapSVM(np.eye(18), None, sm.encode_labels([0, 1] + [-1] * 16), loss="hinge", gamma_A=0.25)
+    monkeypatch.setattr(lapsvm_certificate, "gamma", lambda n: 1e-3 * n)
+    monkeypatch.setattr(type(obj.products), "split_kernel", lambda *args: None)
+    r = size * rng.normal(size=18)
+    image = obj.products.image(2.0 * r)
+    found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
+    assert r @ r + 18e-3 * np.abs(r).sum() ** 2 <= found < np.abs(r).sum() ** 2

@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from specmargin.labels import encode_labels
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, ExpSquared, SmoothHinge
 from specmargin.objectives.s3vm import S3VM
+from specmargin.objectives.s3vm_rounding import exact_value as exact_value_of_hinges
 from specmargin.objectives.s3vm_rounding import value_rounding
 from specmargin.problems.expressions import as_cvxpy
 from specmargin.results import Status
@@ -395,3 +396,15 @@ def test_rounding_covers_decisions_that_are_off(loss, unlabeled_loss, rng):
     ]
     assert max(moves) <= rounding <= 1e-2
     assert max(moves) > 0.05 * rounding
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_exact_value_does_not_depend_on_the_side_that_rounding_put_a_decision_on(loss, rng):
+    obj = S3VM(rng.normal(size=(8, 3)), encode_labels([0, 1, 1] + [-1] * 5), loss, C=2.0, balance=0.1)
+    w = 0.3 * rng.normal(size=3)
+    f = obj.decisions_at(w)
+    value, error = exact_value_of_hinges(obj, w, f)
+    flipped = np.where(np.isin(np.arange(8), obj.labels.labeled), f, -f)
+    assert exact_value_of_hinges(obj, w, flipped)[0] == pytest.approx(value, rel=1e-14)
+    assert value == pytest.approx(obj.value_at(w), rel=1e-13)
+    assert 0 < error < 1e-13 * value

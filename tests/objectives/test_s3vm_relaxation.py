@@ -634,3 +634,27 @@ def test_the_conjugate_of_the_envelope_vanishes_with_the_slope():
     assert (values >= 0).all()
     assert (np.diff(values) >= 0).all()
     assert values[-1] < 1e-9
+
+
+def test_errors_of_known_rows_add_to_what_a_solution_misses(rng, monkeypatch):
+    """At w = 0 all of q is missed, and rows that are off along it make q longer; no parabola plays a part."""
+    for _ in range(5):
+        obj = random_relaxation(rng, "hinge").obj
+        Z, errors = rng.standard_normal((11, 3)), 0.1 * rng.uniform(size=11)
+        problem = S3VMRelaxation(obj, None, RowSpace(Z, np.eye(3), errors))
+        beta = rng.uniform(0.2, 1.0, 4)
+        monkeypatch.setattr(s3vm_relaxation_proof, "solved", lambda *args: np.zeros(3))
+        weighted = problem.weights * beta
+        q = (weighted * problem.y) @ problem.Z_known
+        longer = np.linalg.norm(q) + weighted @ errors[obj.labels.labeled]
+        exact = weighted.sum() - problem.offset * (weighted @ problem.y) - 0.5 * longer**2
+        assert exact - 1e-3 * abs(exact) <= problem.dual_bound(np.zeros(7), beta) <= exact
+
+
+def test_the_margin_covers_sums_over_many_features(rng):
+    for _ in range(2):
+        X, y = rng.standard_normal((4, 30)), np.array([0, 1, -1, -1])
+        obj = S3VM(X, encode_labels(y), "squared_hinge", C=rng.uniform(0.5, 2), C_star=1e-9, intercept="regularized")
+        problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(31), 0.0))
+        theta, beta = np.zeros(2), rng.uniform(size=2)
+        assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)

@@ -439,3 +439,12 @@ def test_a_share_taken_off_multipliers_is_charged_in_full(coarse):
         less = 1.0 - taken
         exact = 0.75 + less - less**2 / 4 - 0.5 * (1e3 * taken) ** 2
         assert bound - rounding <= exact
+
+
+def test_products_with_a_centre_are_charged_for_its_terms(coarse):
+    """Sparse rows of one entry, centred on the fly by a mean of two hundred."""
+    features = Features.of(sp.csr_array(np.eye(200)), "balance", rows=np.arange(200))
+    w = np.ones(200)
+    centre = 200 * coarse * np.sqrt(200) / np.sqrt(200)
+    bounds = _weighted_rounding.decision_rounding(features, w, features.decisions(w))
+    assert (bounds >= centre * np.linalg.norm(features.mu) * np.sqrt(200)).all()
