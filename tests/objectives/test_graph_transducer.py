@@ -441,9 +441,9 @@ def test_the_form_of_a_solved_system_counts_what_the_solution_leaves():
     # Where hardly any curvature is left what is missed costs much.
     w, V = np.linalg.eigh(obj.A)
     lam, low = w[0] - 1e-3, 0.9e-3
-    for r in (V[:, 0], r):
-        bound = GraphTransducerRounding(obj).solved_bound(r, np.zeros(7), lam, low)
-        assert 0.5 * r @ np.linalg.solve(obj.A - lam * np.eye(7), r) <= bound
+    for one in (V[:, 0], r):
+        bound = GraphTransducerRounding(obj).solved_bound(one, np.zeros(7), lam, low)
+        assert 0.5 * one @ np.linalg.solve(obj.A - lam * np.eye(7), one) <= bound
 
 
 def test_the_form_of_a_solved_system_is_quadratic():
