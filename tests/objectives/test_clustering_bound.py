@@ -238,3 +238,13 @@ def test_the_powers_of_a_norm_are_charged_for_their_terms(monkeypatch):
     monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
     assert bound._norm(np.eye(12)) >= (np.sqrt(12) + 3 * 12e-3 * 144) ** 0.25
     assert bound._norm(np.eye(12)) < 2.0
+
+
+def test_products_of_tails_are_charged_for_their_terms(monkeypatch):
+    """With a unit of 1e-3, and heads that are half of everything: two products of both, one of the tails."""
+    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
+    monkeypatch.setattr(bound, "split_head", lambda x, largest, bits: 0.5 * x)
+    E, error = bound._left(np.eye(12), np.ones(12), np.eye(12))
+    assert np.abs(E).max() < 1e-12
+    half = 0.5 * np.sqrt(12)
+    assert 12e-3 * 3.0 * half * half <= error < 0.2 * 12
