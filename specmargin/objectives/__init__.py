@@ -164,7 +164,7 @@ _check_arguments(Alignment, spectrum=_spectra, labels=_unweighted, order=flag, t
 _check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_unweighted,
+    labels=_LABELS,
     delta=_DELTA,
     penalty=numeric,
 )

@@ -257,6 +257,7 @@ def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certif
 
 @_parts.register
 def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    _unweighted(obj)
     v, b = _answer(obj, variables)
     l, q = obj.U.shape
     v = np.where(obj.delta[:, None] > 0, v.reshape(q, -1), 0.0)

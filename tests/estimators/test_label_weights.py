@@ -11,6 +11,7 @@ from specmargin.objectives import LapSVM
 from specmargin.objectives.calibration import calibrated_scale
 from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
 from specmargin.proofs.translation import record_of
+from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
 
 LOSSES = ("hinge", "squared_hinge", "huber_hinge", "squared")
 losses = pytest.mark.parametrize("loss", LOSSES)
@@ -152,6 +153,7 @@ MAKERS = {
     "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
     "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "SpectralRidge": sm.SpectralRidge(q=20, penalty=0.1),
     "RMM": sm.RMM(C=0.5, gamma=2.0),
     "KTA": sm.KTA(C=0.3, q=20),
     "STORM": sm.STORM(C=0.3, q=20),
@@ -210,7 +212,7 @@ def test_left_out_decisions_have_weights_too(name, moons):
     if "pcg" in name:
         clf = sm.LapSVM(**{**clf.get_params(), "solver": "auto"})
     dealt = known[np.argsort(y[known], kind="stable")]
-    by_folds = "pcg" in name or not name.startswith("Lap")
+    by_folds = "pcg" in name or not name.startswith(("Lap", "SpectralRidge"))
     folds = [dealt[k::5] for k in range(5)] if by_folds else list(known[:, None])
     held = []
     for fold in folds:
@@ -262,8 +264,9 @@ def test_other_bad_weights_are_refused(moons):
     for bad in ("heavy", {0: -1.0}, {0: np.nan}, {5: 1.0}, 3.0):
         with pytest.raises((ValueError, TypeError), match="class_weight"):
             sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
-    with pytest.raises(ValueError, match="not exchangeable"):
-        sm.LapRLS(gamma=2.0, class_weight={0: 2.0}).fit(X, y).conformal_sets()
+    for clf in (sm.LapRLS(gamma=2.0, class_weight={0: 2.0}), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
+        with pytest.raises(ValueError, match="not exchangeable"):
+            clf.fit(X, y).conformal_sets()
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
     heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
     with pytest.raises(ValueError, match="labels have weights"):
@@ -273,6 +276,21 @@ def test_other_bad_weights_are_refused(moons):
     clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
     with pytest.raises(TypeError, match="no proof record"):
         record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
+
+
+def test_spectral_ridge_weighs_what_chooses_its_penalty(moons):
+    X, truth, _ = moons
+    y = sm.hide_labels(truth, per_class=8, random_state=0)
+    weights = np.where(y == 1, 20.0, 0.1)
+    clf = sm.SpectralRidge(q=20).fit(X, y, sample_weight=weights)
+    labels = sm.encode_labels(y).weighted(weights[y != -1])
+    obj = sm.objectives.SpectralRidge(clf.spectrum_, labels, clf.delta_)
+    assert clf.penalty_ == choose_penalty(obj)
+    np.testing.assert_array_equal(
+        clf.result_.variables["f"], solvers.spectral_ridge(obj.with_(penalty=clf.penalty_)).variables["f"]
+    )
+    built = sm.SpectralRidge(q=20).build_problem(X, y, sample_weight=weights)
+    assert sm.certify(built.objective, clf.result_).is_optimal(1e-9)
 
 
 def test_fit_says_who_takes_weights():
