@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg as sla
 
+from specmargin.objectives.weighted_rows import centred_basis
 from specmargin.typing import FloatArray
 
 __all__ = ["RidgeFactors"]
@@ -33,7 +34,7 @@ class RidgeFactors(NamedTuple):
             target = left.T @ y
             return cls(left, values, target, y - left @ target, _others(l, weights) - (left**2).sum(axis=1))
         # All of the residual lies in the span of `left`: nothing is subtracted, and no digit lost, at small penalties.
-        basis = sla.helmert(l) if weights is None else sla.qr(np.sqrt(weights)[:, None])[0][:, 1:].T
+        basis = centred_basis(l, weights).T
         left, values, _ = sla.svd(basis @ X, check_finite=False)
         values = np.append(values, np.zeros(l - 1 - len(values)))
         left = basis.T @ left

@@ -43,6 +43,7 @@ from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_
 from specmargin.objectives.intercept import exactly_balanced
 from specmargin.objectives.over_spectrum import require_nodes
 from specmargin.objectives.ridge_factors import RidgeFactors
+from specmargin.objectives.weighted_rows import less_mean, weighted_mean
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum
@@ -180,12 +181,8 @@ class SpectralRidge:
 
     def centred(self, rows: FloatArray) -> FloatArray:
         """Return rows less their weighted mean, times the roots of the weights: with those their product is zero."""
-        c = self.labels.weights
-        if c is None:
-            return rows - rows.mean(axis=0)
-        # The mean is next to a row that weighs much: what is left of this one is a mean of differences.
-        apart = rows - rows[c.argmax()]
-        return ((apart - np.average(apart, axis=0, weights=c)).T * self.root).T
+        apart = less_mean(rows, self.labels.weights)
+        return apart if self.labels.weights is None else np.asarray((apart.T * self.root).T)
 
     @property
     def q(self) -> int:
@@ -269,11 +266,7 @@ class SpectralRidge:
 
     def best_intercept(self, v: FloatArray) -> FloatArray:
         """Return the b of the smallest objective at v: the mean residual, by weights."""
-        r, c = self.residuals(v, 0.0), self.labels.weights
-        if c is None:
-            return np.asarray(r.mean(axis=0))
-        heaviest = r[c.argmax()]
-        return np.asarray(heaviest + np.average(r - heaviest, axis=0, weights=c))
+        return weighted_mean(self.residuals(v, 0.0), self.labels.weights)
 
     def multipliers(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
         """Return the theta that a candidate implies: twice its residuals, times their weights."""

@@ -1,4 +1,4 @@
-"""SpectralRidge with weights, and its left-out decisions: scikit-learn, CVXPY, repeated labels, refitting, fractions."""
+"""SpectralRidge with weights, and its left-out decisions: scikit-learn, CVXPY, repeated labels, refitting."""
 
 from dataclasses import replace
 from fractions import Fraction
