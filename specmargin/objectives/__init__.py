@@ -171,7 +171,7 @@ _check_arguments(
 _check_arguments(
     SpectralGraphTransducer,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_unweighted,
+    labels=_LABELS,
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )

@@ -272,6 +272,7 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Ce
 
 @_parts.register
 def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    _unweighted(obj)
     (w,) = _answer(obj, variables)
     if not np.isfinite(obj.value(variables)):
         w = w * np.sqrt(obj.n / (w @ w))
