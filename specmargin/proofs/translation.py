@@ -50,7 +50,6 @@ Variables = Mapping[str, Any]
 Parts = tuple[str, dict[str, Any], dict[str, Any]]
 """Kind, numbers and arrays of a record."""
 
-
 _OF_TREES = ("branch_and_bound", "probe")
 
 
