@@ -11,6 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 import specmargin as sm
 from specmargin import solvers
 from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.exceptions import SolverError
 from specmargin.objectives import LapSVM
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.calibration import calibrated_scale
@@ -443,6 +444,14 @@ def test_numbers_with_weights_are_searched(several):
     np.testing.assert_array_equal(search.fit(X, y, sample_weight=np.ones(60)).transduction_, plain)
     with pytest.raises(ValueError, match="sample_weight"):
         search.fit(X, y, sample_weight=-np.ones(60))
+
+
+@pytest.mark.parametrize("clf", [sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=1.0), sm.SpectralRidge(q=15, penalty=0.01)])
+def test_weights_at_both_ends_of_what_squares_can_hold_are_an_error_with_a_remedy(clf):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=0)
+    y = sm.hide_labels(truth, per_class=6, random_state=0)
+    with pytest.raises(SolverError, match="weights that are less far apart"):
+        clf.fit(X, y, sample_weight=np.where(np.arange(60) % 2, 1e-150, 1e150))
 
 
 def test_fit_says_who_takes_weights():

@@ -250,9 +250,10 @@ def _solution(obj: SpectralRidge) -> tuple[FloatArray, FloatArray, FloatArray]:
         else:
             w, rest = _by_columns(X, target, obj.penalty)
     except sla.LinAlgError as error:
+        remedy = "" if obj.labels.weights is None else ", and weights that are less far apart"
         raise SolverError(
             f"penalty={obj.penalty!r} vanishes next to the kernel of the labelled samples (trace "
-            f"{(X**2).sum():.3g}) in double precision; take 1e-10 or more."
+            f"{(X**2).sum():.3g}) in double precision; take 1e-10 or more{remedy}."
         ) from error
     v = (w.T * np.sqrt(obj.delta)).T
     return v, obj.best_intercept(v), 2.0 * (rest.T * obj.root).T
