@@ -122,6 +122,15 @@ class ManifoldBlocks(KeepsTraining):
         )
 
 
+def require_no_weights(labels: Labels) -> None:
+    """Raise where the labels have weights."""
+    if labels.weights is not None:
+        raise InvalidInputError(
+            "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
+            "sample_weight and class_weight."
+        )
+
+
 class ConformalSets:
     """Conformal p-values and sets; a subclass has ``_conformal(X)``, the ridge and the blocks of some samples."""
 
@@ -148,8 +157,8 @@ class ConformalSets:
         Raises
         ------
         ValueError
-            If new samples are given where a graph takes part, or where the functions depend on which samples are
-            labelled: the p-values would prove nothing.
+            If new samples are given where a graph takes part, where the functions depend on which samples are
+            labelled, or where labels have weights: the p-values would prove nothing.
         """
         flag("class_conditional", class_conditional)
         with numerical_failures(self):

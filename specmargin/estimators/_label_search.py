@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from specmargin.candidates.comparison import Comparison, compare_errors
 from specmargin.estimators._calibrated import RefittedProbabilities
 from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._label_weights import LabelWeights, PassesWeights
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.model_selection import LabeledKFold
@@ -30,7 +31,7 @@ class Judged(NamedTuple):
     """What left-out samples say of P settings.
 
     `values` are the criteria, (P,) each, nan where no sample counts; `losses` what the chosen criterion is the mean of,
-    and `wrong` the errors, both (P, m).
+    times the weights of the labels where these have some, and `wrong` the errors, both (P, m).
     """
 
     values: dict[str, FloatArray]
@@ -38,7 +39,9 @@ class Judged(NamedTuple):
     wrong: BoolArray
 
 
-def judged(raw: FloatArray, compared: FloatArray, sign: FloatArray, criterion: str) -> Judged:
+def judged(
+    raw: FloatArray, compared: FloatArray, sign: FloatArray, criterion: str, weights: FloatArray | None = None
+) -> Judged:
     """Judge settings by their decisions at left-out samples.
 
     Parameters
@@ -49,13 +52,17 @@ def judged(raw: FloatArray, compared: FloatArray, sign: FloatArray, criterion: s
         True signs of these samples.
     criterion : str
         The one that chooses; where it looks at no sample, `losses` are those of "nll".
+    weights : ndarray of shape (m,), optional
+        Of the losses; the criteria are means by them.
     """
     if not len(sign):
         nothing = np.zeros((len(raw), 0))
         return Judged(dict.fromkeys(OF_DECISIONS, np.full(len(raw), np.nan)), nothing, nothing.astype(bool))
     log_losses, wrong = loo.log_losses(compared, sign), loo.wrong(compared, sign)
     each = {"nll": log_losses, "sq": loo.squares(raw, sign), "01": wrong + _TIE * log_losses}
-    return Judged({name: parts.mean(axis=1) for name, parts in each.items()}, each.get(criterion, log_losses), wrong)
+    values = {name: np.average(parts, axis=1, weights=weights) for name, parts in each.items()}
+    losses = each.get(criterion, log_losses)
+    return Judged(values, losses if weights is None else losses * weights, wrong)
 
 
 class Trials:
@@ -154,7 +161,7 @@ def _column(values: list[Any]) -> AnyArray:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelSearch(RefittedProbabilities):
+class LabelSearch(PassesWeights, LabelWeights, RefittedProbabilities):
     """A search among settings by the labels of left-out samples.
 
     Parameters
@@ -188,6 +195,10 @@ class LabelSearch(RefittedProbabilities):
     A sample that is the only labelled one of its class, or whose fold leaves one class to train on, does not count:
     no setting could name its class. If none counts, as with one label per class, the labels cannot choose, and a
     warning says what is taken. Classes are balanced while choosing and after it.
+
+    **Weights** of samples and classes are those of the losses, of the fits and of what chooses: criteria are means by
+    them, and the supervised candidates have them, too. ``comparison_`` counts labels, whatever they weigh. To make the
+    fit again, pass `sample_weight` again; `best_params_` has the `class_weight`.
     """
 
     criterion: str = "nll"

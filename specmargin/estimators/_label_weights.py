@@ -14,7 +14,7 @@ from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import Rule, shown
 from specmargin.estimators._semi_supervised import BuildsProblem, numerical_failures
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.typing import FloatArray, IntArray, Matrix
 
 _LIGHTEST = 1e-150
@@ -132,6 +132,27 @@ class LabelWeights:
                 f"class_weight names the classes {unknown}, but the labels are of {classes}; pass weights of these."
             )
         return np.array([float(self.class_weight.get(name, 1.0)) for name in classes])[labels.sign_codes]
+
+
+class PassesWeights:
+    """A search whose refit is given the `sample_weight` that its own `fit` was given."""
+
+    _sample_weight: Any = None
+
+    def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:
+        self._sample_weight = sample_weight
+        weighted: Labels = super()._weighted_labels(labels, sample_weight)  # type: ignore[misc]  # it is mixed in
+        return weighted
+
+    def _weighted_targets(self, targets: Targets, sample_weight: Any) -> Targets:
+        self._sample_weight = sample_weight
+        weighted: Targets = super()._weighted_targets(targets, sample_weight)  # type: ignore[misc]  # as above
+        return weighted
+
+    def _taken_weight(self) -> Any:
+        """Return the `sample_weight` of this fit, and forget it."""
+        taken, self._sample_weight = self._sample_weight, None
+        return taken
 
 
 class BuildsWeightedProblem(BuildsProblem):

@@ -79,6 +79,7 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: SparseArray | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
         self._check_grid()
+        sample_weight, c = self._taken_weight(), labels.weights
         folds = self._folds(X, labels)
         left_out = LeftOut(labels, folds, in_force(self.class_balance, labels))
         kept = self._counted(labels, folds)
@@ -88,12 +89,12 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         n_factorized = 0
         for deformed in self._factorisations(X, labels, graph):
             n_factorized += not deformed.is_supervised
-            path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept)
+            path = loo.RidgePath(deformed.reduction.G, labels.sign, self.fit_intercept, c)
             gamma_As, tried = self._tried(deformed, path)
             raw, maps = self._held_out(path, gamma_As, deformed, left_out)
             raw = raw[:, kept]
             compared = np.stack([change(f) for change, f in zip(maps, raw, strict=True)]) if maps else raw
-            judgement = judged(raw, compared, labels.sign[tested], self.criterion)
+            judgement = judged(raw, compared, labels.sign[tested], self.criterion, None if c is None else c[tested])
             if "gcv" in self._criteria:
                 judgement.values["gcv"] = path.gcv(gamma_As)
             trials.add(tried, judgement, common=self._common, supervised=deformed.is_supervised)
@@ -112,12 +113,12 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph)
+            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
-        self._compare(trials, supervised, X, y)
+        self._compare(trials, supervised, X, y, sample_weight)
 
-    def _compare(self, trials: Trials, supervised: int, X: Matrix, y: Any) -> None:
+    def _compare(self, trials: Trials, supervised: int, X: Matrix, y: Any, sample_weight: Any) -> None:
         """Fit the best supervised setting, and compare what the labels say of both."""
         self.baseline_: Any = None
         self.comparison_: Comparison | None = None
@@ -129,7 +130,7 @@ class ManifoldCV(LabelSearch, ManifoldGrid, ClassBalanceParameter, SolverParamet
         else:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                self.baseline_ = self._refitted(**trials.params[supervised]).fit(X, y)
+                self.baseline_ = self._refitted(**trials.params[supervised]).fit(X, y, sample_weight=sample_weight)
         chosen = trials.wrong_when_chosen_by_others()
         self.comparison_ = self._compared(chosen, trials.wrong_when_chosen_by_others(without))
 

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from specmargin.arrays import finite_numbers, numbers_array
 from specmargin.checks import shown
 from specmargin.estimators._fit_warnings import outside
+from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
@@ -52,7 +53,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         tags.target_tags.multi_output = True
         return tags
 
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None) -> Any:
+    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
         """Learn from labelled and unlabelled samples.
 
         Parameters
@@ -63,6 +64,9 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
             Targets; NaN for unlabelled samples, in all outputs at once.
         graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
             Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A
+            sample of weight 0 is an unlabelled one.
 
         Returns
         -------
@@ -72,14 +76,20 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         ------
         ValueError
             For NaN or infinite features, targets that are infinite, given in part, or all NaN, an asymmetric or
-            negative graph, or parameters out of range.
+            negative graph, parameters out of range, or weights that are negative, not finite or all 0.
         SolverError
             If no solver gives a usable answer; its ``result`` says what is known.
         """
         X, targets, graph = self._validated(X, y, graph)
+        targets = self._weighted_targets(targets, sample_weight)
         with numerical_failures(self):
             self._learn(X, y, targets, graph)
         return self
+
+    def _weighted_targets(self, targets: Targets, sample_weight: Any) -> Targets:
+        if sample_weight is None:
+            return targets
+        return targets.weighted(weights_of_labeled(sample_weight, targets.labeled, targets.n_samples))
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Any, Any]:
         """Check everything that `fit` is given; the graph is that of the neighbours where one is needed."""

@@ -23,7 +23,7 @@ from specmargin.estimators._label_search import LabelSearch, Trials, judged
 from specmargin.estimators._parameter_rules import RULES, candidates
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, within_bound
-from specmargin.estimators._spectrum_classifier import Graph, GraphSpectrumClassifier, is_graph
+from specmargin.estimators._spectrum_classifier import Graph, SpectrumClassifier, is_graph
 from specmargin.estimators._supervised_twin import supervised_twin
 from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency, knn_graph, laplacian
@@ -124,7 +124,7 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     cv: Any = "auto"
     random_state: Any = 0
 
-    _refitted: ClassVar[type[GraphSpectrumClassifier]]
+    _refitted: ClassVar[type[SpectrumClassifier]]
     _parameter_rules: ClassVar[dict[str, Rule]] = {
         "Cs": candidates(number(above=0)),
         "Bs": candidates(RULES["B"]),
@@ -155,6 +155,7 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
         self._check_criterion()
+        sample_weight, c = self._taken_weight(), labels.weights
         folds = self._folds(X, labels)
         kept = self._counted(labels, folds)
         tested = np.concatenate([fold.test for fold in folds])[kept]
@@ -165,7 +166,7 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
             for q in self._counts(spectrum):
                 raw, compared = (f[:, kept] for f in self._held_out(spectrum.truncate(q), labels, folds))
                 tried = [{**params, "q": q, "B": B, "C": float(C)} for B in self.Bs for C in self.Cs]
-                judgement = judged(raw, compared, labels.sign[tested], self.criterion)
+                judgement = judged(raw, compared, labels.sign[tested], self.criterion, None if c is None else c[tested])
                 trials.add(tried, judgement, common=shared)
         self._record(trials)
         _LOGGER.info(
@@ -173,23 +174,27 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
             *(type(self).__name__, len(trials), len(neighborhoods)),
             *(self.criterion, -self.best_score_, self.best_params_),
         )
-        self._refit(X, y, neighborhoods)
+        self._refit(X, y, neighborhoods, sample_weight)
         self._compare(X, y, labels, folds, trials)
 
-    def _refit(self, X: Matrix, y: Any, neighborhoods: list[Neighborhood]) -> None:
+    def _refit(self, X: Matrix, y: Any, neighborhoods: list[Neighborhood], sample_weight: Any) -> None:
         """Fit to all samples, with the graph that was chosen, or its eigenpairs where they are all that is needed."""
         chosen = next(one for one in neighborhoods if one.params.items() <= self.best_params_.items())
         graph = chosen.spectrum if chosen.spectrum.q == self.best_params_["q"] else chosen.graph
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MarkerWarning)  # warned of before
-            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph)
+            self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
 
     def _compare(self, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials) -> None:
         """Choose and fit the supervised twin, and compare what the labels say of both."""
         twin = supervised_twin(X, labels, folds, tuple(self.Cs), self.criterion)
-        self.baseline_ = twin.fitted(X, y, unlabeled=self.unlabeled, tol=self.tol)
+        weights = None
+        if labels.weights is not None:
+            weights = np.zeros(labels.n_samples)
+            weights[labels.labeled] = labels.weights
+        self.baseline_ = twin.fitted(X, y, weights, unlabeled=self.unlabeled, tol=self.tol)
         self.baseline_score_ = twin.score
         self.comparison_ = self._compared(trials.wrong_when_chosen_by_others(), twin.wrong)
 
@@ -264,7 +269,9 @@ class _Path:
 
     def __call__(self, C: float, bound: float) -> SolveResult:
         before, result = self._before.get(bound, (C, None))
-        if result is not None and (self.objective.labels.sign * result.variables["gamma"]).max() < _FREE * before:
+        labels = self.objective.labels
+        felt = None if result is None else labels.sign * result.variables["gamma"] / labels.weights_or_ones
+        if result is not None and felt is not None and felt.max() < _FREE * before:
             return result
         # No warm start: for a learned spectrum it saves nothing, and where the intercept is an interval, as with a
         # small C, it would end at another point of it than the estimator does.
@@ -276,7 +283,7 @@ class _Path:
 def _without(labels: Labels, left_out: Any) -> Labels:
     """Return the labels of the other labelled samples."""
     kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
-    return Labels(labels.sign[kept], labels.labeled[kept], labels.classes, labels.n_samples)
+    return labels.at(kept)
 
 
 def _same(value: Any, usual: Any) -> bool:

@@ -31,11 +31,11 @@ class Twin(NamedTuple):
     score: float
     wrong: BoolArray
 
-    def fitted(self, X: Matrix, y: Any, **parameters: Any) -> RMM:
-        """Return the SVM, fitted to all labelled samples; warnings are those of the estimator that it is held to."""
+    def fitted(self, X: Matrix, y: Any, weights: FloatArray | None = None, **parameters: Any) -> RMM:
+        """Return the SVM, fitted to all labels; warnings are those of the estimator that it is held to."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return RMM(B=np.inf, **self.params, **parameters).fit(X, y)
+            return RMM(B=np.inf, **self.params, **parameters).fit(X, y, sample_weight=weights)
 
 
 def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[float, ...], criterion: str) -> Twin:
@@ -61,7 +61,8 @@ def supervised_twin(X: Matrix, labels: Labels, folds: list[loo.Fold], Cs: tuple[
         K = gram(X, **params)
         unit = mean_eigenvalue(K, centred=True) or 1.0
         decisions = _held_out(K / unit, labels, folds, np.asarray(Cs, dtype=float))[:, kept]
-        judgement = judged(decisions, decisions, labels.sign[tested], criterion)
+        own = None if labels.weights is None else labels.weights[tested]
+        judgement = judged(decisions, decisions, labels.sign[tested], criterion, own)
         trials.add([{**params, "C": float(C / unit)} for C in Cs], judgement, common={})
     best = trials.best()
     return Twin(trials.params[best], -float(trials.values(criterion)[best]), trials.wrong_when_chosen_by_others())
@@ -74,7 +75,7 @@ def _held_out(K: FloatArray, labels: Labels, folds: list[loo.Fold], Cs: FloatArr
     for k, fold in enumerate(folds):
         kept[k, fold.left_out] = 0.0
     shape = (len(Cs), len(folds), *signs.shape)
-    upper = np.broadcast_to(np.multiply.outer(Cs, kept)[:, :, None], shape)
+    upper = np.broadcast_to(np.multiply.outer(Cs, kept * labels.weights_or_ones)[:, :, None], shape)
     flat, b = solve_hinge_duals(K, np.broadcast_to(signs, shape).reshape(-1, len(K)), upper.reshape(-1, len(K)))
     beta, intercept = flat.reshape(shape), b.reshape(shape[:-1])
     parts = [np.einsum("tl,pcl->ptc", K[fold.test], beta[:, k]) + intercept[:, None, k] for k, fold in enumerate(folds)]

@@ -123,6 +123,10 @@ class AutoSSL(SemiSupervisedClassifier):
     -----
     There is no program to be solved, and no certificate: what is exact are the decisions at left-out labels.
 
+    **No weights.** It takes neither `sample_weight` nor `class_weight`: labels count as labels in the shrunken means
+    and pseudo-labels that hold the intercepts, in the threshold and in the expected error, and there is no one meaning
+    that weights would have in all of these. The candidates take them one by one: `LapRLSCV`, `SpectralRidge`, `RMM`.
+
     References
     ----------
     Belkin, Niyogi & Sindhwani, Manifold regularization, JMLR 2006 (LapRLS). Chapelle, Weston & Schölkopf, Cluster

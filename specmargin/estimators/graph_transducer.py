@@ -10,6 +10,7 @@ import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._docstrings import documented
+from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._spectrum_classifier import Answer, GraphSpectrumClassifier
 from specmargin.labels import Labels
 from specmargin.spectra import Spectrum
@@ -20,7 +21,7 @@ __all__ = ["SpectralGraphTransducer"]
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectralGraphTransducer(GraphSpectrumClassifier):
+class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
     """Spectral graph transducer: a relaxed normalised cut that the labels steer.
 
     Finds values h = V w of all samples on the sphere h'h = n, smooth along the graph and near their targets where
@@ -44,6 +45,9 @@ class SpectralGraphTransducer(GraphSpectrumClassifier):
     Notes
     -----
     `delta_` is the spectrum of the kernel V Q^-1 V', `intercept_` minus the threshold.
+
+    **Weights** of labels are those of copies: the loss stays a mean per class, by weights, and l+ and l-, which make
+    the targets tau, are sums of weights. The weight of a whole class moves the targets and the threshold alone.
 
     References
     ----------

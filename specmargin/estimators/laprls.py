@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks
+from specmargin.estimators._conformal import ConformalSets, KernelBlocks, ManifoldBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators.lapsvm import LapSVM
-from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.conformal import ConformalRidge
 from specmargin.typing import Matrix
 
@@ -52,12 +51,7 @@ class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
     loss: str = field(init=False, default="squared")
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
-        if self._remembered().labels.weights is not None:
-            raise InvalidInputError(
-                "labels with weights are not exchangeable, and conformal sets would promise nothing; fit without "
-                "sample_weight and class_weight."
-            )
+        labels = self._remembered().labels
+        require_no_weights(labels)
         blocks = self._kernel_blocks(X)
-        return ConformalRidge(
-            blocks.G, self._remembered().labels.sign, self._weights_in_use()[0], self.fit_intercept
-        ), blocks
+        return ConformalRidge(blocks.G, labels.sign, self._weights_in_use()[0], self.fit_intercept), blocks

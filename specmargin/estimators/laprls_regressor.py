@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from specmargin import objectives, solvers
 from specmargin.estimators._conformal import ManifoldBlocks
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._feature_maps import ChosenFunctions
-from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._manifold_weights import ManifoldWeights
 from specmargin.estimators._semi_supervised import numerical_failures, unpacked
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
@@ -96,40 +94,6 @@ class LapRLSRegressor(
     tol: float = 1e-6
 
     _without_graph: ClassVar[str] = "fit(K, y, graph=W), or gamma_I=0 for supervised learning"
-
-    def fit(self, X: Matrix, y: Any = None, graph: Any = None, sample_weight: npt.ArrayLike | None = None) -> Any:
-        """Learn from labelled and unlabelled samples.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, n_features)
-            Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,) or (n, n_outputs)
-            Targets; NaN for unlabelled samples, in all outputs at once.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A
-            sample of weight 0 is an unlabelled one.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            For NaN or infinite features, targets that are infinite, given in part, or all NaN, an asymmetric or
-            negative graph, parameters out of range, or weights that are negative, not finite or all 0.
-        SolverError
-            If no solver gives a usable answer; its ``result`` says what is known.
-        """
-        X, targets, graph = self._validated(X, y, graph)
-        if sample_weight is not None:
-            targets = targets.weighted(weights_of_labeled(sample_weight, targets.labeled, targets.n_samples))
-        with numerical_failures(self):
-            self._learn(X, y, targets, graph)
-        return self
 
     def _needs_graph(self) -> bool:
         return not self._is_supervised

@@ -11,6 +11,7 @@ import numpy as np
 
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._label_search import Judged, Trials
+from specmargin.estimators._label_weights import PassesWeights
 from specmargin.estimators._manifold_grid import ManifoldGrid
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.estimators.laprls_regressor import LapRLSRegressor
@@ -29,11 +30,11 @@ _OF_THE_REFIT = (
 
 @documented
 @dataclass(kw_only=True, eq=False, repr=False)
-class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
+class LapRLSRegressorCV(PassesWeights, ManifoldGrid, SemiSupervisedRegressor):
     """LapRLS for numbers that chooses kernel, neighbours, power, gamma_A and gamma_I by exact leave-one-out.
 
     The grid is that of `LapRLSCV`, the criterion the mean square of what the other labelled samples predict wrongly at
-    each one.
+    each one, by weights where `fit` is given some.
 
     Parameters
     ----------
@@ -92,13 +93,15 @@ class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
     def _learn(self, X: Matrix, y: Any, targets: Targets, graph: SparseArray | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
         self._check_grid()
+        sample_weight, c = self._taken_weight(), targets.weights
         self._one_output = targets.values.ndim == 1
         trials = Trials("sq", np.arange(len(targets.labeled)))
         for deformed in self._factorisations(X, targets, graph):
-            path = loo.RidgePath(deformed.reduction.G, targets.values, self.fit_intercept)
+            path = loo.RidgePath(deformed.reduction.G, targets.values, self.fit_intercept, c)
             gamma_As, tried = self._tried(deformed, path)
             squares = loo.squares(path.leave_one_out(gamma_As), targets.values)
-            judgement = Judged({"sq": squares.mean(axis=1)}, squares, np.zeros(squares.shape, dtype=bool))
+            means = np.average(squares, axis=1, weights=c)
+            judgement = Judged({"sq": means}, squares, np.zeros(squares.shape, dtype=bool))
             trials.add(tried, judgement, common=self._common, supervised=deformed.is_supervised)
         self.best_index_ = trials.best()
         self.cv_results_ = trials.results(["sq"])
@@ -108,7 +111,7 @@ class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
             "%s: %d settings, best mean square %.4g at %s",
             *(type(self).__name__, len(trials), -self.best_score_, self.best_params_),
         )
-        self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph)
+        self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
         self.baseline_: LapRLSRegressor | None = None
@@ -118,7 +121,7 @@ class LapRLSRegressorCV(ManifoldGrid, SemiSupervisedRegressor):
             if at != self.best_index_:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")  # the answer is that of `estimator_`, which has had its say
-                    self.baseline_ = self._refitted(**trials.params[at]).fit(X, y)
+                    self.baseline_ = self._refitted(**trials.params[at]).fit(X, y, sample_weight=sample_weight)
 
     def _values(self, X: Matrix) -> FloatArray:
         predicted = self.estimator_.predict(X)

@@ -133,12 +133,12 @@ class LapSVMCV(ManifoldCV):
         # A loss without curvature leaves an interval of intercepts.
         rule_of_b = None if loss.curved or not self.fit_intercept else hinge_intercept
         nearby = partial(solution_near, loss=self.loss, fit_intercept=self.fit_intercept)
-        decisions, maps = [], []
+        decisions, maps, own = [], [], () if labels.weights is None else (labels.weights,)
         for gamma_A in gamma_As:
             G, parts, solutions = path.G / gamma_A, [], []
             for binary in labels.one_vs_rest():
-                full = self._solve(G, binary.sign)
-                known: Any = {"full": full, "nearby": nearby}
+                full = self._solve(G, binary.sign, *own)
+                known: Any = {"full": full, "nearby": nearby, "weights": labels.weights}
                 if formula:
                     part = squared_hinge_leave_one_out(
                         G, binary.sign, self._solve, fit_intercept=self.fit_intercept, **known
@@ -153,9 +153,9 @@ class LapSVMCV(ManifoldCV):
                 maps.append(Balance.of(f[:, 0] if labels.is_binary else f, labels, rule))
         return np.stack(decisions), maps
 
-    def _solve(self, G: FloatArray, sign: FloatArray) -> tuple[FloatArray, float]:
+    def _solve(self, G: FloatArray, sign: FloatArray, weights: FloatArray | None = None) -> tuple[FloatArray, float]:
         """Solve the problem whose kernel is the deformed one."""
-        labels = Labels(sign, np.arange(len(sign)), np.array([False, True]), len(sign))
+        labels = Labels(sign, np.arange(len(sign)), np.array([False, True]), len(sign), weights)
         result = solvers.factorized(
             objectives.LapSVM(G, None, labels, loss=self.loss, gamma_A=1.0, fit_intercept=self.fit_intercept)
         )

@@ -15,9 +15,10 @@ import numpy as np
 from specmargin.checks import Rule, choice, number
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
-from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks
+from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._semi_supervised import BuildsProblem, SemiSupervisedClassifier
+from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import neighbor_weights
@@ -39,9 +40,10 @@ _CLUSTER_COLUMNS = 5  # eigenvectors per class in which clusters are looked for;
 @dataclass(kw_only=True, eq=False, repr=False)
 class SpectralRidge(
     CalibratedScores,
+    LabelWeights,
     ConformalSets,
     KeepsTraining,
-    BuildsProblem,
+    BuildsWeightedProblem,
     LaplacianParameters,
     SearchedNeighbors,
     ClassBalanceParameter,
@@ -49,17 +51,17 @@ class SpectralRidge(
 ):
     """Least squares on the labels in the span of the graph's lowest eigenvectors.
 
-    Minimises, for all classes at once, sum_ik (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
-    f = sqrt(n) U v + b with y = 1 for the own and -1 for every other class and delta_j proportional to
-    lambda_j^-power: LapRLS (eq. 14 of the primal LapSVM paper) with the graph norm f'L^power f alone, on the smooth
-    functions of the graph.
+    Minimises, for all classes at once, sum_ik c_i (y_ik - f_k(x_i))^2 + penalty sum_kj v_jk^2 / delta_j over
+    f = sqrt(n) U v + b with y = 1 for the own and -1 for every other class, weights c of the labels (one unless some
+    are given), and delta_j proportional to lambda_j^-power: LapRLS (eq. 14 of the primal LapSVM paper) with the graph
+    norm f'L^power f alone, on the smooth functions of the graph.
 
     Parameters
     ----------
     penalty : float or "loo"
         Weight of the norm per unit mean kernel diagonal (delta has sum one), > 0. "loo" chooses by exact
-        leave-one-out on the labelled samples (`choose_penalty` of its solver); unless two classes have five labels,
-        too little is left when one is left out, and it is 0.3.
+        leave-one-out on the labelled samples (`choose_penalty` of its solver), whose losses have the labels' weights;
+        unless two classes have five labels, too little is left when one is left out, and it is 0.3.
     power : float
         p of the graph norm f'L^p f, >= 0: the larger, the smoother.
     class_balance : {"zscore", "shrunk"} or None
@@ -206,6 +208,7 @@ class SpectralRidge(
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         labels = self._remembered().labels
+        require_no_weights(labels)
         if X is not None:
             raise InvalidInputError(
                 "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit "

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from specmargin import objectives, solvers
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._spectrum_classifier import GraphSpectrumClassifier
+from specmargin.estimators._spectrum_classifier import SpectrumClassifier
 from specmargin.estimators._spectrum_grid import Neighborhood, SpectrumCV
 from specmargin.estimators.alignment import KTA
 from specmargin.estimators.spectrum_margin import STORM
@@ -54,7 +54,7 @@ class STORMCV(SpectrumCV):
 
     eps: float = 0.0
 
-    _refitted: ClassVar[type[GraphSpectrumClassifier]] = STORM
+    _refitted: ClassVar[type[SpectrumClassifier]] = STORM
 
     def _problem_of(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
         return SpectrumMargin(spectrum, labels, eps=self.eps)
@@ -66,7 +66,7 @@ class KTACV(SpectrumCV):
     """KTA that chooses neighbours, number of eigenvectors, B and C by the labelled samples alone.
 
     The alignment sees no label that a fold leaves out: a spectrum aligned with all labels would know what it is asked
-    for. It depends on neither C nor B, which therefore cost little.
+    for. It depends on neither C nor B, which therefore cost little, nor on weights, which are those of the classifier.
 
     Attributes
     ----------
@@ -90,12 +90,12 @@ class KTACV(SpectrumCV):
 
     Bs: Sequence[float | str] = (np.inf,)
 
-    _refitted: ClassVar[type[GraphSpectrumClassifier]] = KTA
+    _refitted: ClassVar[type[SpectrumClassifier]] = KTA
 
     def _problem_of(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
-        aligned = solvers.alignment(objectives.Alignment(spectrum, labels), tol=1e-6)
+        aligned = solvers.alignment(objectives.Alignment(spectrum, replace(labels, weights=None)), tol=1e-6)
         return SpectrumMargin(spectrum, labels, delta=aligned.variables["delta"])
 
-    def _refit(self, X: Matrix, y: object, neighborhoods: list[Neighborhood]) -> None:
-        super()._refit(X, y, neighborhoods)
+    def _refit(self, X: Matrix, y: object, neighborhoods: list[Neighborhood], sample_weight: object) -> None:
+        super()._refit(X, y, neighborhoods, sample_weight)
         self.margin_result_ = self.estimator_.margin_result_

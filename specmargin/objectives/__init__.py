@@ -164,14 +164,14 @@ _check_arguments(Alignment, spectrum=_spectra, labels=_unweighted, order=flag, t
 _check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_unweighted,
+    labels=_LABELS,
     delta=_DELTA,
     penalty=numeric,
 )
 _check_arguments(
     SpectralGraphTransducer,
     spectrum=instance(Spectrum, _FROM_GRAPH),
-    labels=_unweighted,
+    labels=_LABELS,
     C=numeric,
     Q=maybe(numbers_array("nonnegative penalties of the eigenvectors, (q - 1,)", finite=False)),
 )

@@ -8,6 +8,7 @@ with the eigenvectors V of a Laplacian after the first one, a diagonal Q that pe
 the l+ positive samples and 1/l- at the l- negative ones, and the targets tau+ = sqrt(l-/l+), tau- = -sqrt(l+/l-).
 The paper prints tau without roots and signs, and asks for h'1 = 0 only: every h that is orthogonal to V and follows
 tau at the labelled samples would then be free of cost. Samples are classified by h against (tau+ + tau-) / 2.
+Labels with weights c are as many copies: P_ii = c_i / l+ where l+ and l- are the sums of the weights of each class.
 
 **Reduced.** h = V w with |w|^2 = n leaves a quadratic on a sphere,
 
@@ -61,7 +62,7 @@ class SpectralGraphTransducer:
         The lowest eigenpairs of a Laplacian of n samples. Column 0 is left out, the k = spectrum.q - 1 others are V.
         On a disconnected graph the rest of the null space belongs to V: it separates the components, and costs least.
     labels : Labels
-        Binary labels of these samples, of both classes.
+        Binary labels of these samples, of both classes; those with weights count as often.
     C : float
         Weight of the loss, > 0; from 1e1 to 1e6, say: the values h have mean square one, the loss is a class mean.
     Q : array-like of shape (k,), optional
@@ -180,17 +181,22 @@ class SpectralGraphTransducer:
         return self.spectrum.n_samples
 
     @cached_property
+    def sizes(self) -> tuple[float, float]:
+        """Sums of the weights of the positive and of the negative labels, their numbers without weights."""
+        positive, c = self.labels.sign > 0, self.labels.weights_or_ones
+        return math.fsum(c[positive]), math.fsum(c[~positive])
+
+    @cached_property
     def p(self) -> FloatArray:
         """P at the labelled samples."""
-        positive = self.labels.sign > 0
-        return np.where(positive, 1.0 / positive.sum(), 1.0 / (~positive).sum())
+        return self.labels.weights_or_ones / np.where(self.labels.sign > 0, *self.sizes)
 
     @cached_property
     def tau(self) -> FloatArray:
         """Targets of the labelled samples, (l,)."""
-        positive = self.labels.sign > 0
-        ratio = math.sqrt((~positive).sum() / positive.sum())
-        return np.where(positive, ratio, -1.0 / ratio)
+        l_positive, l_negative = self.sizes
+        ratio = math.sqrt(l_negative / l_positive)
+        return np.where(self.labels.sign > 0, ratio, -1.0 / ratio)
 
     @property
     def threshold(self) -> float:

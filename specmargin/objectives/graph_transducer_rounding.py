@@ -37,14 +37,17 @@ class GraphTransducerRounding:
         obj = self.obj
         C, n = np.longdouble(obj.C), np.longdouble(obj.n)
         positive = obj.labels.sign > 0
-        n_positive, n_negative = np.longdouble(positive.sum()), np.longdouble((~positive).sum())
-        p = np.where(positive, 1 / n_positive, 1 / n_negative)
+        c = obj.labels.weights_or_ones.astype(np.longdouble)
+        n_positive, n_negative = c[positive].sum(), c[~positive].sum()
+        # Numbers are summed without any rounding; weights, which go into p and tau, are not.
+        summed = 0 if obj.labels.weights is None else 2 * len(c)
+        p = c / np.where(positive, n_positive, n_negative)
         tau = np.where(positive, np.sqrt(n_negative / n_positive), -np.sqrt(n_positive / n_negative))
         wide = w.astype(np.longdouble)
         wide = np.sqrt(n / (wide @ wide)) * wide
         f, f_error = extended_product(obj.labeled_rows, wide)
         # Twice, since `wide`, too, is off the sphere by as much.
-        f_error = 2 * f_error + 8 * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
+        f_error = 2 * f_error + (8 + summed) * EXTENDED_UNIT * (np.abs(f) + np.abs(tau)).astype(float)
         residual, slope = f - tau, np.asarray(obj.Q) * wide
         value = slope @ wide / 2 + C * (p @ residual**2)
         error = (

@@ -27,6 +27,7 @@ from specmargin.labels import Labels
 from specmargin.losses import MarginLoss
 from specmargin.objectives.contract import require_fields
 from specmargin.objectives.lapsvm import LapSVM
+from specmargin.objectives.weighted_rows import checked_weights
 from specmargin.rounding import UNIT, two_sum
 from specmargin.typing import FloatArray, IntArray
 
@@ -83,7 +84,7 @@ class LapRLS(LapSVM):
             )
         object.__setattr__(self, "labeled", labeled)
         object.__setattr__(self, "targets", _targets(self.targets, len(labeled)))
-        object.__setattr__(self, "weights", _weights(self.weights, len(labeled)))
+        object.__setattr__(self, "weights", checked_weights(self.weights, len(labeled)))
         object.__setattr__(self, "labels", self._labels(n))
         super().__post_init__()
 
@@ -157,17 +158,3 @@ def _targets(values: Any, l: int) -> FloatArray:
         )
     finite_numbers("targets", targets, "finite numbers, one per labelled sample")
     return targets
-
-
-def _weights(values: Any, l: int) -> FloatArray | None:
-    if values is None:
-        return None
-    weights = np.asarray(values, dtype=np.float64)
-    if weights.shape != (l,):
-        raise InvalidInputError(
-            f"weights have the shape {weights.shape}, but {l} samples are labelled; pass one positive number for each."
-        )
-    finite_numbers("weights", weights, "positive numbers, one per labelled sample", least=0.0)
-    if not (weights > 0).all():
-        raise InvalidInputError("weights hold a zero; leave out the labelled samples whose loss does not count.")
-    return weights

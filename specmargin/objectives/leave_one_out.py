@@ -14,7 +14,7 @@ the eigenvectors of G). Leaving out the samples F gives them the decisions
     y_F - M_FF^-1 v_F,   for one sample y_i - v_i / M_ii:
 
 exact: it is the residual that makes the multipliers v_F zero, as if F had no labels. One eigendecomposition serves
-all gamma_A and all classes.
+all gamma_A and all classes. With weights and their roots r it is that of diag(r) G diag(r), r y, r for 1, and v / r.
 
 **Other losses** are solved again without the rows and columns of F: `specmargin.objectives.refitting`.
 
@@ -36,6 +36,7 @@ from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.calibration import calibrated_scales, log_probabilities
 from specmargin.objectives.manifold_weights import mean_eigenvalue
+from specmargin.objectives.weighted_rows import centred_basis, checked_weights, less_mean, weighted_mean
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -148,11 +149,13 @@ class RidgePath:
         Targets; one column per class.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
+    weights : ndarray of shape (l,), optional
+        Of the squares, > 0; ones where they are not given.
 
     Raises
     ------
     ValueError
-        If the shapes differ or G is not finite.
+        If the shapes differ, G is not finite, or a weight is not positive.
 
     Examples
     --------
@@ -164,6 +167,7 @@ class RidgePath:
     G: FloatArray
     sign: FloatArray
     fit_intercept: bool = True
+    weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         G, sign = np.asarray(self.G, dtype=float), np.asarray(self.sign, dtype=float)
@@ -175,19 +179,28 @@ class RidgePath:
         finite_numbers("G", G, "what a finite kernel and finite weights make")
         if l < 2:
             raise InvalidInputError("leaving one of fewer than 2 labelled samples out leaves none; label more.")
+        object.__setattr__(self, "weights", checked_weights(self.weights, l))
         object.__setattr__(self, "G", (G + G.T) / 2)
         object.__setattr__(self, "sign", sign)
 
     @cached_property
+    def _root(self) -> FloatArray:
+        return np.ones(len(self.G)) if self.weights is None else np.sqrt(self.weights)
+
+    @cached_property
     def _modes(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Eigenvalues w >= 0 on the complement of 1, their vectors B (l, l - 1), and B'sign."""
+        """Eigenvalues w >= 0 on the complement of 1, their vectors B (l, l - 1), and B'sign; of roots with weights."""
+        G, target, r = self.G, self.sign, self._root
+        if self.weights is not None:
+            apart = less_mean(target, self.weights) if self.fit_intercept else target
+            G, target = r[:, None] * G * r, (apart.T * r).T
         if self.fit_intercept:
-            basis = sla.helmert(len(self.G)).T
-            w, Q = sla.eigh(basis.T @ self.G @ basis, check_finite=False)
+            basis = centred_basis(len(G), self.weights)
+            w, Q = sla.eigh(basis.T @ G @ basis, check_finite=False)
             B = basis @ Q
         else:
-            w, B = sla.eigh(self.G, check_finite=False)
-        return np.maximum(w, 0.0), B, B.T @ self.sign
+            w, B = sla.eigh(G, check_finite=False)
+        return np.maximum(w, 0.0), B, B.T @ target
 
     @property
     def unit(self) -> float:
@@ -201,10 +214,8 @@ class RidgePath:
         """Return v, shaped like `sign`, and b, () or (K,): f = K X v + b with X of gamma_A = 1."""
         w, B, target = self._modes
         _check(gamma_A)
-        v = B @ (target.T / (w + gamma_A)).T
-        if not self.fit_intercept:
-            return v, np.zeros(v.shape[1:])
-        return v, np.asarray((self.sign - self.G @ v).mean(axis=0))
+        v = ((B @ (target.T / (w + gamma_A)).T).T * self._root).T
+        return v, weighted_mean(self.sign - self.G @ v, self.weights) if self.fit_intercept else np.zeros(v.shape[1:])
 
     def leave_one_out(self, gamma_As: Sequence[float] | FloatArray) -> FloatArray:
         """Return what the other labelled samples decide at each labelled sample, per gamma_A.
@@ -220,7 +231,7 @@ class RidgePath:
             weights = 1.0 / (w + gamma_A)
             v = B @ (target.T * weights).T
             with np.errstate(divide="ignore", invalid="ignore"):
-                decisions.append(self.sign - (v.T / (squares @ weights)).T)
+                decisions.append(self.sign - (v.T / (squares @ weights) / self._root).T)
         return np.stack(decisions)
 
     def held_out(self, gamma_As: Sequence[float] | FloatArray, folds: Sequence[Fold]) -> FloatArray:
@@ -252,10 +263,9 @@ class RidgePath:
                 check_fold(left_out, l)
                 # M_FF = R'R without squaring the condition number.
                 R = sla.qr(half[left_out].T, mode="r", check_finite=False)[0][: len(left_out)]
-                residual = sla.solve_triangular(R, v[left_out], trans="T", check_finite=False)
-                residual = sla.solve_triangular(R, residual, check_finite=False)
+                residual = sla.cho_solve((R, False), v[left_out], check_finite=False)
                 decisions = np.full_like(self.sign, np.nan)
-                decisions[left_out] = self.sign[left_out] - residual
+                decisions[left_out] = self.sign[left_out] - (residual.T / self._root[left_out]).T
                 parts.append(decisions[test])
             all_decisions.append(np.concatenate(parts))
         return np.stack(all_decisions)
@@ -270,9 +280,7 @@ class RidgePath:
         for gamma_A in gamma_As:
             _check(gamma_A)
             weights = 1.0 / (w + gamma_A)
-            v = (target.T * weights).T
-            classes = 1 if v.ndim == 1 else v.shape[1]
-            scores.append((v**2).sum() / (classes * len(B)) / (weights.sum() / len(B)) ** 2)
+            scores.append(((target.T * weights) ** 2).sum() / self.sign.size / (weights.sum() / len(B)) ** 2)
         return np.array(scores)
 
 

@@ -9,6 +9,7 @@ answer if the active set stays. `solution_near` finds the others from the optimu
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -16,18 +17,18 @@ import scipy.linalg as sla
 
 from specmargin.losses import get_loss
 from specmargin.objectives.leave_one_out import Fold, check_fold, one_left_out
-from specmargin.typing import BoolArray, FloatArray
+from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Intercept", "Nearby", "Solve", "refitted", "solution_near", "squared_hinge_leave_one_out"]
 
-Solve: TypeAlias = Callable[[FloatArray, FloatArray], tuple[FloatArray, float]]
-"""From (G, sign) of a training part to its (v, b), f = G v + b."""
+Solve: TypeAlias = Callable[..., tuple[FloatArray, float]]
+"""From (G, sign) of a training part, and its weights if there are any, to its (v, b), f = G v + b."""
 
-Nearby: TypeAlias = Callable[[FloatArray, FloatArray, FloatArray, float], "tuple[FloatArray, float] | None"]
-"""From (G, sign, v, b), a start, to the (v, b) of (G, sign), or None."""
+Nearby: TypeAlias = Callable[..., "tuple[FloatArray, float] | None"]
+"""From (G, sign, v, b), a start, and the weights if there are any, to the (v, b) of (G, sign), or None."""
 
-Intercept: TypeAlias = Callable[[FloatArray, FloatArray], float]
-"""From (sign, G v) to b."""
+Intercept: TypeAlias = Callable[..., float]
+"""From (sign, G v), and the weights if there are any, to b."""
 
 _MOST_GUESSES = 15
 _PENALTY = 0.1  # c of `solution_near` over the mean eigenvalue of G; 0.01 to 1 are as good, 100 fails
@@ -42,6 +43,7 @@ def refitted(
     full: tuple[FloatArray, float] | None = None,
     nearby: Nearby | None = None,
     intercept: Intercept | None = None,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """Return the decisions at the tested samples of one binary problem, by solving it without the samples left out.
 
@@ -63,36 +65,52 @@ def refitted(
     intercept : callable, optional
         The rule for an intercept that is not unique, from (sign, G v) of a training part: without samples that are no
         support vectors v stays, but there may be more intercepts to choose from.
+    weights : ndarray of shape (l,), optional
+        Of the losses, > 0. Then the callables are given those of the training part as their last argument.
 
     Returns
     -------
     ndarray of shape (m,)
         Fold by fold.
     """
-    v, b = solve(G, sign) if full is None else full
+    v, b = solve(G, sign, *_of(weights)) if full is None else full
     f, decisions = G @ v, []
     for left_out, test in folds:
         check_fold(left_out, len(G))
         # Without a multiplier to lose, the optimum stays what it was.
         kept = np.delete(np.arange(len(G)), left_out)
+        own = _of(weights, kept)
         if v[left_out].any():
             part, signs = G[np.ix_(kept, kept)], sign[kept]
-            near = None if nearby is None else nearby(part, signs, v[kept], b)
-            v_kept, b_kept = solve(part, signs) if near is None else near
+            near = None if nearby is None else nearby(part, signs, v[kept], b, *own)
+            v_kept, b_kept = solve(part, signs, *own) if near is None else near
             decisions.append(G[np.ix_(test, kept)] @ v_kept + b_kept)
         else:
-            decisions.append(f[test] + (b if intercept is None else intercept(sign[kept], f[kept])))
+            decisions.append(f[test] + (b if intercept is None else intercept(sign[kept], f[kept], *own)))
     return np.concatenate(decisions)
 
 
+def _of(weights: FloatArray | None, kept: IntArray | slice = slice(None)) -> tuple[FloatArray, ...]:
+    """Return the weights of some samples as the last argument of a callable; none where there are none."""
+    return () if weights is None else (weights[kept],)
+
+
 def solution_near(
-    G: FloatArray, sign: FloatArray, v: FloatArray, b: float, *, loss: str, fit_intercept: bool = True
+    G: FloatArray,
+    sign: FloatArray,
+    v: FloatArray,
+    b: float,
+    weights: FloatArray | None = None,
+    *,
+    loss: str,
+    fit_intercept: bool = True,
 ) -> tuple[FloatArray, float] | None:
     """Return the solution for a hinge from a point close to it, exactly, or None where this ends nowhere.
 
     The optimum of the hinge is beta = clip(beta + c (1 - y f), 0, 1), beta = 2 y v, for any c > 0; that of the squared
-    hinge v = y max(0, 1 - y f). Newton's method on these equations guesses who is at which bound and solves for
-    the others; a guess that is confirmed is the optimum. Two or three guesses do when a sample was left out.
+    hinge v = y max(0, 1 - y f). The weight of a loss takes the place of its 1 in clip, and multiplies that v. Newton's
+    method on these equations guesses who is at which bound and solves for the others; a guess that is confirmed is the
+    optimum. Two or three guesses do when a sample was left out.
 
     Parameters
     ----------
@@ -100,6 +118,8 @@ def solution_near(
         The problem: sum_i max(0, 1 - y_i f_i) + v'G v, f = G v + b, or half of the same with squares.
     v, b : ndarray of shape (l,), float
         The start; it need not be feasible.
+    weights : ndarray of shape (l,), optional
+        Of the losses, > 0; ones where they are not given.
     loss : {"hinge", "squared_hinge"}
         Which. Of any other loss nothing is known here: None.
     fit_intercept : bool, default True
@@ -114,6 +134,7 @@ def solution_near(
     if power not in (1, 2):
         return None
     l, ridge = len(sign), float(power - 1)
+    caps = np.ones(l) if weights is None else weights
     size = float(np.trace(G) - fit_intercept * G.sum() / l) / l
     if not size > 0:
         return None
@@ -124,20 +145,21 @@ def solution_near(
             at_zero, at_one = residual <= 0, np.zeros(l, dtype=bool)
         else:
             at_zero = beta < -_PENALTY / size * residual
-            at_one = (1.0 - beta < _PENALTY / size * residual) & ~at_zero
+            at_one = (caps - beta < _PENALTY / size * residual) & ~at_zero
         free = np.flatnonzero(~at_zero & ~at_one)
         if np.array_equal(at_zero, last[0]) and np.array_equal(at_one, last[1]):
-            off = np.abs(residual - ridge * sign * v)[free].max(initial=0.0)
+            off = np.abs(residual - ridge * sign * v / caps)[free].max(initial=0.0)
             # Without a multiplier inside its bounds the intercept is an interval, from which `solve` is to pick.
-            inside = ridge or not fit_intercept or ((beta > 1e-9) & (beta < 1.0 - 1e-9)).any()
-            return (v, b) if inside and max(off, fit_intercept * abs(v.sum())) <= 1e-10 else None
+            inside = ridge or not fit_intercept or ((beta > 1e-9 * caps) & (beta < (1.0 - 1e-9) * caps)).any()
+            unbalanced = fit_intercept * abs(v.sum()) / min(1.0, caps.min())
+            return (v, b) if inside and max(off, unbalanced) <= 1e-10 else None
         last, k = (at_zero, at_one), len(free)
         if k == 0 and fit_intercept:
             return None
-        v = np.where(at_one, sign / 2.0, 0.0)
+        v = np.where(at_one, caps * sign / 2.0, 0.0)
         A = np.ones((k + 1, k + 1))
         A[:k, :k] = G[np.ix_(free, free)]
-        A[np.arange(k), np.arange(k)] += ridge
+        A[np.arange(k), np.arange(k)] += ridge / caps[free]
         A[k, k] = 0.0
         rhs = np.append((sign - G @ v)[free], -v.sum())
         try:
@@ -156,6 +178,7 @@ def squared_hinge_leave_one_out(
     fit_intercept: bool = True,
     full: tuple[FloatArray, float] | None = None,
     nearby: Nearby | None = None,
+    weights: FloatArray | None = None,
 ) -> FloatArray:
     """Return the leave-one-out decisions of the squared hinge, solving again only where the active set changes.
 
@@ -164,7 +187,7 @@ def squared_hinge_leave_one_out(
 
     Parameters
     ----------
-    G, sign, solve, full, nearby
+    G, sign, solve, full, nearby, weights
         As for `refitted`.
     fit_intercept : bool, default True
         Whether f has an unpenalised intercept.
@@ -173,17 +196,18 @@ def squared_hinge_leave_one_out(
     -------
     ndarray of shape (l,)
     """
-    v, b = full = solve(G, sign) if full is None else full
+    v, b = full = solve(G, sign, *_of(weights)) if full is None else full
+    again = partial(refitted, G, sign, solve=solve, full=full, nearby=nearby, weights=weights)
     f = G @ v + b
     active = v != 0
     E = np.flatnonzero(active)
     if len(E) < 2:
-        return refitted(G, sign, one_left_out(len(G)), solve, full=full, nearby=nearby)
-    A = G[np.ix_(E, E)] + np.eye(len(E))
+        return again(folds=one_left_out(len(G)))
+    A = G[np.ix_(E, E)] + (np.eye(len(E)) if weights is None else np.diag(1.0 / weights[E]))
     try:
         M = sla.cho_solve(sla.cho_factor(A), np.eye(len(E)))
     except np.linalg.LinAlgError:  # G is so large that the unit matrix is lost in it
-        return refitted(G, sign, one_left_out(len(G)), solve, full=full, nearby=nearby)
+        return again(folds=one_left_out(len(G)))
     if fit_intercept:
         one = M.sum(axis=1)
         M -= np.outer(one, one) / one.sum()
@@ -192,12 +216,13 @@ def squared_hinge_leave_one_out(
     gain = -M * residual
     by_i = f[:, None] + G[:, E] @ gain
     if fit_intercept:
-        by_i -= (A @ gain + np.diag(residual)).mean(axis=0)
+        # One number per column but for rounding, of which the heavy samples have least.
+        by_i -= np.average(A @ gain + np.diag(residual), axis=0, weights=None if weights is None else weights[E])
     same = (sign[:, None] * by_i < 1) == active[:, None]
     same[E, np.arange(len(E))] = True
     stays = same.all(axis=0) & np.isfinite(by_i).all(axis=0)
     f[E] = by_i[E, np.arange(len(E))]
     changed = E[~stays]
     if len(changed):
-        f[changed] = refitted(G, sign, [Fold(at, at) for at in changed[:, None]], solve, full=full, nearby=nearby)
+        f[changed] = again(folds=[Fold(at, at) for at in changed[:, None]])
     return f

@@ -6,7 +6,8 @@ With the q lowest eigenvectors U of a Laplacian and a fixed spectrum delta,
 
 one problem for all classes k, because they share the matrix and differ in the right-hand side only. It is LapRLS
 (eq. 14 of the primal paper) whose functions are confined to the span of U: there the graph norm f'L^p f is diagonal,
-and ``delta = power_spectrum(spectrum, p)`` gives delta_j = lambda_j^-p up to scale.
+and ``delta = power_spectrum(spectrum, p)`` gives delta_j = lambda_j^-p up to scale. Squares of labels with weights
+(`Labels.weights`) count c_i times; c is one elsewhere.
 
 **Units.** Eigenvectors are scaled by sqrt(n) and delta to sum one, so that the mean of the kernel's diagonal is one,
 as in `specmargin.objectives.SpectrumMargin`; the loss is a sum over the labelled samples. A penalty of 0.1 means the
@@ -15,11 +16,11 @@ same for every n and q.
 **Duality.** With v = sqrt(delta) w and X = Ubar sqrt(delta) (labelled rows) the penalty is penalty |w|^2. Any theta
 with 1'theta = 0 gives, per class,
 
-    theta'y - |theta|^2 / 4 - |X'theta|^2 / (4 penalty)  <=  optimum,
+    theta'y - sum_i theta_i^2 / (4 c_i) - |X'theta|^2 / (4 penalty)  <=  optimum,
 
-with equality at twice the residuals of the solution. The best multiple of theta is known, (theta'y)^2 over
-|theta|^2 + |X'theta|^2 / penalty: `dual_bound`. With theta twice the residuals r of a candidate (w, b), b best for w,
-the gap before that scaling is |X'r - penalty w|^2 / penalty: quadratic in the gradient.
+with equality at twice the residuals of the solution, times c. The best multiple of theta is known, (theta'y)^2 over
+sum_i theta_i^2 / c_i + |X'theta|^2 / penalty: `dual_bound`. With theta = 2 c r for the residuals r of a candidate
+(w, b), b best for w, the gap before that scaling is |X'(c r) - penalty w|^2 / penalty: quadratic in the gradient.
 
 **Leave-one-out** is exact and free. The hat matrix S, f_lab = S y, depends on no label, and leaving out sample i
 changes its decision to y_i - r_i / (1 - S_ii). One singular value decomposition serves all penalties.
@@ -30,10 +31,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
 from specmargin.checks import numeric, shown
@@ -42,6 +42,8 @@ from specmargin.labels import Labels
 from specmargin.objectives.contract import Arrays, Shapes, changed, multipliers_of, read, require_fields
 from specmargin.objectives.intercept import exactly_balanced
 from specmargin.objectives.over_spectrum import require_nodes
+from specmargin.objectives.ridge_factors import RidgeFactors
+from specmargin.objectives.weighted_rows import less_mean, weighted_mean
 from specmargin.results import Certificate
 from specmargin.rounding import UNIT, exact_dot, exact_sum, gamma, split_product, two_sum
 from specmargin.spectra import Spectrum
@@ -95,16 +97,6 @@ def power_spectrum(spectrum: Spectrum, power: float = 2.0) -> FloatArray:
     return np.concatenate([[0.0], weights / weights.sum()])
 
 
-class _Factors(NamedTuple):
-    """Singular value decomposition of the centred design, on an orthonormal basis of the centred vectors."""
-
-    left: FloatArray
-    values: FloatArray
-    target: FloatArray
-    rest: FloatArray
-    leverage: FloatArray
-
-
 @dataclass(frozen=True, eq=False)
 class SpectralRidge:
     """Ridge regression on the labels, in the span of the eigenvectors, all classes at once.
@@ -117,7 +109,7 @@ class SpectralRidge:
     spectrum : Spectrum
         The q lowest eigenpairs of a Laplacian of n samples.
     labels : Labels
-        Labels of these samples, of two classes or more.
+        Labels of these samples, of two classes or more; their weights multiply the squares.
     delta : ndarray of shape (q,)
         Weights of the eigenvectors, >= 0, of sum one (`power_spectrum`); v_j = 0 where delta_j = 0. Another sum
         changes the unit of the penalty.
@@ -133,7 +125,7 @@ class SpectralRidge:
     Notes
     -----
     ``v`` and ``b`` decide the value. The multipliers of `certificate` are ``theta``, (l,) or (l, K), by default twice
-    the residuals.
+    the residuals, times the weights.
 
     Examples
     --------
@@ -174,9 +166,23 @@ class SpectralRidge:
 
     @cached_property
     def design(self) -> FloatArray:
-        """X = Ubar sqrt(delta) less its column means, (l, q): the intercept is gone."""
-        X = self.U * np.sqrt(self.delta)
-        return X - X.mean(axis=0)
+        """X = Ubar sqrt(delta) less its column means, rows times the roots of their weights, (l, q): b is gone."""
+        return self.centred(self.U * np.sqrt(self.delta))
+
+    @cached_property
+    def target(self) -> FloatArray:
+        """Labels less their means, times the roots of their weights, (l,) or (l, K)."""
+        return self.centred(self.labels.sign)
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """Roots of the weights of the labels, (l,); ones without."""
+        return np.sqrt(self.labels.weights_or_ones)
+
+    def centred(self, rows: FloatArray) -> FloatArray:
+        """Return rows less their weighted mean, times the roots of the weights: with those their product is zero."""
+        apart = less_mean(rows, self.labels.weights)
+        return apart if self.labels.weights is None else np.asarray((apart.T * self.root).T)
 
     @property
     def q(self) -> int:
@@ -244,27 +250,34 @@ class SpectralRidge:
         """Return the objective; inf where v_j != 0 meets delta_j = 0."""
         with np.errstate(divide="ignore", invalid="ignore"):
             norm = np.where(v == 0, 0.0, (v**2).T / self.delta if v.ndim == 1 else v**2 / self.delta[:, None])
-        return float((self.residuals(v, b) ** 2).sum() + self.penalty * norm.sum())
+        return float(self._times(self.residuals(v, b) ** 2).sum() + self.penalty * norm.sum())
+
+    def _times(self, rows: FloatArray, power: int = 1) -> FloatArray:
+        """Return rows, one per labelled sample, times their weights, or (with the power -1) over them."""
+        c = self.labels.weights
+        return rows if c is None else np.asarray((rows.T * c if power > 0 else rows.T / c).T)
 
     def gradient(self, v: FloatArray, b: FloatArray | float) -> tuple[FloatArray, FloatArray]:
         """Return the derivatives by v and b; 0 by the v_j that delta_j = 0 ties to zero."""
-        r, used = self.residuals(v, b), self.delta > 0
+        r, used = self._times(self.residuals(v, b)), self.delta > 0
         slope = np.zeros_like(v)
         slope[used] = 2.0 * (self.penalty * (v[used].T / self.delta[used]).T - self.U[:, used].T @ r)
         return slope, -2.0 * r.sum(axis=0)
 
     def best_intercept(self, v: FloatArray) -> FloatArray:
-        """Return the b of the smallest objective at v: the mean residual."""
-        return np.asarray(self.residuals(v, 0.0).mean(axis=0))
+        """Return the b of the smallest objective at v: the mean residual, by weights."""
+        return weighted_mean(self.residuals(v, 0.0), self.labels.weights)
 
     def multipliers(self, v: FloatArray, b: FloatArray | float) -> FloatArray:
-        """Return the theta that a candidate implies: twice its residuals."""
-        return 2.0 * self.residuals(v, b)
+        """Return the theta that a candidate implies: twice its residuals, times their weights."""
+        return 2.0 * self._times(self.residuals(v, b))
 
     def repair_multipliers(self, theta: FloatArray) -> FloatArray:
         """Return a theta nearby whose sum, per class, is exactly 0."""
-        centred = theta - theta.mean(axis=0)
-        one = np.ones(len(theta))
+        one, c = np.ones(len(theta)), self.labels.weights
+        # The lighter a label, the more the bound minds another multiplier.
+        share = 1.0 if c is None else (np.ones(theta.shape).T * (c / c.mean())).T
+        centred = theta - share * theta.mean(axis=0)
         if centred.ndim == 1:
             return exactly_balanced(one, centred)
         return np.column_stack([exactly_balanced(one, column) for column in centred.T])
@@ -272,7 +285,8 @@ class SpectralRidge:
     def dual_bound(self, theta: FloatArray) -> float:
         """Return the lower bound of the module's docstring at the best multiple, per class, of a balanced theta."""
         gain = (theta * self.labels.sign).sum(axis=0)
-        cost = (theta**2).sum(axis=0) + ((self.design.T @ theta) ** 2).sum(axis=0) / self.penalty
+        image = self.design.T @ (theta.T / self.root).T
+        cost = (theta * self._times(theta, -1)).sum(axis=0) + (image**2).sum(axis=0) / self.penalty
         return float(np.where(cost > 0, gain**2 / np.where(cost > 0, cost, 1.0), 0.0).sum())
 
     def prove(self, v: FloatArray, b: FloatArray | float, theta: FloatArray | None = None) -> Certificate:
@@ -285,7 +299,7 @@ class SpectralRidge:
         b : float or ndarray of shape (K,)
             Its intercepts.
         theta : ndarray of shape (l,) or (l, K), optional
-            Multipliers; twice the residuals where they are not given.
+            Multipliers; `multipliers` where they are not given.
         """
         feasible = np.where((self.delta > 0) if v.ndim == 1 else (self.delta > 0)[:, None], v, 0.0)
         given = self.multipliers(feasible, b) if theta is None else theta
@@ -300,7 +314,7 @@ class SpectralRidge:
 
     def _value_error(self, v: FloatArray, b: FloatArray | float) -> float:
         """Return a bound on the rounding of `value`, by computing it with more digits."""
-        terms, error = [], 0.0
+        terms, error, c = [], 0.0, self.labels.weights_or_ones
         signs, columns = _columns(self.labels.sign), _columns(v)
         for y, column, offset in zip(signs.T, columns.T, np.atleast_1d(np.asarray(b, dtype=float)), strict=True):
             high, low, off = split_product(self.U, column, 2)
@@ -308,40 +322,27 @@ class SpectralRidge:
             r, again = two_sum(t, -high)
             r = r + (lost + again - low)
             off = off + 2.0 * UNIT * np.abs(r) + 4.0 * UNIT * np.abs(low)
-            error += float((2.0 * np.abs(r) * off + off**2).sum())
+            error += float(c @ (2.0 * np.abs(r) * off + off**2))
             used = column != 0
             with np.errstate(divide="ignore"):
-                terms += [r**2, self.penalty * (column[used] ** 2 / self.delta[used])]
+                terms += [c * r**2, self.penalty * (column[used] ** 2 / self.delta[used])]
         exact = exact_sum(np.concatenate(terms))
         return abs(self.value_at(v, b) - exact) + error + 8.0 * UNIT * abs(exact)
 
     def _bound_error(self, theta: FloatArray) -> float:
         """Return a bound on the rounding of `dual_bound` at a balanced theta, by computing it with more digits."""
-        lower = 0.0
+        lower, c = 0.0, self.labels.weights_or_ones
         for y, column in zip(_columns(self.labels.sign).T, _columns(theta).T, strict=True):
             high, low, off = split_product(self.U.T, column, 2)
             image = np.abs(high + low) * (1.0 + 2.0 * UNIT) + off
-            cost = float((column**2).sum() + (self.delta * image**2).sum() / self.penalty)
-            cost *= 1.0 + gamma(len(column) + len(image) + 8)
+            cost = float((column * (column / c)).sum() + (self.delta * image**2).sum() / self.penalty)
+            cost *= 1.0 + gamma(len(column) + len(image) + 10)
             lower += exact_dot(column, y) ** 2 / cost if cost > 0 else 0.0
         return max(self.dual_bound(theta) - lower, 0.0) + 16.0 * UNIT * lower
 
     @cached_property
-    def _factors(self) -> _Factors:
-        X, y = self.design, self.labels.sign
-        l, q = X.shape
-        if l > q + 1:
-            left, values, _ = sla.svd(X, full_matrices=False, check_finite=False)
-            target = left.T @ (y - y.mean(axis=0))
-            rest = y - y.mean(axis=0) - left @ target
-            leverage = 1.0 - 1.0 / l - (left**2).sum(axis=1)
-            return _Factors(left, values, target, rest, leverage)
-        # All of the residual lies in the span of `left`: nothing is subtracted, and no digit lost, at small penalties.
-        basis = sla.helmert(l)
-        left, values, _ = sla.svd(basis @ X, check_finite=False)
-        values = np.append(values, np.zeros(l - 1 - len(values)))
-        left = basis.T @ left
-        return _Factors(left, values, left.T @ y, np.zeros_like(y), np.zeros(l))
+    def _factors(self) -> RidgeFactors:
+        return RidgeFactors.of(self.design, self.target, self.labels.weights)
 
     def leave_one_out(self, penalties: Sequence[float] | FloatArray | None = None) -> FloatArray:
         """Return the decision at each labelled sample that the other labelled samples make: exact, without refitting.
@@ -360,12 +361,7 @@ class SpectralRidge:
         decisions = []
         for penalty in [self.penalty] if penalties is None else penalties:
             _check_penalty(penalty)
-            left, values, target, rest, leverage = self._factors
-            kept = penalty / (values**2 + penalty)
-            residual = left @ (kept * target.T).T + rest
-            # 1 - S_ii > 0, but for rounding.
-            slack = np.maximum((left**2) @ kept + leverage, np.finfo(np.float64).eps * kept.min())
-            decisions.append(self.labels.sign - (residual.T / slack).T)
+            decisions.append(self.labels.sign - (self._factors.left_out(penalty).T / self.root).T)
         return decisions[0] if penalties is None else np.stack(decisions)
 
 

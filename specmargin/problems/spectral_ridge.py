@@ -52,6 +52,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     t = cp.Variable(y.shape, name="t")
     penalty = cp.Parameter(pos=True, name="penalty", value=float(obj.penalty))
     ones = np.ones((len(y), 1))
+    weighted = t if obj.labels.weights is None else cp.multiply(obj.root.reshape(-1, *(1,) * (y.ndim - 1)), t)
     offset = b if y.ndim == 1 else ones @ cp.reshape(b, (1, y.shape[1]), order="C")
     constraints: dict[str, Any] = {"fit": (obj.U * root) @ w + offset + t == y}
 
@@ -67,7 +68,9 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
 
     return BuiltProblem(
         name="SpectralRidge",
-        problem=cp.Problem(cp.Minimize(cp.sum_squares(t) + penalty * cp.sum_squares(w)), list(constraints.values())),
+        problem=cp.Problem(
+            cp.Minimize(cp.sum_squares(weighted) + penalty * cp.sum_squares(w)), list(constraints.values())
+        ),
         objective=obj,
         variables={"w": w, "b": b, "t": t},
         constraints=constraints,

@@ -50,7 +50,6 @@ Variables = Mapping[str, Any]
 Parts = tuple[str, dict[str, Any], dict[str, Any]]
 """Kind, numbers and arrays of a record."""
 
-
 _OF_TREES = ("branch_and_bound", "probe")
 
 
@@ -257,6 +256,7 @@ def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certif
 
 @_parts.register
 def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    _unweighted(obj)
     v, b = _answer(obj, variables)
     l, q = obj.U.shape
     v = np.where(obj.delta[:, None] > 0, v.reshape(q, -1), 0.0)
@@ -271,6 +271,7 @@ def _(obj: SpectralRidge, variables: Variables, held: Variables, certificate: Ce
 
 @_parts.register
 def _(obj: SpectralGraphTransducer, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    _unweighted(obj)
     (w,) = _answer(obj, variables)
     if not np.isfinite(obj.value(variables)):
         w = w * np.sqrt(obj.n / (w @ w))

@@ -6,6 +6,7 @@ from sklearn.model_selection import ShuffleSplit
 
 import specmargin as sm
 from specmargin.estimators._label_search import OF_DECISIONS, Judged, LabelSearch, Trials, judged
+from specmargin.objectives import leave_one_out as loo
 
 LABELS = sm.encode_labels([0, 0, 1, 1, 2, -1, 2])
 
@@ -89,3 +90,17 @@ def test_a_setting_without_an_answer_is_never_chosen():
     trials.add([{"C": 1.0}, {"C": 2.0}], judged(raw, raw, sign, "nll"), common={})
     assert trials.best() == 1
     assert trials.wrong_when_chosen_by_others().tolist() == [False, False, True]
+
+
+def test_whole_weights_of_losses_are_repeated_losses():
+    rng = np.random.default_rng(0)
+    f, sign, c = rng.normal(size=(4, 9, 3)), np.where(np.eye(3)[np.arange(9) % 3] > 0, 1.0, -1.0), rng.integers(1, 4, 9)
+    losses = {"sq": loo.squares(f, sign), "nll": loo.log_losses(f, sign)}  # the scale is that of the labels
+    for criterion, each in losses.items():
+        ours = judged(f, f, sign, criterion, c)
+        assert ours.values[criterion] == pytest.approx(np.repeat(each, c, axis=1).mean(axis=1))
+        repeated = np.repeat(each, c, axis=1)
+        for i in range(9):  # what the others choose by
+            others = np.repeat(np.arange(9), c) != i
+            assert np.delete(ours.losses, i, axis=1).sum(axis=1) == pytest.approx(repeated[:, others].sum(axis=1))
+        np.testing.assert_array_equal(ours.wrong, loo.wrong(f, sign))

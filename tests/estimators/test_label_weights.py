@@ -1,16 +1,23 @@
 """sample_weight and class_weight: repeated labels, no weights, certificates, CVXPY, and what makes no sense."""
 
+import warnings
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
 import specmargin as sm
 from specmargin import solvers
+from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.exceptions import SolverError
 from specmargin.objectives import LapSVM
+from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.calibration import calibrated_scale
 from specmargin.objectives.intercept import hinge_intercept, hinge_intercepts
 from specmargin.proofs.translation import record_of
+from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
 
 LOSSES = ("hinge", "squared_hinge", "huber_hinge", "squared")
 losses = pytest.mark.parametrize("loss", LOSSES)
@@ -152,8 +159,10 @@ MAKERS = {
     "LapSVM": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
     "LapSVM, pcg": sm.LapSVM(gamma=2.0, gamma_A=1.0, gamma_I=0.2, loss="squared_hinge", solver="pcg"),
     "LapRLS": sm.LapRLS(gamma=2.0, gamma_A=1.0, gamma_I=0.2),
+    "SpectralRidge": sm.SpectralRidge(q=20, penalty=0.1),
     "RMM": sm.RMM(C=0.5, gamma=2.0),
     "KTA": sm.KTA(C=0.3, q=20),
+    "SpectralGraphTransducer": sm.SpectralGraphTransducer(q=20, tol=1e-9),
     "STORM": sm.STORM(C=0.3, q=20),
     "SpectralKernelSVM by CVXPY": sm.SpectralKernelSVM(C=0.3, q=20, solver="CLARABEL"),
     "QuasiNewtonS3VM": sm.QuasiNewtonS3VM(C=0.3, balance=None),
@@ -210,7 +219,7 @@ def test_left_out_decisions_have_weights_too(name, moons):
     if "pcg" in name:
         clf = sm.LapSVM(**{**clf.get_params(), "solver": "auto"})
     dealt = known[np.argsort(y[known], kind="stable")]
-    by_folds = "pcg" in name or not name.startswith("Lap")
+    by_folds = "pcg" in name or not name.startswith(("Lap", "SpectralRidge"))
     folds = [dealt[k::5] for k in range(5)] if by_folds else list(known[:, None])
     held = []
     for fold in folds:
@@ -262,24 +271,194 @@ def test_other_bad_weights_are_refused(moons):
     for bad in ("heavy", {0: -1.0}, {0: np.nan}, {5: 1.0}, 3.0):
         with pytest.raises((ValueError, TypeError), match="class_weight"):
             sm.LapSVM(gamma=2.0, class_weight=bad).fit(X, y)
-    with pytest.raises(ValueError, match="not exchangeable"):
-        sm.LapRLS(gamma=2.0, class_weight={0: 2.0}).fit(X, y).conformal_sets()
+    for clf in (sm.LapRLS(gamma=2.0, class_weight={0: 2.0}), sm.SpectralRidge(q=20, class_weight={0: 2.0})):
+        with pytest.raises(ValueError, match="not exchangeable"):
+            clf.fit(X, y).conformal_sets()
     spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=5)
     heavy = sm.encode_labels(y).weighted(np.full(8, 2.0))
     with pytest.raises(ValueError, match="labels have weights"):
         sm.objectives.Alignment(spectrum, heavy)
-    with pytest.raises(ValueError, match="labels have weights"):
-        sm.objectives.SpectralGraphTransducer(spectrum, heavy, C=1.0)
     clf = sm.LapSVM(gamma=2.0, class_weight={0: 2.0})
     with pytest.raises(TypeError, match="no proof record"):
         record_of(clf.build_problem(X, y).objective, clf.fit(X, y).result_)
+
+
+def test_spectral_ridge_weighs_what_chooses_its_penalty(moons):
+    X, truth, _ = moons
+    y = sm.hide_labels(truth, per_class=8, random_state=0)
+    weights = np.where(y == 1, 20.0, 0.1)
+    clf = sm.SpectralRidge(q=20).fit(X, y, sample_weight=weights)
+    labels = sm.encode_labels(y).weighted(weights[y != -1])
+    obj = sm.objectives.SpectralRidge(clf.spectrum_, labels, clf.delta_)
+    assert clf.penalty_ == choose_penalty(obj)
+    np.testing.assert_array_equal(
+        clf.result_.variables["f"], solvers.spectral_ridge(obj.with_(penalty=clf.penalty_)).variables["f"]
+    )
+    built = sm.SpectralRidge(q=20).build_problem(X, y, sample_weight=weights)
+    assert sm.certify(built.objective, clf.result_).is_optimal(1e-9)
+
+
+# Searches
+
+SMALL = {"kernels": ["rbf"], "gammas": [2.0], "n_neighbors": [6], "powers": [1], "ratios": [0.0, 10.0]}
+SEARCHES = {
+    "LapRLSCV": sm.LapRLSCV(**SMALL, gamma_As=[0.03, 1.0]),
+    "LapRLSCV, folds": sm.LapRLSCV(**SMALL, gamma_As=[0.03, 1.0], cv=2, criterion="sq"),
+    "LapSVMCV": sm.LapSVMCV(**SMALL, gamma_As=[0.03, 1.0]),
+    "LapSVMCV, hinge": sm.LapSVMCV(**SMALL, gamma_As=[1.0, 4.0], loss="hinge", criterion="01"),
+    "STORMCV": sm.STORMCV(qs=[12], n_neighbors=[5], Bs=[1.3, np.inf], Cs=[0.3, 3.0], tol=1e-9),
+    "KTACV": sm.KTACV(qs=[12], n_neighbors=[5], Bs=[1.3], Cs=[0.3, 3.0], cv=2, criterion="sq", tol=1e-9),
+}
+searches = pytest.mark.parametrize("name", SEARCHES)
+
+
+def weighted_data(data, request):
+    """Samples, labels and uneven weights of two classes or three."""
+    X, _, y = request.getfixturevalue(data)
+    marker = -1 if data == "moons" else "?"
+    weights = np.full(len(y), np.nan)
+    weights[y != marker] = np.random.default_rng(1).uniform(0.1, 4.0, int((y != marker).sum()))
+    return X, y, marker, weights
+
+
+@searches
+@pytest.mark.parametrize("data", ["moons", "blobs"])
+def test_searches_weigh_what_they_leave_out(name, data, request):
+    """Every number is that of refits without the left-out labels, and of a mean by weights."""
+    X, y, marker, weights = weighted_data(data, request)
+    search = SEARCHES[name].set_params(unlabeled=marker, class_balance=None).fit(X, y, sample_weight=weights)
+    at = np.flatnonzero(y != marker)
+    labels = sm.encode_labels(y, marker)
+    folds = search._folds(X, labels)
+    tested = np.concatenate([fold.test for fold in folds])
+    graph = None
+    if "Lap" not in name:  # whose estimator would take the eigenvectors of fewer neighbours
+        graph = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    for k in (0, len(search.cv_results_["params"]) - 1):
+        model, held = search._refitted(**search.cv_results_["params"][k]), []
+        for left, test in folds:
+            hidden = y.copy()
+            hidden[at[left]] = marker
+            held.append(
+                model.fit(
+                    X,
+                    hidden,
+                    graph=graph if search.cv_results_["params"][k].get("gamma_I") != 0 else None,
+                    sample_weight=weights,
+                ).scores_[at[test]]
+            )
+        f, sign, c = np.concatenate(held), labels.sign[tested], weights[at[tested]]
+        expected = {
+            "nll": np.average(loo.log_losses(f, sign), weights=c),
+            "sq": np.average(loo.squares(f, sign), weights=c),
+            "01": np.average(loo.wrong(f, sign) + 1e-3 * loo.log_losses(f, sign), weights=c),
+        }
+        for criterion, value in expected.items():
+            assert search.cv_results_[criterion][k] == pytest.approx(value, rel=1e-3, abs=1e-4), criterion
+    assert search.best_index_ == search.cv_results_[search.criterion].argmin()
+
+
+@searches
+def test_a_search_hands_its_weights_on(name, moons):
+    X, _, y = moons
+    weights = np.full(len(y), np.nan)
+    weights[y != -1] = np.random.default_rng(1).uniform(0.1, 4.0, 8)
+    search = SEARCHES[name].set_params(unlabeled=-1, class_balance="shrunk", class_weight={1: 3.0})
+    search.fit(X, y, sample_weight=weights)
+    assert search.best_params_["class_weight"] == {1: 3.0}
+    again = search._refitted(**search.best_params_).fit(X, y, sample_weight=weights)
+    np.testing.assert_allclose(again.scores_, search.scores_, atol=1e-6)
+    both = np.where(y == 1, 3.0, 1.0) * weights
+    apart = search._refitted(**{**search.best_params_, "class_weight": None}).fit(X, y, sample_weight=both)
+    np.testing.assert_allclose(apart.scores_, search.scores_, atol=1e-6)
+    base = search.baseline_.get_params()
+    expected = type(search.baseline_)(**{**base, "class_weight": None}).fit(X, y, sample_weight=both)
+    np.testing.assert_allclose(expected.scores_, search.baseline_.scores_, atol=1e-6)
+    plain = type(search.baseline_)(**{**base, "class_weight": None}).fit(X, y)
+    assert np.abs(plain.scores_ - search.baseline_.scores_).max() > 1e-3
+    assert search._sample_weight is None
+    search.set_params(class_weight=None)
+    scores = search.fit(X, y).scores_
+    for weights in (np.ones(len(y)), np.where(y == -1, np.nan, 1.0)):
+        np.testing.assert_array_equal(search.fit(X, y, sample_weight=weights).scores_, scores)
+        assert "class_weight" not in search.best_params_
+
+
+@searches
+def test_a_label_of_weight_zero_is_not_left_out_either(name, blobs):
+    X, _, y = blobs
+    search = SEARCHES[name].set_params(unlabeled="?", class_weight="balanced")
+    weights, hidden = np.ones(len(y)), y.copy()
+    out = np.flatnonzero(y != "?")[[0]]
+    weights[out], hidden[out] = 0.0, "?"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two labels of a class are few
+        ours, theirs = search.fit(X, y, sample_weight=weights).cv_results_, search.fit(X, hidden).cv_results_
+    for criterion in ("nll", "sq", "01"):
+        np.testing.assert_array_equal(ours[criterion], theirs[criterion])
+
+
+def test_the_twin_is_the_best_svm_with_weights(blobs):
+    X, _, y = blobs
+    labels = sm.encode_labels(y, "?")
+    c = np.random.default_rng(0).uniform(0.2, 5.0, 9)
+    labels = labels.weighted(c)
+    folds = sm.STORMCV(cv=3)._folds(X, labels)
+    twin = supervised_twin(X, labels, folds, (0.1, 10.0), "nll")
+    known, median = X[labels.labeled], sm.kernels.resolve_gamma(X, "median")
+    values, tested = [], np.concatenate([fold.test for fold in folds])
+    for kernel in [{"kernel": "linear"}] + [{"kernel": "rbf", "gamma": median / m**2} for m in (0.5, 1.0, 2.0)]:
+        K = sm.kernels.gram(known, **kernel)
+        unit = np.trace(K - K.mean(axis=0)) / 9
+        for C in (0.1, 10.0):
+            parts = []
+            for left, test in folds:
+                train = np.setdiff1d(np.arange(9), left)
+                svms = [SVC(C=C / unit, **kernel).fit(known[train], s[train], c[train]) for s in labels.sign.T]
+                parts.append(np.column_stack([svm.decision_function(known[test]) for svm in svms]))
+            values.append(np.average(loo.log_losses(np.concatenate(parts), labels.sign[tested]), weights=c[tested]))
+    assert -twin.score == pytest.approx(min(values), abs=2e-3)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_numbers_with_weights_are_searched(several):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0.0, 6.0, (60, 1))
+    z = np.column_stack([np.sin(X[:, 0]), X[:, 0]]) + 0.2 * rng.normal(size=(60, 2))
+    known = np.arange(60) < 12
+    z[~known] = np.nan
+    y, weights = z if several else z[:, 0], np.where(known, rng.uniform(0.1, 4.0, 60), np.nan)
+    search = sm.LapRLSRegressorCV(**SMALL, gamma_As=[0.03, 1.0]).fit(X, y, sample_weight=weights)
+    for params, found in zip(search.cv_results_["params"], search.cv_results_["sq"], strict=True):
+        left_out = sm.LapRLSRegressor(**params).fit(X, y, sample_weight=weights).leave_one_out_
+        squares = (left_out - y[known]) ** 2
+        squares = squares.mean(axis=1) if several else squares
+        assert found == pytest.approx(np.average(squares, weights=weights[known]), rel=1e-8)
+    model = sm.LapRLSRegressor(**search.best_params_).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(model.transduction_, search.transduction_)
+    at = np.where(search.cv_results_["supervised"], search.cv_results_["sq"], np.inf).argmin()
+    base = sm.LapRLSRegressor(**search.cv_results_["params"][at]).fit(X, y, sample_weight=weights)
+    np.testing.assert_array_equal(base.transduction_, search.baseline_.transduction_)
+    assert search._sample_weight is None
+    plain = search.fit(X, y).transduction_
+    np.testing.assert_array_equal(search.fit(X, y, sample_weight=np.ones(60)).transduction_, plain)
+    with pytest.raises(ValueError, match="sample_weight"):
+        search.fit(X, y, sample_weight=-np.ones(60))
+
+
+@pytest.mark.parametrize("clf", [sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=1.0), sm.SpectralRidge(q=15, penalty=0.01)])
+def test_weights_at_both_ends_of_what_squares_can_hold_are_an_error_with_a_remedy(clf):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=0)
+    y = sm.hide_labels(truth, per_class=6, random_state=0)
+    with pytest.raises(SolverError, match="weights that are less far apart"):
+        clf.fit(X, y, sample_weight=np.where(np.arange(60) % 2, 1e-150, 1e150))
 
 
 def test_fit_says_who_takes_weights():
     for name in sm.estimators.__all__:
         cls = getattr(sm, name)
         takes = has_fit_parameter(cls, "sample_weight")
-        assert takes == ("class_weight" in cls().get_params() or cls is sm.LapRLSRegressor), name
+        assert takes == ("class_weight" in cls().get_params() or name.startswith("LapRLSRegressor")), name
     assert has_fit_parameter(sm.LapSVM, "sample_weight")
     assert has_fit_parameter(sm.LapRLS, "sample_weight")
 

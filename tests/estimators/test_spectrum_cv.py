@@ -164,6 +164,18 @@ def test_a_path_has_the_answers_of_every_C_alone(moons, monkeypatch, given, B):
     assert len(solved) < len(Cs) - 1  # separated long before
 
 
+def test_a_path_of_light_labels_has_the_answers_of_every_C_alone(moons):
+    """Multipliers stay below C where weights are below one, and feel it nevertheless."""
+    X, _, y = moons
+    labels = sm.encode_labels(y).weighted(np.full(8, 0.05))
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=12)
+    search = sm.STORMCV(Bs=[np.inf], Cs=[0.1, 1.0, 1e3, 1e4])
+    found = search._decisions(spectrum, labels)
+    for C, f in zip(search.Cs, found, strict=True):
+        alone = sm.solvers.spectrum_margin(sm.objectives.SpectrumMargin(spectrum, labels, C=C, B=np.inf), tol=1e-9)
+        np.testing.assert_allclose(f, alone.variables["f"], atol=1e-3)
+
+
 def test_the_twin_is_the_best_svm_of_its_grid(blobs):
     X, _, y = blobs
     labels = sm.encode_labels(y, "?")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import eigh
-from scipy.optimize import check_grad
+from scipy.optimize import brentq, check_grad
 
 import specmargin as sm
 from specmargin.objectives import graph_transducer_rounding as rounding
@@ -551,3 +551,89 @@ def test_an_eigenvalue_of_zero_is_not_bounded_in_proportion():
     obj = SpectralGraphTransducer(Spectrum(np.arange(4.0), U, 1), labels, 10.0, np.array([0.0, 1.0, 1.0]))
     assert GraphTransducerRounding(obj).least_in_eigenvectors == -np.inf
     assert GraphTransducerRounding(obj).least_eigenvalue <= 0.0
+
+
+# Weights of the labels
+
+
+def weighted_objective(seed, spectrum_data, C=1e3, kind="simple", exponent=1.0):
+    """Labels of both classes whose weights spread over 2 `exponent` powers of ten."""
+    spectrum, labels = spectrum_data(kind, seed=seed)
+    c = 10.0 ** np.random.default_rng(seed).uniform(-exponent, exponent, labels.n_labeled)
+    return SpectralGraphTransducer(spectrum, labels.weighted(c), C)
+
+
+@kinds
+def test_the_value_with_weights_is_eq_1_of_shares(kind, spectrum_data, rng):
+    obj = weighted_objective(0, spectrum_data, kind=kind)
+    w, c, positive = on_sphere(obj, rng), obj.labels.weights, obj.labels.sign > 0
+    h, literal = obj.spectrum.eigenvectors[:, 1:] @ w, 0.5 * sum(obj.Q * w**2)
+    l_plus, l_minus = sum(c[positive]), sum(c[~positive])
+    for i, at in enumerate(obj.labels.labeled):
+        tau = np.sqrt(l_minus / l_plus) if positive[i] else -np.sqrt(l_plus / l_minus)
+        literal += obj.C * c[i] / (l_plus if positive[i] else l_minus) * (h[at] - tau) ** 2
+    assert obj.value({"w": w}) == pytest.approx(literal, rel=1e-12)
+    assert check_grad(obj.value_at, lambda w: obj.A @ w - obj.b, w) < 1e-4 * np.abs(obj.A @ w - obj.b).max()
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
+def test_whole_weights_are_copies_of_rows(C, spectrum_data):
+    """Of eigenvectors with copied rows, on a sphere that is not longer: the radius is that of the first samples."""
+    spectrum, labels = spectrum_data("simple", seed=1)
+    c = np.random.default_rng(1).integers(1, 4, labels.n_labeled)
+    obj = SpectralGraphTransducer(spectrum, labels.weighted(c), C)
+    n = spectrum.n_samples
+    rows = np.concatenate([np.arange(n), np.repeat(labels.labeled, c - 1)])
+    y = np.zeros(len(rows))
+    y[labels.labeled], y[n:] = labels.sign, np.repeat(labels.sign, c - 1)
+    # w of length sqrt(len(rows)) instead of sqrt(n), with the same h: rows are shorter, and so is their penalty.
+    scale = np.sqrt(n / len(rows))
+    copied = Spectrum(spectrum.eigenvalues, scale * spectrum.eigenvectors[rows], spectrum.n_components)
+    other = SpectralGraphTransducer(copied, sm.encode_labels(y, unlabeled=0), C, scale**2 * np.asarray(obj.Q))
+    ours, theirs = (sm.solvers.graph_transducer(one, tol=1e-10) for one in (obj, other))
+    assert ours.certificate.primal_objective == pytest.approx(theirs.certificate.primal_objective, rel=1e-9)
+    np.testing.assert_allclose(ours.variables["f"], theirs.variables["f"][:n], atol=1e-5)
+
+
+@pytest.mark.parametrize("C", [1e1, 1e5])
+@pytest.mark.parametrize("exponent", [1.0, 6.0])
+def test_the_global_optimum_with_weights_is_certified(C, exponent, spectrum_data):
+    """By the secular equation: |(A - lam)^-1 b|^2 = n has its only root below all eigenvalues there."""
+    for seed in range(5):
+        obj = weighted_objective(seed, spectrum_data, C, exponent=exponent)
+        result = sm.solvers.graph_transducer(obj, tol=1e-8)
+        assert result.certificate.is_optimal(1e-8)
+        assert result.certificate.gap >= 0
+        a, E = eigh(obj.A)
+        beta = E.T @ obj.b
+
+        def excess(lam, a=a, beta=beta, obj=obj):
+            return ((beta / (a - lam)) ** 2).sum() - obj.n
+
+        low, high = a[0] - 1e6 * max(a[-1], np.abs(beta).max()), a[0] - 1e-12 * abs(a[0])
+        w = E @ (beta / (a - brentq(excess, low, high, xtol=1e-14, rtol=1e-14)))
+        assert result.certificate.primal_objective == pytest.approx(obj.value_at(w), rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_certificate_with_weights_holds_in_a_hundred_digits(seed, spectrum_data):
+    """Whatever w is given, the bound less the rounding is below a value of the problem at any point of the sphere."""
+    obj = weighted_objective(seed, spectrum_data, C=10.0 ** (2 * seed), exponent=4.0)
+    result = sm.solvers.graph_transducer(obj, tol=1e-8)
+    certificate = result.certificate
+    with localcontext() as context:
+        context.prec = 100
+
+        def wide(x):
+            return np.vectorize(Decimal, otypes=[object])(x)
+
+        V, c = wide(obj.labeled_rows), wide(obj.labels.weights)
+        positive = obj.labels.sign > 0
+        sums = c[positive].sum(), c[~positive].sum()
+        tau = np.where(positive, (sums[1] / sums[0]).sqrt(), -(sums[0] / sums[1]).sqrt())
+        w = wide(result.variables["w"])
+        w = w * (Decimal(obj.n) / (w @ w)).sqrt()
+        miss = V @ w - tau
+        value = (wide(obj.Q) @ w**2) / 2 + Decimal(obj.C) * ((c / np.where(positive, *sums)) @ miss**2)
+        assert abs(Decimal(certificate.primal_objective) - value) <= Decimal(certificate.rounding)
+        assert certificate.rounding <= 1e-8 * certificate.primal_objective

@@ -14,8 +14,10 @@ import specmargin as sm
 from specmargin.labels import Labels
 from specmargin.objectives import LapSVM
 from specmargin.objectives import leave_one_out as loo
+from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
 from specmargin.solvers import factorized
+from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 
 intercepts = pytest.mark.parametrize("fit_intercept", [True, False])
 GAMMAS = [1e-3, 0.1, 2.0]
@@ -398,3 +400,143 @@ def test_lists_of_numbers_are_read_as_arrays():
     np.testing.assert_array_equal(path.G, [[2.0, 0.5], [0.5, 2.0]])
     expected = loo.RidgePath(path.G, np.array([1.0, -1.0])).leave_one_out([0.5])
     np.testing.assert_array_equal(path.leave_one_out([0.5]), expected)
+
+
+# Weights of the labels
+
+
+def weighted_case(manifold_data, rng, n_classes=2, low=0.2, high=5.0):
+    """A kernel, a Laplacian, labels with weights, and their deformed kernel."""
+    K, L, labels = manifold_data(30, 9)
+    if n_classes > 2:
+        labels = several(labels, n_classes, rng)
+    labels = labels.weighted(10.0 ** rng.uniform(np.log10(low), np.log10(high), 9))
+    return K, L, labels, deformed(K, L, labels, 10.0)
+
+
+def literal_with_weights(G, labels, folds, gamma_A, loss="squared", fit_intercept=True):
+    """The problem of the other labels, solved anew."""
+    found = []
+    for left_out, test in folds:
+        kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
+        parts = []
+        for one in labels.at(kept).one_vs_rest():
+            alone = Labels(one.sign, np.arange(len(kept)), one.classes, len(kept), one.weights)
+            obj = LapSVM(
+                G[np.ix_(kept, kept)] / gamma_A, None, alone, loss=loss, gamma_A=1.0, fit_intercept=fit_intercept
+            )
+            answer = factorized(obj).variables
+            parts.append(G[np.ix_(test, kept)] @ answer["v"] / gamma_A + answer["b"])
+        found.append(parts[0] if labels.is_binary else np.column_stack(parts))
+    return np.concatenate(found)
+
+
+@intercepts
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("folds", ["loo", 3])
+def test_least_squares_with_weights_is_the_literal_refit(manifold_data, rng, fit_intercept, n_classes, folds):
+    _, _, labels, G = weighted_case(manifold_data, rng, n_classes)
+    folds = loo.one_left_out(9) if folds == "loo" else some_folds(9, rng)
+    path = loo.RidgePath(G, labels.sign, fit_intercept, labels.weights)
+    for gamma_A, decisions in zip(GAMMAS, path.held_out(GAMMAS, folds), strict=True):
+        expected = literal_with_weights(G, labels, folds, gamma_A, fit_intercept=fit_intercept)
+        np.testing.assert_allclose(decisions, expected, rtol=0, atol=1e-8)
+    closed = weighted_squares_left_out(G / 0.1, labels.sign, labels.weights, fit_intercept)
+    np.testing.assert_allclose(path.leave_one_out([0.1])[0], closed, atol=1e-9)
+
+
+@intercepts
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_solution_with_weights_solves_its_system(manifold_data, rng, fit_intercept, n_classes):
+    _, _, labels, G = weighted_case(manifold_data, rng, n_classes, 1e-4, 1e4)
+    v, b = loo.RidgePath(G, labels.sign, fit_intercept, labels.weights).solution(0.2)
+    f = G @ v + b
+    np.testing.assert_allclose(0.2 * v, (labels.weights * (labels.sign - f).T).T, atol=1e-8)
+    if fit_intercept:
+        np.testing.assert_allclose(v.sum(axis=0), 0.0, atol=1e-8)
+
+
+def test_generalised_cross_validation_with_weights_is_that_of_scaled_rows(manifold_data, rng):
+    _, _, labels, G = weighted_case(manifold_data, rng)
+    r = np.sqrt(labels.weights)
+    ours = loo.RidgePath(G, labels.sign, False, labels.weights).gcv(GAMMAS)
+    np.testing.assert_allclose(ours, loo.RidgePath(r[:, None] * G * r, r * labels.sign, False).gcv(GAMMAS), rtol=1e-12)
+    path = loo.RidgePath(G, labels.sign, True, labels.weights)
+    for gamma_A, found in zip(GAMMAS, path.gcv(GAMMAS), strict=True):
+        unit = np.eye(9)
+        S = np.column_stack([fitted_with_weights(G, one, labels.weights, gamma_A) for one in unit])
+        residual = r * (labels.sign - S @ labels.sign)
+        free = (unit - S).trace() / 9
+        assert found == pytest.approx((residual**2).mean() / free**2, rel=1e-8)
+
+
+def fitted_with_weights(G, y, c, gamma_A):
+    """Decisions at the labelled samples from the linear system of v and b."""
+    l = len(y)
+    A = np.block([[G + np.diag(gamma_A / c), np.ones((l, 1))], [np.ones((1, l)), np.zeros((1, 1))]])
+    solution = np.linalg.solve(A, np.append(y, 0.0))
+    return G @ solution[:l] + solution[l]
+
+
+def test_a_label_that_outweighs_all_others_is_left_out_with_all_digits(manifold_data, rng):
+    _, _, labels, G = weighted_case(manifold_data, rng)
+    c = np.where(np.arange(9) == 4, 1e14, 1.0)
+    rest = np.delete(np.arange(9), 4)
+    v, b = loo.RidgePath(G[np.ix_(rest, rest)], labels.sign[rest]).solution(0.1)
+    found = loo.RidgePath(G, labels.sign, True, c).leave_one_out([0.1])[0]
+    assert found[4] == pytest.approx(G[4, rest] @ v + b, rel=1e-6)
+
+
+def test_whole_weights_are_repeated_labels_that_are_left_out_together(manifold_data, rng):
+    _, _, labels, G = weighted_case(manifold_data, rng)
+    c = rng.integers(1, 4, 9)
+    rows = np.repeat(np.arange(9), c)
+    folds = [loo.Fold(np.flatnonzero(rows == i), np.flatnonzero(rows == i)[:1]) for i in range(9)]
+    copied = loo.RidgePath(G[np.ix_(rows, rows)], labels.sign[rows]).held_out(GAMMAS, folds)
+    ours = loo.RidgePath(G, labels.sign, True, c).leave_one_out(GAMMAS)
+    np.testing.assert_allclose(ours, copied, atol=1e-8)
+
+
+@intercepts
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_support_vectors_with_weights_are_refitted(manifold_data, rng, fit_intercept, loss):
+    def solve(G, sign, weights):
+        one = Labels(sign, np.arange(len(sign)), np.array([False, True]), len(sign), weights)
+        answer = factorized(LapSVM(G, None, one, loss=loss, gamma_A=1.0, fit_intercept=fit_intercept)).variables
+        return answer["v"], float(answer["b"])
+
+    rule = hinge_intercept if loss == "hinge" and fit_intercept else None
+    nearby = partial(solution_near, loss=loss, fit_intercept=fit_intercept)
+    found_near = 0
+    for low, high in ((0.2, 5.0), (1e-3, 1e3)):
+        for _ in range(4):
+            _, _, labels, G = weighted_case(manifold_data, rng, low=low, high=high)
+            for gamma_A in (0.01, 0.5):
+                for folds in (loo.one_left_out(9), some_folds(9, rng)):
+                    expected = literal_with_weights(G, labels, folds, gamma_A, loss, fit_intercept)
+                    args = (G / gamma_A, labels.sign, folds, solve)
+                    for near in (None, nearby):
+                        found = refitted(*args, nearby=near, intercept=rule, weights=labels.weights)
+                        np.testing.assert_allclose(found, expected, atol=1e-6)
+                if loss == "squared_hinge":
+                    expected = literal_with_weights(G, labels, loo.one_left_out(9), gamma_A, loss, fit_intercept)
+                    for near in (None, nearby):
+                        found = squared_hinge_leave_one_out(
+                            *args[:2], solve, fit_intercept=fit_intercept, nearby=near, weights=labels.weights
+                        )
+                        np.testing.assert_allclose(found, expected, atol=1e-6)
+                v, b = solve(G / gamma_A, labels.sign, labels.weights)
+                kept = np.delete(np.arange(9), int(np.abs(v).argmax()))
+                part = G[np.ix_(kept, kept)] / gamma_A
+                near = nearby(part, labels.sign[kept], v[kept], b, labels.weights[kept])
+                if near is not None:
+                    found_near += 1
+                    again = solve(part, labels.sign[kept], labels.weights[kept])
+                    np.testing.assert_allclose(part @ near[0] + near[1], part @ again[0] + again[1], atol=1e-6)
+    assert found_near >= 8  # of 16
+
+
+def test_weights_that_are_no_positive_numbers_are_refused():
+    for bad in (np.ones(3), np.array([1.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, np.nan])):
+        with pytest.raises(ValueError, match="weights"):
+            loo.RidgePath(np.eye(2), np.array([1.0, -1.0]), True, bad)

@@ -362,7 +362,10 @@ def _interior_point(
                 primal, dual = _step_bound(x, dx), _step_bound(z, dz)
                 left = float(((x + primal * dx) * (z + dual * dz)).sum())
                 target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
-            step = sla.cho_solve(factor, target[0] - z[0] - target[1] + z[1] - stationarity)
+            slopes = target[0] - z[0] - target[1] + z[1] - stationarity
+            if not np.isfinite(slopes).all():
+                raise np.linalg.LinAlgError("the path to the optimum overflows; take weights that are less far apart")
+            step = sla.cho_solve(factor, slopes)
             if fit_intercept:
                 shift = float(y @ (step + x[0]) / (y @ by_balance))
                 step -= shift * by_balance

@@ -101,7 +101,8 @@ def choose_penalty(
     the decisions as they will be compared: each class less its mean and over its deviation over all samples.
 
     Leaving out the only sample of a class leaves nothing that could name it, so that its loss says nothing of the
-    penalty. The mean is therefore over the samples of classes with five labels or more. Where fewer than two classes
+    penalty. The mean is therefore over the samples of classes with five labels or more;
+    labels with weights count by them. Where fewer than two classes
     have as many, or no candidate predicts better than equal odds, the answer is `default`.
 
     Parameters
@@ -137,12 +138,12 @@ def choose_penalty(
     if informed.sum() < 2:
         return float(default)
     rows: BoolArray = np.asarray(one_hot[:, informed].any(axis=1))
-    losses = []
+    losses, c = [], obj.labels.weights
     for penalty, f in zip(penalties, obj.leave_one_out(penalties), strict=True):
         if standardize:
             mean, deviation = obj.moments(*_solution(obj.with_(penalty=penalty))[:2])
             f = (f - mean) / np.where(deviation > 0, deviation, 1.0)
-        losses.append(_scaled_loss(np.column_stack([-f, f]) / 2 if f.ndim == 1 else f, one_hot, rows))
+        losses.append(_scaled_loss(np.column_stack([-f, f]) / 2 if f.ndim == 1 else f, one_hot, rows, c))
     if min(losses) >= np.log(one_hot.shape[1]):
         return float(default)
     return float(penalties[int(np.argmin(losses))])
@@ -228,47 +229,51 @@ def seeded_kmeans(rows: FloatArray, start: IntArray, seeds: IntArray, *, max_ite
     return Clusters(cluster, similarities, n_iter)
 
 
-def _scaled_loss(f: FloatArray, one_hot: BoolArray, rows: BoolArray) -> float:
-    """Return the softmax loss of the decisions in `rows`, at the best common factor."""
+def _scaled_loss(f: FloatArray, one_hot: BoolArray, rows: BoolArray, weights: FloatArray | None = None) -> float:
+    """Return the mean softmax loss of the decisions in `rows`, by weights, at the best common factor."""
     # In units of the decisions, so that the interval of factors is wide enough for all.
     f = f[rows] / max(float(np.abs(f[rows]).max()), 1e-300)
-    true = one_hot[rows]
+    true, c = one_hot[rows], None if weights is None else weights[rows]
 
     def loss(log_scale: float) -> float:
-        return -float(log_softmax(np.exp(log_scale) * f, axis=1)[true].mean())
+        return -float(np.average(log_softmax(np.exp(log_scale) * f, axis=1)[true], weights=c))
 
     return float(minimize_scalar(loss, bounds=_LOG_SCALES, method="bounded").fun)
 
 
 def _solution(obj: SpectralRidge) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return v, b and the multipliers."""
-    X, y = obj.design, obj.labels.sign
-    target = y - y.mean(axis=0)
+    X, target = obj.design, obj.target
     try:
-        w, theta = _by_samples(X, target, obj.penalty) if len(X) < obj.q else _by_columns(X, target, obj.penalty)
+        if len(X) < obj.q:
+            w, rest = _by_samples(X, target, obj.penalty, obj.root)
+        else:
+            w, rest = _by_columns(X, target, obj.penalty)
     except sla.LinAlgError as error:
+        remedy = "" if obj.labels.weights is None else ", and weights that are less far apart"
         raise SolverError(
             f"penalty={obj.penalty!r} vanishes next to the kernel of the labelled samples (trace "
-            f"{(X**2).sum():.3g}) in double precision; take 1e-10 or more."
+            f"{(X**2).sum():.3g}) in double precision; take 1e-10 or more{remedy}."
         ) from error
     v = (w.T * np.sqrt(obj.delta)).T
-    return v, obj.best_intercept(v), theta
+    return v, obj.best_intercept(v), 2.0 * (rest.T * obj.root).T
 
 
 def _by_columns(X: FloatArray, target: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray]:
-    """Factorise the (q, q) matrix; return w and theta."""
+    """Factorise the (q, q) matrix; return w and the residuals, by the roots of their weights."""
     A = X.T @ X
     A[np.diag_indices_from(A)] += penalty
     factor = sla.cho_factor(A, check_finite=False)
     w = sla.cho_solve(factor, X.T @ target)
-    return w, 2.0 * (target - X @ w)
+    return w, target - X @ w
 
 
-def _by_samples(X: FloatArray, target: FloatArray, penalty: float) -> tuple[FloatArray, FloatArray]:
-    """Factorise the (l, l) matrix; return w and theta."""
+def _by_samples(X: FloatArray, target: FloatArray, penalty: float, root: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Factorise the (l, l) matrix; return the same."""
     A = X @ X.T
     A[np.diag_indices_from(A)] += penalty
     factor = sla.cho_factor(A, check_finite=False)
     a = sla.cho_solve(factor, target)
-    a -= a.mean(axis=0)  # zero but for rounding, which is divided by the penalty: X is centred
-    return X.T @ a, 2.0 * penalty * a
+    # Zero but for rounding, which is divided by the penalty: X is centred.
+    a -= np.multiply.outer(root, root @ a / (root @ root))
+    return X.T @ a, penalty * a
