@@ -358,11 +358,12 @@ def _interior_point(
         by_balance = sla.cho_solve(factor, y)
         target, shift, dx, dz = np.zeros_like(x), 0.0, np.zeros_like(x), np.zeros_like(x)
         for corrected in (False, True):
-            if corrected:
-                primal, dual = _step_bound(x, dx), _step_bound(z, dz)
-                left = float(((x + primal * dx) * (z + dual * dz)).sum())
-                target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
-            slopes = target[0] - z[0] - target[1] + z[1] - stationarity
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is named below
+                if corrected:
+                    primal, dual = _step_bound(x, dx), _step_bound(z, dz)
+                    left = float(((x + primal * dx) * (z + dual * dz)).sum())
+                    target = ((left / gap) ** 3 * gap / x.size - dx * dz) / x
+                slopes = target[0] - z[0] - target[1] + z[1] - stationarity
             if not np.isfinite(slopes).all():
                 raise np.linalg.LinAlgError("the path to the optimum overflows; take weights that are less far apart")
             step = sla.cho_solve(factor, slopes)
