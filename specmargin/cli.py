@@ -157,6 +157,9 @@ def tables(
     keep_stale: Annotated[
         bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
     ] = False,
+    record: Annotated[
+        bool, typer.Option("--record", help="Put rows and table into OUT/recorded, from which they are read at once.")
+    ] = False,
     wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
 ) -> None:
@@ -179,6 +182,7 @@ def tables(
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
     options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
+    options |= {"record": record}
     for each in dict.fromkeys(names or known_tables):
         report = papers.run_table(each, **options)
         typer.echo(report.text())

@@ -20,7 +20,8 @@ from specmargin.experiments.engine.artifacts import explained, remove_unfinished
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.records import Cell, Row, Store, make_row, worst_gap
-from specmargin.experiments.engine.sweep import run_sweep
+from specmargin.experiments.engine.sweep import SweepInterruptedError, run_sweep
+from specmargin.experiments.recorded import read_record, record_table, restore_rows
 from specmargin.experiments.report import MarkedSection, Report, Section
 
 __all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
@@ -196,8 +197,11 @@ def run_experiment(
     keep_stale: bool = False,
     wait: bool = False,
     choices: Mapping[str, str] | None = None,
+    record: bool = False,
 ) -> Report:
     """Compute a table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
+
+    Where ``<out>/recorded`` has rows of the table, and no sweep was begun, it starts from those.
 
     Parameters
     ----------
@@ -210,6 +214,8 @@ def run_experiment(
     choices : mapping of str to str, optional
         Axes of the table that are set to other than their default, as ``{"graph": "mutual+mst"}``. Such a table has
         files and a sweep of its own, too.
+    record : bool, default False
+        Put rows and report into ``<out>/recorded``, also the rows of a run that is interrupted.
 
     Returns
     -------
@@ -234,13 +240,25 @@ def run_experiment(
         explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
         locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
     ):
-        report = _computed(experiment, options)
+        place = out / "recorded" / full
+        if place.is_dir() and not fresh:
+            restore_rows(read_record(place), options.folder)
+        store = Store(options.folder)
+        try:
+            report, rows = _computed(experiment, options)
+        except SweepInterruptedError:
+            if record:
+                record_table(experiment.name, store, store.read().values(), place, choices=options.choices)
+            raise
+        if record:
+            record_table(experiment.name, store, rows, place, report=report, choices=options.choices)
         remove_unfinished(out / "tables", f".{report.name}")
         report.write(out / "tables")
     return report
 
 
-def _computed(experiment: Experiment, options: Options) -> Report:
+def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Row]]:
+    """Return the report and all its rows."""
     plan, checksums, header = experiment.setup(options)
     rows: list[Row] = []
     fresh = options.fresh
@@ -268,7 +286,7 @@ def _computed(experiment: Experiment, options: Options) -> Report:
     end = footer(rows, options.folder, options.command(experiment.name))
     stale = [line for line in end if line.startswith(_STALE)]
     quick = [f"QUICK: {experiment.quick}"] if options.quick and experiment.quick else []
-    return Report(
+    report = Report(
         f"{experiment.name}{options.suffix}",
         experiment.title,
         findings.sections,
@@ -276,3 +294,4 @@ def _computed(experiment: Experiment, options: Options) -> Report:
         [*findings.footer, *end],
         findings.remarks,
     )
+    return report, rows
