@@ -172,6 +172,9 @@ def tables(
     keep_stale: Annotated[
         bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
     ] = False,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the cells.")
+    ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Put rows and table into OUT/recorded, from which they are read at once.")
     ] = False,
@@ -197,7 +200,7 @@ def tables(
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
     options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
-    options |= {"record": record}
+    options |= {"record": record, "scheduler": scheduler}
     for each in dict.fromkeys(names or known_tables):
         report = papers.run_table(each, **options)
         typer.echo(report.text())

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from specmargin.checks import checked, instance, maybe, path, processes
+from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
 from specmargin.experiments.engine.locking import locked
@@ -46,7 +47,7 @@ class Options:
         Two splits and few settings: seconds.
     data : path, optional
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
-    jobs, fresh, retry_failed, progress, keep_stale, wait
+    jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
         As in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
@@ -62,6 +63,7 @@ class Options:
     keep_stale: bool = False
     wait: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
+    scheduler: str | None = None
 
     @property
     def suffix(self) -> str:
@@ -198,6 +200,7 @@ def run_experiment(
     wait: bool = False,
     choices: Mapping[str, str] | None = None,
     record: bool = False,
+    scheduler: str | None = None,
 ) -> Report:
     """Compute a table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
 
@@ -207,7 +210,7 @@ def run_experiment(
     ----------
     experiment : Experiment
         What is computed.
-    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait
+    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
         As in `Options`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
@@ -233,6 +236,7 @@ def run_experiment(
         raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}.")
     out, home = require_folder(Path(out)), None if data is None else Path(data)
     options = Options(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
+    options = replace(options, scheduler=scheduler)
     full = f"{experiment.name}{options.suffix}"
     options = replace(options, folder=out / "sweeps" / full)
     # For all phases and the report: the sweeps inside take the same lock again.
@@ -265,9 +269,11 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
 
     def sweep(cells: list[Cell]) -> list[Row]:
         nonlocal fresh
+        elsewhere = options.scheduler is not None  # where this machine's folders are not
+        found = {name: Path(file) for name, file in available(options.data).items() if file and name in checksums}
         computed = run_sweep(
             cells,
-            partial(experiment.work, data=options.data),
+            partial(experiment.work, data=None if elsewhere else options.data),
             folder=options.folder,
             jobs=options.jobs,
             progress=options.progress,
@@ -276,6 +282,8 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
             keep_stale=options.keep_stale,
             wait=options.wait,
             provenance=collect(data=checksums, solver=experiment.solver),
+            scheduler=options.scheduler,
+            data_files={name: file for name, file in found.items() if file.is_file()} if elsewhere else None,
         )
         fresh = False  # later phases add to the folder
         rows.extend(computed)
