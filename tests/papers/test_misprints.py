@@ -39,7 +39,7 @@ def test_alpha_of_the_dual_has_LK_and_not_KL(matrices):
     assert min(residual["KL"], asymmetry["KL"]) > 1e-2
 
 
-def test_the_hessian_has_the_published_factors_only_where_the_laplacian_annihilates_constants(matrices):
+def test_the_factors_of_the_hessian_need_a_laplacian_that_annihilates_constants(matrices):
     """Between eqs. 9 and 10: multiplied out they have gamma_I 1'L K too much in the first row."""
     K, W, _, _ = matrices
     n, ones, gamma_A, gamma_I = 12, np.ones((12, 1)), 0.3, 0.05
