@@ -83,6 +83,7 @@ def test_tables_and_formulas_are_whole_lines(page):
         else:
             assert len(line) <= 120, line
         assert line.count("$") % 2 == 0, line
+        assert not re.search(r"\\[,;:!{}]", line), line  # Markdown takes the backslash away
 
 
 def test_the_index_has_every_page_table_and_figure():
