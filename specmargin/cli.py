@@ -1,5 +1,7 @@
 """The command line: ``specmargin compare | fit | predict | figures | tables | datasets | verify``.
 
+``specmargin --install-completion`` lets the shell complete commands and options.
+
 Heavy imports wait inside the commands, so that ``--help`` answers at once. An error that the package foresaw is one
 message without a traceback (exit code 2 for a bad argument, 128 and the number of a signal, 1 for anything else);
 ``specmargin --debug`` shows it all.
@@ -69,9 +71,9 @@ class _Group(TyperGroup):
 app = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
-    help="Semi-supervised large-margin learning: the figures and tables of the papers, made again.",
+    help="Semi-supervised large-margin learning: a table of your own, and the figures and tables of the papers.",
+    epilog="Begin with: specmargin compare FILE --target COLUMN, or specmargin figures --quick.",
 )
 datasets_app = typer.Typer(no_args_is_help=True, help="What data there is, and where it comes from.")
 app.add_typer(datasets_app, name="datasets")
@@ -97,9 +99,20 @@ Jobs = Annotated[
 ]
 
 
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from specmargin import __version__
+
+        typer.echo(f"specmargin {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and log messages.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Say the version and stop.", callback=_tell_version, is_eager=True)
+    ] = False,
 ) -> None:
     logging.basicConfig(level=logging.DEBUG if debug else logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
 
@@ -113,7 +126,7 @@ def _use_data(data: Path | None) -> None:
     os.environ["SPECMARGIN_DATA"] = str(data.resolve())
 
 
-@app.command()
+@app.command(epilog="Examples: specmargin figures two_moons spectra;  specmargin figures --quick --out pictures")
 def figures(
     names: Annotated[list[str] | None, typer.Argument(help="Figures; all of them by default.")] = None,
     quick: Quick = False,
@@ -139,7 +152,9 @@ def figures(
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
 
 
-@app.command()
+@app.command(
+    epilog="Examples: specmargin tables lapsvm_svm --quick;  specmargin tables spectrum_learning --set eps=1e-6"
+)
 def tables(
     names: Annotated[list[str] | None, typer.Argument(help="Tables; without a name they are listed.")] = None,
     all_: Annotated[bool, typer.Option("--all", help="All tables, one after the other: a day or more.")] = False,
@@ -156,6 +171,12 @@ def tables(
     ] = None,
     keep_stale: Annotated[
         bool, typer.Option("--keep-stale", help="Keep results of older code or data, and say so in the table.")
+    ] = False,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the cells.")
+    ] = None,
+    record: Annotated[
+        bool, typer.Option("--record", help="Put rows and table into OUT/recorded, from which they are read at once.")
     ] = False,
     wait: Wait = False,
     list_: Annotated[bool, typer.Option("--list", help="List the tables and stop.")] = False,
@@ -179,6 +200,7 @@ def tables(
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "data": data, "out": out, "jobs": jobs, "fresh": fresh}
     options |= {"retry_failed": retry_failed, "keep_stale": keep_stale, "wait": wait, "choices": choices}
+    options |= {"record": record, "scheduler": scheduler}
     for each in dict.fromkeys(names or known_tables):
         report = papers.run_table(each, **options)
         typer.echo(report.text())
@@ -193,7 +215,7 @@ def _assignment(text: str) -> tuple[str, str]:
     return axis, value
 
 
-@app.command()
+@app.command(epilog="Example: specmargin verify minimum.npz")
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Files that sm.save_result has written.")],
     json_: Annotated[bool, typer.Option("--json", help="Write a list of JSON objects, one for each file.")] = False,
@@ -232,7 +254,7 @@ def _report(line: str) -> None:
     typer.echo(line, err=True)
 
 
-@app.command()
+@app.command(epilog="Example: specmargin compare patients.csv --target outcome --budget 120")
 def compare(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
     target: Target,
@@ -268,7 +290,7 @@ def compare(
         typer.echo(f"written: {path}")
 
 
-@app.command()
+@app.command(epilog="Example: specmargin fit patients.csv --target outcome --method LapRLSCV --model model.npz")
 def fit(
     file: Annotated[Path, typer.Argument(help="A CSV, Parquet or npz file.")],
     target: Target,
@@ -289,7 +311,7 @@ def fit(
     typer.echo(f"{fitted!r}\nwritten: {model}")
 
 
-@app.command()
+@app.command(epilog="Example: specmargin predict model.npz new.csv --out predictions.csv")
 def predict(
     model: Annotated[Path, typer.Argument(help="A file that compare or fit has written.")],
     file: Annotated[Path, typer.Argument(help="A table with the same columns; labels are not needed.")],

@@ -53,6 +53,18 @@ def toy_table(monkeypatch):
     return toy
 
 
+def test_version_is_told(run):
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.stdout.strip() == f"specmargin {sm.__version__}"
+
+
+@pytest.mark.parametrize("command", ["compare", "fit", "predict", "figures", "tables", "verify"])
+def test_help_of_every_command_has_an_example(run, command):
+    text = " ".join(run(command, "--help").stdout.replace("│", " ").split())
+    assert f"specmargin {command} " in text.partition("Example")[2]
+
+
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0

@@ -46,6 +46,7 @@ OF_NO_MODULE = {
     "exact/test_exact_certificates.py": "all certificates against arithmetic in a hundred digits",
     "experiments/engine/test_kills.py": "sweeps whose processes are killed",
     "losses/test_declarations.py": "all losses: what they declare, against numbers",
+    "papers/test_misprints.py": "formulas of the papers as published and as corrected",
     "papers/test_papers.py": "how the tables of all papers are found, and a sixth paper",
     "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
@@ -66,6 +67,7 @@ OF_NO_MODULE = {
     "test_layers.py": "the import contracts",
     "test_notebooks.py": "the notebooks",
     "test_packaging.py": "sdist, wheel and locks",
+    "test_paper_pages.py": "docs/papers against the package, its tests and its tables",
     "test_programs.py": "docs/programs.md against the problems",
 }
 

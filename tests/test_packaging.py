@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import re
 import subprocess
 import sys
@@ -111,10 +112,12 @@ def test_lock_installs_without_a_compiler() -> None:
 
 
 def test_one_version_everywhere() -> None:
-    version = PYPROJECT["project"]["version"]
-    assert specmargin.__version__ == version
+    version = specmargin.__version__  # which the build reads
+    assert PYPROJECT["project"]["dynamic"] == ["version"]
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "specmargin/__init__.py"
     assert importlib.metadata.version("specmargin") == version
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert json.loads((ROOT / "codemeta.json").read_text(encoding="utf-8"))["version"] == version
     assert re.search(rf"^## .*\b{re.escape(version)}\b", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
 
 
@@ -124,6 +127,16 @@ def test_picture_of_the_readme_is_small_and_wide_enough() -> None:
     assert len(picture) < 200_000
     assert int.from_bytes(picture[16:20], "big") >= 480  # pixels across
     assert (ROOT / "figures" / "two_labels.py").is_file()
+
+
+def test_release_workflow_builds_what_a_tag_names_and_pins_its_actions() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    assert 'tags: ["v*"]' in workflow
+    assert "make test-wheel" in workflow
+    assert 'test "$GITHUB_REF_NAME" = "v$version"' in workflow
+    used = re.findall(r"uses: \S+@(\S+)", workflow)
+    assert used
+    assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in used)
 
 
 def test_workflow_runs_the_two_commands_of_the_readme_and_pins_its_actions() -> None:

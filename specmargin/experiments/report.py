@@ -85,6 +85,15 @@ class Section:
         """Return lines of Markdown."""
         return [*([f"## {self.title}", ""] if self.title else []), *_piped(self._body()), ""]
 
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values; numbers that are not known are None."""
+        return {"title": self.title, "lines": [_known(vars(line)) for line in self.lines]}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Section:
+        """Return the section that `as_json` was asked of."""
+        return cls(values["title"], [Line(**_unknown(line)) for line in values["lines"]])
+
     def csv(self) -> list[list[Any]]:
         """Return head and body, a number to a column, unrounded; empty where there is none."""
         rows = ([getattr(line, name) for name in _CSV] for line in self.lines)
@@ -165,6 +174,34 @@ class MarkedSection:
         """Return lines of Markdown."""
         key = _KEY.format("bold", "italic")
         return [key, "", *_piped(self._body()), "", self._often(), "", *_piped(self.counts()), ""]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values; numbers that are not known are None."""
+        rows = [
+            {
+                "dataset": row.dataset,
+                "n_labeled": row.n_labeled,
+                "entries": {method: _known(entry._asdict()) for method, entry in row.entries.items()},
+                "settings": dict(row.settings),
+            }
+            for row in self.rows
+        ]
+        shared = {part: getattr(self, part) for part in ("tuning", "note", "title")}
+        return {"rows": rows, "methods": list(self.methods), **shared}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> MarkedSection:
+        """Return the section that `as_json` was asked of."""
+        rows = [
+            MarkedRow(
+                row["dataset"],
+                row["n_labeled"],
+                {method: Entry(**_unknown(entry)) for method, entry in row["entries"].items()},
+                row["settings"],
+            )
+            for row in values["rows"]
+        ]
+        return cls(rows, values["methods"], *(values[part] for part in ("tuning", "note", "title")))
 
     def csv(self) -> list[list[Any]]:
         """Return head and body, a row for each task, number of labels and method, unrounded."""
@@ -279,6 +316,22 @@ class Report:
             page += ["<ul>", *(f"<li>{_e(line)}</li>" for line in part), "</ul>"] if part else []
         return "\n".join([*page, "</body></html>"]) + "\n"
 
+    def as_json(self) -> dict[str, Any]:
+        """Return JSON values, from which `from_json` makes an equal report."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "sections": [section.as_json() for section in self.sections],
+            **{part: list(getattr(self, part)) for part in ("header", "footer", "remarks")},
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Report:
+        """Return the report that `as_json` was asked of."""
+        sections = [(Section if "lines" in part else MarkedSection).from_json(part) for part in values["sections"]]
+        parts = (values[part] for part in ("header", "footer", "remarks"))
+        return cls(values["name"], values["title"], sections, *parts)
+
     def write(self, folder: str | Path) -> list[Path]:
         """Write ``<name>.txt``, ``.csv``, ``.md`` and, with marks, ``.html`` into a folder and return their paths."""
         forms = {"txt": self.text, "csv": self.csv, "md": self.markdown} | ({"html": self.html} if self.marked else {})
@@ -307,6 +360,14 @@ def _mean_std(mean: float, std: float) -> str:
 
 def _blank(value: Any) -> Any:
     return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: None if isinstance(value, float) and math.isnan(value) else value for name, value in values.items()}
+
+
+def _unknown(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: math.nan if value is None else value for name, value in values.items()}
 
 
 def _aligned(table: Sequence[Sequence[str]]) -> list[str]:

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from specmargin.checks import checked, instance, maybe, path, processes
+from specmargin.datasets import available
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished, require_folder
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.records import Cell, Row, Store, make_row, worst_gap
-from specmargin.experiments.engine.sweep import run_sweep
+from specmargin.experiments.engine.sweep import SweepInterruptedError, run_sweep
+from specmargin.experiments.recorded import read_record, record_table, restore_rows
 from specmargin.experiments.report import MarkedSection, Report, Section
 
 __all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
@@ -45,7 +47,7 @@ class Options:
         Two splits and few settings: seconds.
     data : path, optional
         Folder of the data sets; by default ``$SPECMARGIN_DATA``, else the cache.
-    jobs, fresh, retry_failed, progress, keep_stale, wait
+    jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
         As in `run_sweep`.
     choices : mapping of str to str
         Axes of the table that are set to other than their default; each table names its own.
@@ -61,6 +63,7 @@ class Options:
     keep_stale: bool = False
     wait: bool = False
     choices: Mapping[str, str] = field(default_factory=dict)
+    scheduler: str | None = None
 
     @property
     def suffix(self) -> str:
@@ -196,20 +199,26 @@ def run_experiment(
     keep_stale: bool = False,
     wait: bool = False,
     choices: Mapping[str, str] | None = None,
+    record: bool = False,
+    scheduler: str | None = None,
 ) -> Report:
     """Compute a table and write it to ``<out>/tables``; the sweep is kept in ``<out>/sweeps``.
+
+    Where ``<out>/recorded`` has rows of the table, and no sweep was begun, it starts from those.
 
     Parameters
     ----------
     experiment : Experiment
         What is computed.
-    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait
+    quick, data, jobs, fresh, retry_failed, progress, keep_stale, wait, scheduler
         As in `Options`. A quick table has files and a sweep of its own.
     out : path, default "results"
         Where everything is written.
     choices : mapping of str to str, optional
         Axes of the table that are set to other than their default, as ``{"graph": "mutual+mst"}``. Such a table has
         files and a sweep of its own, too.
+    record : bool, default False
+        Put rows and report into ``<out>/recorded``, also the rows of a run that is interrupted.
 
     Returns
     -------
@@ -227,6 +236,7 @@ def run_experiment(
         raise InvalidInputError(f"the table {experiment.name!r} has no axis {foreign[0]!r}; {remedy}.")
     out, home = require_folder(Path(out)), None if data is None else Path(data)
     options = Options(out, quick, home, jobs, fresh, retry_failed, progress, keep_stale, wait, dict(choices or {}))
+    options = replace(options, scheduler=scheduler)
     full = f"{experiment.name}{options.suffix}"
     options = replace(options, folder=out / "sweeps" / full)
     # For all phases and the report: the sweeps inside take the same lock again.
@@ -234,22 +244,36 @@ def run_experiment(
         explained(out, lambda: f"What was computed is kept in {str(options.folder)!r}."),
         locked(options.folder / ".lock", f"the table {full} into {str(out)!r}", wait=wait),
     ):
-        report = _computed(experiment, options)
+        place = out / "recorded" / full
+        if place.is_dir() and not fresh:
+            restore_rows(read_record(place), options.folder)
+        store = Store(options.folder)
+        try:
+            report, rows = _computed(experiment, options)
+        except SweepInterruptedError:
+            if record:
+                record_table(experiment.name, store, store.read().values(), place, choices=options.choices)
+            raise
+        if record:
+            record_table(experiment.name, store, rows, place, report=report, choices=options.choices)
         remove_unfinished(out / "tables", f".{report.name}")
         report.write(out / "tables")
     return report
 
 
-def _computed(experiment: Experiment, options: Options) -> Report:
+def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Row]]:
+    """Return the report and all its rows."""
     plan, checksums, header = experiment.setup(options)
     rows: list[Row] = []
     fresh = options.fresh
 
     def sweep(cells: list[Cell]) -> list[Row]:
         nonlocal fresh
+        elsewhere = options.scheduler is not None  # where this machine's folders are not
+        found = {name: Path(file) for name, file in available(options.data).items() if file and name in checksums}
         computed = run_sweep(
             cells,
-            partial(experiment.work, data=options.data),
+            partial(experiment.work, data=None if elsewhere else options.data),
             folder=options.folder,
             jobs=options.jobs,
             progress=options.progress,
@@ -258,6 +282,8 @@ def _computed(experiment: Experiment, options: Options) -> Report:
             keep_stale=options.keep_stale,
             wait=options.wait,
             provenance=collect(data=checksums, solver=experiment.solver),
+            scheduler=options.scheduler,
+            data_files={name: file for name, file in found.items() if file.is_file()} if elsewhere else None,
         )
         fresh = False  # later phases add to the folder
         rows.extend(computed)
@@ -268,7 +294,7 @@ def _computed(experiment: Experiment, options: Options) -> Report:
     end = footer(rows, options.folder, options.command(experiment.name))
     stale = [line for line in end if line.startswith(_STALE)]
     quick = [f"QUICK: {experiment.quick}"] if options.quick and experiment.quick else []
-    return Report(
+    report = Report(
         f"{experiment.name}{options.suffix}",
         experiment.title,
         findings.sections,
@@ -276,3 +302,4 @@ def _computed(experiment: Experiment, options: Options) -> Report:
         [*findings.footer, *end],
         findings.remarks,
     )
+    return report, rows

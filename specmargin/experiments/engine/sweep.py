@@ -32,6 +32,7 @@ from specmargin.archive import replace_file
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished
+from specmargin.experiments.engine.cluster import ClusterError, on_cluster
 from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest, fingerprint
 from specmargin.experiments.engine.locking import locked
 from specmargin.experiments.engine.processes import Terminated, WorkerDiedError, in_order, in_processes
@@ -83,6 +84,8 @@ def run_sweep(
     keep_stale: bool = False,
     wait: bool = False,
     provenance: Mapping[str, Any] | None = None,
+    scheduler: str | None = None,
+    data_files: Mapping[str, Path] | None = None,
 ) -> list[Row]:
     """Compute every cell that `folder` does not hold yet, and return the rows of all.
 
@@ -115,6 +118,11 @@ def run_sweep(
         Wait for another process that writes into the folder, rather than raise.
     provenance : mapping, optional
         Of this run; by default `provenance.collect()`. A change of the checksums in its ``data`` makes cells stale.
+    scheduler : str, optional
+        Address of a Dask scheduler, whose workers compute the cells instead of `jobs` processes (extra
+        ``distributed``). This process alone writes into `folder`.
+    data_files : mapping of str to path, optional
+        Data sets by name, which are sent to those workers.
 
     Returns
     -------
@@ -177,20 +185,21 @@ def run_sweep(
         if missing:
             run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
             _write(store.folder / "runs" / f"{run}.json", {**provenance, "code": code})
-            compute = partial(_run_cell, work=work, store=store, run=run, code=digest(code), threads=threads)
+            compute = partial(_computed_row, work=work, run=run, code=digest(code), threads=threads)
             bar = _bar(missing, len(unique), every, jobs) if progress else nullcontext(lambda row: None)
             try:
                 with bar as advance, in_order():
-                    for row in in_processes(compute, ((cell,) for cell in missing), jobs, threads):
+                    for row in _rows(compute, missing, store, run, jobs, threads, scheduler, data_files):
                         rows[row["key"]] = row
                         done += 1
                         advance(row)
             except KeyboardInterrupt as interrupt:
                 raise SweepInterruptedError(interrupt, kept()) from None
             except WorkerDiedError as error:
-                raise SpecmarginError(
-                    f"{error}: {kept()}; the same call goes on from there. Run it with fewer jobs than {jobs}."
-                ) from error
+                remedy = f"Run it with fewer jobs than {jobs}." if scheduler is None else "Give workers more memory."
+                raise SpecmarginError(f"{error}: {kept()}; the same call goes on from there. {remedy}") from error
+            except ClusterError as error:
+                raise ClusterError(f"{error}. {kept()}; the same call goes on from there.") from error
     return [rows[cell.key] for cell in unique]
 
 
@@ -318,8 +327,33 @@ def _thread_controller(n_modules: int) -> Any:
     return ThreadpoolController()
 
 
-def _run_cell(cell: Cell, work: Work, store: Store, run: str, code: str, threads: int) -> Row:
-    """Compute one cell, write its row, marked with run and code, and return it. Runs in a worker."""
+def _rows(
+    compute: Callable[[Cell], Row],
+    cells: Iterable[Cell],
+    store: Store,
+    run: str,
+    jobs: int,
+    threads: int,
+    scheduler: str | None,
+    data_files: Mapping[str, Path] | None,
+) -> Iterator[Row]:
+    """Yield rows that are written, as they come."""
+    calls = ((cell,) for cell in cells)
+    if scheduler is None:
+        yield from in_processes(partial(_written_row, compute=compute, store=store, run=run), calls, jobs, threads)
+        return
+    code = partial(fingerprint, compute.keywords["work"]) if isinstance(compute, partial) else None
+    for row in on_cluster(compute, calls, scheduler, files=data_files, code=code):
+        yield store.append(row, run)
+
+
+def _written_row(cell: Cell, compute: Callable[[Cell], Row], store: Store, run: str) -> Row:
+    """Compute one cell and write its row at once. Runs in a process of this machine."""
+    return store.append(compute(cell), run)
+
+
+def _computed_row(cell: Cell, work: Work, run: str, code: str, threads: int) -> Row:
+    """Compute one cell and return its row, marked with run and code. Runs in a worker."""
     import scipy.linalg  # noqa: F401  brings its own BLAS, which must be there to be limited
 
     start = time.perf_counter()
@@ -338,8 +372,7 @@ def _run_cell(cell: Cell, work: Work, store: Store, run: str, code: str, threads
     texts = sorted({f"{w.category.__name__}: {w.message}" for w in caught})
     if texts:
         row["warnings"] = " | ".join(texts[:5])
-    row |= {"seconds": time.perf_counter() - start, "run": run, "code": code}
-    return store.append(row, run)
+    return row | {"seconds": time.perf_counter() - start, "run": run, "code": code}
 
 
 def _describe(error: Exception) -> dict[str, str]:

@@ -1,0 +1,66 @@
+"""The committed records: a sample of the cells of every table is computed anew and must come out as it stands there.
+
+Numbers that a clock or an iteration count decides are left out. Searches of non-convex objectives may end elsewhere on
+another machine, so that of a sample at most one cell may differ, and never by more than `SEARCH` points of error.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from specmargin.exceptions import DataNotFoundError
+from specmargin.experiments.engine.records import Cell
+from specmargin.experiments.recorded import recorded_folder, recorded_tables
+from specmargin.papers import tables
+
+FOLDER = recorded_folder()
+RECORDS = recorded_tables(FOLDER) if FOLDER is not None and FOLDER.is_dir() else {}
+SAMPLE, LONGEST = 3, 2.0
+"""Cells of every table, all of one data set, and the seconds that each may have taken."""
+COMPARED = ("error",)
+"""Beginnings of the columns that must come out again."""
+EXACT, SEARCH = 1e-6, 5.0
+"""Points of error."""
+
+
+def sample(record):
+    rows = [row for row in record.rows() if row["status"] == "ok" and row["seconds"] <= LONGEST]
+    rows = rows or sorted(record.rows(), key=lambda row: row["seconds"])[:1]
+    drawn = random.Random(record.name)
+    dataset = drawn.choice(sorted({row["dataset"] for row in rows}))
+    of_it = sorted((row for row in rows if row["dataset"] == dataset), key=lambda row: row["key"])
+    return drawn.sample(of_it, min(SAMPLE, len(of_it)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(RECORDS))
+def test_cells_come_out_as_they_were_recorded(name, data_folder):
+    record = RECORDS[name]
+    experiment = tables()[record.experiment]
+    distances = []
+    for row in sample(record):
+        named = (row[part] for part in ("experiment", "method", "dataset", "split"))
+        cell = Cell(*named, json.loads(row["parameters"]))
+        try:
+            outcome = experiment.work(cell, data=data_folder)
+        except DataNotFoundError as missing:
+            pytest.skip(f"{name}: {missing}")
+        names = [key for key in outcome if key.startswith(COMPARED) and isinstance(outcome[key], float)]
+        assert names, f"{name} has no column that could be compared"
+        distances.append(max(abs(outcome[key] - row[key]) for key in names))
+    assert max(distances) <= SEARCH
+    assert sum(distance > EXACT for distance in distances) <= 1
+
+
+@pytest.mark.parametrize("name", list(RECORDS))
+def test_records_are_small_whole_and_without_failures(name):
+    record = RECORDS[name]
+    assert sum(path.stat().st_size for path in record.folder.iterdir()) < 5e6
+    assert record.failed == 0
+    assert record.seconds > 0
+    for run in record.runs.values():
+        assert run["git"]["commit"]
+        assert not run["git"]["dirty"]
