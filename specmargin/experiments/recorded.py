@@ -1,4 +1,4 @@
-"""Recorded tables: computed whole once, kept beside the package with every row, read at once.
+"""Recorded tables: computed whole once, kept in the repository with every row, read at once.
 
 `record_table` makes a folder NAME of a finished sweep:
 
@@ -164,6 +164,11 @@ def read_record(folder: str | Path) -> RecordedTable:
         If the folder holds none, or one that was cut off, altered, or written by a later version.
     """
     place = Path(folder)
+    if not (place / _TABLE).is_file():
+        raise InvalidInputError(
+            f"{str(place)!r} holds no recorded table, for {_TABLE} is not there; specmargin tables NAME --record makes "
+            "one."
+        )
     try:
         content = json.loads((place / _TABLE).read_bytes())
         if content["format"] > _FORMAT:
@@ -172,11 +177,6 @@ def read_record(folder: str | Path) -> RecordedTable:
         numbers = (int(content["cells"]), int(content["failed"]), float(content["seconds"]))
         named = (place.name, str(content["experiment"]), dict(content["choices"]))
         return RecordedTable(*named, report, dict(content["runs"]), *numbers, str(content["crc32"]), place)
-    except FileNotFoundError:
-        raise InvalidInputError(
-            f"{str(place)!r} holds no recorded table, for {_TABLE} is not there; specmargin tables NAME --record makes "
-            "one."
-        ) from None
     except (ValueError, KeyError, TypeError) as error:
         if isinstance(error, InvalidInputError):
             raise

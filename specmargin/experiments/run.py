@@ -269,8 +269,8 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
 
     def sweep(cells: list[Cell]) -> list[Row]:
         nonlocal fresh
-        elsewhere = options.scheduler is not None  # where this machine's folders are not
-        found = {name: Path(file) for name, file in available(options.data).items() if file and name in checksums}
+        elsewhere = options.scheduler is not None  # where the folders here are not
+        archives = {name: Path(file) for name, file in available(options.data).items() if file and name in checksums}
         computed = run_sweep(
             cells,
             partial(experiment.work, data=None if elsewhere else options.data),
@@ -283,7 +283,7 @@ def _computed(experiment: Experiment, options: Options) -> tuple[Report, list[Ro
             wait=options.wait,
             provenance=collect(data=checksums, solver=experiment.solver),
             scheduler=options.scheduler,
-            data_files={name: file for name, file in found.items() if file.is_file()} if elsewhere else None,
+            data_files={name: file for name, file in archives.items() if file.is_file()} if elsewhere else None,
         )
         fresh = False  # later phases add to the folder
         rows.extend(computed)

@@ -5,7 +5,7 @@ with this process: the files of data sets go to each of them once, also to those
 loses the call that it was at, which another one makes again. Every worker has one call at a time, whatever its number
 of threads, and must have the same sources as this process.
 
-Needs the extra ``distributed``. A cluster on this machine, for a look: ``dask scheduler`` in one shell, and
+Needs the extra ``distributed``. A cluster on this computer, for a look: ``dask scheduler`` in one shell, and
 ``dask worker tcp://127.0.0.1:8786 --nthreads 1 --nworkers 2`` in another.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["ClusterError", "on_cluster"]
 T = TypeVar("T")
 
 _DATA = "SPECMARGIN_DATA"
-_REACH = 10.0
+_ANSWER = 10.0
 """Seconds in which a scheduler must answer."""
 _ALONE = 60.0
 """Seconds that calls wait for a first or for another worker."""
@@ -44,7 +44,7 @@ _one_at_a_time = threading.Lock()
 _places: dict[str, str] = {}
 """Of a worker: where it keeps the files of data sets,"""
 _agreed: set[str] = set()
-"""and the sources that it was found to have."""
+"""and the sources that it agrees with."""
 
 
 class ClusterError(SpecmarginError):
@@ -105,8 +105,8 @@ def on_cluster(
                 yield value
         except KilledWorker as error:
             raise WorkerDiedError(f"{error.last_worker.address} and others died at one call") from error
-        except (RuntimeError, ModuleNotFoundError) as error:
-            if "deserializ" not in str(error) and not isinstance(error, ModuleNotFoundError):
+        except (RuntimeError, ImportError) as error:
+            if "deserializ" not in str(error) and not isinstance(error, ImportError):
                 raise
             raise ClusterError(
                 f"the scheduler {address} or a worker cannot read the calls; install this version of specmargin "
@@ -114,7 +114,7 @@ def on_cluster(
             ) from error
         except (CancelledError, OSError) as error:
             if isinstance(error, OSError) and error.errno is not None:
-                raise  # of a call, or of this machine
+                raise  # of a call, or of this computer
             raise ClusterError(f"the scheduler {address} is gone ({type(error).__name__})") from error
         finally:
             with suppress(Exception):
@@ -125,7 +125,7 @@ def on_cluster(
 def _connected(Client: Any, address: str) -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.ERROR)
     try:
-        client = Client(address, timeout=_REACH, set_as_default=False)
+        client = Client(address, timeout=_ANSWER, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ClusterError(
             f"no Dask scheduler answers at {address!r} ({error}); start one with `dask scheduler`, and name the "
@@ -135,7 +135,7 @@ def _connected(Client: Any, address: str) -> Iterator[Any]:
         yield client
     finally:
         with suppress(Exception):
-            client.close(timeout=_REACH)
+            client.close(timeout=_ANSWER)
 
 
 def _wait_for_workers(client: Any, address: str) -> None:

@@ -348,7 +348,7 @@ def _rows(
 
 
 def _written_row(cell: Cell, compute: Callable[[Cell], Row], store: Store, run: str) -> Row:
-    """Compute one cell and write its row at once. Runs in a process of this machine."""
+    """Compute one cell and write its row at once. Runs here, in this process or another."""
     return store.append(compute(cell), run)
 
 

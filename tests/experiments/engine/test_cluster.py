@@ -191,7 +191,7 @@ def test_a_cell_that_kills_its_workers_ends_the_run_in_order(dask, toy, tmp_path
 
 def test_a_scheduler_that_cannot_be_reached_is_named(toy, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(cluster, "_REACH", 1.0)
+    monkeypatch.setattr(cluster, "_ANSWER", 1.0)
     with pytest.raises(ClusterError, match=r"no Dask scheduler answers at 'tcp://127.0.0.1:9'"):
         run_sweep(cells("plain"), toy.work, folder=tmp_path / "a", scheduler="tcp://127.0.0.1:9", progress=False)
     with pytest.raises(ClusterError, match="no Dask scheduler answers at 'nonsense'"):
