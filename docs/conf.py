@@ -2,6 +2,9 @@
 
 import sys
 from pathlib import Path
+from typing import Any
+
+from pygments.lexers.special import TextLexer
 
 import specmargin
 
@@ -55,3 +58,8 @@ html_theme_options = {
     "light_css_variables": {"color-brand-primary": "#2d5b9e", "color-brand-content": "#2d5b9e"},
     "dark_css_variables": {"color-brand-primary": "#8ab4f0", "color-brand-content": "#8ab4f0"},
 }
+
+
+def setup(app: Any) -> None:
+    """Show blocks of a language that Pygments does not know as they are."""
+    app.add_lexer("csv", TextLexer)

@@ -67,6 +67,7 @@ OF_NO_MODULE = {
     "test_notebooks.py": "the notebooks",
     "test_packaging.py": "sdist, wheel and locks",
     "test_programs.py": "docs/programs.md against the problems",
+    "test_site.py": "the pages of docs and the site made of them",
 }
 
 # Modules that no test names, and the test that runs them through another module.
