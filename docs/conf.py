@@ -31,7 +31,7 @@ exclude_patterns = ["_build", "_extensions"]
 default_role = "py:obj"
 
 # Markdown: anchors as a forge makes them, formulas between dollars.
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["dollarmath", "html_image"]
 myst_heading_anchors = 4
 
 # Notebooks run when their text has changed; an exception in a cell ends the build.
@@ -47,6 +47,7 @@ autosummary_generate = False  # `api_pages` writes the pages
 numpydoc_show_class_members = False  # `api_pages` names the members
 maximum_signature_line_length = 88
 
+pygments_dark_style = "github-dark"
 html_theme = "furo"
 html_title = "specmargin"
 html_static_path = ["_static"]

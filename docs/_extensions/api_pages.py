@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sphinx.errors import PycodeError
+from sphinx.ext import autosummary
 from sphinx.pycode import ModuleAnalyzer
 
 import specmargin
@@ -195,6 +196,8 @@ def write_pages(app: Any) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    # "of eq. 2" does not end the sentence that stands in a table.
+    autosummary.WELL_KNOWN_ABBREVIATIONS = (*autosummary.WELL_KNOWN_ABBREVIATIONS, "eq.", "eqs.")
     app.connect("builder-inited", write_pages)
     app.connect("autodoc-process-docstring", mend_docstring, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
