@@ -1,4 +1,4 @@
-"""The pages of docs: all can be reached, none links to nothing; and the site made of them, where Sphinx is installed."""
+"""The pages of docs: all can be reached, none links to nothing; and the site made of them, where Sphinx is there."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_planted_page_and_links_are_noticed(tmp_path: Path) -> None:
     page = tmp_path / "second.md"
     page.write_text(
         "# Two words\n[a](index.md#a-page) [b](#two-words) [c](https://a.b) `[d](d.md)`\n"
-        "[e](e.md) [f](index.md#nothing) ![g](g.png)\n<img src=\"h.png\">\n```\n[i](i.md)\n```\n"
+        '[e](e.md) [f](index.md#nothing) ![g](g.png)\n<img src="h.png">\n```\n[i](i.md)\n```\n'
     )
     assert broken_links(page) == ["e.md", "index.md#nothing", "g.png", "h.png"]
 
@@ -147,7 +147,8 @@ def test_site_is_built_without_a_warning(tmp_path: Path) -> None:
     options = ["--fail-on-warning", "--keep-going", "--quiet", "-D", "nb_execution_mode=off"]
     site = tmp_path / "html"
     command = [sys.executable, "-m", "sphinx", *options, "-d", str(tmp_path / "doctrees"), str(DOCS), str(site)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     assert done.returncode == 0, done.stderr
     assert list(extension("built_pages").complaints(site)) == []
     assert (site / "searchindex.js").stat().st_size > 10_000

@@ -1,7 +1,7 @@
 """Pages of the API: one for each estimator and one for each public module, in docs/api, which git ignores.
 
-They are made of ``specmargin.__all__`` and of the ``__all__`` of the modules, so that a public name cannot be left out. A class
-shows the methods and properties that this package defines; those that it inherits from scikit-learn are
+They are made of ``specmargin.__all__`` and of the ``__all__`` of the modules, so that a public name cannot be left out.
+A class shows the methods and properties that this package defines; those that it inherits from scikit-learn are
 documented there.
 
 Docstrings are read in a terminal most often, and write |f|, gamma_A_ and coef_ as they are. To reStructuredText a bar
@@ -120,12 +120,12 @@ _MARKS = re.compile(r"(?<!\\)\||(?<=[^\W_])_(?!\w)")
 
 
 def plain_formulas(lines: list[str]) -> list[str]:
-    """Return a docstring whose bars and final underscores are text; code, examples and formulas stay as they are.
+    r"""Return a docstring whose bars and final underscores are text; code, examples and formulas stay as they are.
 
     Examples
     --------
     >>> plain_formulas(["min |f|_K of `coef_` and coef_", ">>> a | b"])
-    ['min \\\\|f\\\\|_K of `coef_` and coef\\\\_', '>>> a | b']
+    ['min \\|f\\|_K of `coef_` and coef\\_', '>>> a | b']
     """
     written, literal = [], None
     for line in lines:

@@ -1,6 +1,6 @@
 """What is wrong with a built site: links that lead nowhere, and pages that ask another host for something.
 
-    python docs/_extensions/built_pages.py docs/_build/html
+``python docs/_extensions/built_pages.py docs/_build/html`` is run by `make docs`.
 """
 
 import sys
@@ -10,7 +10,14 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 # What a browser loads by itself; a link is followed by its reader.
-_LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("object", "data")}
+_LOADED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("source", "src"),
+    ("object", "data"),
+}
 
 
 class _Page(HTMLParser):

@@ -1,7 +1,7 @@
 """The directive ``figure-gallery``: each script of figures with its picture, its caption and the command that draws it.
 
-Pictures are those that `make figures` has left in figures/output. Nothing is computed here: where there is no picture yet,
-the command stands in its place.
+Pictures are those that `make figures` has left in figures/output. Nothing is computed here: where there is no picture
+yet, the command stands in its place.
 """
 
 import ast

@@ -1,8 +1,8 @@
 """The notebooks as pages: copies in docs/notebooks, which git ignores, with anchors that the site has.
 
-A forge and Jupyter jump to a heading by its text with hyphens for blanks, ``#1.-The-question``; here anchors are those of
-Markdown pages, ``#1-the-question``. Links of other pages to files of the repository that are pages of the site, too, lead
-to these.
+Jupyter jumps to a heading by its text with hyphens for blanks, ``#1.-The-question``; here anchors are those of Markdown
+pages, ``#1-the-question``. Links of other pages to files of the repository that are pages of the site, too, lead to
+these.
 """
 
 import json
