@@ -24,6 +24,7 @@ extensions = [
     "api_pages",
     "figure_gallery",
     "local_mathjax",
+    "markdown_pages",
     "notebook_pages",
 ]
 root_doc = "index"

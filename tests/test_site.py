@@ -37,6 +37,8 @@ def pages(docs: Path) -> dict[str, str]:
 def listed(name: str, text: str) -> list[str]:
     """Return the entries of the tables of contents of a page, from the root of docs on."""
     lines = [line for block in TOCTREE.findall(text) for line in block.splitlines() if line and line[0] != ":"]
+    if name.endswith("/index"):  # as docs/_extensions/markdown_pages.py has it
+        lines.append("*")
     return [(Path(name).parent / line.strip()).as_posix() for line in lines]
 
 
@@ -111,9 +113,9 @@ def test_no_link_leads_nowhere() -> None:
 
 
 def test_planted_page_and_links_are_noticed(tmp_path: Path) -> None:
-    (tmp_path / "index.md").write_text("# A page\n\n```{toctree}\n:hidden:\n\nsecond\ntables/*\n```\n")
+    (tmp_path / "index.md").write_text("# A page\n\n```{toctree}\n:hidden:\n\nsecond\n*/index\n```\n")
     (tmp_path / "tables").mkdir()
-    for name in ("second", "third", "tables/fourth"):
+    for name in ("second", "third", "tables/index", "tables/fourth"):
         (tmp_path / f"{name}.md").write_text(f"# {name}\n")
     assert unlisted(tmp_path) == {"third"}
 

@@ -1,8 +1,7 @@
 """The notebooks as pages: copies in docs/notebooks, which git ignores, with anchors that the site has.
 
 Jupyter jumps to a heading by its text with hyphens for blanks, ``#1.-The-question``; here anchors are those of Markdown
-pages, ``#1-the-question``. Links of other pages to files of the repository that are pages of the site, too, lead to
-these.
+pages, ``#1-the-question``.
 """
 
 import json
@@ -50,36 +49,7 @@ def copy_notebooks(app: Any) -> None:
         stale.unlink()
 
 
-# Files of the repository that the site shows under another name.
-_SHOWN = {"README.md": "index.md", "CONTRIBUTING.md": "adding.md", "CHANGELOG.md": "changes.md"}
-
-
-def site_link(link: str, docname: str) -> str:
-    """Return a link of the page `docname` as the site has it: notebooks and the pages of the root are among its own.
-
-    Examples
-    --------
-    >>> site_link("../../notebooks/01.ipynb", "papers/index"), site_link("../README.md#map", "guide")
-    ('../notebooks/01.ipynb', 'index.md')
-    >>> site_link("certificates.md#gaps", "guide"), site_link("../figures/clock.py", "guide")
-    ('certificates.md#gaps', '../figures/clock.py')
-    """
-    up = "../" * docname.count("/")
-    out, inside, name = link.partition(f"{up}../")
-    if out or not inside:
-        return link
-    if name.startswith("notebooks/"):
-        return up + name
-    return up + _SHOWN[name.partition("#")[0]] if name.partition("#")[0] in _SHOWN else link
-
-
-def mend_links(app: Any, docname: str, source: list[str]) -> None:
-    """Let links that leave the folder docs stay on the site where they can."""
-    source[0] = re.sub(r"\]\(([^)\s]+)\)", lambda link: f"]({site_link(link[1], docname)})", source[0])
-
-
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("builder-inited", copy_notebooks)
-    app.connect("source-read", mend_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
