@@ -42,13 +42,13 @@ class FigureGallery(SphinxDirective):
     def _section(self, name: str, path: Path) -> nodes.Node:
         source = path.read_text(encoding="utf-8")
         caption, _, rest = (ast.get_docstring(ast.parse(source)) or "").partition("\n")
-        self.env.note_dependency(str(path))
         section = nodes.section(ids=[nodes.make_id(f"figure-{name}")])
         section += nodes.title("", name)
         picture = path.parent / "output" / f"{name}.png"
+        for file in (path, picture):  # one that is missing now has this page read again the next time
+            self.env.note_dependency(str(file))
         caption_lines = StringList([caption, *rest.split("\n")], source=str(path))
         if picture.is_file():
-            self.env.note_dependency(str(picture))
             figure = nodes.figure()
             figure += nodes.image(uri=f"../figures/output/{picture.name}", alt=caption)
             section += figure
