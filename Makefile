@@ -14,6 +14,7 @@ LOWEST := .venv-lowest
 LOCK := requirements.lock
 BENCH_LOCK := requirements-bench.lock
 MUTATION_LOCK := requirements-mutation.lock
+DOCS_LOCK := requirements-docs.lock
 
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
@@ -29,7 +30,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables docs golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -51,6 +52,17 @@ picture: $(READY) ## the README's picture, drawn anew
 
 tables: $(READY) ## compute the tables, beside the published numbers (ARGS as above)
 	@$(BIN)/specmargin tables $(ARGS)
+
+# Notebooks run when their text has changed; figures are those that `make figures` has left in figures/output.
+docs: $(READY) $(VENV)/.ready-docs ## the documentation site in docs/_build/html: warnings and broken links are errors
+	@$(THREADS) $(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html $(ARGS)
+	@$(BIN)/python docs/_extensions/built_pages.py docs/_build/html
+	@echo "Open docs/_build/html/index.html in a browser; it needs no network."
+
+$(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
+	@echo "Installing what $(DOCS_LOCK) lists ..."
+	@$(PIP) install --requirement $(DOCS_LOCK)
+	@touch $@
 
 golden: $(READY) ## all quick tables and figures against tests/golden, before and after a change of shape
 	@$(BIN)/python tests/golden/golden.py check $(ARGS)
@@ -136,10 +148,12 @@ lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	    --output-file $(BENCH_LOCK)
 	@$(BIN)/uv pip compile --group mutation --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
 	    --output-file $(MUTATION_LOCK)
-	@echo "$(LOCK), $(BENCH_LOCK) and $(MUTATION_LOCK) are up to date; run make test, then commit them."
+	@$(BIN)/uv pip compile --group docs --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
+	    --output-file $(DOCS_LOCK)
+	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK) and $(DOCS_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
-	@rm -rf $(VENV) $(LOWEST) .mutation build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(LOWEST) .mutation build dist docs/_build docs/api docs/notebooks .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 VERSION_OF = -c 'import sys; print(sys.version_info[:2])'

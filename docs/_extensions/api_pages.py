@@ -1,0 +1,203 @@
+"""Pages of the API: one for each estimator and one for each public module, in docs/api, which git ignores.
+
+They are made of ``specmargin.__all__`` and of the ``__all__`` of the modules, so that a public name cannot be left out.
+A class shows the methods and properties that this package defines; those that it inherits from scikit-learn are
+documented there.
+
+Docstrings are read in a terminal most often, and write |f|, gamma_A_ and coef_ as they are. To reStructuredText a bar
+begins a substitution, and a final underscore ends a link: here they get their backslash.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sphinx.errors import PycodeError
+from sphinx.ext import autosummary
+from sphinx.pycode import ModuleAnalyzer
+
+import specmargin
+
+# Modules and their titles, in the order of reading.
+MODULES = {
+    "labels": "Labels",
+    "model_selection": "Model selection",
+    "diagnosis": "Before anything is learned",
+    "assessment": "Tables of one's own",
+    "candidates": "Candidates of AutoSSL",
+    "kernels": "Kernels",
+    "graphs": "Graphs",
+    "spectra": "Spectra",
+    "losses": "Losses",
+    "objectives": "Objectives",
+    "problems": "CVXPY problems",
+    "solvers": "Solvers",
+    "results": "Results and certificates",
+    "proofs": "Proofs",
+    "datasets": "Data sets",
+    "plots": "Plots",
+    "experiments": "Experiments",
+    "papers": "Tables of the papers",
+    "exceptions": "Errors and warnings",
+}
+
+
+def estimators() -> list[str]:
+    """Name the estimators and what else `specmargin.estimators` offers at the top."""
+    homes = {name: getattr(getattr(specmargin, name), "__module__", "") for name in specmargin.__all__}
+    return [name for name, home in homes.items() if home.startswith("specmargin.estimators.")]
+
+
+def unlisted() -> list[str]:
+    """Name the public objects of the package that no page would show."""
+    shown = set(estimators())
+    for module in MODULES:
+        shown |= {id(getattr(importlib.import_module(f"specmargin.{module}"), name)) for name in names_of(module)}
+    public = {name: getattr(specmargin, name) for name in specmargin.__all__}
+    modules = {f"specmargin.{name}" for name in MODULES}
+    return [
+        name
+        for name, value in public.items()
+        if not (name in shown or id(value) in shown or (inspect.ismodule(value) and value.__name__ in modules))
+    ]
+
+
+def names_of(module: str) -> list[str]:
+    """Return the public names of a module, but for modules among them, which have pages of their own."""
+    home = importlib.import_module(f"specmargin.{module}")
+    return [name for name in home.__all__ if not inspect.ismodule(getattr(home, name))]
+
+
+def members(cls: type) -> list[str]:
+    """Name the public methods and properties of a class that this package defines and describes."""
+    found: dict[str, None] = {}
+    for base in cls.__mro__:
+        if not base.__module__.startswith("specmargin"):
+            continue
+        for name, value in vars(base).items():
+            plain = getattr(value, "__func__", value)
+            if name.startswith("_") or not (inspect.isroutine(plain) or isinstance(plain, property)):
+                continue
+            if (getattr(plain, "__module__", None) or "specmargin").startswith("specmargin") and plain.__doc__:
+                found.setdefault(name)
+    return list(found)
+
+
+def comment_of(name: str) -> list[str]:
+    """Return the lines that describe a constant in the module that defines it."""
+    for module in pkgutil.walk_packages(specmargin.__path__, "specmargin."):
+        try:
+            docs = ModuleAnalyzer.for_module(module.name).find_attr_docs()
+        except PycodeError:
+            continue
+        if described := docs.get(("", name)):
+            return list(described)
+    return []
+
+
+def entry(name: str, value: Any) -> Iterator[str]:
+    """Yield the lines that document one object."""
+    if inspect.isclass(value):
+        yield f".. autoclass:: {name}"
+        if listed := members(value):
+            yield f"   :members: {', '.join(listed)}"
+            yield "   :member-order: bysource"
+    elif callable(value) and hasattr(value, "__qualname__"):
+        yield f".. autofunction:: {name}"
+    else:
+        yield f".. py:data:: {name}"
+        yield ""
+        yield from (f"   {line}" for line in comment_of(name))
+    yield ""
+
+
+_MARKED = re.compile(r"(``.+?``|:\w+:`[^`]*`|`[^`]*`)")
+_MARKS = re.compile(r"(?<!\\)\||(?<=[^\W_])_(?!\w)")
+
+
+def plain_formulas(lines: list[str]) -> list[str]:
+    r"""Return a docstring whose bars and final underscores are text; code, examples and formulas stay as they are.
+
+    Examples
+    --------
+    >>> plain_formulas(["min |f|_K of `coef_` and coef_", ">>> a | b"])
+    ['min \\|f\\|_K of `coef_` and coef\\_', '>>> a | b']
+    """
+    written, literal = [], None
+    for line in lines:
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None and not line.lstrip().startswith((">>>", "...", "..")):
+            parts = _MARKED.split(line)
+            parts[::2] = [_MARKS.sub(lambda mark: "\\" + mark[0], part) for part in parts[::2]]
+            line = "".join(parts)
+        if literal is None and (line.rstrip().endswith("::") or line.lstrip().startswith(".. ")):
+            literal = indent
+        written.append(line)
+    return written
+
+
+def mend_docstring(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
+    """Let docstrings be read as plain text, after numpydoc has put their sections into order."""
+    lines[:] = plain_formulas(lines)
+
+
+def heading(title: str) -> list[str]:
+    """Return a title and its underline."""
+    return [title, "=" * len(title), ""]
+
+
+def page_of_estimator(name: str) -> str:
+    """Return the page of a class or function at the top of the package."""
+    lines = [*heading(name), ".. currentmodule:: specmargin", "", *entry(name, getattr(specmargin, name))]
+    return "\n".join(lines) + "\n"
+
+
+def page_of_module(module: str, title: str) -> str:
+    """Return the page of a module: its docstring, a table of its names, and each of them."""
+    home, names = importlib.import_module(f"specmargin.{module}"), names_of(module)
+    described = inspect.cleandoc(home.__doc__ or "").split("\n")
+    table = [".. autosummary::", "   :nosignatures:", ""]
+    # What has no docstring has no place in a table of first sentences.
+    listed = [name for name in names if inspect.isclass(getattr(home, name)) or inspect.isroutine(getattr(home, name))]
+    table += [f"   {name}" for name in listed]
+    lines = [*heading(title), f".. module:: specmargin.{module}", "", *described, "", *table, ""]
+    for name in names:
+        lines += entry(name, getattr(home, name))
+    return "\n".join(lines) + "\n"
+
+
+def write_pages(app: Any) -> None:
+    """Write the pages, and touch those alone that change."""
+    folder = Path(app.srcdir) / "api"
+    folder.mkdir(exist_ok=True)
+    pages = {name: page_of_estimator(name) for name in estimators()}
+    pages |= {module: page_of_module(module, title) for module, title in MODULES.items()}
+    listed = [f"   {name}" for name in estimators()]
+    pages["estimators"] = "\n".join(
+        [
+            *heading("Estimators"),
+            *[".. currentmodule:: specmargin", "", ".. autosummary::", "   :nosignatures:", "", *listed, ""],
+            *[".. toctree::", "   :hidden:", "", *listed, ""],
+        ]
+    )
+    for name, text in pages.items():
+        path = folder / f"{name}.rst"
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.write_text(text, encoding="utf-8")
+    for stale in {path for path in folder.glob("*.rst") if path.stem not in pages}:
+        stale.unlink()
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    # "of eq. 2" does not end the sentence that stands in a table.
+    autosummary.WELL_KNOWN_ABBREVIATIONS = (*autosummary.WELL_KNOWN_ABBREVIATIONS, "eq.", "eqs.")
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", mend_docstring, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
