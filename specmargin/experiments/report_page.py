@@ -1,0 +1,105 @@
+"""A finished table as HTML: sections, notes, remarks, and a page of its own; `write_report` writes all its forms.
+
+`section_html` and `notes_html` are pieces of any page, `report_html` is a page, in which significance marks are shades of
+grey.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from specmargin.archive import replace_file
+from specmargin.experiments.engine.significance import Entry
+from specmargin.experiments.report import MARKS, MarkedSection, Report, Section
+from specmargin.markup import Cell, document, items, table
+
+__all__ = ["notes_html", "report_html", "section_html", "write_report"]
+
+
+def section_html(section: Section | MarkedSection, label: str) -> str:
+    """Return the table of a section, without its title; `label` is for who does not see it."""
+    return _marked(section, label) if isinstance(section, MarkedSection) else _plain(section, label)
+
+
+def _plain(section: Section, label: str) -> str:
+    """Return lines as a table; notes stand below, by number, and columns that are empty throughout are left out."""
+    head, *body = section.cells()
+    notes = list(dict.fromkeys(row[-1] for row in body if row[-1]))
+    shown = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]" if row[-1] else ""] for row in body]
+    kept = [k for k in range(len(head)) if k == 0 or any(row[k] not in ("", "-") for row in shown)]
+    words = [new for new, k in enumerate(kept) if head[k] in ("method", "tuning", "source", "note")]
+    rows = [[row[k] for k in kept] for row in shown]
+    listed = "".join(f"<p class=note>[{number}] {escape(note)}</p>" for number, note in enumerate(notes, 1))
+    return table([head[k] for k in kept], rows, label=label, texts=words, grouped=True) + listed
+
+
+def _marked(section: MarkedSection, label: str) -> str:
+    head, *_ = section.cells()
+    rows: list[list[str | Cell]] = [
+        [row.dataset, str(row.n_labeled), *(_marked_cell(row.entries.get(method)) for method in section.methods)]
+        for row in section.rows
+    ]
+    first, *counts = section.counts()
+    return (
+        f"<p>{escape(section.key('dark grey', 'light grey'))}</p>"
+        + table(head, rows, label=label, grouped=True)
+        + f"<p>{escape(section.often())}</p>"
+        + table(first, counts, label=f"{label}: {section.often()}")
+    )
+
+
+def _marked_cell(entry: Entry | None) -> Cell:
+    if entry is None:
+        return Cell("-")
+    small = "" if math.isnan(entry.std) else f"({entry.std:.2f})"
+    return Cell(f"{entry.mean:.2f}", small, entry.mark, MARKS[entry.mark])
+
+
+def notes_html(lines: Sequence[str]) -> str:
+    """Return remarks as a list; what is indented below another one stays below it, and lines that end in ":" lead."""
+    parts: list[str] = []
+    open_list = False
+    for line in lines:
+        text = line.strip()
+        if not text:
+            continue
+        heads = text.endswith(":") and not line.startswith(" ")
+        if heads and open_list:
+            parts.append("</ul>")
+        elif not heads and not open_list:
+            parts.append("<ul>")
+        open_list = not heads
+        under = " class=under" if line.startswith(" ") else ""
+        parts.append(f"<p>{escape(text)}</p>" if heads else f"<li{under}>{escape(text)}</li>")
+    return "".join([*parts, "</ul>" if open_list else ""])
+
+
+def report_html(report: Report) -> str:
+    """Return a page of its own."""
+    parts = [f"<header><h1>{escape(report.title)}</h1>", *(f"<p>{escape(line)}</p>" for line in report.header), "</header>"]
+    for section in report.sections:
+        title = f"<h2>{escape(section.title)}</h2>" if section.title else ""
+        parts.append(f"<section>{title}{section_html(section, section.title or report.title)}</section>")
+    parts += [f"<section>{notes_html(report.remarks)}</section>"] if report.remarks else []
+    parts += [f"<section>{items(report.footer)}</section>"] if report.footer else []
+    return document(report.title, "\n".join(parts))
+
+
+def write_report(report: Report, folder: str | Path) -> list[Path]:
+    """Write ``<name>.txt``, ``.csv``, ``.md``, ``.json`` and ``.html`` into a folder and return their paths."""
+    forms = {
+        "txt": report.text,
+        "csv": report.csv,
+        "md": report.markdown,
+        "json": lambda: json.dumps(report.as_json(), indent=1, allow_nan=False) + "\n",
+        "html": lambda: report_html(report),
+    }
+    paths = []
+    for ending, form in forms.items():
+        paths.append(Path(folder) / f"{report.name}.{ending}")
+        replace_file(paths[-1], form().encode())
+    return paths
