@@ -1,6 +1,6 @@
 """Pages of HTML: frame, look, tables, pictures. They load nothing, and suit phones, desktops, print, light and dark.
 
-`document` is a page, `table` a table that scrolls inside a box of its own, `captioned` a picture with its caption below.
+`document` is a page, `table` a table that scrolls inside a box of its own, `captioned` a picture with its caption.
 Texts are escaped here; what is called a body or a picture is HTML already.
 """
 
@@ -45,10 +45,12 @@ thead th{white-space:normal;font-weight:600;color:var(--soft);border-bottom:1px 
 .scroll table{width:auto;min-width:100%;border-collapse:separate;border-spacing:0}
 .scroll th[scope=row]{font-weight:400}
 .scroll th:first-child,.scroll td:first-child{position:sticky;left:0;z-index:1;background:var(--panel);
-border-right:1px solid var(--line);white-space:normal;min-width:6.5rem;max-width:min(18rem,42vw);overflow-wrap:anywhere}
+border-right:1px solid var(--line);white-space:normal;max-width:min(20rem,44vw);overflow-wrap:break-word}
 .scroll .text{text-align:left}
-.scroll tr.group>*{border-top:1px solid var(--line)}
-.scroll tr.same>:first-child{color:var(--soft)}
+.scroll tr.group>th{position:static;max-width:none;text-align:left;font-weight:600;border-right:0;white-space:nowrap;
+border-top:1px solid var(--line);background:var(--page)}
+.scroll tbody tr>*{border-top:1px solid var(--grid)}
+.scroll tr.group span{position:sticky;left:8px}
 td.best{background:var(--best);font-weight:700}
 td.light{background:var(--near);font-style:italic}
 small{color:inherit;font-weight:400}
@@ -122,26 +124,42 @@ def table(
     texts : iterable of int, default ()
         Columns of words, which are set to the left.
     grouped : bool, default False
-        Draw a line where the first column changes, and print its repetitions paler.
+        Write what stands in the first column above its rows, and once, where it mostly repeats.
 
     Examples
     --------
     >>> table(["set", "error"], [["g50c", Cell("9.5", "(1.2)", "best", "least")]], label="errors").count("<td")
     1
     """
-    left = set(texts)
-    top = "".join(f"<th scope=col{' class=text' if k in left else ''}>{escape(name)}</th>" for k, name in enumerate(head))
-    lines, previous = [], None
-    for row in body:
-        first = _cell(row[0]).text
-        kind = "" if not grouped else " class=same" if first == previous else " class=group"
-        cells = "".join(_td(_cell(cell), "text" if k in left else "") for k, cell in enumerate(row[1:], 1))
-        lines.append(f"<tr{kind}><th scope=row>{escape(first)}</th>{cells}</tr>\n")
-        previous = first
+    left, rows = set(texts), list(body)
+    firsts = [_cell(row[0]).text for row in rows]
+    changes = [k == 0 or first != firsts[k - 1] for k, first in enumerate(firsts)]
+    under = grouped and len(head) > 2 and 2 * sum(changes) <= len(rows)
+    names = head[1:] if under else head
+    top = "".join(
+        f"<th scope=col{' class=text' if k in left else ''}>{escape(name)}</th>"
+        for k, name in enumerate(names, int(under))
+    )
+    lines = []
+    for row, first, changed in zip(rows, firsts, changes, strict=True):
+        if under and changed:
+            lines.append(
+                f"<tr class=group><th colspan={len(names)} scope=rowgroup><span>{escape(first)}</span></th></tr>\n"
+            )
+        shown = row[1:] if under else row
+        cells = "".join(
+            _td(_cell(cell), "text" if k in left else "") for k, cell in enumerate(shown[1:], 1 + int(under))
+        )
+        lines.append(f"<tr><th scope=row>{_breaking(_cell(shown[0]).text)}</th>{cells}</tr>\n")
     return (
         f'<div class=scroll role=region tabindex=0 aria-label="{escape(label)}"><table><thead><tr>{top}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
+
+
+def _breaking(name: str) -> str:
+    """Escape a name, which may be broken after an underscore."""
+    return escape(name).replace("_", "_<wbr>")
 
 
 def _cell(cell: str | Cell) -> Cell:

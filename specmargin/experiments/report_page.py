@@ -1,7 +1,6 @@
 """A finished table as HTML: sections, notes, remarks, and a page of its own; `write_report` writes all its forms.
 
-`section_html` and `notes_html` are pieces of any page, `report_html` is a page, in which significance marks are shades of
-grey.
+`section_html` and `notes_html` are pieces of any page; `report_html` is a page. Significance marks are shades of grey.
 """
 
 from __future__ import annotations
@@ -25,16 +24,28 @@ def section_html(section: Section | MarkedSection, label: str) -> str:
     return _marked(section, label) if isinstance(section, MarkedSection) else _plain(section, label)
 
 
+_ORDER = ("dataset", "method", "reproduced", "published", "difference", "splits", "tuning", "source", "note")
+"""Of the columns: first what is compared."""
+
+_ONCE = ("splits", "tuning", "source")
+"""Columns that are told once, below the table, where they are the same in all rows."""
+
+
 def _plain(section: Section, label: str) -> str:
     """Return lines as a table; notes stand below, by number, and columns that are empty throughout are left out."""
     head, *body = section.cells()
     notes = list(dict.fromkeys(row[-1] for row in body if row[-1]))
-    shown = [[*row[:-1], f"[{notes.index(row[-1]) + 1}]" if row[-1] else ""] for row in body]
-    kept = [k for k in range(len(head)) if k == 0 or any(row[k] not in ("", "-") for row in shown)]
-    words = [new for new, k in enumerate(kept) if head[k] in ("method", "tuning", "source", "note")]
-    rows = [[row[k] for k in kept] for row in shown]
-    listed = "".join(f"<p class=note>[{number}] {escape(note)}</p>" for number, note in enumerate(notes, 1))
-    return table([head[k] for k in kept], rows, label=label, texts=words, grouped=True) + listed
+    rows = [dict(zip(head, row, strict=True)) for row in body]
+    for row in rows:
+        row["note"] = f"[{notes.index(row['note']) + 1}]" if row["note"] else ""
+    used = {name: {row[name] for row in rows} for name in _ORDER}
+    same = [name for name in _ONCE if len(rows) > 1 and len(used[name]) == 1 and used[name] != {""}]
+    kept = [name for name in _ORDER if name == "dataset" or (used[name] - {"", "-"} and name not in same)]
+    words = [k for k, name in enumerate(kept) if name in ("method", "tuning", "source")]
+    shown = table(kept, [[row[name] for name in kept] for row in rows], label=label, texts=words, grouped=True)
+    below = [f"in all rows: {', '.join(f'{name} {rows[0][name]}' for name in same)}"] if same else []
+    below += [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
+    return shown + "".join(f"<p class=note>{escape(line)}</p>" for line in below)
 
 
 def _marked(section: MarkedSection, label: str) -> str:
@@ -45,7 +56,7 @@ def _marked(section: MarkedSection, label: str) -> str:
     ]
     first, *counts = section.counts()
     return (
-        f"<p>{escape(section.key('dark grey', 'light grey'))}</p>"
+        f"<p>{escape(section.key('dark and bold', 'light and italic'))}</p>"
         + table(head, rows, label=label, grouped=True)
         + f"<p>{escape(section.often())}</p>"
         + table(first, counts, label=f"{label}: {section.often()}")
@@ -80,7 +91,11 @@ def notes_html(lines: Sequence[str]) -> str:
 
 def report_html(report: Report) -> str:
     """Return a page of its own."""
-    parts = [f"<header><h1>{escape(report.title)}</h1>", *(f"<p>{escape(line)}</p>" for line in report.header), "</header>"]
+    parts = [
+        f"<header><h1>{escape(report.title)}</h1>",
+        *(f"<p>{escape(line)}</p>" for line in report.header),
+        "</header>",
+    ]
     for section in report.sections:
         title = f"<h2>{escape(section.title)}</h2>" if section.title else ""
         parts.append(f"<section>{title}{section_html(section, section.title or report.title)}</section>")

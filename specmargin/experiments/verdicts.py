@@ -1,15 +1,15 @@
 """Claims of the papers as they were judged: read back from the remarks of tables and from what figures say.
 
-`parse_claims` finds the verdicts among the remarks of a `Report`, which the functions of `specmargin.experiments.claims`
-and the papers' own have written, and `figure_claims` those in the sidecar of a figure. Where a table says nothing but
-has published numbers, `agreement` counts how many of them came out. All return `Claim` s with one of `VERDICTS`.
+`parse_claims` finds the verdicts among the remarks of a `Report`, which `specmargin.experiments.claims` and the papers'
+own functions have written, and `figure_claims` those in the sidecar of a figure. Where a table says nothing but has
+published numbers, `agreement` counts how many of them came out. All return `Claim` s with one of `VERDICTS`.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from specmargin.experiments.claims import verdict
@@ -54,6 +54,7 @@ _ANY = "|".join(sorted(_WORDS, key=len, reverse=True))
 _VERDICT = re.compile(rf"(?:(?P<place>[^:.]{{1,60}}), )?(?P<word>{_ANY}): (?P<rest>.+)")
 _COUNT = re.compile(r"(?P<text>.+): (?P<part>\d+) of (?P<whole>\d+) within two standard errors\.")
 _RULE = re.compile(r" \((?:reproduced|partly)\b[^()]*\)$")
+_MISSED = re.compile(r"(?P<what>.+): (?P<ours>-?[\d.]+), published (?P<theirs>-?[\d.]+) - (?P<why>.+)")
 _NUMBER = re.compile(r"(?P<text>.+?) (?P<reason>-?\d+\.\d+, published .+)")
 
 
@@ -62,9 +63,9 @@ def parse_claims(report: Report) -> list[Claim]:
 
     Examples
     --------
-    >>> remarks = ["The claims, D - W:", "partly reproduced: the graph helps. In 5 of 10 pairs.", "ties: 3."]
+    >>> remarks = ["With D - W:", "partly reproduced: the graph helps. In 5 of 10 pairs.", "ties: 3."]
     >>> parse_claims(Report("t", "T", remarks=remarks))
-    [Claim(verdict='partly reproduced', text='the graph helps', reason='In 5 of 10 pairs.', context='The claims, D - W')]
+    [Claim(verdict='partly reproduced', text='the graph helps', reason='In 5 of 10 pairs.', context='With D - W')]
     """
     return parse_sentences(report.remarks)
 
@@ -76,15 +77,18 @@ def parse_sentences(sentences: Iterable[str]) -> list[Claim]:
     belongs to it.
     """
     claims: list[Claim] = []
-    context = ""
-    counted = False
-    for sentence in sentences:
+    missed: dict[str, list[str]] = {}  # of the last count, by the reason
+    context, counted = "", False
+    for sentence in [*sentences, ""]:
         text = sentence.strip()
         if counted and sentence.startswith(" ") and text:
-            last = claims[-1]
-            claims[-1] = last._replace(reason=f"{last.reason} {'Missed: ' if '. ' not in last.reason else ''}{text}. ")
+            number = _MISSED.fullmatch(text)
+            what = f"{number['what']} {number['ours']} (published {number['theirs']})" if number else text
+            missed.setdefault(number["why"] if number else "", []).append(what)
             continue
-        counted = False
+        if counted:
+            claims[-1] = claims[-1]._replace(reason=" ".join([claims[-1].reason, *_listed(missed)]))
+            missed, counted = {}, False
         judged, count = _VERDICT.fullmatch(text), _COUNT.fullmatch(text)
         if judged:
             claims.append(_claim(judged, context))
@@ -97,7 +101,16 @@ def parse_sentences(sentences: Iterable[str]) -> list[Claim]:
             context = _RULE.sub("", text[:-1])
         elif not text:
             context = ""
-    return [claim._replace(reason=claim.reason.strip()) for claim in claims]
+    return claims
+
+
+def _listed(missed: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return sentences on numbers that were missed, one for each reason."""
+    return [f"Missed{_because(why)}: {', '.join(each)}." for why, each in missed.items()]
+
+
+def _because(why: str) -> str:
+    return f" ({why.rstrip('.')})" if why else ""
 
 
 def _lowered(title: str) -> str:

@@ -65,9 +65,9 @@ PAPERS = (
         "manifold_regularization",
         "Manifold regularization: a geometric framework for learning from labeled and unlabeled examples",
         "RLS and SVM, which see the labelled samples, against LapRLS and LapSVM, which also see the others through a "
-        "graph of 6 nearest neighbours, on 45 pairs of USPS digits, ten draws of the labels each, and on 30 speakers of "
-        "Isolet; nothing is tuned. Errors are those at the precision-recall break-even point, on the unlabelled samples "
-        "(U) and on samples that no fit saw (T).",
+        "graph of 6 nearest neighbours, on 45 pairs of USPS digits, ten draws of the labels each, and on 30 speakers "
+        "of Isolet; nothing is tuned. Errors are those at the precision-recall break-even point, on the unlabelled "
+        "samples (U) and on samples that no fit saw (T).",
         ("belkin_2006",),
         ("two_labels", "two_moons", "clustering", "usps_pairs", "labels_needed", "isolet_speakers"),
         "Belkin, Niyogi & Sindhwani",
@@ -103,8 +103,8 @@ PAPERS = (
         "continuation",
         "A continuation method for semi-supervised SVMs",
         "The supervised SVM, continuation, gradient descent and label switching, with fixed hyper-parameters, on all "
-        "pairs of USPS digits and COIL-20 objects, on one text task, and on the ten digits at once. Errors are those of "
-        "the unlabelled samples of the fit.",
+        "pairs of USPS digits and COIL-20 objects, on one text task, and on the ten digits at once. Errors are those "
+        "of the unlabelled samples of the fit.",
         ("chapelle_2006",),
         ("s3vm_landscape", "continuation_s3vm"),
         "Chapelle, Chi & Zien",
@@ -115,8 +115,9 @@ PAPERS = (
     Paper(
         "qn_s3vm",
         "Fast and simple gradient-based optimization for semi-supervised support vector machines",
-        "Linear classifiers on ten random partitions into labelled, unlabelled and unseen samples, with class ratio and "
-        "hyper-parameters by 5-fold cross-validation on the labelled part alone. Errors are those of the unseen samples.",
+        "Linear classifiers on ten random partitions into labelled, unlabelled and unseen samples, with class ratio "
+        "and hyper-parameters by 5-fold cross-validation on the labelled part alone. Errors are those of the unseen "
+        "samples.",
         ("gieseke_2014",),
         ("qn_s3vm",),
         "Gieseke, Airola, Pahikkala & Kramer",

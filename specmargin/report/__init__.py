@@ -1,7 +1,7 @@
 """One page of all results: claims with verdicts, recorded tables, figures, and where they come from.
 
-`write_page` is ``specmargin report``: a page that needs nothing beside it, from recorded tables and figures. `write_index`
-leaves ``index.html`` in a folder that ``specmargin figures`` or ``specmargin tables`` has written.
+`write_page` is ``specmargin report``: a page that needs nothing beside it, from recorded tables and figures.
+`write_index` leaves ``index.html`` in a folder that ``specmargin figures`` or ``specmargin tables`` has written.
 """
 
 from specmargin.report.page import Written, write_index, write_page

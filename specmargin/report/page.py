@@ -13,6 +13,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.claims import RULE
 from specmargin.experiments.gallery import available_figures
 from specmargin.experiments.recorded import recorded_folder
+from specmargin.experiments.verdicts import Claim
 from specmargin.markup import document, items
 from specmargin.papers import tables
 from specmargin.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
@@ -81,7 +82,10 @@ def write_page(
     everything = _Results(found, pictures, [*problems, *more], (recorded, drawn))
     page, form = _page(everything, embedded).encode(), "SVG"
     if len(page) > MOST:
-        page, form = _page(everything, embedded_small).encode(), f"PNG where SVG is larger, for with SVG it has {_mb(page)}"
+        page, form = (
+            _page(everything, embedded_small).encode(),
+            f"PNG where SVG is larger, for with SVG it has {_mb(page)}",
+        )
     replace_file(target, page)
     return Written(target, len(page), form, everything.problems)
 
@@ -139,12 +143,12 @@ def _judged(paper: Paper, everything: _Results) -> list[Judged]:
             record = table.record
             if record.report is not None:
                 label, link = f"table {record.name}", f"#{anchor('table', record.name)}"
-                judged.append(Judged(label, link, parts.claims_of(record.report), not record.choices))
+                judged.append(Judged(label, link, parts.claims_of(record.report), table.plain))
     names = _figures_of(paper, everything)
     return [*judged, *(parts.judged_figure(everything.figures[name]) for name in names if name in everything.figures)]
 
 
-def _main_claims(judged: Iterable[Judged]) -> list[parts.Claim]:
+def _main_claims(judged: Iterable[Judged]) -> list[Claim]:
     return [claim for each in judged if each.main for claim in each.claims]
 
 
@@ -155,16 +159,19 @@ def _head(everything: _Results) -> str:
     quick = {each.record.experiment for each in everything.tables.values() if each.quick} - finished - begun
     stale = sum(bool(each.moved) for each in everything.tables.values())
     hours = sum(each.record.hours for each in everything.tables.values())
+    missing = len(known) - len(finished | begun | quick)
     told = [
         f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are there "
-        f"in their quick form only, and {len(known) - len(finished | begun | quick)} are missing; of {len(drawn)} "
-        f"figures {len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} machine hours.",
+        f"in their quick form only, and {missing} are missing; of {len(drawn)} figures "
+        f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} machine hours.",
         f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
         "changed." * bool(stale),
     ]
     problems = len(everything.problems)
     if problems:
-        told.append(f"{problems} thing{'s' if problems > 1 else ''} could not be read; the end of this page names them.")
+        told.append(
+            f"{problems} thing{'s' if problems > 1 else ''} could not be read; the end of this page names them."
+        )
     text = "".join(f"<p>{escape(each)}</p>" for each in told if each.strip())
     return f"<header id=top><h1>Five papers on semi-supervised large-margin learning, made again</h1>{text}</header>"
 
@@ -172,13 +179,14 @@ def _head(everything: _Results) -> str:
 def _contents(papers: Sequence[Paper], everything: _Results) -> str:
     lines = ["<li><a href='#claims'>Claims, with verdicts</a></li>"]
     for paper in papers:
-        inner = []
-        for name in _tables_of(paper):
-            for each in [table.record.name for table in _records(name, everything)] or [name]:
-                inner.append(f"<li><a href='#{anchor('table', each)}'>{escape(each)}</a></li>")
-        for name in _figures_of(paper, everything):
-            inner.append(f"<li><a href='#{anchor('figure', name)}'>figure {escape(name)}</a></li>")
-        below = f"<ul>{''.join(inner)}</ul>" if inner else ""
+        links = [
+            (anchor("table", each), each)
+            for name in _tables_of(paper)
+            for each in [table.record.name for table in _records(name, everything)] or [name]
+        ]
+        links += [(anchor("figure", name), f"figure {name}") for name in _figures_of(paper, everything)]
+        inner = "".join(f"<li><a href='#{link}'>{escape(text)}</a></li>" for link, text in links)
+        below = f"<ul>{inner}</ul>" if inner else ""
         lines.append(f"<li><a href='#{anchor('paper', paper.key)}'>{escape(paper.name)}</a>{below}</li>")
     if everything.problems:
         lines.append("<li><a href='#problems'>What could not be read</a></li>")
@@ -193,16 +201,16 @@ def _claims(papers: Sequence[Paper], everything: _Results) -> str:
         shown = parts.claims_html(judged)
         if not shown and not paper.authors:
             continue  # a question of our own claims nothing
-        told = f"{parts.tally(main)}." if main else "No claim is judged yet: its tables are not recorded."
+        told = f"{parts.tally(main)}." if main else "No claim is judged yet: its tables are not recorded whole."
         if not main and any(each.main for each in judged):
             told = "Its recorded tables hold no number that was published."
         link = f"<a href='#{anchor('paper', paper.key)}'>{escape(paper.name)}</a>"
         title = f": {escape(paper.title)}" if paper.authors else ""
         body.append(f"<h3>{link}{title}</h3><p>{escape(told)}</p>{shown}")
     return (
-        "<section id=claims><h2>What the papers claim, and what came out</h2><p>A claim that is counted over many cases is "
-        f"{escape(RULE)}. Printed means count as reproduced where they are within two standard errors of ours, unless a "
-        f"table says another distance.</p>{''.join(body)}</section>"
+        "<section id=claims><h2>What the papers claim, and what came out</h2><p>A claim is called by the share of cases "
+        f"in which it holds ({escape(RULE)}). A printed mean came out if it is within two standard errors of ours, "
+        f"unless a table says another distance.</p>{''.join(body)}</section>"
     )
 
 
@@ -222,7 +230,9 @@ def _paper(paper: Paper, everything: _Results, source: Source) -> str:
         records = _records(name, everything)
         if not any(each.plain for each in records):
             command = f"specmargin tables {name} --record"
-            body.append(parts.missing_html("table" if not records else "whole table", name, known[name].summary, command))
+            body.append(
+                parts.missing_html("table" if not records else "whole table", name, known[name].summary, command)
+            )
         body += [parts.record_html(each, known[name].title) for each in records]
     for name in _figures_of(paper, everything):
         if name in everything.figures:
@@ -247,18 +257,21 @@ def write_index(folder: str | Path) -> Written:
     reports, problems = read_reports(place / "tables")
     figures, more = read_figures(place)
     judged = [
-        Judged(f"table {name}", f"#{anchor('table', name)}", parts.claims_of(report)) for name, report in reports.items()
+        Judged(f"table {name}", f"#{anchor('table', name)}", parts.claims_of(report))
+        for name, report in reports.items()
     ]
     judged += [parts.judged_figure(figure)._replace(main=True) for figure in figures.values()]
     links = [("table", name) for name in reports] + [("figure", name) for name in figures]
     listed = "".join(f"<li><a href='#{anchor(kind, name)}'>{kind} {escape(name)}</a></li>" for kind, name in links)
     claims = parts.claims_html(judged)
+    kinds = " and ".join(kind for kind, some in (("Tables", reports), ("Figures", figures)) if some)
     body = [
-        f"<header id=top><h1>{' and '.join(kind for kind, some in (('Tables', reports), ('Figures', figures)) if some)}"
-        f"</h1><nav aria-label=Contents><ul>{listed}</ul></nav></header>",
+        f"<header id=top><h1>{kinds or 'Nothing is finished yet'}</h1><nav aria-label=Contents><ul>{listed}</ul></nav>"
+        "</header>",
         f"<section id=claims><h2>Claims</h2>{claims}</section>" if claims else "",
         *(
-            f"<section id='{anchor('table', name)}'><h2>{escape(report.title)}</h2>{parts.report_parts(report)}</section>"
+            f"<section id='{anchor('table', name)}'><h2>{escape(report.title)}</h2>"
+            f"{parts.report_parts(report)}</section>"
             for name, report in reports.items()
         ),
         *(f"<section>{parts.figure_html(figure, beside)}</section>" for figure in figures.values()),

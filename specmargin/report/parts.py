@@ -30,8 +30,8 @@ __all__ = [
     "tally",
 ]
 
-_OPEN = 30
-"""Rows of a section that is shown unfolded."""
+_OPEN = 80
+"""Numbers that are shown unfolded: of a whole table, or of its first section."""
 
 _SOURCES = 8
 """Sources that are named at once."""
@@ -96,7 +96,7 @@ def claims_html(judged: Sequence[Judged]) -> str:
     if others:
         told = tally(claim for each in others for claim in each.claims)
         parts.append(
-            f"<details><summary>Judged by figures and other versions, too: {escape(told)}</summary>"
+            f"<details><summary>Judged by figures, quick forms and other choices: {escape(told)}</summary>"
             f"{_claims_table(others)}</details>"
         )
     return "".join(parts)
@@ -109,7 +109,9 @@ def _claims_table(judged: Sequence[Judged]) -> str:
         for claim in each.claims:
             if claim.context != context:
                 context = claim.context
-                head = f"<a href={escape(each.link)!r}>{escape(each.name)}</a>{escape(f': {context}') if context else ''}"
+                head = (
+                    f"<a href={escape(each.link)!r}>{escape(each.name)}</a>{escape(f': {context}') if context else ''}"
+                )
                 rows.append(f"<tr><th colspan=3 scope=rowgroup>{head}</th></tr>\n")
             rows.append(
                 f"<tr><td>{badge(claim.verdict, _KINDS[claim.verdict])}</td><td>{escape(claim.text)}</td>"
@@ -117,7 +119,8 @@ def _claims_table(judged: Sequence[Judged]) -> str:
             )
     return (
         "<table class=claims><colgroup><col class=v><col class=c><col></colgroup><thead><tr><th scope=col>Verdict</th>"
-        f"<th scope=col>Claim</th><th scope=col>Numbers and reason</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        "<th scope=col>Claim</th><th scope=col>Numbers and reason</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
@@ -134,17 +137,13 @@ def _folded(text: str) -> str:
 
 def report_parts(report: Report, *, footer: bool = True) -> str:
     """Return what a finished table says: protocol, sections, remarks, and with `footer` where it comes from."""
-    label = report.title
     parts = [_unfolded("Protocol, and what to know", notes_html(report.header), len(report.header) <= 2)]
-    for section in report.sections:
-        rows = len(section.lines)
-        count = f"{rows} number{'s' if rows != 1 else ''}"
-        title = section.title or "The numbers"
-        table = section_html(section, section.title or label)
-        parts.append(
-            f"<details{' open' if rows <= _OPEN or len(report.sections) == 1 else ''}><summary><b>{escape(title)}</b>, "
-            f"{count}</summary>{table}</details>"
-        )
+    short = len(report.lines) <= _OPEN
+    for k, section in enumerate(report.sections):
+        table = section_html(section, section.title or report.title)
+        title = f"<b>{escape(section.title or 'Numbers')}</b> ({len(section.lines)})"
+        is_open = short or (k == 0 and len(section.lines) <= _OPEN)
+        parts.append(f"<details{' open' if is_open else ''}><summary>{title}</summary>{table}</details>")
     parts.append(_unfolded("What the numbers say", notes_html(report.remarks), False))
     parts += [_unfolded("Where this comes from", items(report.footer), False)] if footer else []
     return "".join(parts)
@@ -167,7 +166,9 @@ def record_html(table: Table, title: str) -> str:
     if record.report is None:
         cells = f"{record.cells:,} cell{'s' if record.cells != 1 else ''} of the table"
         verb = "are" if record.cells != 1 else "is"
-        parts.append(f"<p class=missing>{cells} {verb} recorded, no table yet. The command below goes on from there.</p>")
+        parts.append(
+            f"<p class=missing>{cells} {verb} recorded, no table yet. The command below goes on from there.</p>"
+        )
     else:
         parts.append(report_parts(record.report, footer=False))
     parts.append(_moved_html(table.moved))
@@ -245,8 +246,8 @@ def figure_html(figure: Figure, source: Source) -> str:
         "Data sets": escape(", ".join(sidecar.get("data") or {})),
     }
     return (
-        f"<article id={anchor('figure', figure.name)!r}><h3>Figure <code>{escape(figure.name)}</code></h3>{''.join(badges)}"
-        f"<figure>{picture}<figcaption><b>{_code(caption)}</b>{words}</figcaption></figure>"
+        f"<article id={anchor('figure', figure.name)!r}><h3>Figure <code>{escape(figure.name)}</code></h3>"
+        f"{''.join(badges)}<figure>{picture}<figcaption><b>{_code(caption)}</b>{words}</figcaption></figure>"
         f"<details><summary>Where this comes from</summary>{_facts(facts)}</details></article>"
     )
 
@@ -258,7 +259,8 @@ def _code(text: str) -> str:
 
 def missing_html(kind: str, name: str, summary: str, command: str) -> str:
     """Say that a table or a figure is not there, and what to type."""
+    told = f" ({summary.rstrip('.')})" if summary else ""
     return (
         f"<p class=missing id={anchor(kind, name)!r}>{kind.capitalize()} <b>{escape(name)}</b> is not here yet"
-        f"{escape(f' ({summary})') if summary else ''}: <code>{escape(command)}</code></p>"
+        f"{escape(told)}: <code>{escape(command)}</code></p>"
     )
