@@ -161,8 +161,8 @@ def _head(everything: _Results) -> str:
     hours = sum(each.record.hours for each in everything.tables.values())
     missing = len(known) - len(finished | begun | quick)
     told = [
-        f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are there "
-        f"in their quick form only, and {missing} are missing; of {len(drawn)} figures "
+        f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are "
+        f"there in their quick form only, and {missing} are missing; of {len(drawn)} figures "
         f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} machine hours.",
         f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
         "changed." * bool(stale),
@@ -207,11 +207,12 @@ def _claims(papers: Sequence[Paper], everything: _Results) -> str:
         link = f"<a href='#{anchor('paper', paper.key)}'>{escape(paper.name)}</a>"
         title = f": {escape(paper.title)}" if paper.authors else ""
         body.append(f"<h3>{link}{title}</h3><p>{escape(told)}</p>{shown}")
-    return (
-        "<section id=claims><h2>What the papers claim, and what came out</h2><p>A claim is called by the share of cases "
-        f"in which it holds ({escape(RULE)}). A printed mean came out if it is within two standard errors of ours, "
-        f"unless a table says another distance.</p>{''.join(body)}</section>"
+    rule = (
+        f"A claim is called by the share of cases in which it holds ({RULE}). A printed mean came out if it is within "
+        "two standard errors of ours, unless a table says another distance."
     )
+    head = "<h2>What the papers claim, and what came out</h2>"
+    return f"<section id=claims>{head}<p>{escape(rule)}</p>{''.join(body)}</section>"
 
 
 def _paper(paper: Paper, everything: _Results, source: Source) -> str:
