@@ -218,7 +218,7 @@ def report(
 ) -> None:
     """Write one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
 
-    The page needs nothing beside it. What cannot be read is named, there and here, and the exit code is then 1.
+    The page is whole by itself. What cannot be read is named, there and here, and the exit code is then 1.
     """
     from specmargin.report import write_page
 

@@ -1,4 +1,4 @@
-"""Recorded tables: computed whole once, kept beside the package with every row, read at once.
+"""Recorded tables: computed whole once, kept next to the package with every row, read at once.
 
 `record_table` makes a folder NAME of a finished sweep:
 

@@ -1,6 +1,6 @@
 """A finished table as HTML: sections, notes, remarks, and a page of its own; `write_report` writes all its forms.
 
-`section_html` and `notes_html` are pieces of any page; `report_html` is a page. Significance marks are shades of grey.
+`section_html` and `notes_html` are pieces of any page; `report_html` is a page. Significance marks are grey.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def _plain(section: Section, label: str) -> str:
     used = {name: {row[name] for row in rows} for name in _ORDER}
     same = [name for name in _ONCE if len(rows) > 1 and len(used[name]) == 1 and used[name] != {""}]
     kept = [name for name in _ORDER if name == "dataset" or (used[name] - {"", "-"} and name not in same)]
-    words = [k for k, name in enumerate(kept) if name in ("method", "tuning", "source")]
-    shown = table(kept, [[row[name] for name in kept] for row in rows], label=label, texts=words, grouped=True)
+    left = [k for k, name in enumerate(kept) if name in ("method", "tuning", "source")]
+    shown = table(kept, [[row[name] for name in kept] for row in rows], label=label, texts=left, grouped=True)
     below = [f"in all rows: {', '.join(f'{name} {rows[0][name]}' for name in same)}"] if same else []
     below += [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
     return shown + "".join(f"<p class=note>{escape(line)}</p>" for line in below)

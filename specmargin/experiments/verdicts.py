@@ -42,7 +42,7 @@ class Claim(NamedTuple):
     context: str = ""
 
 
-_WORDS = {
+_VERDICT_OF = {
     **{name: name for name in VERDICTS},
     "in its sign only": "partly reproduced",
     "reached": "reproduced",
@@ -50,7 +50,7 @@ _WORDS = {
 }
 """What remarks begin with, by the verdict that it is."""
 
-_ANY = "|".join(sorted(_WORDS, key=len, reverse=True))
+_ANY = "|".join(sorted(_VERDICT_OF, key=len, reverse=True))
 _VERDICT = re.compile(rf"(?:(?P<place>[^:.]{{1,60}}), )?(?P<word>{_ANY}): (?P<rest>.+)")
 _COUNT = re.compile(r"(?P<text>.+): (?P<part>\d+) of (?P<whole>\d+) within two standard errors\.")
 _RULE = re.compile(r" \((?:reproduced|partly)\b[^()]*\)$")
@@ -133,7 +133,7 @@ def _claim(match: re.Match[str], context: str) -> Claim:
         text = f"{match['place']}, {text}"
     if word == "in its sign only":
         reason = f"In its sign only: {reason}"
-    return Claim(_WORDS[word], text, reason, context)
+    return Claim(_VERDICT_OF[word], text, reason, context)
 
 
 def figure_claims(results: Any) -> list[Claim]:
@@ -168,10 +168,10 @@ def _below(part: Any, context: str, tasks: int) -> Iterator[Claim]:
 
 
 def agreement(report: Report) -> list[Claim]:
-    """Return a claim for each section with published numbers: that the means are as printed.
+    """Return a claim for each section with published numbers: that the means are the published ones.
 
-    A mean came out if it is within two standard errors of both from the printed one, whose deviation is taken over as
-    many splits as ours, and to be ours where none is printed. Seconds are those of another computer, and left out.
+    A mean came out if it is within two standard errors of both from the published one, whose deviation is taken over as
+    many splits as ours, and to be ours where none is published. Seconds are those of another computer, and left out.
 
     Examples
     --------

@@ -31,12 +31,12 @@ def modules() -> dict[str, tuple[Experiment, ...]]:
 @cache
 def tables() -> dict[str, Experiment]:
     """Return all tables by name, in the order of the papers' modules."""
-    found: dict[str, Experiment] = {}
+    named: dict[str, Experiment] = {}
     for module, each in modules().items():
         for experiment in each:
-            if found.setdefault(experiment.name, experiment) is not experiment:
+            if named.setdefault(experiment.name, experiment) is not experiment:
                 raise SpecmarginError(f"two papers have a table {experiment.name!r}; rename the one in {module}.py.")
-    return found
+    return named
 
 
 def run_table(name: str, **options: Any) -> Report:

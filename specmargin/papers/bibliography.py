@@ -23,7 +23,7 @@ class Paper:
     key : str
         One word, for links.
     title : str
-        As printed.
+        Of the paper.
     protocol : str
         What is done and what is measured, in two sentences.
     modules : tuple of str
@@ -153,7 +153,7 @@ PAPERS = (
         ("auto_ssl",),
     ),
 )
-"""In the order in which they are shown: five papers, the survey beside them, and questions of our own."""
+"""In the order in which they are shown: five papers, the survey, and questions of our own."""
 
 
 def paper_of_figure(name: str) -> Paper | None:

@@ -1,6 +1,6 @@
 """What there is to show: recorded tables, figures with their sidecars, and finished reports, read from folders.
 
-Whatever cannot be read is named, and the rest is read: each function returns what it found, by name, and a list of
+Whatever cannot be read is named, and the rest is read: each function returns what there is, by name, and a list of
 sentences on what it could not use.
 """
 
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from specmargin import papers
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.experiments.engine.fingerprint import Fingerprint, digest, fingerprint
 from specmargin.experiments.figure_scripts import figure_scripts, load_script
 from specmargin.experiments.recorded import RecordedTable, read_record
 from specmargin.experiments.report import Report
-from specmargin.papers import tables
 
 __all__ = ["Figure", "Table", "read_figures", "read_reports", "read_tables"]
 
@@ -68,10 +68,10 @@ class Figure:
 
 def read_tables(folder: Path) -> tuple[dict[str, Table], list[str]]:
     """Read the records of a folder, their rows included; a folder that is not there holds none."""
-    found: dict[str, Table] = {}
+    there: dict[str, Table] = {}
     problems: list[str] = []
     now: dict[str, Fingerprint] = {}
-    known = tables()
+    known = papers.tables()
     for place in sorted(each for each in folder.glob("*") if each.is_dir() and not each.name.startswith(".")):
         try:
             record = read_record(place)
@@ -89,17 +89,17 @@ def read_tables(folder: Path) -> tuple[dict[str, Table], list[str]]:
                 )
             if experiment.name not in now:
                 now[experiment.name] = fingerprint(experiment.work)
-            found[record.name] = Table(record, tuple(record.moved_on(now[experiment.name])))
+            there[record.name] = Table(record, tuple(record.moved_on(now[experiment.name])))
         except InvalidInputError as error:
             problems.append(str(error))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             problems.append(f"the record {str(place)!r} is damaged ({type(error).__name__}: {error}); make it anew.")
-    return found, problems
+    return there, problems
 
 
 def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
     """Read the figures of a folder; one that is not there holds none."""
-    found: dict[str, Figure] = {}
+    there: dict[str, Figure] = {}
     problems: list[str] = []
     scripts = _scripts()
     for file in sorted(folder.glob("*.json")):
@@ -115,14 +115,14 @@ def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
             )
             continue
         pictures = {ending: file.with_suffix(f".{ending}") for ending in ("svg", "png")}
-        there = {ending: picture for ending, picture in pictures.items() if picture.is_file()}
-        if not there:
+        drawn = {ending: picture for ending, picture in pictures.items() if picture.is_file()}
+        if not drawn:
             problems.append(
                 f"the figure {name!r} has neither {name}.svg nor {name}.png in {str(folder)!r}; make it again by "
                 f"specmargin figures {name}."
             )
-        found[name] = Figure(name, sidecar, there, _moved(scripts.get(name), sidecar["fingerprint"]["code"]))
-    return found, problems
+        there[name] = Figure(name, sidecar, drawn, _moved(scripts.get(name), sidecar["fingerprint"]["code"]))
+    return there, problems
 
 
 def _scripts() -> dict[str, Path]:
@@ -141,11 +141,11 @@ def _moved(script: Path | None, code: str) -> bool | None:
 
 def read_reports(folder: Path) -> tuple[dict[str, Report], list[str]]:
     """Read the finished tables that runs have left in a folder as ``NAME.json``."""
-    found: dict[str, Report] = {}
+    there: dict[str, Report] = {}
     problems: list[str] = []
     for file in sorted(folder.glob("*.json")):
         try:
-            found[file.stem] = Report.from_json(json.loads(file.read_bytes()))
+            there[file.stem] = Report.from_json(json.loads(file.read_bytes()))
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             problems.append(f"{str(file)!r} is no finished table ({type(error).__name__}: {error}); make it again.")
-    return found, problems
+    return there, problems

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-from specmargin import __version__
+from specmargin import __version__, papers
 from specmargin.archive import replace_file
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.claims import RULE
@@ -15,13 +15,12 @@ from specmargin.experiments.gallery import available_figures
 from specmargin.experiments.recorded import recorded_folder
 from specmargin.experiments.verdicts import Claim
 from specmargin.markup import document, items
-from specmargin.papers import tables
 from specmargin.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
 from specmargin.report import parts
+from specmargin.report._style import CSS
 from specmargin.report.contents import Figure, Table, read_figures, read_reports, read_tables
 from specmargin.report.parts import Judged, anchor
-from specmargin.report.pictures import Source, beside, embedded, embedded_small
-from specmargin.report.style import CSS
+from specmargin.report.pictures import Source, embedded, embedded_small, linked
 
 __all__ = ["MOST", "Written", "write_index", "write_page"]
 
@@ -51,7 +50,7 @@ class _Results(NamedTuple):
 def write_page(
     out: str | Path = "report.html", *, results: str | Path | None = None, figures: str | Path | None = None
 ) -> Written:
-    """Write the page of all recorded tables and figures; it needs nothing beside it.
+    """Write the page of all recorded tables and figures; it is whole by itself.
 
     Parameters
     ----------
@@ -77,9 +76,9 @@ def write_page(
         raise InvalidInputError(f"{str(target)!r} is a folder; name the file that is to be written.")
     places = (_folder(results, "results") or recorded_folder() or Path("results/recorded"), _folder(figures, "figures"))
     recorded, drawn = places[0], places[1] or _FIGURES
-    found, problems = read_tables(recorded)
+    records, problems = read_tables(recorded)
     pictures, more = read_figures(drawn)
-    everything = _Results(found, pictures, [*problems, *more], (recorded, drawn))
+    everything = _Results(records, pictures, [*problems, *more], (recorded, drawn))
     page, form = _page(everything, embedded).encode(), "SVG"
     if len(page) > MOST:
         page, form = (
@@ -104,9 +103,9 @@ def _mb(page: bytes) -> str:
 
 def _page(everything: _Results, source: Source) -> str:
     """Return the whole page."""
-    papers = [*PAPERS, *_others(everything)]
-    body = [_head(everything), _contents(papers, everything), _claims(papers, everything)]
-    body += [_paper(paper, everything, source) for paper in papers]
+    shown = [*PAPERS, *_others(everything)]
+    body = [_head(everything), _contents(shown, everything), _claims(shown, everything)]
+    body += [_paper(paper, everything, source) for paper in shown]
     body.append(_problems(everything.problems))
     body.append(f"<footer>specmargin {escape(__version__)}</footer>")
     return document("specmargin: five papers, made again", "\n".join(part for part in body if part), CSS)
@@ -153,7 +152,7 @@ def _main_claims(judged: Iterable[Judged]) -> list[Claim]:
 
 
 def _head(everything: _Results) -> str:
-    known, drawn = tables(), available_figures()
+    known, drawn = papers.tables(), available_figures()
     finished = {each.record.experiment for each in everything.tables.values() if each.plain and each.record.report}
     begun = {each.record.experiment for each in everything.tables.values() if each.plain} - finished
     quick = {each.record.experiment for each in everything.tables.values() if each.quick} - finished - begun
@@ -163,7 +162,7 @@ def _head(everything: _Results) -> str:
     told = [
         f"Of {len(known)} tables {len(finished)} are recorded whole, {len(begun)} are unfinished, {len(quick)} are "
         f"there in their quick form only, and {missing} are missing; of {len(drawn)} figures "
-        f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} machine hours.",
+        f"{len(set(drawn) & set(everything.figures))} are drawn. The records took {hours:.1f} core hours.",
         f"The code has moved on since {stale} of {len(everything.tables)} records were computed; each says what has "
         "changed." * bool(stale),
     ]
@@ -176,9 +175,9 @@ def _head(everything: _Results) -> str:
     return f"<header id=top><h1>Five papers on semi-supervised large-margin learning, made again</h1>{text}</header>"
 
 
-def _contents(papers: Sequence[Paper], everything: _Results) -> str:
+def _contents(shown: Sequence[Paper], everything: _Results) -> str:
     lines = ["<li><a href='#claims'>Claims, with verdicts</a></li>"]
-    for paper in papers:
+    for paper in shown:
         links = [
             (anchor("table", each), each)
             for name in _tables_of(paper)
@@ -193,23 +192,23 @@ def _contents(papers: Sequence[Paper], everything: _Results) -> str:
     return f"<section><nav aria-label=Contents><h2>Contents</h2><ul>{''.join(lines)}</ul></nav></section>"
 
 
-def _claims(papers: Sequence[Paper], everything: _Results) -> str:
+def _claims(shown: Sequence[Paper], everything: _Results) -> str:
     body = []
-    for paper in papers:
+    for paper in shown:
         judged = _judged(paper, everything)
         main = _main_claims(judged)
-        shown = parts.claims_html(judged)
-        if not shown and not paper.authors:
+        told_of = parts.claims_html(judged)
+        if not told_of and not paper.authors:
             continue  # a question of our own claims nothing
         told = f"{parts.tally(main)}." if main else "No claim is judged yet: its tables are not recorded whole."
         if not main and any(each.main for each in judged):
             told = "Its recorded tables hold no number that was published."
         link = f"<a href='#{anchor('paper', paper.key)}'>{escape(paper.name)}</a>"
         title = f": {escape(paper.title)}" if paper.authors else ""
-        body.append(f"<h3>{link}{title}</h3><p>{escape(told)}</p>{shown}")
+        body.append(f"<h3>{link}{title}</h3><p>{escape(told)}</p>{told_of}")
     rule = (
-        f"A claim is called by the share of cases in which it holds ({RULE}). A printed mean came out if it is within "
-        "two standard errors of ours, unless a table says another distance."
+        f"A claim is called by the share of cases in which it holds ({RULE}). A published mean came out if it is "
+        "within two standard errors of ours, unless a table says another distance."
     )
     head = "<h2>What the papers claim, and what came out</h2>"
     return f"<section id=claims>{head}<p>{escape(rule)}</p>{''.join(body)}</section>"
@@ -219,7 +218,7 @@ def _paper(paper: Paper, everything: _Results, source: Source) -> str:
     doi = f"<a href='https://doi.org/{escape(paper.doi)}'>doi:{escape(paper.doi)}</a>" if paper.doi else ""
     venue = ", ".join(part for part in (escape(paper.venue), str(paper.year or ""), doi) if part)
     title = f"<i>{escape(paper.title)}</i>" if paper.authors else ""
-    known, captions = tables(), available_figures()
+    known, captions = papers.tables(), available_figures()
     body = [
         f"<a class=top href='#top'>to the top</a><h2>{escape(paper.name)}</h2>",
         f"<p class=paper>{'. '.join(part for part in (title, venue) if part)}</p>" if title else "",
@@ -252,7 +251,7 @@ def _problems(problems: Sequence[str]) -> str:
 def write_index(folder: str | Path) -> Written:
     """Write ``index.html`` into a folder that a command has written: its figures, and the tables of its ``tables``.
 
-    Pictures are those that lie beside it.
+    Pictures are those that lie there.
     """
     place = Path(folder)
     reports, problems = read_reports(place / "tables")
@@ -275,11 +274,11 @@ def write_index(folder: str | Path) -> Written:
             f"{parts.report_parts(report)}</section>"
             for name, report in reports.items()
         ),
-        *(f"<section>{parts.figure_html(figure, beside)}</section>" for figure in figures.values()),
+        *(f"<section>{parts.figure_html(figure, linked)}</section>" for figure in figures.values()),
         _problems([*problems, *more]),
         f"<footer>specmargin {escape(__version__)}</footer>",
     ]
     page = document(f"specmargin: {place.resolve().name}", "\n".join(part for part in body if part), CSS).encode()
     target = place / "index.html"
     replace_file(target, page)
-    return Written(target, len(page), "beside it", [*problems, *more])
+    return Written(target, len(page), "their own files", [*problems, *more])

@@ -191,7 +191,7 @@ def _provenance(
 ) -> str:
     days = sorted({str(run.get("utc", ""))[:10] for run in runs.values()} - {""})
     when = "" if not days else days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    work = f"{seconds / 3600:.2f} machine hours ({duration(seconds)}) in {cells:,} cells, {failed} of them failed"
+    work = f"{seconds / 3600:.2f} core hours ({duration(seconds)}) in {cells:,} cells, {failed} of them failed"
     named = sorted({name for run in runs.values() for name in run.get("data") or {}})
     gap = next((line.partition(": ")[2] for line in (report.footer if report else ()) if line.startswith("worst")), "")
     facts = {
@@ -229,7 +229,7 @@ def figure_html(figure: Figure, source: Source) -> str:
     badges = [badge("quick: for a look, not for the record", "partly")] if size == "quick" else []
     badges += [badge("the code has moved on since", "partly")] if figure.moved else []
     paragraphs = re.split(r"\n\s*\n", str(sidecar.get("description", "")).strip())
-    words = "".join(f"<p>{_code(' '.join(each.split()))}</p>" for each in paragraphs if each)
+    text = "".join(f"<p>{_code(' '.join(each.split()))}</p>" for each in paragraphs if each)
     if figure.pictures:
         picture = picture_html(figure.pictures, source, caption)
     else:
@@ -247,7 +247,7 @@ def figure_html(figure: Figure, source: Source) -> str:
     }
     return (
         f"<article id={anchor('figure', figure.name)!r}><h3>Figure <code>{escape(figure.name)}</code></h3>"
-        f"{''.join(badges)}<figure>{picture}<figcaption><b>{_code(caption)}</b>{words}</figcaption></figure>"
+        f"{''.join(badges)}<figure>{picture}<figcaption><b>{_code(caption)}</b>{text}</figcaption></figure>"
         f"<details><summary>Where this comes from</summary>{_facts(facts)}</details></article>"
     )
 

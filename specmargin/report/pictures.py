@@ -1,4 +1,4 @@
-"""Pictures in a page: written into it as data, or named where they lie beside it."""
+"""Pictures in a page: written into it as data, or named by the file next to it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import quote
 
-__all__ = ["Source", "beside", "embedded", "embedded_small", "picture_html"]
+__all__ = ["Source", "embedded", "embedded_small", "linked", "picture_html"]
 
 Source: TypeAlias = Callable[[Mapping[str, Path]], str]
 """Returns the address of a picture, of which there may be several forms."""
@@ -34,7 +34,7 @@ def _data(ending: str, pictures: Mapping[str, Path]) -> str:
     return f"data:{_KINDS[ending]};base64,{b64encode(pictures[ending].read_bytes()).decode()}"
 
 
-def beside(pictures: Mapping[str, Path]) -> str:
+def linked(pictures: Mapping[str, Path]) -> str:
     """Return the name of a picture that lies in the folder of the page."""
     return quote(pictures[next(ending for ending in _KINDS if ending in pictures)].name)
 

@@ -16,7 +16,6 @@ from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.engine.significance import significance_marks
 from specmargin.experiments.engine.sweep import SweepInterruptedError
 from specmargin.experiments.report import MarkedRow, MarkedSection
-from specmargin.report import contents
 
 # At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
 sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
@@ -61,8 +60,9 @@ def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS, w
             sections = [MarkedSection([MarkedRow("3-8", 20, MARKS)], ["STOAM", "STORM", "KTA"], "folds")]
         return Findings(sections, ["OPTIMISTIC: <so>."], remarks)
 
-    known = papers.tables()[name]
-    return replace(known, setup=lambda options: Setup(Plan, {}), work=worker, report=report, measure=_rows_of)
+    return replace(
+        papers.tables()[name], setup=lambda options: Setup(Plan, {}), work=worker, report=report, measure=_rows_of
+    )
 
 
 def _rows_of(plan, sweep, data):
@@ -73,7 +73,7 @@ def _rows_of(plan, sweep, data):
 def results(tmp_path, monkeypatch):
     """Return what records a table; the tables that it was given are those that are known."""
     known = dict(papers.tables())
-    monkeypatch.setattr(contents, "tables", lambda: known)
+    monkeypatch.setattr(papers, "tables", lambda: known)
 
     def record(name: str, ks=(0, 1), **options):
         quick, choices = options.pop("quick", False), options.pop("choices", None)

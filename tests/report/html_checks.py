@@ -71,6 +71,6 @@ def parsed(page: str) -> _Nesting:
     return reader
 
 
-def words(page: str) -> str:
+def text_of(page: str) -> str:
     """Return the text of a page, its blanks collapsed."""
     return " ".join("".join(parsed(page).text).split())

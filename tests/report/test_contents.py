@@ -17,22 +17,22 @@ from specmargin.report.contents import read_figures, read_reports, read_tables
 def test_a_record_is_read_and_says_what_has_moved_on(results):
     folder = results("lapsvm_svm")
     results("spectrum_learning", marked=True, worker=other_work)
-    found, problems = read_tables(folder)
+    there, problems = read_tables(folder)
     assert problems == []
-    assert sorted(found) == ["lapsvm_svm", "spectrum_learning"]
-    assert found["lapsvm_svm"].moved == ()
-    assert any("other_work" in name for name in found["spectrum_learning"].moved)
-    assert found["lapsvm_svm"].plain
-    assert found["lapsvm_svm"].command == "specmargin tables lapsvm_svm --record"
+    assert sorted(there) == ["lapsvm_svm", "spectrum_learning"]
+    assert there["lapsvm_svm"].moved == ()
+    assert any("other_work" in name for name in there["spectrum_learning"].moved)
+    assert there["lapsvm_svm"].plain
+    assert there["lapsvm_svm"].command == "specmargin tables lapsvm_svm --record"
 
 
 def test_quick_and_chosen_records_are_told_apart(results):
     folder = results("lapsvm_svm", quick=True)
     results("spectrum_learning", choices={"eps": "1e-6"})
-    found, _ = read_tables(folder)
-    assert found["lapsvm_svm-quick"].command == "specmargin tables lapsvm_svm --quick --record"
-    assert found["spectrum_learning-eps=1e-6"].command == "specmargin tables spectrum_learning --set eps=1e-6 --record"
-    assert not any(table.plain for table in found.values())
+    there, _ = read_tables(folder)
+    assert there["lapsvm_svm-quick"].command == "specmargin tables lapsvm_svm --quick --record"
+    assert there["spectrum_learning-eps=1e-6"].command == "specmargin tables spectrum_learning --set eps=1e-6 --record"
+    assert not any(table.plain for table in there.values())
 
 
 def _foreign(folder):
@@ -78,8 +78,8 @@ def test_a_damaged_record_is_named_and_the_others_are_read(results, spoil, said)
     results("spectrum_learning")
     spoil(folder / "lapsvm_svm")
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-    found, problems = read_tables(folder)
-    assert list(found) == ["spectrum_learning"]
+    there, problems = read_tables(folder)
+    assert list(there) == ["spectrum_learning"]
     assert len(problems) == 1
     assert said in problems[0]
     assert "lapsvm_svm" in problems[0]
@@ -98,14 +98,14 @@ def test_figures_are_read_and_foreign_files_named(drawn):
     (folder / "spectra.svg").unlink()
     (folder / "of_nobody.svg").unlink()
     (folder / "of_nobody.png").unlink()
-    found, problems = read_figures(folder)
-    assert {name: figure.moved for name, figure in found.items()} == {
+    there, problems = read_figures(folder)
+    assert {name: figure.moved for name, figure in there.items()} == {
         "two_labels": False,
         "spectra": True,
         "of_nobody": None,
     }
-    assert list(found["two_labels"].pictures) == ["svg", "png"]
-    assert list(found["spectra"].pictures) == ["png"]
+    assert list(there["two_labels"].pictures) == ["svg", "png"]
+    assert list(there["spectra"].pictures) == ["png"]
     assert len(problems) == 4
     for text in ("other.json", "list.json", "cut.json", "of_nobody"):
         assert sum(text in problem for problem in problems) == 1
@@ -113,14 +113,14 @@ def test_figures_are_read_and_foreign_files_named(drawn):
 
 def test_a_figure_says_how_it_is_made_again(drawn):
     drawn("spectra", size="full")
-    found, _ = read_figures(drawn("two_labels"))
-    assert found["spectra"].command == "specmargin figures spectra --full"
-    assert found["two_labels"].command == "specmargin figures two_labels"
+    there, _ = read_figures(drawn("two_labels"))
+    assert there["spectra"].command == "specmargin figures spectra --full"
+    assert there["two_labels"].command == "specmargin figures two_labels"
 
 
 def test_finished_tables_come_back(results, tmp_path):
-    found, _ = read_tables(results("lapsvm_svm"))
-    report = found["lapsvm_svm"].record.report
+    there, _ = read_tables(results("lapsvm_svm"))
+    report = there["lapsvm_svm"].record.report
     write_report(report, tmp_path / "tables")
     (tmp_path / "tables" / "cut.json").write_text("{")
     reports, problems = read_reports(tmp_path / "tables")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from html_checks import parsed, words
+from html_checks import parsed, text_of
 
 from specmargin import papers
 from specmargin.exceptions import InvalidInputError
@@ -27,7 +27,7 @@ def test_the_page_has_everything_and_loads_nothing(results, drawn, tmp_path):
     read = parsed(html)
     assert [picture["src"].partition(";")[0] for picture in read.pictures] == ["data:image/svg+xml"]
     assert "/tmp" not in html
-    text = words(html)
+    text = text_of(html)
     # Claims stand before the papers, with the verdict in words.
     assert text.index("What the papers claim") < text.index("reproduced the graph <helps> Lower error in 9 of 10")
     assert text.index("not reproduced it is best") < text.index("Four stratified folds")
@@ -44,7 +44,7 @@ def test_what_is_missing_is_named_with_its_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for folder in ("none", "nothing"):
         (tmp_path / folder).mkdir()
-    text = words(write_page("page.html", results="none", figures="nothing").path.read_text())
+    text = text_of(write_page("page.html", results="none", figures="nothing").path.read_text())
     for name in papers.tables():
         assert f"Table {name} is not here yet" in text
         assert f"specmargin tables {name} --record" in text
@@ -57,12 +57,12 @@ def test_what_is_missing_is_named_with_its_command(tmp_path, monkeypatch):
 def test_a_quick_record_stands_in_for_the_whole_one_but_judges_nothing(results, tmp_path):
     folder = results("lapsvm_svm", quick=True)
     (tmp_path / "no figures").mkdir()
-    text = words(write_page(tmp_path / "p.html", results=folder, figures=tmp_path / "no figures").path.read_text())
+    text = text_of(write_page(tmp_path / "p.html", results=folder, figures=tmp_path / "no figures").path.read_text())
     assert "quick: for a look, not for the record" in text
     assert "Whole table lapsvm_svm is not here yet" in text
     assert "Judged by figures, quick forms and other choices: 1 reproduced" in text
     results("lapsvm_svm")
-    text = words(write_page(tmp_path / "p.html", results=folder, figures=tmp_path / "no figures").path.read_text())
+    text = text_of(write_page(tmp_path / "p.html", results=folder, figures=tmp_path / "no figures").path.read_text())
     assert "lapsvm_svm-quick" not in text
     assert "lapsvm_svm is not here yet" not in text
 
@@ -74,7 +74,7 @@ def test_problems_are_on_the_page_and_in_the_answer(results, tmp_path):
     (tmp_path / "no figures").mkdir()
     written = write_page(tmp_path / "p.html", results=folder, figures=tmp_path / "no figures")
     assert len(written.problems) == 1
-    text = words(written.path.read_text())
+    text = text_of(written.path.read_text())
     assert "What could not be read" in text
     assert "1 thing could not be read" in text
     assert (folder / "lapsvm_svm" / "table.json").read_text() == "{"
@@ -106,7 +106,7 @@ def test_a_figure_and_a_table_without_a_paper_have_a_place(results, drawn, tmp_p
     written = write_page(tmp_path / "p.html", results=results("lapsvm_svm"), figures=drawn("of_nobody"))
     html = written.path.read_text()
     parsed(html)
-    other = words(html).partition("No paper names them")[2]
+    other = text_of(html).partition("No paper names them")[2]
     assert "Figure of_nobody" in other
     assert "5.55 (0.75)" in other
 
@@ -114,7 +114,7 @@ def test_a_figure_and_a_table_without_a_paper_have_a_place(results, drawn, tmp_p
 def test_an_index_shows_what_lies_in_a_folder(results, drawn, tmp_path):
     results("lapsvm_svm")
     written = write_index(tmp_path / "run")
-    text = words(written.path.read_text())
+    text = text_of(written.path.read_text())
     assert written.path.name == "index.html"
     for part in (
         "Tables",
@@ -129,8 +129,8 @@ def test_an_index_shows_what_lies_in_a_folder(results, drawn, tmp_path):
     (picture,) = parsed(html).pictures
     assert picture["src"] == "spectra.svg"
     assert (folder / picture["src"]).is_file()
-    assert "The <figure> spectra." in words(html)
+    assert "The <figure> spectra." in text_of(html)
 
 
 def test_an_index_of_nothing_says_so(tmp_path):
-    assert "Nothing is finished yet" in words(write_index(tmp_path).path.read_text())
+    assert "Nothing is finished yet" in text_of(write_index(tmp_path).path.read_text())

@@ -31,7 +31,7 @@ font-size:.8rem;font-weight:600;white-space:nowrap}}
 .claims col.v{{width:10.5rem}}.claims col.c{{width:34%}}
 .claims td:nth-child(2){{font-weight:600}}
 .picture{{background:#fff;border-radius:8px;padding:6px;overflow-x:auto}}
-.picture img{{display:block;max-width:100%;height:auto;margin:0 auto}}
+.picture img{{display:block;max-width:100%;margin:0 auto}}
 section figure{{max-width:none;margin:10px 0}}
 figcaption{{font-size:.9rem;max-width:52rem;margin-top:6px}}
 figcaption b{{color:var(--text)}}
