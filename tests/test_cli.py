@@ -354,7 +354,7 @@ def test_report_says_in_one_message_what_it_cannot_use(run, tmp_path):
         (2, "--results 'none' is not a folder", ("--results", "none")),
         (2, "--figures 'none' is not a folder", ("--results", "folder", "--figures", "none")),
         (2, "'folder' is a folder; name the file", (*empty, "--out", "folder")),
-        (1, "cannot use 'file'", (*empty, "--out", "file/page.html")),
+        (2, "'file' is a file; name a folder", (*empty, "--out", "file/page.html")),
     ):
         result = run("report", *options)
         assert result.exit_code == code, result.output
@@ -362,3 +362,18 @@ def test_report_says_in_one_message_what_it_cannot_use(run, tmp_path):
         assert result.stderr.count("\n") == 1
         assert "Traceback" not in result.output
     assert (tmp_path / "file").read_text() == "kept"
+
+
+def test_report_keeps_the_page_that_it_cannot_replace(run, tmp_path, monkeypatch):
+    from specmargin.report import page
+
+    def full(path, content):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(page, "replace_file", full)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "page.html").write_text("kept")
+    result = run("report", "--results", "folder", "--figures", "folder", "--out", "page.html")
+    assert result.exit_code == 1
+    assert "No space left on device. page.html is as it was. Make room" in result.stderr
+    assert (tmp_path / "page.html").read_text() == "kept"

@@ -11,6 +11,7 @@ from specmargin import __version__, papers
 from specmargin.archive import replace_file
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.claims import RULE
+from specmargin.experiments.engine.artifacts import explained, require_folder
 from specmargin.experiments.gallery import available_figures
 from specmargin.experiments.recorded import recorded_folder
 from specmargin.experiments.verdicts import Claim
@@ -69,11 +70,14 @@ def write_page(
     Raises
     ------
     ValueError
-        If a folder that was named is not there, or `out` is a folder.
+        If a folder that was named is not there, or `out` cannot be a file.
+    NotWrittenError
+        If `out` cannot be written.
     """
     target = Path(out)
     if target.is_dir():
         raise InvalidInputError(f"{str(target)!r} is a folder; name the file that is to be written.")
+    require_folder(target.parent)
     places = (_folder(results, "results") or recorded_folder() or Path("results/recorded"), _folder(figures, "figures"))
     recorded, drawn = places[0], places[1] or _FIGURES
     records, problems = read_tables(recorded)
@@ -85,7 +89,8 @@ def write_page(
             _page(everything, embedded_small).encode(),
             f"PNG where SVG is larger, for with SVG it has {_mb(page)}",
         )
-    replace_file(target, page)
+    with explained(target.parent, lambda: f"{target.name} is as it was."):
+        replace_file(target, page)
     return Written(target, len(page), form, everything.problems)
 
 
@@ -280,5 +285,6 @@ def write_index(folder: str | Path) -> Written:
     ]
     page = document(f"specmargin: {place.resolve().name}", "\n".join(part for part in body if part), CSS).encode()
     target = place / "index.html"
-    replace_file(target, page)
+    with explained(place, lambda: "What is in the folder stays."):
+        replace_file(target, page)
     return Written(target, len(page), "their own files", [*problems, *more])
