@@ -27,24 +27,29 @@ def section_html(section: Section | MarkedSection, label: str) -> str:
 _ORDER = ("dataset", "method", "reproduced", "published", "difference", "splits", "tuning", "source", "note")
 """Of the columns: first what is compared."""
 
+_NOTES = 6
+"""Different notes that are always told below the table."""
+
 _ONCE = ("splits", "tuning", "source")
 """Columns that are told once, below the table, where they are the same in all rows."""
 
 
 def _plain(section: Section, label: str) -> str:
-    """Return lines as a table; notes stand below, by number, and columns that are empty throughout are left out."""
+    """Return lines as a table without empty columns; notes stand below, by number, unless most rows have their own."""
     head, *body = section.cells()
     notes = list(dict.fromkeys(row[-1] for row in body if row[-1]))
     rows = [dict(zip(head, row, strict=True)) for row in body]
-    for row in rows:
+    numbered = len(notes) <= max(_NOTES, len(rows) // 3)
+    for row in rows if numbered else ():
         row["note"] = f"[{notes.index(row['note']) + 1}]" if row["note"] else ""
     used = {name: {row[name] for row in rows} for name in _ORDER}
     same = [name for name in _ONCE if len(rows) > 1 and len(used[name]) == 1 and used[name] != {""}]
     kept = [name for name in _ORDER if name == "dataset" or (used[name] - {"", "-"} and name not in same)]
-    left = [k for k, name in enumerate(kept) if name in ("method", "tuning", "source")]
+    texts = ("method", "tuning", "source") if numbered else ("method", "tuning", "source", "note")
+    left = [k for k, name in enumerate(kept) if name in texts]
     shown = table(kept, [[row[name] for name in kept] for row in rows], label=label, texts=left, grouped=True)
     below = [f"in all rows: {', '.join(f'{name} {rows[0][name]}' for name in same)}"] if same else []
-    below += [f"[{number}] {note}" for number, note in enumerate(notes, 1)]
+    below += [f"[{number}] {note}" for number, note in enumerate(notes, 1)] if numbered else []
     return shown + "".join(f"<p class=note>{escape(line)}</p>" for line in below)
 
 

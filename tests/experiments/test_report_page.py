@@ -59,6 +59,8 @@ def test_what_is_compared_comes_first_and_what_is_the_same_once():
     assert "[1] a note" in html
     assert html.count("<td>[1]</td>") == 2
     assert "+0.17" in html
+    own = [Line(f"set {k}", "svm", "folds", float(k), 1.0, 10, note=f"note {k}") for k in range(9)]
+    assert '<td class="text">note 8</td>' in section_html(Section("", own), "errors")
     alone = section_html(Section("", lines[:1]), "errors")
     assert re.findall(r"<th scope=col[^>]*>(\w+)", alone)[0] == "dataset"
     assert "in all rows" not in alone
