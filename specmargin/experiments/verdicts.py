@@ -53,6 +53,7 @@ _VERDICT_OF = {
 _ANY = "|".join(sorted(_VERDICT_OF, key=len, reverse=True))
 _VERDICT = re.compile(rf"(?:(?P<place>[^:.]{{1,60}}), )?(?P<word>{_ANY}): (?P<rest>.+)")
 _COUNT = re.compile(r"(?P<text>.+): (?P<part>\d+) of (?P<whole>\d+) within two standard errors\.")
+_DECIMAL = re.compile(r"(?P<text>.+?): (?P<reason>.*\d\.\d.*)")
 _RULE = re.compile(r" \((?:reproduced|partly)\b[^()]*\)$")
 _MISSED = re.compile(r"(?P<what>.+): (?P<ours>-?[\d.]+), published (?P<theirs>-?[\d.]+) - (?P<why>.+)")
 _NUMBER = re.compile(r"(?P<text>.+?) (?P<reason>-?\d+\.\d+, published .+)")
@@ -128,6 +129,9 @@ def _claim(match: re.Match[str], context: str) -> Claim:
         text, mark, reason = rest.partition(". ")
         if not mark:
             text, mark, reason = rest.partition(": ")
+        early = _DECIMAL.fullmatch(text)
+        if mark and early:
+            text, reason = early["text"], f"{early['reason']}{mark}{reason}"
     text = text.rstrip(".")
     if match["place"]:
         text = f"{match['place']}, {text}"

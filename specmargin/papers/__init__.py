@@ -20,7 +20,6 @@ from specmargin.experiments.run import Experiment, run_experiment
 __all__ = ["modules", "run_table", "tables"]
 
 
-@cache
 def modules() -> dict[str, tuple[Experiment, ...]]:
     """Return the tables of each paper's module, in their order; modules that begin with an underscore are parts."""
     names = sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_"))

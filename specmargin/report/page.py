@@ -269,17 +269,19 @@ def write_index(folder: str | Path) -> Written:
     links = [("table", name) for name in reports] + [("figure", name) for name in figures]
     listed = "".join(f"<li><a href='#{anchor(kind, name)}'>{kind} {escape(name)}</a></li>" for kind, name in links)
     claims = parts.claims_html(judged)
+    claimed = f"<section id=claims><h2>Claims</h2>{claims}</section>" if claims else ""
     kinds = " and ".join(kind for kind, some in (("Tables", reports), ("Figures", figures)) if some)
     body = [
         f"<header id=top><h1>{kinds or 'Nothing is finished yet'}</h1><nav aria-label=Contents><ul>{listed}</ul></nav>"
         "</header>",
-        f"<section id=claims><h2>Claims</h2>{claims}</section>" if claims else "",
+        claimed if reports else "",
         *(
             f"<section id='{anchor('table', name)}'><h2>{escape(report.title)}</h2>"
             f"{parts.report_parts(report)}</section>"
             for name, report in reports.items()
         ),
         *(f"<section>{parts.figure_html(figure, linked)}</section>" for figure in figures.values()),
+        "" if reports else claimed,  # in a gallery pictures come first
         _problems([*problems, *more]),
         f"<footer>specmargin {escape(__version__)}</footer>",
     ]

@@ -67,6 +67,12 @@ def test_what_the_faces_say_is_read():
     assert parse_sentences([faces._gain(pairs[:1], "U", "at the optimum")]) == []
 
 
+def test_numbers_after_a_colon_are_the_reason():
+    assert one("reproduced: section 3.3, v* is it: |cos| 0.95 (median of 9 runs). It errs 2.0 %.") == Claim(
+        "reproduced", "section 3.3, v* is it", "|cos| 0.95 (median of 9 runs). It errs 2.0 %."
+    )
+
+
 def test_counts_of_numbers_are_judged_with_what_was_missed():
     lines = [
         Line("g50c", "lapsvm_newton", "", 5.0, 0.5, 12, 5.1, 0.5, "paper"),
