@@ -48,6 +48,11 @@ def _rows(folder):
     (folder / "rows.jsonl.gz").write_bytes(gzip.compress(b'{"a": 1}\n'))
 
 
+def _cells(folder):
+    table = json.loads((folder / "table.json").read_text())
+    (folder / "table.json").write_text(json.dumps(table | {"cells": 99}))
+
+
 def _runs(folder):
     table = json.loads((folder / "table.json").read_text())
     (folder / "table.json").write_text(json.dumps(table | {"runs": {}}))
@@ -69,6 +74,7 @@ def _later(folder):
         (_cut, "cannot be read"),
         (_rows, "checksum"),
         (_runs, "damaged"),
+        (_cells, "has 2 rows and says that it has 99"),
         (_emptied, "holds no recorded table"),
         (_later, "later version"),
     ],
