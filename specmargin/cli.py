@@ -1,4 +1,4 @@
-"""The command line: ``specmargin compare | fit | predict | figures | tables | datasets | verify``.
+"""The command line: ``specmargin compare | fit | predict | figures | tables | report | datasets | verify``.
 
 ``specmargin --install-completion`` lets the shell complete commands and options.
 
@@ -148,8 +148,25 @@ def figures(
     _use_data(data)
     options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
     options |= {"fresh": fresh, "wait": wait}
-    for result in gallery.run_figures(names or (), **options):
+    folder = Path("figures/output") if out is None else out
+    try:
+        results = gallery.run_figures(names or (), **options)
+    except gallery.FigureError:
+        _index(folder)  # of those that were made
+        raise
+    for result in results:
         typer.echo(f"{result.name}: {', '.join(str(path) for path in result.paths)}")
+    _index(folder)
+
+
+def _index(folder: Path) -> None:
+    """Leave a page of what is in a folder, and say where."""
+    from specmargin.report import write_index
+
+    written = write_index(folder)
+    for problem in written.problems:
+        typer.echo(f"left out of {written.path}: {problem}", err=True)
+    typer.echo(f"all of them: {written.path}")
 
 
 @app.command(
@@ -206,6 +223,29 @@ def tables(
         typer.echo(report.text())
         written = sorted(path.suffix for path in (out / "tables").glob(f"{report.name}.*"))
         typer.echo(f"written to {out / 'tables' / report.name}{', '.join(written)}")
+        _index(out)
+
+
+@app.command()
+def report(
+    results: Annotated[
+        Path | None, typer.Option("--results", help="Recorded tables; default: results/recorded of the checkout.")
+    ] = None,
+    figures: Annotated[Path | None, typer.Option("--figures", help="Figures; default: figures/output.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="The page to be written.")] = Path("report.html"),
+) -> None:
+    """Write one page of all results: claims with verdicts, tables, figures, and the commands that make them again.
+
+    The page is whole by itself. What cannot be read is named, there and here, and the exit code is then 1.
+    """
+    from specmargin.report import write_page
+
+    written = write_page(out, results=results, figures=figures)
+    typer.echo(f"written: {written.path} ({written.size / 1e6:.1f} MB; pictures: {written.pictures})")
+    for problem in written.problems:
+        typer.echo(f"not read: {problem}", err=True)
+    if written.problems:
+        raise typer.Exit(1)
 
 
 def _assignment(text: str) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 from specmargin import __version__
 from specmargin.assessment._style import CSS
 from specmargin.assessment.comparison import FEWEST, Row
+from specmargin.markup import captioned, document
 
 __all__ = ["page"]
 
@@ -32,13 +33,8 @@ def page(comparison: Any) -> str:
         _explained(comparison),
     ]
     title = f"specmargin: {comparison.data.target!r}"
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{CSS}</style></head>\n<body><main>\n"
-        + "\n".join(section for section in sections if section)
-        + f"\n<footer>specmargin {escape(__version__)}</footer></main></body></html>\n"
-    )
+    body = "\n".join(section for section in sections if section)
+    return document(title, f"{body}\n<footer>specmargin {escape(__version__)}</footer>", CSS)
 
 
 def _summary(c: Any) -> str:
@@ -145,7 +141,7 @@ def _errors(c: Any) -> str:
         axes[0, 0], [row.title for row in rows], [row.error for row in rows], [row.interval for row in rows], baseline
     )
     text = "; ".join(f"{row.title} {row.error:.1%}" for row in rows)
-    return _figure(
+    return captioned(
         inline_svg(figure, f"Errors: {text}"),
         "Errors at left-out labels. The intervals come from the labels that chose, too, and hold in about 80 % of "
         "cases; two methods are compared by the test in the table, not by their intervals.",
@@ -167,7 +163,7 @@ def _mistakes(c: Any) -> str:
     figure, axes = subplots(width=3.4, aspect=0.8)
     draw_confusion(axes[0, 0], counts, names)
     rows = [f"of {int(counts[k].sum())} labels {name!r}, {int(counts[k, k])} are right" for k, name in enumerate(names)]
-    picture = _figure(
+    picture = captioned(
         inline_svg(figure, "; ".join(rows)),
         f"Numbers of left-out labels of each class (rows), and what {c.row(c.chosen).title} decided (columns). Colour: "
         "share of the row.",
@@ -186,7 +182,7 @@ def _curve(c: Any) -> str:
     draw_learning_curve(axes[0, 0], curve.sizes, curve.errors, curve.deviations)
     last = {name: values[-1] for name, values in curve.errors.items()}
     text = "; ".join(f"{name} {value:.1%} with {curve.sizes[-1]} labels" for name, value in last.items())
-    picture = _figure(
+    picture = captioned(
         inline_svg(figure, f"Learning curve: {text}"),
         f"Mean error at the labels that were not given, over {curve.n_draws} draws of each size, with its standard "
         "error. A curve that still falls says that more labels help.",
@@ -208,7 +204,7 @@ def _diagnosis(c: Any) -> str:
         figures.append(figure)
         panels.append(axes[0, 0])
     d.plot(panels)
-    pictures = "".join(_figure(inline_svg(figure, name), "") for figure, name in zip(figures, names, strict=True))
+    pictures = "".join(captioned(inline_svg(figure, name), "") for figure, name in zip(figures, names, strict=True))
     return (
         f"<section><h2>The graph of neighbours</h2>{_diagnosis_text(str(d))}<div class=pair>{pictures}</div></section>"
     )
@@ -283,11 +279,6 @@ def _explained(c: Any) -> str:
         f"<details><summary>How columns were read</summary><ul>{used or '<li>as they are</li>'}</ul></details>"
         "</section>"
     )
-
-
-def _figure(svg: str, caption: str, wide: bool = False) -> str:
-    below = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return f"<figure{' class=wide' if wide else ''}>{svg}{below}</figure>"
 
 
 def _percent(value: float) -> str:

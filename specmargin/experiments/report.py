@@ -1,27 +1,24 @@
-"""A finished table as text, CSV, Markdown and HTML: sections of reproduced numbers next to published ones.
+"""A finished table as text, CSV and Markdown: sections of reproduced numbers next to published ones.
 
 A `Report` has sections of two kinds. A `Section` has a `Line` for each number: reproduced, published, difference, note.
 A `MarkedSection` has methods side by side, a row for each task, with significance marks: the method of least mean error
-and those that are not significantly worse. A report with marks is also written as HTML, where they are shades of grey.
+and those that are not significantly worse. `specmargin.experiments.report_page` has the HTML.
 """
 
 from __future__ import annotations
 
 import csv
-import html
 import io
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from specmargin.archive import replace_file
 from specmargin.experiments.engine.significance import Entry, Mark
 
-__all__ = ["Line", "MarkedRow", "MarkedSection", "Report", "Section"]
+__all__ = ["MARKS", "Line", "MarkedRow", "MarkedSection", "Report", "Section"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,8 @@ class Section:
     title: str
     lines: Sequence[Line]
 
-    def _body(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
+        """Return head and body as text, the note last."""
         return [list(_COLUMNS)] + [
             [
                 line.dataset,
@@ -74,7 +72,7 @@ class Section:
 
     def text(self) -> list[str]:
         """Return lines with aligned columns; long notes stand below the table, by number."""
-        head, *body = self._body()
+        head, *body = self.cells()
         notes = list(dict.fromkeys(row[-1] for row in body if row[-1]))
         for row in body:
             row[-1] = f"[{notes.index(row[-1]) + 1}]" if row[-1] else ""
@@ -83,7 +81,7 @@ class Section:
 
     def markdown(self) -> list[str]:
         """Return lines of Markdown."""
-        return [*([f"## {self.title}", ""] if self.title else []), *_piped(self._body()), ""]
+        return [*([f"## {self.title}", ""] if self.title else []), *_piped(self.cells()), ""]
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values; numbers that are not known are None."""
@@ -113,7 +111,9 @@ class MarkedRow(NamedTuple):
 
 
 _ASTERISKS: dict[Mark, str] = {"best": "**", "light": "*", "": ""}
-_MEANING: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
+MARKS: dict[Mark, str] = {"best": "best", "light": "not significantly worse", "": ""}
+"""What each mark means."""
+
 _KEY = "least mean error, {}, or not significantly worse than it (paired t-test, 5 %), {}; mean (deviation) in percent"
 
 
@@ -156,24 +156,30 @@ class MarkedSection:
         body = [[name, *(str(sum(count[m, k] for k in marks)) for m in self.methods)] for name, marks in kinds.items()]
         return [["", *self.methods], *body]
 
-    def _body(self) -> list[list[str]]:
+    def cells(self) -> list[list[str]]:
+        """Return head and body as text, with asterisks for marks."""
         rows = [
             [row.dataset, str(row.n_labeled), *(_marked_text(row.entries.get(method)) for method in self.methods)]
             for row in self.rows
         ]
         return [["task", "l", *self.methods], *rows]
 
-    def _often(self) -> str:
+    def key(self, best: str, light: str) -> str:
+        """Say what the two kinds of marks mean, which are called so."""
+        return _KEY.format(best, light)
+
+    def often(self) -> str:
+        """Return what stands before `counts`."""
         return f"How often of {len(self.rows)} rows:"
 
     def text(self) -> list[str]:
         """Return lines with aligned columns."""
-        return [_KEY.format("**", "*"), *_aligned(self._body()), "", self._often(), *_aligned(self.counts()), ""]
+        return [self.key("**", "*"), *_aligned(self.cells()), "", self.often(), *_aligned(self.counts()), ""]
 
     def markdown(self) -> list[str]:
         """Return lines of Markdown."""
-        key = _KEY.format("bold", "italic")
-        return [key, "", *_piped(self._body()), "", self._often(), "", *_piped(self.counts()), ""]
+        key = self.key("bold", "italic")
+        return [key, "", *_piped(self.cells()), "", self.often(), "", *_piped(self.counts()), ""]
 
     def as_json(self) -> dict[str, Any]:
         """Return JSON values; numbers that are not known are None."""
@@ -209,25 +215,11 @@ class MarkedSection:
         body = [
             [row.dataset, row.n_labeled, method, self.tuning]
             + [_blank(number) for number in (entry.mean, entry.std, entry.n_splits, entry.p_value)]
-            + [_MEANING[entry.mark], row.settings.get(method, "")]
+            + [MARKS[entry.mark], row.settings.get(method, "")]
             for row in self.rows
             for method, entry in row.entries.items()
         ]
         return [names, *body]
-
-    def html(self) -> list[str]:
-        """Return lines of HTML in which the marks are shades of grey."""
-        page = [f"<p>{_e(_KEY.format('dark grey', 'light grey'))}</p>", "<div><table>", _tr("th", self._body()[0])]
-        previous = None
-        for row in self.rows:
-            page.append('<tr class="task">' if row.dataset != previous else "<tr>")
-            page.append(f"<td>{_e(row.dataset) if row.dataset != previous else ''}</td><td>{row.n_labeled}</td>")
-            page += [_marked_cell(row.entries.get(method)) for method in self.methods]
-            page.append("</tr>")
-            previous = row.dataset
-        page += ["</table></div>", f"<p>{self._often()}</p>", "<div><table>"]
-        head, *counts = self.counts()
-        return [*page, _tr("th", head), *(_tr("td", count) for count in counts), "</table></div>"]
 
 
 @dataclass(frozen=True)
@@ -306,16 +298,6 @@ class Report:
             writer.writerows([section.title, *row] if named else row for row in body)
         return stream.getvalue()
 
-    def html(self) -> str:
-        """Return a page of its own for the sections with marks."""
-        page = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', f"<title>{_e(self.title)}</title>"]
-        page += [f"<style>{_STYLE}</style></head><body>", f"<h1>{_e(self.title)}</h1>"]
-        page += [f"<p>{_e(line)}</p>" for line in self.header]
-        page += [line for section in self.marked for line in section.html()]
-        for part in (self.remarks, self.footer):
-            page += ["<ul>", *(f"<li>{_e(line)}</li>" for line in part), "</ul>"] if part else []
-        return "\n".join([*page, "</body></html>"]) + "\n"
-
     def as_json(self) -> dict[str, Any]:
         """Return JSON values, from which `from_json` makes an equal report."""
         return {
@@ -331,25 +313,6 @@ class Report:
         sections = [(Section if "lines" in part else MarkedSection).from_json(part) for part in values["sections"]]
         parts = (values[part] for part in ("header", "footer", "remarks"))
         return cls(values["name"], values["title"], sections, *parts)
-
-    def write(self, folder: str | Path) -> list[Path]:
-        """Write ``<name>.txt``, ``.csv``, ``.md`` and, with marks, ``.html`` into a folder and return their paths."""
-        forms = {"txt": self.text, "csv": self.csv, "md": self.markdown} | ({"html": self.html} if self.marked else {})
-        paths = []
-        for ending, form in forms.items():
-            paths.append(Path(folder) / f"{self.name}.{ending}")
-            replace_file(paths[-1], form().encode())
-        return paths
-
-
-_STYLE = """body { font: 15px/1.45 system-ui, sans-serif; margin: 2em auto; max-width: 82em;
-  color: #1a1a1a; padding: 0 1em }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: 1em 0 }
-th, td { padding: .25em .55em; text-align: right; white-space: nowrap }
-th { border-bottom: 1px solid #888 } th:first-child, td:first-child { text-align: left }
-tr.task td { border-top: 1px solid #bbb } small { color: #444 }
-.best { background: #8f8f8f; font-weight: bold } .best small { color: #1a1a1a } .light { background: #dcdcdc }
-div { overflow-x: auto }"""
 
 
 def _mean_std(mean: float, std: float) -> str:
@@ -380,21 +343,5 @@ def _piped(table: Iterable[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(row) + " |" for row in (head, ["---"] * len(head), *body)]
 
 
-def _tr(tag: str, cells: Iterable[str]) -> str:
-    return "<tr>" + "".join(f"<{tag}>{_e(cell)}</{tag}>" for cell in cells) + "</tr>"
-
-
 def _marked_text(entry: Entry | None) -> str:
     return "-" if entry is None else _mean_std(entry.mean, entry.std).join([_ASTERISKS[entry.mark]] * 2)
-
-
-def _marked_cell(entry: Entry | None) -> str:
-    if entry is None:
-        return "<td>-</td>"
-    kind = f' class="{entry.mark}" title="{_MEANING[entry.mark]}"' if entry.mark else ""
-    std = "" if math.isnan(entry.std) else f" <small>({entry.std:.2f})</small>"
-    return f"<td{kind}>{entry.mean:.2f}{std}</td>"
-
-
-def _e(text: str) -> str:
-    return html.escape(text, quote=False)

@@ -24,6 +24,7 @@ from specmargin.experiments.engine.records import Cell, Row, Store, make_row, wo
 from specmargin.experiments.engine.sweep import SweepInterruptedError, run_sweep
 from specmargin.experiments.recorded import read_record, record_table, restore_rows
 from specmargin.experiments.report import MarkedSection, Report, Section
+from specmargin.experiments.report_page import write_report
 
 __all__ = ["Experiment", "Findings", "Options", "Run", "Setup", "footer", "measured", "run_experiment"]
 
@@ -257,7 +258,7 @@ def run_experiment(
         if record:
             record_table(experiment.name, store, rows, place, report=report, choices=options.choices)
         remove_unfinished(out / "tables", f".{report.name}")
-        report.write(out / "tables")
+        write_report(report, out / "tables")
     return report
 
 

@@ -2,6 +2,7 @@
 
 A table is an `Experiment` in one of the modules of this package; `tables` finds them all, so that the table of another
 paper is one file here and one CSV file of its published numbers. `run_table` computes a table by its name.
+`specmargin.papers.bibliography` has the titles of the papers, and says which tables and figures are theirs.
 """
 
 from __future__ import annotations
@@ -16,18 +17,25 @@ from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.experiments.report import Report
 from specmargin.experiments.run import Experiment, run_experiment
 
-__all__ = ["run_table", "tables"]
+__all__ = ["modules", "run_table", "tables"]
+
+
+def modules() -> dict[str, tuple[Experiment, ...]]:
+    """Return the tables of each paper's module, in their order; modules that begin with an underscore are parts."""
+    names = sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
+    values = {name: vars(import_module(f"{__name__}.{name}")).values() for name in names}
+    return {name: tuple(value for value in each if isinstance(value, Experiment)) for name, each in values.items()}
 
 
 @cache
 def tables() -> dict[str, Experiment]:
-    """Return all tables by name, in the order of the papers' modules; those that begin with an underscore are parts."""
-    found: dict[str, Experiment] = {}
-    for module in sorted(info.name for info in iter_modules(__path__) if not info.name.startswith("_")):
-        for value in vars(import_module(f"{__name__}.{module}")).values():
-            if isinstance(value, Experiment) and found.setdefault(value.name, value) is not value:
-                raise SpecmarginError(f"two papers have a table {value.name!r}; rename the one in {module}.py.")
-    return found
+    """Return all tables by name, in the order of the papers' modules."""
+    named: dict[str, Experiment] = {}
+    for module, each in modules().items():
+        for experiment in each:
+            if named.setdefault(experiment.name, experiment) is not experiment:
+                raise SpecmarginError(f"two papers have a table {experiment.name!r}; rename the one in {module}.py.")
+    return named
 
 
 def run_table(name: str, **options: Any) -> Report:

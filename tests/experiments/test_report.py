@@ -1,4 +1,4 @@
-"""The table with significance marks, in its four forms."""
+"""The table with significance marks, as text, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -43,16 +43,6 @@ def test_markdown_has_one_cell_per_column(report):
     assert "- CLAIM" in report.markdown()
 
 
-def test_html_marks_as_counted_and_is_escaped(report):
-    page = report.html()
-    assert page.count('class="best"') == 2
-    assert page.count('class="light"') == 1
-    assert "HEAD &lt;x&gt;" in page
-    assert "<td>p &amp; q</td><td>20</td>" in page
-    assert page.count("<tr") == page.count("</tr>") == 1 + 2 + 4
-    assert "http" not in page  # a page of its own
-
-
 def test_csv_is_unrounded_and_says_optimistic(report):
     rows = list(csv.DictReader(io.StringIO(report.csv())))
     assert [(row["n_labeled"], row["method"]) for row in rows] == [
@@ -73,11 +63,6 @@ def test_lines_are_those_of_an_ordinary_table(report):
         ("p & q, l = 40", "one", 2),
         ("p & q, l = 40", "three", 2),
     ]
-
-
-def test_four_files(report, tmp_path):
-    assert [path.name for path in report.write(tmp_path)] == ["t.txt", "t.csv", "t.md", "t.html"]
-    assert (tmp_path / "t.html").read_text() == report.html()
 
 
 def test_text_is_aligned_and_csv_unrounded():

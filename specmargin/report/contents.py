@@ -1,0 +1,151 @@
+"""What there is to show: recorded tables, figures with their sidecars, and finished reports, read from folders.
+
+Whatever cannot be read is named, and the rest is read: each function returns what there is, by name, and a list of
+sentences on what it could not use.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from specmargin import papers
+from specmargin.exceptions import InvalidInputError, SpecmarginError
+from specmargin.experiments.engine.fingerprint import Fingerprint, digest, fingerprint
+from specmargin.experiments.figure_scripts import figure_scripts, load_script
+from specmargin.experiments.recorded import RecordedTable, read_record
+from specmargin.experiments.report import Report
+
+__all__ = ["Figure", "Table", "read_figures", "read_reports", "read_tables"]
+
+_QUICK = "-quick"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A recorded table, and the names of the sources that have changed since."""
+
+    record: RecordedTable
+    moved: tuple[str, ...] = ()
+
+    @property
+    def quick(self) -> bool:
+        """Whether it is the small version, for a look."""
+        return self.record.name.endswith(_QUICK)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is the whole table under the default choices."""
+        return not self.quick and not self.record.choices
+
+    @property
+    def command(self) -> str:
+        """What to type to make the record again."""
+        return f"{self.record.command}{' --quick' if self.quick else ''} --record"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: what its sidecar says, its pictures by their ending, and whether its code has changed since.
+
+    `moved` is None where that cannot be told, for want of the script.
+    """
+
+    name: str
+    sidecar: Mapping[str, Any]
+    pictures: Mapping[str, Path]
+    moved: bool | None = None
+
+    @property
+    def command(self) -> str:
+        """What to type to make it again."""
+        size = self.sidecar.get("size", "standard")
+        return f"specmargin figures {self.name}{'' if size == 'standard' else f' --{size}'}"
+
+
+def read_tables(folder: Path) -> tuple[dict[str, Table], list[str]]:
+    """Read the records of a folder, their rows included; a folder that is not there holds none."""
+    there: dict[str, Table] = {}
+    problems: list[str] = []
+    now: dict[str, Fingerprint] = {}
+    known = papers.tables()
+    for place in sorted(each for each in folder.glob("*") if each.is_dir() and not each.name.startswith(".")):
+        try:
+            record = read_record(place)
+            experiment = known.get(record.experiment)
+            if experiment is None:
+                raise InvalidInputError(
+                    f"the record {str(place)!r} is of a table {record.experiment!r}, which this version does not have; "
+                    "update specmargin, or move the record elsewhere."
+                )
+            count = len(record.rows())
+            if count != record.cells:
+                raise InvalidInputError(
+                    f"the record {str(place)!r} has {count} rows and says that it has {record.cells}; take it from "
+                    "version control again."
+                )
+            if experiment.name not in now:
+                now[experiment.name] = fingerprint(experiment.work)
+            there[record.name] = Table(record, tuple(record.moved_on(now[experiment.name])))
+        except InvalidInputError as error:
+            problems.append(str(error))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            problems.append(f"the record {str(place)!r} is damaged ({type(error).__name__}: {error}); make it anew.")
+    return there, problems
+
+
+def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
+    """Read the figures of a folder; one that is not there holds none."""
+    there: dict[str, Figure] = {}
+    problems: list[str] = []
+    scripts = _scripts()
+    for file in sorted(folder.glob("*.json")):
+        try:
+            sidecar = json.loads(file.read_bytes())
+            name, caption = sidecar["name"], sidecar["caption"]
+            if name != file.stem or not isinstance(caption, str) or not isinstance(sidecar["fingerprint"]["code"], str):
+                raise ValueError("it is no sidecar of that figure")
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            problems.append(
+                f"{str(file)!r} is no sidecar of a figure ({type(error).__name__}: {error}); make the figure again by "
+                f"specmargin figures {file.stem}, or move the file elsewhere."
+            )
+            continue
+        pictures = {ending: file.with_suffix(f".{ending}") for ending in ("svg", "png")}
+        drawn = {ending: picture for ending, picture in pictures.items() if picture.is_file()}
+        if not drawn:
+            problems.append(
+                f"the figure {name!r} has neither {name}.svg nor {name}.png in {str(folder)!r}; make it again by "
+                f"specmargin figures {name}."
+            )
+        there[name] = Figure(name, sidecar, drawn, _moved(scripts.get(name), sidecar["fingerprint"]["code"]))
+    return there, problems
+
+
+def _scripts() -> dict[str, Path]:
+    try:
+        return figure_scripts()
+    except SpecmarginError:
+        return {}
+
+
+def _moved(script: Path | None, code: str) -> bool | None:
+    """Return whether what a figure depends on differs from what the sidecar says; None without a script."""
+    if script is None:
+        return None
+    return digest(fingerprint(load_script(script).compute, script)) != code
+
+
+def read_reports(folder: Path) -> tuple[dict[str, Report], list[str]]:
+    """Read the finished tables that runs have left in a folder as ``NAME.json``."""
+    there: dict[str, Report] = {}
+    problems: list[str] = []
+    for file in sorted(folder.glob("*.json")):
+        try:
+            there[file.stem] = Report.from_json(json.loads(file.read_bytes()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            problems.append(f"{str(file)!r} is no finished table ({type(error).__name__}: {error}); make it again.")
+    return there, problems
