@@ -26,6 +26,7 @@ extensions = [
     "local_mathjax",
     "markdown_pages",
     "notebook_pages",
+    "recorded_pages",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_extensions"]

@@ -7,6 +7,8 @@ all pages of the folder in its table of contents.
 import re
 from typing import Any
 
+from recorded_pages import page_name
+
 # Files of the repository that the site shows under another name.
 _SHOWN = {"README.md": "index.md", "CONTRIBUTING.md": "adding.md", "CHANGELOG.md": "changes.md"}
 
@@ -18,6 +20,8 @@ def site_link(link: str, docname: str) -> str:
     --------
     >>> site_link("../../notebooks/01.ipynb", "papers/index"), site_link("../README.md#map", "guide")
     ('../notebooks/01.ipynb', 'index.md')
+    >>> site_link("../results/recorded/auto_ssl-draws=30/table.md", "auto_ssl")
+    'recorded/auto_ssl-draws-30.md'
     >>> site_link("certificates.md#gaps", "guide"), site_link("../figures/clock.py", "guide")
     ('certificates.md#gaps', '../figures/clock.py')
     """
@@ -27,6 +31,8 @@ def site_link(link: str, docname: str) -> str:
         return link
     if name.startswith("notebooks/"):
         return up + name
+    if name.startswith("results/recorded/") and name.endswith("/table.md"):
+        return f"{up}recorded/{page_name(name.split('/')[2])}.md"
     return up + _SHOWN[name.partition("#")[0]] if name.partition("#")[0] in _SHOWN else link
 
 
