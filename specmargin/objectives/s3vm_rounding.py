@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from specmargin.losses import Loss
+from specmargin.losses import SmoothLoss
 from specmargin.rounding import UNIT, gamma
 from specmargin.typing import FloatArray
 
@@ -49,7 +49,7 @@ def value_rounding(obj: S3VM, w: FloatArray, f: FloatArray, errors: FloatArray) 
     return 1.01 * (error + gamma(len(f) + 8) * total)
 
 
-def _loss_rounding(loss: Loss, t: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _loss_rounding(loss: SmoothLoss, t: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the losses at t and what they may be off by where t is off by `errors`: all are monotone or even."""
     errors = errors + 2.0 * UNIT * np.abs(t)
     here = loss.value(t)
@@ -57,5 +57,7 @@ def _loss_rounding(loss: Loss, t: FloatArray, errors: FloatArray) -> tuple[Float
         moved = np.maximum(np.abs(loss.value(t + errors) - here), np.abs(loss.value(t - errors) - here))
         if (np.abs(t) < errors).any():
             moved = np.where(np.abs(t) < errors, np.maximum(moved, np.abs(loss.value(0.0 * t) - here)), moved)
-        own = loss.rounding_scale(t, np.abs(here))
+        own = np.abs(here)
+        scale = getattr(loss, "rounding_scale", None)
+        own = np.maximum(own, 1.0) if scale is None else scale(t, own)
     return here, 1.01 * moved + 16.0 * UNIT * own

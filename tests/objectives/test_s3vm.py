@@ -12,6 +12,7 @@ from scipy.optimize import minimize
 
 from specmargin.labels import encode_labels
 from specmargin.losses import LOSSES, UNLABELED_LOSSES, ExpSquared, SmoothHinge
+from specmargin.losses.smoothing import smoothed
 from specmargin.objectives.s3vm import S3VM
 from specmargin.objectives.s3vm_rounding import exact_value as exact_value_of_hinges
 from specmargin.objectives.s3vm_rounding import value_rounding
@@ -396,6 +397,23 @@ def test_rounding_covers_decisions_that_are_off(loss, unlabeled_loss, rng):
     ]
     assert max(moves) <= rounding <= 1e-2
     assert max(moves) > 0.05 * rounding
+
+
+def test_losses_that_do_not_know_their_rounding_are_charged_for_one_at_least(rng):
+    """Smoothed ones, as `continuation` minimises them: their values come from sums of terms that cancel."""
+    plain = S3VM(rng.normal(size=(9, 2)), encode_labels([0, 1, 1] + [-1] * 6), "squared_hinge", "exp", C=10.0)
+    own, other = smoothed(plain.loss, 0.3), smoothed(plain.unlabeled_loss, 0.3)
+    assert not hasattr(own, "rounding_scale")
+    obj = plain.with_(loss=own, unlabeled_loss=other)
+    w = rng.normal(size=2)
+    f = obj.decisions_at(w)
+    errors = np.full(9, 1e-7)
+    value, rounding = obj.value_at(w, f), value_rounding(obj, w, f, errors)
+    moves = [abs(obj.value_at(w, f + errors * rng.choice([-1.0, 1.0], 9)) - value) for _ in range(300)]
+    assert 0.05 * rounding < max(moves) <= rounding
+    still = value_rounding(obj, w, f, np.zeros(9))
+    assert still >= 16 * 2.0**-53 * 10.0 * 9  # C times the losses, of which each is charged for one
+    assert obj.prove(w).rounding > 0
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
