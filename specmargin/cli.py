@@ -140,12 +140,16 @@ def figures(
 ) -> None:
     """Compute and draw figures, on all cores. What did not change since the last run is not computed again."""
     from specmargin.experiments import gallery
+    from specmargin.experiments.figure_scripts import expected_durations
 
-    if list_:
-        for known, caption in gallery.available_figures().items():
-            typer.echo(f"{known:<28} {caption}")
-        return
     _use_data(data)
+    if list_:
+        size: Any = "quick" if quick else "full" if full else "standard"
+        times = expected_durations(size)
+        typer.echo(f"{'figure':<20} {'one core':>8}  what it shows")
+        for known, caption in gallery.available_figures().items():
+            typer.echo(f"{known:<20} {times.get(known, ''):>8}  {caption}")
+        return
     options: dict[str, Any] = {"quick": quick, "full": full, "data": data, "out": out, "jobs": jobs}
     options |= {"fresh": fresh, "wait": wait}
     folder = Path("figures/output") if out is None else out

@@ -65,6 +65,16 @@ def test_help_of_every_command_has_an_example(run, command):
     assert f"specmargin {command} " in text.partition("Example")[2]
 
 
+def test_list_of_figures_tells_how_long_they_take(run):
+    times = {}
+    for size in ("--quick", "--full"):
+        lines = run("figures", "--list", size).stdout.splitlines()
+        assert lines[0].split() == ["figure", "one", "core", "what", "it", "shows"]
+        times[size] = {line.split()[0]: line[20:30].strip() for line in lines[1:]}
+    assert times["--quick"]["qn_s3vm"] == "8 s"  # SECONDS of figures/qn_s3vm.py, bundled data
+    assert times["--full"]["qn_s3vm"] == "2 min"
+
+
 def test_help_names_the_commands(run):
     result = run("--help")
     assert result.exit_code == 0

@@ -53,6 +53,7 @@ from specmargin.experiments.figure_scripts import (
     data_folder,
     expected_seconds,
     figure_scripts,
+    has_real_data,
     load_script,
     script_dependencies,
 )
@@ -250,15 +251,12 @@ def run_figures(
 
 def _expected(path: Path, settings: _Settings) -> float | None:
     """Return the seconds that a figure should take, if the script tells; little where it will only be drawn."""
-    from specmargin.datasets import available
-
     stored = settings.out / f"{path.stem}.npz"
     if not settings.fresh and stored.is_file():
         with suppress(Exception):  # of whatever kind: the user hears of it where the figure is made
             if read_data(stored, script_dependencies(load_script(path), path, settings.size, settings.seed)):
                 return _DRAWING
-    real = any(place and Path(place).is_file() for place in available().values())
-    return expected_seconds(path.read_text("utf-8"), settings.size, real)
+    return expected_seconds(path.read_text("utf-8"), settings.size, has_real_data())
 
 
 def _headline(paths: Sequence[Path], seconds: Mapping[str, float], size: Size, jobs: int) -> str:
