@@ -9,7 +9,6 @@ message without a traceback (exit code 2 for a bad argument, 128 and the number 
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 from pathlib import Path
@@ -17,59 +16,16 @@ from typing import Annotated, Any
 
 try:
     import typer
-    from typer.core import TyperGroup
 except ImportError as error:
     raise ImportError("the command line needs typer: pip install 'specmargin[cli]'") from error
 
-from specmargin.exceptions import InvalidInputError, SolverNotInstalledError, SpecmarginError
+from specmargin.commands import CommandGroup
+from specmargin.exceptions import InvalidInputError, SolverNotInstalledError
 
 __all__ = ["app", "main"]
 
-
-# No fault of the program: what the computer or the folder lacks.
-_ENVIRONMENT = frozenset(
-    getattr(errno, name)
-    for name in ("ENOSPC", "EDQUOT", "EFBIG", "EROFS", "EACCES", "EPERM", "ENOTDIR", "EISDIR", "EIO", "EMFILE")
-    if hasattr(errno, name)
-)
-
-
-class _Group(TyperGroup):
-    """Commands whose foreseen errors become messages."""
-
-    def invoke(self, ctx: Any) -> Any:
-        from specmargin.experiments.engine.processes import in_order
-
-        try:
-            with in_order():
-                return super().invoke(ctx)
-        except (SpecmarginError, ValueError) as error:
-            if ctx.params.get("debug"):
-                raise
-            typer.echo(f"Error: {error}", err=True)
-            raise typer.Exit(2 if isinstance(error, ValueError) else 1) from None
-        except ModuleNotFoundError as error:
-            if ctx.params.get("debug") or (error.name or "").partition(".")[0] == "specmargin":
-                raise
-            typer.echo(f"Error: {error}; pip install 'specmargin[data,experiments,cli]'", err=True)
-            raise typer.Exit(1) from None
-        except OSError as error:
-            if ctx.params.get("debug") or error.errno not in _ENVIRONMENT:
-                raise
-            named = f" {str(error.filename)!r}" if error.filename else ""
-            typer.echo(f"Error: cannot use{named}: {error.strerror}. What was finished before is kept.", err=True)
-            raise typer.Exit(1) from None
-        except KeyboardInterrupt as interrupt:
-            # A sweep says what it kept; anything else keeps what was written before.
-            note = str(interrupt)
-            if note in ("", "SIGTERM", "SIGHUP"):
-                note = f"ended by {note}." if note else "interrupted."
-            typer.echo(note, err=True)
-            raise typer.Exit(128 + getattr(interrupt, "number", 2)) from None
-
-
 app = typer.Typer(
-    cls=_Group,
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     help="Semi-supervised large-margin learning: a table of your own, and the figures and tables of the papers.",

@@ -76,6 +76,7 @@ OF_NO_MODULE = {
 # Modules that no test names, and the test that runs them through another module.
 TESTED_THROUGH = {
     "checks.py": "contract/test_failure_contract.py",
+    "commands.py": "test_cli.py",
     "experiments/engine/syntax.py": "experiments/engine/test_fingerprint.py",
     "experiments/grid.py": "papers/test_lapsvm_svm.py",
     "objectives/over_spectrum.py": "objectives/test_contract.py",

@@ -244,7 +244,7 @@ def _lines(file: Path, checksum: str) -> list[dict[str, Any]]:
     try:
         text = gzip.decompress(file.read_bytes())
         if f"{zlib.crc32(text):08x}" != checksum:
-            raise ValueError("its checksum is not that of table.json")
+            raise InvalidInputError("its checksum is not that of table.json")
         return [json.loads(line) for line in text.splitlines()]
     except (OSError, EOFError, zlib.error, ValueError) as error:
         raise InvalidInputError(

@@ -107,7 +107,7 @@ def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
             sidecar = json.loads(file.read_bytes())
             name, caption = sidecar["name"], sidecar["caption"]
             if name != file.stem or not isinstance(caption, str) or not isinstance(sidecar["fingerprint"]["code"], str):
-                raise ValueError("it is no sidecar of that figure")
+                raise InvalidInputError("it is no sidecar of that figure")
         except (OSError, ValueError, KeyError, TypeError) as error:
             problems.append(
                 f"{str(file)!r} is no sidecar of a figure ({type(error).__name__}: {error}); make the figure again by "

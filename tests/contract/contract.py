@@ -39,7 +39,8 @@ losses.is_better_label objectives.ProductCone objectives.Reduction
 WITHOUT_INPUT = """
 datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
 losses.Squared losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss
-objectives.Cone objectives.Objective plots.decision_colormap plots.style problems.Form problems.default_solvers
+objectives.Cone objectives.Objective papers.modules plots.decision_colormap plots.style problems.Form
+problems.default_solvers
 """
 NO_ENTRY = frozenset(f"{ANSWERS} {INSIDE} {WITHOUT_INPUT}".split())
 """Public names without a cell: what functions return; what the package calls with what it checked itself (arrays of

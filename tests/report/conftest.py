@@ -41,10 +41,6 @@ def work(cell, *, data=None):
     return {"error_test": 10.0 / (1 + cell.parameters["k"]), "relative_gap": 1e-9}
 
 
-def other_work(cell, *, data=None):
-    return {"error_test": 20.0, "relative_gap": 1e-9}
-
-
 def experiment(name: str, ks=(0, 1), *, marked: bool = False, remarks=REMARKS, worker=work) -> Experiment:
     """Return a table of that name, of a few cells and of the lines above."""
     cells = [Cell(name, "svm", "g50c", f"s{k}", {"k": k}) for k in ks]

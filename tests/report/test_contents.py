@@ -6,7 +6,7 @@ import gzip
 import json
 
 import pytest
-from conftest import other_work
+from changed_work import other_work
 
 from specmargin.experiments.engine.fingerprint import digest, fingerprint
 from specmargin.experiments.figure_scripts import figure_scripts, load_script

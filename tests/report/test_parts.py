@@ -47,7 +47,7 @@ def test_a_table_has_its_numbers_protocol_and_provenance(results):
 
 
 def test_a_table_of_older_code_names_the_sources(results):
-    from conftest import other_work
+    from changed_work import other_work
 
     there, _ = read_tables(results("lapsvm_svm", worker=other_work))
     text = text_of(document("t", record_html(there["lapsvm_svm"], "unused")))
