@@ -379,3 +379,13 @@ def test_the_value_of_columns_that_are_a_little_too_long_is_their_quotient():
     for stretch in (1.0, 1.0 + 4e-10, 1.0 - 4e-10):
         found = obj.certificate({"alpha": stretch * alpha})
         assert found.primal_objective == pytest.approx(obj.rayleigh_quotients(alpha)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_measures_of_several_functions_are_those_of_each(centred):
+    obj, _ = case()
+    if centred:
+        obj = RegularizedClustering(KernelCenterer().fit_transform(obj.K), obj.L, obj.gamma)
+    alpha = np.random.default_rng(1).normal(size=(14, 3)) * [1.0, 10.0, 0.1]
+    for measure in (obj.stationarity, obj.rayleigh_quotients):
+        np.testing.assert_allclose(measure(alpha), [measure(column)[0] for column in alpha.T], rtol=1e-9)
