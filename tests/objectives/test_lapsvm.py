@@ -523,3 +523,17 @@ def test_the_square_of_a_residual_is_charged_for_its_terms(size, rng, monkeypatc
     image = obj.products.image(2.0 * r)
     found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
     assert r @ r + 18e-3 * np.abs(r).sum() ** 2 <= found < np.abs(r).sum() ** 2
+
+
+@pytest.mark.parametrize("gamma_I", [1e-2, 1.0, 1e4])
+def test_a_residual_that_the_graph_penalises_costs_what_it_costs(gamma_I, manifold_data, rng):
+    """r'K S^-1 r / 4 by dense algebra: the split of a parallel sum nearly reaches it, and no bound is below."""
+    K, L, labels = manifold_data()
+    obj = LapSVM(K + 0.1 * np.eye(18), L, labels, "squared", gamma_A=1e-3, gamma_I=gamma_I)
+    alpha = rng.normal(size=18)
+    image, theta = obj.products.image(alpha), rng.normal(size=7)
+    r = lapsvm_certificate.residual(obj, theta, image)[0]
+    exact = 0.25 * r @ np.linalg.solve(obj.gamma_A * np.linalg.inv(obj.K) + gamma_I * L, r)
+    assert exact <= lapsvm_certificate.residual_bound(obj, theta, image, 0.0) <= 1.2 * exact
+    coarse = lapsvm_certificate.residual_bound(obj, theta, image, 0.0, thorough=False)
+    assert coarse == pytest.approx(r @ obj.K @ r / (4.0 * obj.gamma_A), rel=1e-9)

@@ -408,3 +408,12 @@ def test_the_exact_value_does_not_depend_on_the_side_that_rounding_put_a_decisio
     assert exact_value_of_hinges(obj, w, flipped)[0] == pytest.approx(value, rel=1e-14)
     assert value == pytest.approx(obj.value_at(w), rel=1e-13)
     assert 0 < error < 1e-13 * value
+
+
+def test_hinges_are_powers_of_what_a_margin_lacks():
+    """Of the losses that count: those of unlabelled samples do not where nothing is unlabelled, or weighs anything."""
+    X, y = np.arange(6.0).reshape(3, 2), encode_labels([0, 1, -1])
+    for loss, own in (("hinge", True), ("squared_hinge", True), ("smooth_hinge", False), ("squared", False)):
+        for unlabeled, other in (("symmetric_hinge", True), ("symmetric_squared_hinge", True), ("exp", False)):
+            assert S3VM(X, y, loss, unlabeled).has_hinges == (own and other)
+            assert S3VM(X, y, loss, unlabeled).supervised().has_hinges == own
