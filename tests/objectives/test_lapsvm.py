@@ -537,3 +537,56 @@ def test_a_residual_that_the_graph_penalises_costs_what_it_costs(gamma_I, manifo
     assert exact <= lapsvm_certificate.residual_bound(obj, theta, image, 0.0) <= 1.2 * exact
     coarse = lapsvm_certificate.residual_bound(obj, theta, image, 0.0, thorough=False)
     assert coarse == pytest.approx(r @ obj.K @ r / (4.0 * obj.gamma_A), rel=1e-9)
+
+
+@pytest.mark.parametrize("with_graph", [False, True])
+def test_an_error_of_the_decisions_is_charged_for_the_slope_of_the_penalty(with_graph, manifold_data, rng):
+    """Less theta'J Ka, and to the second order: for errors that all point where that rises, or where it falls."""
+    K, L, labels = manifold_data()
+    obj = LapSVM(K, L if with_graph else None, labels, gamma_A=0.3, gamma_I=2.0 * with_graph)
+    weight = obj.gamma_I * L
+    for size in (1e-3, 1.0):
+        alpha, theta, off = rng.normal(size=18), rng.normal(size=7), size * rng.uniform(size=18)
+        f = K @ alpha
+        image = replace(obj.products.image(alpha), f_error=off, g_shift=np.abs(L) @ off)
+        value, error = lapsvm_certificate.penalty_with_error(obj, theta, image)
+        assert value == pytest.approx(obj.gamma_A * alpha @ f + f @ weight @ f, rel=1e-12)
+        slope = obj.gamma_A * alpha + 2.0 * weight @ f
+        slope[labels.labeled] -= theta
+        for sign in (1.0, -1.0):
+            moved = sign * off * np.sign(slope)
+            assert abs(slope @ moved + moved @ weight @ moved) <= error
+        assert error <= 1.001 * (np.abs(slope) @ off + off @ (obj.gamma_I * np.abs(L)) @ off)
+
+
+@pytest.mark.parametrize("scale", [2.0**-30, 2.0**30])
+def test_the_bound_of_a_residual_is_quadratic(scale, manifold_data, rng):
+    obj = objective(manifold_data(), gamma_I=5.0)
+    alpha, theta = rng.normal(size=18), rng.normal(size=7)
+    whole = lapsvm_certificate.residual_bound(obj, theta, obj.products.image(alpha), 0.0)
+    found = lapsvm_certificate.residual_bound(obj, scale * theta, obj.products.image(scale * alpha), 0.0)
+    assert found == pytest.approx(scale**2 * whole, rel=1e-6)
+
+
+def test_the_length_of_a_residual_is_charged_for_its_products_and_its_root(rng, monkeypatch):
+    """Products that are off as far as they say, and a root of a thousandth."""
+    obj = LapSVM(np.eye(18), None, sm.encode_labels([0, 1] + [-1] * 16), loss="hinge", gamma_A=0.25)
+    image = obj.products.image(2.0 * rng.normal(size=18))
+    r = lapsvm_certificate.residual(obj, np.zeros(2), image)[0]
+    monkeypatch.setattr(type(obj.products), "split_kernel", lambda *args: None)
+    monkeypatch.setattr(type(obj.products), "kernel", lambda self, v: (v - 0.1 * np.sign(v), np.full(18, 0.1)))
+    found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
+    assert r @ r <= found <= 1.001 * r @ r
+    monkeypatch.setattr(lapsvm_certificate, "residual", lambda *args: (r, np.zeros(18)))
+    monkeypatch.setattr(lapsvm_certificate, "UNIT", 1e-3)
+    assert lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0) >= (1 + 2e-3) * r @ r
+
+
+def test_how_far_multipliers_had_to_be_moved_is_relative_to_them(manifold_data, rng):
+    obj = objective(manifold_data())
+    for size in (0.1, 30.0):
+        given = size * rng.normal(size=7)
+        found = lapsvm_certificate.certificate(obj, rng.normal(size=18), 0.0, given, None, None, 1e-6, False)
+        moved = np.abs(obj.repair_multipliers(given) - given).max() / np.abs(given).max()
+        assert found.dual_residual == pytest.approx(moved, rel=1e-12)
+        assert moved > 0.01
