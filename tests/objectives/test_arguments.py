@@ -204,3 +204,17 @@ def test_a_length_of_minus_one_is_open():
     assert column.shape == (N, 1)
     with pytest.raises(ValueError, match=r"alpha has the shape \(5, 2\), but this problem's is \(6, any number\)"):
         contract.read({"alpha": (N, -1)}, {"alpha": np.ones((5, 2))})
+
+
+def test_laprls_makes_its_labels_and_its_loss_itself():
+    parameters = inspect.signature(objectives.LapRLS).parameters
+    assert not {"labels", "loss"} & parameters.keys()
+
+
+@pytest.mark.parametrize("name", ["LapSVM", "LapRLS", "RMM", "S3VM", "SpectrumMargin", "SpectralRidge"])
+def test_a_change_of_a_number_is_checked_as_at_first(name):
+    obj = getattr(objectives, name)(**GOOD[name])
+    for other, argument, value, message in BAD:
+        if other == name and argument != "balance" and isinstance(value, str) and value == "1":
+            with pytest.raises(ValueError, match=message):
+                obj.with_(**{argument: value})

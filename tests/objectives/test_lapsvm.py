@@ -590,3 +590,34 @@ def test_how_far_multipliers_had_to_be_moved_is_relative_to_them(manifold_data, 
         moved = np.abs(obj.repair_multipliers(given) - given).max() / np.abs(given).max()
         assert found.dual_residual == pytest.approx(moved, rel=1e-12)
         assert moved > 0.01
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "huber_hinge", "smooth_hinge", "squared"])
+def test_errors_of_the_decisions_are_charged_for_the_losses_at_either_end(name, manifold_data, rng):
+    """Less their product with theta, which the penalty has; all decisions are off towards one side or the other."""
+    obj = objective(manifold_data(), name)
+    y, labeled = obj.labels.sign, obj.labels.labeled
+    for size in (1e-2, 1.0):
+        alpha, theta, off = rng.normal(size=18), rng.normal(size=7), size * rng.uniform(size=18)
+        image = replace(obj.products.image(alpha), f_error=off)
+        value, error = lapsvm_certificate.primal_with_error(obj, image, 0.2, theta, 3.0)
+        t = y * (image.f[labeled] + 0.2)
+        assert value == pytest.approx(obj.scale * (obj.margin_loss.value(t).sum() + 3.0), rel=1e-12)
+        moved = [
+            obj.margin_loss.value(t + end) - obj.margin_loss.value(t) + end * y * theta
+            for end in (off[labeled], -off[labeled])
+        ]
+        worst = obj.scale * np.maximum(*moved).sum()
+        assert worst <= error <= worst + 1e-6
+
+
+def test_low_parts_of_a_product_are_charged_for_their_sum(rng, monkeypatch):
+    """With a unit of 1e-3: low parts of a tenth, whose product with the residual has eighteen terms."""
+    obj = LapSVM(np.eye(18), None, sm.encode_labels([0, 1] + [-1] * 16), loss="hinge", gamma_A=0.25)
+    image = obj.products.image(2.0 * rng.normal(size=18))
+    r = lapsvm_certificate.residual(obj, np.zeros(2), image)[0]
+    monkeypatch.setattr(lapsvm_certificate, "gamma", lambda n: 1e-3 * n)
+    monkeypatch.setattr(type(obj.products), "split_kernel", lambda self, v, _: (v, 0.1 + 0 * v, 0 * v))
+    found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
+    least = r @ r + 0.1 * r.sum() + 18e-3 * 0.1 * np.abs(r).sum()
+    assert least <= found <= least + 3e-3 * 0.1 * np.abs(r).sum()
