@@ -1,7 +1,9 @@
 """What objectives ask of their arguments: errors name the argument and what to pass, and defaults are documented."""
 
+import importlib
 import inspect
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import specmargin as sm
 from specmargin import objectives
 from specmargin.objectives import contract
 
-N = 6
+NAME, N = "specmargin.objectives", 6
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
 WEIGHTED = LABELS.weighted([1.0, 2.0])
 X = np.arange(12.0).reshape(N, 2)
@@ -218,3 +220,31 @@ def test_a_change_of_a_number_is_checked_as_at_first(name):
         if other == name and argument != "balance" and isinstance(value, str) and value == "1":
             with pytest.raises(ValueError, match=message):
                 obj.with_(**{argument: value})
+
+
+def _functions():
+    for path in sorted(Path(objectives.__file__).parent.glob("*.py")):
+        module = importlib.import_module(f"specmargin.objectives.{path.stem}" if path.stem != "__init__" else NAME)
+        for thing in list(vars(module).values()):
+            if getattr(thing, "__module__", None) == module.__name__:
+                parts = [thing, *vars(thing).values()] if inspect.isclass(thing) else [thing]
+                yield from (part for part in map(_unwrapped, parts) if inspect.isroutine(part) or inspect.isclass(part))
+
+
+def _unwrapped(part):
+    return getattr(part, "__func__", part)
+
+
+def test_defaults_of_functions_are_those_of_their_documentation():
+    """All public ones of all modules, and the classes that `specmargin.objectives` does not name."""
+    seen = set()
+    for function in _functions():
+        text = inspect.getdoc(function) or ""
+        for arguments, default in re.findall(r"^([\w, ]+) : [^\n]*default ([^\s,;]+)$", text, re.M):
+            for argument in arguments.split(", "):
+                found = inspect.signature(function).parameters[argument].default
+                found = getattr(found, "__name__", found)
+                assert str(found).removesuffix(".0") == default.strip('"').removesuffix(".0") or found == float(default)
+                seen.add((function.__qualname__, argument))
+    assert len(seen) > 30
+    assert ("ConformalRidge.intervals", "level") in seen

@@ -9,6 +9,7 @@ import pytest
 import specmargin as sm
 from specmargin.objectives import clustering_bound as bound
 from specmargin.objectives.clustering import RegularizedClustering
+from specmargin.objectives.products import Products
 
 
 def kernel(seed, n=9, offset=0.0):
@@ -341,3 +342,14 @@ def test_what_is_left_of_a_kernel_is_charged_for_its_products(monkeypatch):
     length = np.linalg.norm(E + E.T)
     np.testing.assert_allclose(F, envelope.U.T @ (E + E.T) @ envelope.U, atol=1e-13)
     assert 2 * 16 * 16e-3 * length <= error <= 4.5 * 16 * 20e-3 * length
+
+
+def test_a_graph_that_is_not_symmetric_is_charged_for_what_it_lacks():
+    """U'LU less its transpose is part of the error; a symmetric one is charged for roundings alone."""
+    K = kernel(3)
+    skew = np.triu(0.1 * np.ones((9, 9)), 1)
+    L = np.diag(np.arange(9.0)) + skew - skew.T
+    w, U = np.linalg.eigh(K)
+    envelope = bound.Envelope.of(K, 0.0, None, w, U, Products(K, L))
+    assert envelope.error >= np.linalg.norm(L - L.T)
+    assert bound.Envelope.of(K, 0.0, None, w, U, Products(K, (L + L.T) / 2)).error < 1e-12

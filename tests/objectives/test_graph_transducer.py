@@ -703,3 +703,10 @@ def test_the_residual_with_weights_is_within_its_bound_of_that_in_a_hundred_digi
             off = [abs(Decimal(a) - z) for a, z in zip(r.tolist(), exact, strict=True)]
             slack = [Decimal(e) + abs(z) * Decimal(2) ** -53 for e, z in zip(error.tolist(), exact, strict=True)]
             assert all(a <= e for a, e in zip(off, slack, strict=True))
+
+
+def test_the_first_penalty_that_decreases_is_named(spectrum_data):
+    spectrum, labels = spectrum_data("simple", q=5)
+    SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 2.0]))
+    with pytest.raises(ValueError, match=r"Q\[2\] is 2.0, but Q\[3\] is 1.5"):
+        SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 1.5]))

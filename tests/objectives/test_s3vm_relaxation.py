@@ -711,3 +711,11 @@ def test_the_margin_covers_a_basis_that_is_too_long_or_too_short(skew, loss, rng
         exact += sum(float(rounded.weights[at] @ one.value((rounded.y * t)[at])) for at, one in rounded.groups)
         known = s3vm_relaxation_proof.value_rounding(rounded, w, spread, trace)
         assert abs(exact - rounded.value_at(w, spread, trace)) <= known
+
+
+def test_the_envelope_is_a_line_however_far_to_the_left():
+    envelope, far = ExpEnvelope(3.0), np.array([-1e160, -1e300])
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(envelope.value(far), -envelope.upper * far, rtol=1e-12)
+        np.testing.assert_array_equal(envelope.gradient(far), -envelope.upper)
+        np.testing.assert_array_equal(envelope.curvature(far), 0.0)
