@@ -621,3 +621,11 @@ def test_low_parts_of_a_product_are_charged_for_their_sum(rng, monkeypatch):
     found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
     least = r @ r + 0.1 * r.sum() + 18e-3 * 0.1 * np.abs(r).sum()
     assert least <= found <= least + 3e-3 * 0.1 * np.abs(r).sum()
+
+
+def test_multipliers_that_are_given_are_those_that_prove(manifold_data, rng):
+    obj = objective(manifold_data())
+    alpha, theta = rng.normal(size=18), obj.repair_multipliers(rng.uniform(0.0, 1.0, 7) * obj.labels.sign)
+    found = obj.certificate({"alpha": alpha, "b": 0.1}, {"beta": obj.labels.sign * theta})
+    assert found.dual_objective == obj.prove(alpha, 0.1, theta).dual_objective
+    assert found.dual_objective != obj.certificate({"alpha": alpha, "b": 0.1}).dual_objective

@@ -529,3 +529,11 @@ def test_the_last_sum_of_either_value_is_charged(monkeypatch):
     bound, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
     assert bound == 3.0 * theta - 0.5 * length**2
     assert 1e-3 * (3.0 * theta + 0.5 * length**2) <= rounding <= 3e-3 * (3.0 * theta + length**2)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e2])
+def test_the_square_of_an_image_is_charged_as_a_square(size, coarse):
+    svm = WeightedSVM(Features(size * np.ones((1, 40))), np.ones(1), np.zeros(1), "hinge")
+    _, rounding = dual_with_rounding(svm, np.array([1.0]), np.zeros(1))
+    square = 40 * size**2
+    assert 44 * coarse * square <= rounding - 9 * coarse <= (44 + 12) * coarse * square * 1.02 + 1e-12
