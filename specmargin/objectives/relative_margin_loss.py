@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.checks import numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product
@@ -54,7 +55,7 @@ class RelativeMargin:
     @classmethod
     def of(cls, C: float, B: float, weights: FloatArray | None) -> RelativeMargin:
         """Return the loss of samples whose labels have weights, or have none."""
-        if not (np.isfinite(C) and C > 0):
+        if not (np.isfinite(numeric("C", C)) and C > 0):
             raise InvalidInputError(f"C={C!r} must be a positive number: it weighs the loss against the margin.")
         return cls(C if weights is None else C * weights, B)
 

@@ -379,3 +379,29 @@ def test_the_value_of_columns_that_are_a_little_too_long_is_their_quotient():
     for stretch in (1.0, 1.0 + 4e-10, 1.0 - 4e-10):
         found = obj.certificate({"alpha": stretch * alpha})
         assert found.primal_objective == pytest.approx(obj.rayleigh_quotients(alpha)[0], rel=1e-12)
+
+
+@pytest.mark.parametrize("centred", [False, True])
+def test_measures_of_several_functions_are_those_of_each(centred):
+    obj, _ = case()
+    if centred:
+        obj = RegularizedClustering(KernelCenterer().fit_transform(obj.K), obj.L, obj.gamma)
+    alpha = np.random.default_rng(1).normal(size=(14, 3)) * [1.0, 10.0, 0.1]
+    for measure in (obj.stationarity, obj.rayleigh_quotients):
+        np.testing.assert_allclose(measure(alpha), [measure(column)[0] for column in alpha.T], rtol=1e-9)
+
+
+def test_what_clearing_a_centred_kernel_moves_is_charged_for_its_sums(monkeypatch):
+    """With a unit of 1e-3: coefficients of sum zero, of which each sum of n may still be off by n of them."""
+    n, rng, seen = 10, np.random.default_rng(0), []
+    monkeypatch.setattr(clustering, "gamma", lambda m: 1e-3 * m)
+    obj = RegularizedClustering(np.eye(n) - 1.0 / n, np.zeros((n, n)), 1.0)
+    assert obj._centred
+    honest = type(obj.products).spread
+    monkeypatch.setattr(type(obj.products), "spread", lambda self, off: seen.append(off) or honest(self, off))
+    alpha, zero = rng.normal(size=(n, 1)), np.zeros((n, 1))
+    alpha -= alpha.mean()
+    obj._highest(alpha, obj.K @ alpha, zero, zero, zero)
+    row_sums = 1e-3 * n * np.abs(obj.K).sum(axis=1)
+    of_mean = np.multiply.outer(row_sums + row_sums.mean(), 1e-3 * n * np.abs(alpha).sum(axis=0) / n)
+    np.testing.assert_allclose(seen[0], of_mean + row_sums @ np.abs(alpha) / n, rtol=2e-3)

@@ -9,6 +9,7 @@ import pytest
 import specmargin as sm
 from specmargin.objectives import clustering_bound as bound
 from specmargin.objectives.clustering import RegularizedClustering
+from specmargin.objectives.products import Products
 
 
 def kernel(seed, n=9, offset=0.0):
@@ -248,3 +249,107 @@ def test_products_of_tails_are_charged_for_their_terms(monkeypatch):
     assert np.abs(E).max() < 1e-12
     half = 0.5 * np.sqrt(12)
     assert 12e-3 * 3.0 * half * half <= error < 0.2 * 12
+
+
+@pytest.mark.parametrize("power", [-60, 60])
+@pytest.mark.parametrize("offset", [0.0, 1e3])
+def test_bounds_have_the_unit_of_the_kernel_and_of_the_graph(power, offset):
+    """A power of two comes out as it goes in, to the last digit: of K0, its error, the larger kernel and the form."""
+    K, scale, one = (
+        kernel(4, offset=offset),
+        2.0**power,
+        RegularizedClustering(kernel(4, offset=offset), np.eye(9), 1.0),
+    )
+    for function in (bound.centred_kernel, bound._in_two_parts):
+        for k in (None, K.sum(axis=1)):
+            for part, other in zip(function(scale * K, None if k is None else scale * k), function(K, k), strict=True):
+                np.testing.assert_array_equal(part, scale * other)
+    k = K.sum(axis=1)
+    K0, error = bound.centred_kernel(K, k)
+    w, U = np.linalg.eigh(K0)
+    first = bound.Envelope.of(K0, error, k, w, U, one.products)
+    for unit, graph in ((scale, 1.0), (1.0, scale)):
+        obj = RegularizedClustering(unit * K, graph * np.eye(9), 1.0)
+        other = bound.Envelope.of(unit * K0, unit * error, unit * k, unit * w, U, obj.products)
+        for envelope, known in ((other, first), (other.refined, first.refined)):
+            np.testing.assert_allclose(envelope.w, unit * known.w, rtol=1e-14)
+            for name in ("form", "charge", "error"):
+                np.testing.assert_array_equal(getattr(envelope, name), graph * getattr(known, name))
+            assert envelope.eta == known.eta
+        Z, s = np.eye(9)[:, :2], np.array([0.5, 0.0])
+        assert other.least(unit * graph * 0.1, Z, graph * s) == pytest.approx(graph * first.least(0.1, Z, s), rel=1e-14)
+
+
+def test_the_form_of_the_graph_is_charged_for_its_terms(monkeypatch):
+    """With a unit of 1e-3: n times what an entry of U'LU may round, relative to the length of its own column of L U."""
+    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
+    n, rng = 40, np.random.default_rng(0)
+    U = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    L = np.diag(np.geomspace(1e-3, 1.0, n))
+    K = (U * np.linspace(1, 2, n)) @ U.T
+    products = RegularizedClustering((K + K.T) / 2, L, 1.0).products
+    for V in (U, np.eye(n)):
+        envelope = bound.Envelope.of((K + K.T) / 2, 0.0, None, np.linspace(1, 2, n), V, products)
+        lengths = np.linalg.norm(L @ V, axis=0)
+        assert (envelope.charge >= n * 1e-3 * 34 * lengths).all()
+        assert (envelope.charge <= n * 1e-3 * 54 * lengths).all()
+
+
+@pytest.mark.parametrize("size", [2.0**-4, 1.0, 2.0**4])
+@pytest.mark.parametrize("m", [1, 30])
+def test_columns_are_charged_for_their_terms(size, m, monkeypatch):
+    """With a unit of 1e-6: the coordinates x of the columns, the sums of their squares, and the factorisation."""
+    tried, n, s = [], 5, 3.0
+    monkeypatch.setattr(bound, "gamma", lambda n: 1e-6 * n)
+    monkeypatch.setattr(bound, "_is_definite", lambda T, shift: tried.append(T.copy()) or True)
+    Z = size * np.eye(n)[:, np.arange(m) % n]
+    envelope = bound.Envelope(np.eye(n), np.ones(n), np.diag(np.arange(5.0)), np.full(n, 0.01), 0.02, 0.0)
+    envelope.least(0.5, Z, np.full(m, s))
+    exact = np.diag(np.arange(5.0) + 0.5) + s * Z @ Z.T
+    length = np.linalg.norm(Z)
+    products = s * 1e-6 * (2 * n * np.sqrt(n * m) * length + (m + 2) * length**2)
+    factorised = (n + 1) * (n + 1) * 1e-6 * exact.diagonal()
+    taken = (exact - tried[0]).diagonal()
+    assert (taken >= 0.01 + 0.02 + products + factorised).all()
+    most = s * 1e-6 * (4 * (n + 2) * np.sqrt(n * m) * length + (m + 13) * length**2)
+    assert (taken <= 0.01 + 0.02 + most + (n + 9) * (n + 9) * 1e-6 * exact.diagonal()).all()
+
+
+@pytest.mark.parametrize("stretch", [0.9, 1.1])
+@pytest.mark.parametrize("tilt", [0.0, 0.02, 0.1, 0.3, 0.6])
+def test_eigenvectors_that_are_too_long_or_too_short_prove_nothing_that_is_false(stretch, tilt):
+    """The least quotient in the very functions U x, whatever function the trials begin with."""
+    Q = np.linalg.qr(np.random.default_rng(5).normal(size=(4, 4)))[0]
+    U, L = stretch * Q, Q @ np.diag([1.0, 2.0, 3.0, 4.0]) @ Q.T
+    form = U.T @ L @ U
+    envelope = bound.Envelope(U, np.ones(4), (form + form.T) / 2, np.zeros(4), 0.0, abs(stretch**2 - 1.0))
+    least = 0.1 / stretch**2 + 1.0
+    found = envelope.least(0.1, Q[:, :1] * np.cos(tilt) + Q[:, 1:2] * np.sin(tilt), np.zeros(1))
+    assert least - 2.1 * abs(stretch**2 - 1.0) * abs(least) - 1e-12 <= found <= least + 1e-14 * (1 + abs(least))
+
+
+def test_what_is_left_of_a_kernel_is_charged_for_its_products(monkeypatch):
+    """With a unit of 1e-3: in the coordinates of the eigenvectors, which takes two products of n terms."""
+    seen = []
+    obj = RegularizedClustering(kernel(3, 16), np.eye(16), 1.0)
+    envelope = obj.basis.envelope
+    E = 1e-9 * np.random.default_rng(0).normal(size=(16, 16))
+    envelope = replace(envelope, rest=envelope.rest._replace(E=E + E.T, missed=0.0))
+    monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
+    monkeypatch.setattr(bound, "_dominated", lambda w, F, error: seen.append((F, error)) or w)
+    _ = envelope.refined
+    ((F, error),) = seen
+    length = np.linalg.norm(E + E.T)
+    np.testing.assert_allclose(F, envelope.U.T @ (E + E.T) @ envelope.U, atol=1e-13)
+    assert 2 * 16 * 16e-3 * length <= error <= 4.5 * 16 * 20e-3 * length
+
+
+def test_a_graph_that_is_not_symmetric_is_charged_for_what_it_lacks():
+    """U'LU less its transpose is part of the error; a symmetric one is charged for roundings alone."""
+    K = kernel(3)
+    skew = np.triu(0.1 * np.ones((9, 9)), 1)
+    L = np.diag(np.arange(9.0)) + skew - skew.T
+    w, U = np.linalg.eigh(K)
+    envelope = bound.Envelope.of(K, 0.0, None, w, U, Products(K, L))
+    assert envelope.error >= np.linalg.norm(L - L.T)
+    assert bound.Envelope.of(K, 0.0, None, w, U, Products(K, (L + L.T) / 2)).error < 1e-12

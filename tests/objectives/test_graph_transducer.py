@@ -637,3 +637,76 @@ def test_the_certificate_with_weights_holds_in_a_hundred_digits(seed, spectrum_d
         value = (wide(obj.Q) @ w**2) / 2 + Decimal(obj.C) * ((c / np.where(positive, *sums)) @ miss**2)
         assert abs(Decimal(certificate.primal_objective) - value) <= Decimal(certificate.rounding)
         assert certificate.rounding <= 1e-8 * certificate.primal_objective
+
+
+def test_a_bound_without_any_lowest_eigenvalue_is_infinite():
+    assert rounding.lowered_bound(1.0, 1.0, -1.0, -1.0) > 0
+    with np.errstate(invalid="ignore"):
+        assert rounding.lowered_bound(1.0, 1.0, 0.0, -np.inf) == np.inf
+
+
+def test_the_form_of_a_poorly_solved_system_is_quadratic(rng):
+    """What the solution leaves counts by its square, too."""
+    obj, r = replace(beside_a_large_one()[0], C=10.0), rng.normal(size=7)
+    obj.__dict__["_E"] = np.linalg.qr(rng.normal(size=(7, 7)))[0]
+    found = GraphTransducerRounding(obj)
+    whole = found.solved_bound(r, np.zeros(7), -1.0, 1.0)
+    for scale in (2.0**-30, 2.0**30):
+        assert found.solved_bound(scale * r, np.zeros(7), -1.0, 1.0) == pytest.approx(scale**2 * whole, rel=1e-12)
+
+
+@pytest.mark.parametrize(("stretch", "turn"), [(1.0, 0.0), (1.0 + 1e-11, 6e-6), (1.0 - 1e-11, 6e-6), (1.001, 0.01)])
+def test_eigenvectors_that_are_too_long_and_turned_prove_nothing_that_is_false(stretch, turn):
+    """Of diag(1, 3), whose lowest eigenvalue a turned vector takes for larger."""
+    U = np.zeros((8, 3))
+    U[0, 1] = 1e-30  # labels that see next to nothing
+    obj = SpectralGraphTransducer(
+        Spectrum(np.arange(3.0), U, 1), sm.encode_labels([1, 0] + [-1] * 6), 1.0, np.array([1.0, 3.0])
+    )
+    E = stretch * np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    obj.__dict__["_E"] = E
+    least = GraphTransducerRounding(obj).least_in_eigenvectors
+    assert least <= 1.0
+    if turn < 0.01:
+        assert least >= 1.0 - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_residual_with_weights_is_within_its_bound_of_that_in_a_hundred_digits(seed, spectrum_data, monkeypatch):
+    """Sums of weights round, and with them the targets and shares."""
+    seen, honest = [], GraphTransducerRounding.solved_bound
+
+    def watched(self, r, error, lam, height):
+        seen.append((r, error))
+        return honest(self, r, error, lam, height)
+
+    monkeypatch.setattr(GraphTransducerRounding, "solved_bound", watched)
+    obj = weighted_objective(seed, spectrum_data, C=1e6)
+    w, lam = on_sphere(obj, np.random.default_rng(seed)), -1.0
+    w = np.linalg.lstsq(np.vstack([obj.labeled_rows, 1e-6 * np.eye(len(w))]), np.r_[obj.tau, 0 * w], rcond=None)[0]
+    obj.prove(w, lam)
+    with localcontext() as context:
+        context.prec = 100
+        c, positive = [Decimal(x) for x in obj.labels.weights.tolist()], obj.labels.sign > 0
+        plus, minus = (sum(x for x, own in zip(c, group, strict=True) if own) for group in (positive, ~positive))
+        on = [Decimal(x) for x in w.tolist()]
+        stretch = (Decimal(obj.n) / sum(x * x for x in on)).sqrt()
+        on = [stretch * x for x in on]
+        exact = [(Decimal(q) - Decimal(lam)) * x for q, x in zip(obj.Q.tolist(), on, strict=True)]
+        for row, x, own in zip(obj.labeled_rows.tolist(), c, positive, strict=True):
+            tau = (minus / plus).sqrt() if own else -(plus / minus).sqrt()
+            f = sum(Decimal(a) * z for a, z in zip(row, on, strict=True))
+            factor = 2 * Decimal(obj.C) * x / (plus if own else minus) * (f - tau)
+            exact = [z + factor * Decimal(a) for z, a in zip(exact, row, strict=True)]
+        assert seen
+        for r, error in seen:
+            off = [abs(Decimal(a) - z) for a, z in zip(r.tolist(), exact, strict=True)]
+            slack = [Decimal(e) + abs(z) * Decimal(2) ** -53 for e, z in zip(error.tolist(), exact, strict=True)]
+            assert all(a <= e for a, e in zip(off, slack, strict=True))
+
+
+def test_the_first_penalty_that_decreases_is_named(spectrum_data):
+    spectrum, labels = spectrum_data("simple", q=5)
+    SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 2.0]))
+    with pytest.raises(ValueError, match=r"Q\[2\] is 2.0, but Q\[3\] is 1.5"):
+        SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 1.5]))

@@ -523,3 +523,109 @@ def test_the_square_of_a_residual_is_charged_for_its_terms(size, rng, monkeypatc
     image = obj.products.image(2.0 * r)
     found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
     assert r @ r + 18e-3 * np.abs(r).sum() ** 2 <= found < np.abs(r).sum() ** 2
+
+
+@pytest.mark.parametrize("gamma_I", [1e-2, 1.0, 1e4])
+def test_a_residual_that_the_graph_penalises_costs_what_it_costs(gamma_I, manifold_data, rng):
+    """r'K S^-1 r / 4 by dense algebra: the split of a parallel sum nearly reaches it, and no bound is below."""
+    K, L, labels = manifold_data()
+    obj = LapSVM(K + 0.1 * np.eye(18), L, labels, "squared", gamma_A=1e-3, gamma_I=gamma_I)
+    alpha = rng.normal(size=18)
+    image, theta = obj.products.image(alpha), rng.normal(size=7)
+    r = lapsvm_certificate.residual(obj, theta, image)[0]
+    exact = 0.25 * r @ np.linalg.solve(obj.gamma_A * np.linalg.inv(obj.K) + gamma_I * L, r)
+    assert exact <= lapsvm_certificate.residual_bound(obj, theta, image, 0.0) <= 1.2 * exact
+    coarse = lapsvm_certificate.residual_bound(obj, theta, image, 0.0, thorough=False)
+    assert coarse == pytest.approx(r @ obj.K @ r / (4.0 * obj.gamma_A), rel=1e-9)
+
+
+@pytest.mark.parametrize("with_graph", [False, True])
+def test_an_error_of_the_decisions_is_charged_for_the_slope_of_the_penalty(with_graph, manifold_data, rng):
+    """Less theta'J Ka, and to the second order: for errors that all point where that rises, or where it falls."""
+    K, L, labels = manifold_data()
+    obj = LapSVM(K, L if with_graph else None, labels, gamma_A=0.3, gamma_I=2.0 * with_graph)
+    weight = obj.gamma_I * L
+    for size in (1e-3, 1.0):
+        alpha, theta, off = rng.normal(size=18), rng.normal(size=7), size * rng.uniform(size=18)
+        f = K @ alpha
+        image = replace(obj.products.image(alpha), f_error=off, g_shift=np.abs(L) @ off)
+        value, error = lapsvm_certificate.penalty_with_error(obj, theta, image)
+        assert value == pytest.approx(obj.gamma_A * alpha @ f + f @ weight @ f, rel=1e-12)
+        slope = obj.gamma_A * alpha + 2.0 * weight @ f
+        slope[labels.labeled] -= theta
+        for sign in (1.0, -1.0):
+            moved = sign * off * np.sign(slope)
+            assert abs(slope @ moved + moved @ weight @ moved) <= error
+        assert error <= 1.001 * (np.abs(slope) @ off + off @ (obj.gamma_I * np.abs(L)) @ off)
+
+
+@pytest.mark.parametrize("scale", [2.0**-30, 2.0**30])
+def test_the_bound_of_a_residual_is_quadratic(scale, manifold_data, rng):
+    obj = objective(manifold_data(), gamma_I=5.0)
+    alpha, theta = rng.normal(size=18), rng.normal(size=7)
+    whole = lapsvm_certificate.residual_bound(obj, theta, obj.products.image(alpha), 0.0)
+    found = lapsvm_certificate.residual_bound(obj, scale * theta, obj.products.image(scale * alpha), 0.0)
+    assert found == pytest.approx(scale**2 * whole, rel=1e-6)
+
+
+def test_the_length_of_a_residual_is_charged_for_its_products_and_its_root(rng, monkeypatch):
+    """Products that are off as far as they say, and a root of a thousandth."""
+    obj = LapSVM(np.eye(18), None, sm.encode_labels([0, 1] + [-1] * 16), loss="hinge", gamma_A=0.25)
+    image = obj.products.image(2.0 * rng.normal(size=18))
+    r = lapsvm_certificate.residual(obj, np.zeros(2), image)[0]
+    monkeypatch.setattr(type(obj.products), "split_kernel", lambda *args: None)
+    monkeypatch.setattr(type(obj.products), "kernel", lambda self, v: (v - 0.1 * np.sign(v), np.full(18, 0.1)))
+    found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
+    assert r @ r <= found <= 1.001 * r @ r
+    monkeypatch.setattr(lapsvm_certificate, "residual", lambda *args: (r, np.zeros(18)))
+    monkeypatch.setattr(lapsvm_certificate, "UNIT", 1e-3)
+    assert lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0) >= (1 + 2e-3) * r @ r
+
+
+def test_how_far_multipliers_had_to_be_moved_is_relative_to_them(manifold_data, rng):
+    obj = objective(manifold_data())
+    for size in (0.1, 30.0):
+        given = size * rng.normal(size=7)
+        found = lapsvm_certificate.certificate(obj, rng.normal(size=18), 0.0, given, None, None, 1e-6, False)
+        moved = np.abs(obj.repair_multipliers(given) - given).max() / np.abs(given).max()
+        assert found.dual_residual == pytest.approx(moved, rel=1e-12)
+        assert moved > 0.01
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge", "huber_hinge", "smooth_hinge", "squared"])
+def test_errors_of_the_decisions_are_charged_for_the_losses_at_either_end(name, manifold_data, rng):
+    """Less their product with theta, which the penalty has; all decisions are off towards one side or the other."""
+    obj = objective(manifold_data(), name)
+    y, labeled = obj.labels.sign, obj.labels.labeled
+    for size in (1e-2, 1.0):
+        alpha, theta, off = rng.normal(size=18), rng.normal(size=7), size * rng.uniform(size=18)
+        image = replace(obj.products.image(alpha), f_error=off)
+        value, error = lapsvm_certificate.primal_with_error(obj, image, 0.2, theta, 3.0)
+        t = y * (image.f[labeled] + 0.2)
+        assert value == pytest.approx(obj.scale * (obj.margin_loss.value(t).sum() + 3.0), rel=1e-12)
+        moved = [
+            obj.margin_loss.value(t + end) - obj.margin_loss.value(t) + end * y * theta
+            for end in (off[labeled], -off[labeled])
+        ]
+        worst = obj.scale * np.maximum(*moved).sum()
+        assert worst <= error <= worst + 1e-6
+
+
+def test_low_parts_of_a_product_are_charged_for_their_sum(rng, monkeypatch):
+    """With a unit of 1e-3: low parts of a tenth, whose product with the residual has eighteen terms."""
+    obj = LapSVM(np.eye(18), None, sm.encode_labels([0, 1] + [-1] * 16), loss="hinge", gamma_A=0.25)
+    image = obj.products.image(2.0 * rng.normal(size=18))
+    r = lapsvm_certificate.residual(obj, np.zeros(2), image)[0]
+    monkeypatch.setattr(lapsvm_certificate, "gamma", lambda n: 1e-3 * n)
+    monkeypatch.setattr(type(obj.products), "split_kernel", lambda self, v, _: (v, 0.1 + 0 * v, 0 * v))
+    found = lapsvm_certificate.residual_bound(obj, np.zeros(2), image, 0.0)
+    least = r @ r + 0.1 * r.sum() + 18e-3 * 0.1 * np.abs(r).sum()
+    assert least <= found <= least + 3e-3 * 0.1 * np.abs(r).sum()
+
+
+def test_multipliers_that_are_given_are_those_that_prove(manifold_data, rng):
+    obj = objective(manifold_data())
+    alpha, theta = rng.normal(size=18), obj.repair_multipliers(rng.uniform(0.0, 1.0, 7) * obj.labels.sign)
+    found = obj.certificate({"alpha": alpha, "b": 0.1}, {"beta": obj.labels.sign * theta})
+    assert found.dual_objective == obj.prove(alpha, 0.1, theta).dual_objective
+    assert found.dual_objective != obj.certificate({"alpha": alpha, "b": 0.1}).dual_objective

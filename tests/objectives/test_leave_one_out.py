@@ -540,3 +540,32 @@ def test_weights_that_are_no_positive_numbers_are_refused():
     for bad in (np.ones(3), np.array([1.0, 0.0]), np.array([1.0, -1.0]), np.array([1.0, np.nan])):
         with pytest.raises(ValueError, match="weights"):
             loo.RidgePath(np.eye(2), np.array([1.0, -1.0]), True, bad)
+
+
+@intercepts
+@pytest.mark.parametrize("width", [0.1, 1.0])
+def test_the_squared_hinge_is_solved_again_for_the_samples_whose_active_set_changes(
+    manifold_data, rng, fit_intercept, width
+):
+    """And for no other: by the active sets of literal refits."""
+    for seed in range(4):
+        K, L, labels = manifold_data(40, 16, seed=seed)
+        G, y, calls = deformed(width * K, L, labels, 5.0) / GAMMAS[0], labels.sign, []
+        solve = solve_with("squared_hinge", fit_intercept, calls)
+        active = solve(G, y)[0] != 0
+        moved = []
+        for i in np.flatnonzero(active):
+            kept = np.arange(16) != i
+            moved.append(bool(((solve(G[np.ix_(kept, kept)], y[kept])[0] != 0) != active[kept]).any()))
+        calls.clear()
+        squared_hinge_leave_one_out(G, y, solve, fit_intercept=fit_intercept)
+        assert len(calls) == 1 + sum(moved)
+
+
+def test_what_all_classes_gain_alike_changes_no_log_loss(rng):
+    """However large, and another number for every sample."""
+    own = rng.integers(3, size=12)
+    f, sign = rng.normal(size=(2, 12, 3)), np.where(np.eye(3)[own] > 0, 1.0, -1.0)
+    for size in (1.0, 1e8):
+        shift = size * rng.normal(size=(12, 1))
+        np.testing.assert_allclose(loo.log_losses(f + shift, sign), loo.log_losses(f, sign), rtol=1e-5)

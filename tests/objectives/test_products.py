@@ -225,3 +225,17 @@ def test_norms_of_images_are_charged_for_every_error():
         worst = np.abs(fractions(f)) @ fractions(off) + fractions(f_off) @ (fractions(off) + fractions(shift))
         assert worst <= Fraction(error) * (1 + Fraction(1, 10**6))
         assert error <= 1.1 * float(worst)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 1.0, 2.0**40])
+@pytest.mark.parametrize("slices", [1, 2])
+def test_split_products_do_not_depend_on_the_unit_of_the_kernel(scale, slices, rng):
+    """Neither they nor their bounds, which are far below a rounding of the product."""
+    X, v = rng.normal(size=(12, 3)), rng.normal(size=12)
+    K = X @ X.T
+    high, low, error = Products(scale * K, None).split_kernel(v, slices)
+    off = fractions(scale * K) @ fractions(v) - fractions(high) - fractions(low)
+    assert (np.abs(off) <= fractions(error)).all()
+    assert (error <= 2.0**-15 * 2.0**-53 * scale * 12 * np.abs(K).max() * np.abs(v).max()).all()
+    for part, known in zip((high, low, error), Products(K, None).split_kernel(v, slices), strict=True):
+        np.testing.assert_array_equal(part, scale * known)

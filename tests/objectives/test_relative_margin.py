@@ -405,3 +405,35 @@ def test_decisions_beyond_the_bound_are_shortened_and_the_certificate_says_by_ho
     assert found.primal_residual == pytest.approx(0.5, rel=1e-12)
     assert found.primal_objective == pytest.approx(rmm.value_at(gamma / 2, b / 2 * (1 - 1e-15)), rel=1e-12)
     assert rmm.certificate({"gamma": gamma / 4, "b": b / 4}).primal_residual == 0.0
+
+
+def test_weights_of_labels_multiply_C(rng):
+    """Each loss counts as often as its label weighs, in the value and in the box of its multiplier."""
+    y = sm.encode_labels([0, 1, 1, 0, 1])
+    c, K = rng.uniform(0.5, 3.0, 5), some_gram(5)
+    plain, obj = RMM(K, y, C=2.0), RMM(K, y.weighted(c), C=2.0)
+    expansion = rng.normal(size=5)
+    f = K @ expansion + 0.3
+    literal = 0.5 * expansion @ K @ expansion + (2.0 * c * np.maximum(1.0 - y.sign * f, 0.0)).sum()
+    answer = {"gamma": expansion, "b": 0.3}
+    assert obj.value(answer) == pytest.approx(literal, rel=1e-12)
+    assert plain.value(answer) != pytest.approx(literal, rel=1e-3)
+    np.testing.assert_allclose(obj.loss.C, 2.0 * c)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e8])
+def test_multipliers_balance_relative_to_their_size(size):
+    """A rounding is left as it is, a millionth is not."""
+    loss, y = RelativeMargin(C=1e9), np.array([1.0, -1.0, 1.0])
+    within = size * np.array([1.0, -3.0, 2.0 * (1 + 2.0**-52)])
+    np.testing.assert_array_equal(loss.nearest_multipliers(y, within), within)
+    beyond = loss.nearest_multipliers(y, size * np.array([1.0, -3.0, 2.0 + 1e-6]))
+    assert abs(beyond.sum()) <= 1e-15 * size
+
+
+def test_decisions_are_shortened_by_the_rounding_of_their_intercept_too(monkeypatch):
+    """With a unit of a thousandth, at a decision that is the bound itself: 1 of the kernel and 2 of the intercept."""
+    monkeypatch.setattr(relative_margin_loss, "UNIT", 1e-3)
+    loss = RelativeMargin(C=1.0, B=3.0)
+    v, b = loss.correct_rounding(np.ones(1), np.ones((1, 1)), np.ones(1), 2.0, 10.0)
+    assert 2.9 < (v[0] + b) * (1 + 1e-3) <= 3.0

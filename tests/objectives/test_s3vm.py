@@ -426,3 +426,20 @@ def test_the_exact_value_does_not_depend_on_the_side_that_rounding_put_a_decisio
     assert exact_value_of_hinges(obj, w, flipped)[0] == pytest.approx(value, rel=1e-14)
     assert value == pytest.approx(obj.value_at(w), rel=1e-13)
     assert 0 < error < 1e-13 * value
+
+
+def test_hinges_are_powers_of_what_a_margin_lacks():
+    """Of the losses that count: those of unlabelled samples do not where nothing is unlabelled, or weighs anything."""
+    X, y = np.arange(6.0).reshape(3, 2), encode_labels([0, 1, -1])
+    for loss, own in (("hinge", True), ("squared_hinge", True), ("smooth_hinge", False), ("squared", False)):
+        for unlabeled, other in (("symmetric_hinge", True), ("symmetric_squared_hinge", True), ("exp", False)):
+            assert S3VM(X, y, loss, unlabeled).has_hinges == (own and other)
+            assert S3VM(X, y, loss, unlabeled).supervised().has_hinges == own
+
+
+def test_a_result_holds_what_it_is_told(rng):
+    obj = S3VM(np.arange(6.0).reshape(3, 2), encode_labels([0, 1, -1]))
+    found = obj.result(rng.normal(size=2), solver="some", n_iter=3, seconds=2.5, message="as told", extra=np.ones(2))
+    told = (found.problem, found.solver, found.n_iter, found.seconds, found.message)
+    assert told == ("S3VM", "some", 3, 2.5, "as told")
+    assert set(found.variables) == {"w", "v", "b", "f", "labels", "extra"}

@@ -658,3 +658,64 @@ def test_the_margin_covers_sums_over_many_features(rng):
         problem = S3VMRelaxation(obj, None, RowSpace(obj.features.dense(), np.eye(31), 0.0))
         theta, beta = np.zeros(2), rng.uniform(size=2)
         assert Fraction(problem.dual_bound(theta, beta)) <= rational_bound(problem, theta, beta)
+
+
+@pytest.mark.parametrize("kind", ["exp", "symmetric_squared_hinge", "symmetric_hinge"])
+def test_multipliers_of_a_point_are_the_slopes_of_the_loss_in_its_square(kind, rng):
+    """U(f) = v(f^2), theta = -2 C* v', by differences of the relaxed losses; the steepest parabola where f is zero."""
+    problem = random_relaxation(rng, unlabeled_loss=kind, C_star=3.0)
+    w, spread, step = 0.3 * rng.normal(size=3), rng.uniform(0.01, 0.1, 7), 1e-7
+    s = (problem.Z_free @ w + problem.offset) ** 2 + spread
+    rises = (problem.minorant.relaxed(s + step) - problem.minorant.relaxed(s - step)) / (2 * step)
+    smooth = np.abs(np.sqrt(s) - 1.0) > 1e-3
+    np.testing.assert_allclose(problem._slopes(w, spread)[smooth], -2.0 * 3.0 * rises[smooth], rtol=1e-5, atol=1e-6)
+    level = S3VMRelaxation(S3VM(np.zeros((3, 1)), encode_labels([0, 1, -1]), unlabeled_loss=kind, balance=0.0))
+    np.testing.assert_array_equal(level._slopes(np.zeros(level.rank), np.zeros(1)), level.largest)
+
+
+def test_the_envelope_has_no_curvature_far_away():
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_array_equal(ExpEnvelope(3.0).curvature(np.array([1e100, 1e160, 1e300])), 0.0)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e6])
+def test_feasibility_is_relative_to_the_matrix(size, rng):
+    problem = random_relaxation(rng)
+    w = size * rng.normal(size=3)
+    M = np.vstack([np.r_[1.0, w], np.column_stack([w, np.outer(w, w) + size**2 * np.eye(3)])])
+    off = np.zeros((4, 4))
+    off[1, 2] = max(1.0, np.abs(M).max())
+    assert np.isfinite(problem.value({"M": M + 1e-13 * off}))
+    assert problem.value({"M": M + 1e-2 * off}) == np.inf
+
+
+@pytest.mark.parametrize("skew", [-1e-3, 1e-3])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_margin_covers_a_basis_that_is_too_long_or_too_short(skew, loss, rng):
+    """Coordinates Z with V'V = (1 + skew) I: those in an orthonormal basis are longer by the root of that."""
+    for trial in range(25):
+        problem = random_relaxation(rng, loss, decided=trial % 3)
+        Z = 10.0 ** rng.uniform(-1, 2) * problem.space.Z
+        rounded = S3VMRelaxation(problem.obj, problem.signs, RowSpace(Z, np.eye(3), 0.0, abs(skew)))
+        meant = S3VMRelaxation(problem.obj, problem.signs, RowSpace(np.sqrt(1 + skew) * Z, np.eye(3), 0.0))
+        theta = rng.uniform(0.5, 0.998) * rounded.repair(1e6 * rng.exponential(size=len(problem.free)))
+        for beta in (np.zeros(len(problem.y)), np.minimum(rng.exponential(size=len(problem.y)), problem.upper)):
+            lower = rounded.dual_bound(theta, beta)
+            if lower > -np.inf and exactly_definite(meant, theta):
+                assert lower <= float(rational_bound(meant, theta, beta))
+        w, spread, trace = rng.normal(size=3), rng.exponential(size=len(problem.free)), 1.0
+        w /= np.abs(Z @ w).max() * rng.uniform(0.5, 1.5)
+        exact = 0.5 * (1 + skew) * (w @ w + trace)
+        f, t = (1 + skew) * (rounded.Z_free @ w) + rounded.offset, (1 + skew) * (rounded.Z_known @ w) + rounded.offset
+        exact += problem.obj.C_star * rounded.minorant.relaxed(f**2 + (1 + skew) ** 2 * spread).sum()
+        exact += sum(float(rounded.weights[at] @ one.value((rounded.y * t)[at])) for at, one in rounded.groups)
+        known = s3vm_relaxation_proof.value_rounding(rounded, w, spread, trace)
+        assert abs(exact - rounded.value_at(w, spread, trace)) <= known
+
+
+def test_the_envelope_is_a_line_however_far_to_the_left():
+    envelope, far = ExpEnvelope(3.0), np.array([-1e160, -1e300])
+    with np.errstate(all="raise", under="ignore"):
+        np.testing.assert_allclose(envelope.value(far), -envelope.upper * far, rtol=1e-12)
+        np.testing.assert_array_equal(envelope.gradient(far), -envelope.upper)
+        np.testing.assert_array_equal(envelope.curvature(far), 0.0)

@@ -407,3 +407,13 @@ def test_how_far_multipliers_were_moved_is_relative_to_them(case, unit):
 
 def test_multipliers_of_zero_bound_by_zero(case):
     assert case().dual_bound(np.zeros(8)) == 0.0
+
+
+@kinds
+def test_multipliers_of_zero_prove_zero(kind, case):
+    for n_classes in (2, 3):
+        obj = case(kind, n_classes)
+        v, b = np.zeros((obj.q, *obj.labels.sign.shape[1:])), np.zeros(obj.labels.sign.shape[1:])
+        found = obj.prove(v, b, np.zeros(obj.labels.sign.shape))
+        assert found.dual_objective == 0.0
+        assert found.primal_objective <= found.gap < np.inf

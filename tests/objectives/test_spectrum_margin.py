@@ -547,3 +547,58 @@ def test_rays_that_a_spectrum_does_not_meet_count_by_their_correlation():
     assert obj.upper_bound(delta) == pytest.approx(expected, rel=1e-13)
     least, most = obj._bounds(delta)
     assert (least, most) == (pytest.approx(value, rel=1e-12), pytest.approx(expected, rel=1e-12))
+
+
+@pytest.mark.parametrize("order", [False, True])
+def test_an_eigenvector_that_is_rounding_at_the_labels_bounds_nothing(order):
+    """Orthogonal to the kernel itself: a ratio of what rounding left of it would be any number."""
+    rng = np.random.default_rng(3)
+    U = np.zeros((9, 4))
+    U[:4, :3] = 0.3 + 0.1 * rng.normal(size=(4, 3))
+    y = sm.encode_labels([1, 1, 0, 1] + [-1] * 5)
+    without = Alignment(sm.spectra.Spectrum(np.arange(3.0), U[:, :3], 1), y, order=order)
+    U[:4, 3] = 1e-18 * np.linalg.svd(U[:4, :3])[0][:, 3]
+    held = Alignment(sm.spectra.Spectrum(np.arange(4.0), U, 1), y, order=order)
+    for delta in ([0.0, 0.0, 1.0], [0.5, 0.3, 0.2], [0.1, 0.2, 0.7]):
+        known, found = without._bounds(np.array(delta)), held._bounds(np.array([*delta, 0.0]))
+        assert found == pytest.approx(known, rel=1e-9)
+
+
+@pytest.mark.parametrize("power", [-30, 30])
+@pytest.mark.parametrize("order", [False, True])
+def test_an_alignment_and_its_bounds_have_no_unit(power, order, spectrum_data):
+    """Eigenvectors of another length, all by the same power of two, change no digit of them."""
+    spectrum, labels = spectrum_data("simple")
+    obj = Alignment(spectrum, labels, order=order)
+    other = Alignment(replace(spectrum, eigenvectors=2.0**power * spectrum.eigenvectors), labels, order=order)
+    for delta in (np.ones(9), np.linspace(0.0, 1.0, 9), obj.a):
+        assert other.value_at(delta) == obj.value_at(delta)
+        assert other.upper_bound(delta) == obj.upper_bound(delta)
+        assert other._bounds(delta) == obj._bounds(delta)
+        assert other._bounds(3.0 * delta) == pytest.approx(obj._bounds(delta), rel=1e-13)
+        assert other.prove(delta).rounding == obj.prove(delta).rounding
+
+
+def test_bounds_of_an_alignment_are_charged_for_the_sums_over_its_rays(monkeypatch):
+    """With a unit of 1e-3 for sums over eigenvectors alone: of rays beyond the spectrum h is rounded, and their sum."""
+    H = np.array([[1.0, 1, 1, 1], [1, -1, 1, -1], [1, 1, -1, -1], [1, -1, -1, 1]]).T / 2
+    labels = sm.encode_labels([1, 1, 1, 0] + [-1] * 4)
+    obj = Alignment(sm.spectra.Spectrum(np.arange(4.0), np.vstack([H, np.zeros((4, 4))]), 1), labels, order=False)
+    delta = np.array([1.0, 0.0, 0.0, 0.0])
+    value, unit = obj.value_at(delta), 1e-3 * (2 * 4 + 16)
+    excess = obj.upper_bound(delta) - value
+    monkeypatch.setattr(alignment, "gamma_bound", lambda n: 1e-3 * n if n == 24 else 0.0)
+    least, most = obj._bounds(delta)
+    assert least <= value * (1 - unit)
+    assert most >= value * (1 + unit) ** 1.5 + excess * (1 + unit) ** 2 - 1e-9
+
+
+def test_a_repaired_point_has_the_intercept_that_belongs_to_its_coefficients(spectrum_data, monkeypatch):
+    obj = SpectrumMargin(*spectrum_data(), C=2.0, B=1.2)
+    kind = type(obj.loss)
+    monkeypatch.setattr(kind, "correct_rounding", lambda self, y, A, v, b, primal: (0.5 * v, b + 0.25))
+    kept = []
+    honest = kind.repair_decisions
+    monkeypatch.setattr(kind, "repair_decisions", lambda self, *args: kept.append(honest(self, *args)) or kept[-1])
+    point = obj.repair(np.zeros(8), np.ones(len(obj.cone.c)), 0.1)
+    assert point.b in [b + 0.25 for _, b in kept]

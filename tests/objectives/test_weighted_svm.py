@@ -448,3 +448,92 @@ def test_products_with_a_centre_are_charged_for_its_terms(coarse):
     centre = 200 * coarse * np.sqrt(200) / np.sqrt(200)
     bounds = _weighted_rounding.decision_rounding(features, w, features.decisions(w))
     assert (bounds >= centre * np.linalg.norm(features.mu) * np.sqrt(200)).all()
+
+
+@pytest.mark.parametrize("excess", [0.0, 1.0, -1.0])
+def test_an_excess_of_any_size_is_balanced(excess):
+    """Also of one, and multipliers of zero are left as they are."""
+    for loss in ("hinge", "squared"):
+        svm = WeightedSVM(Features(np.ones((4, 1)), penalty=0.0), np.ones(4), np.ones(4), loss)
+        theta_plus, theta_minus = np.full(4, 0.5), np.full(4, 0.5 + excess / 4)
+        plus, minus = svm.repair_multipliers(theta_plus, theta_minus)
+        assert minus.sum() - plus.sum() == 0.0
+        assert plus.sum() == (2.0 + excess / 2 if loss == "squared" else min(2.0, 2.0 + excess))
+    zero = np.zeros(4)
+    for repaired in svm.with_(loss="hinge").repair_multipliers(zero, zero):
+        np.testing.assert_array_equal(repaired, zero)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "huber_hinge", "squared", "smooth_hinge"])
+def test_errors_of_decisions_are_charged_for_the_steepest_loss_within(loss, rng):
+    """However large: the loss moves by its slope at the worse end, times the error."""
+    svm = convex_svm(rng, loss)
+    for size in (1e-3, 0.5, 3.0):
+        f, df = rng.normal(size=25), size * rng.uniform(size=25)
+        charged = _weighted_rounding._losses_rounding(svm, f, df)
+        moved = np.abs(svm.linear) @ df
+        for weights, y in ((svm.plus, 1.0), (svm.minus, -1.0)):
+            slopes = [np.abs(svm.loss.gradient(y * (f + end * df))) for end in (-1.0, 1.0)]
+            moved += weights @ (df * np.maximum(*slopes))
+        assert charged == pytest.approx(moved, rel=1e-10)
+
+
+def test_decisions_anew_of_sparse_rows_that_are_centred_are_those_of_fractions(rng):
+    """The centre is subtracted within the sum; one weight on either side, none, or one of a linear term alone."""
+    X, w = 1e3 + rng.normal(size=(6, 3)), rng.normal(size=3)
+    features = Features.of(sp.csr_array(X), "balance", rows=np.arange(6), balance=0.2)
+    exact = [
+        sum((Fraction(x) - Fraction(m)) * Fraction(z) for x, m, z in zip(row, features.mu, w, strict=True))
+        + Fraction(features.offset)
+        for row in X
+    ]
+    one, nothing = np.eye(6)[2], np.zeros(6)
+    for plus, minus, linear, used in (
+        (np.ones(6), nothing, None, range(6)),
+        (one, nothing, None, [2]),
+        (nothing, one, None, [2]),
+        (one, one, None, [2]),
+        (nothing, nothing, one, [2]),
+        (nothing, nothing, np.ones(6), range(6)),
+    ):
+        for loss in ("hinge", "smooth_hinge"):
+            svm = WeightedSVM(features, plus, minus, loss, linear=linear)
+            f, df = features.decisions(w), np.full(6, np.nan)
+            _weighted_rounding._refined(svm, w, f, df)
+            for i in used:
+                assert abs(Fraction(f[i]) - exact[i]) <= Fraction(df[i]) < 1e-13
+            assert (np.delete(df, list(used)) == 0).all()
+
+
+def test_decisions_near_one_that_only_a_linear_term_weighs_are_within_their_error(rng):
+    """1 - f has more digits there than f itself, which rounds once more."""
+    features = Features(np.column_stack([0.99 + 0.01 * rng.uniform(size=(80, 1)), 1e-3 * rng.normal(size=(80, 1))]))
+    svm, w = WeightedSVM(features, np.zeros(80), np.zeros(80), "hinge", linear=np.ones(80)), np.array([1.0, 1.0 / 3.0])
+    f, df = features.decisions(w), np.zeros(80)
+    _weighted_rounding._refined(svm, w, f, df)
+    for row, x, error in zip(features.X, f, df, strict=True):
+        exact = sum(Fraction(a) * Fraction(z) for a, z in zip(row, w, strict=True))
+        assert abs(Fraction(x) - exact) <= Fraction(error) < 1e-15
+
+
+def test_the_last_sum_of_either_value_is_charged(monkeypatch):
+    """With a unit of a thousandth for what is left once products are exact: each of three parts, and their sum."""
+    monkeypatch.setattr(_weighted_rounding, "gamma", lambda n: 0.0)
+    monkeypatch.setattr(_weighted_rounding, "UNIT", 1e-3)
+    monkeypatch.setattr(_weighted_rounding, "_needs_extended", lambda *args: False)
+    svm = WeightedSVM(Features(np.array([[2.0]])), np.array([3.0]), np.zeros(1), "hinge")
+    value, rounding = value_with_rounding(svm, np.array([0.25]), np.array([0.5]))
+    assert value == 0.5 * 0.25**2 + 3.0 * 0.5
+    assert 1e-3 * value <= rounding <= 3e-3 * value
+    theta, length = 0.5, 3.0 * 0.5 * 2.0
+    bound, rounding = dual_with_rounding(svm, np.array([theta]), np.zeros(1))
+    assert bound == 3.0 * theta - 0.5 * length**2
+    assert 1e-3 * (3.0 * theta + 0.5 * length**2) <= rounding <= 3e-3 * (3.0 * theta + length**2)
+
+
+@pytest.mark.parametrize("size", [1e-2, 1e2])
+def test_the_square_of_an_image_is_charged_as_a_square(size, coarse):
+    svm = WeightedSVM(Features(size * np.ones((1, 40))), np.ones(1), np.zeros(1), "hinge")
+    _, rounding = dual_with_rounding(svm, np.array([1.0]), np.zeros(1))
+    square = 40 * size**2
+    assert 44 * coarse * square <= rounding - 9 * coarse <= (44 + 12) * coarse * square * 1.02 + 1e-12
