@@ -6,24 +6,8 @@ import json
 import math
 import re
 
-import pytest
-
-from specmargin.experiments.engine.significance import significance_marks
-from specmargin.experiments.report import Line, MarkedRow, MarkedSection, Report, Section
+from specmargin.experiments.report import Line, Report, Section
 from specmargin.experiments.report_page import notes_html, report_html, section_html, write_report
-
-
-@pytest.fixture
-def report():
-    def entries(**errors):
-        return significance_marks({m: {f"s{i}": v for i, v in enumerate(values)} for m, values in errors.items()})
-
-    rows = [
-        MarkedRow("p & q", 20, entries(one=[10 / 3, 4], two=[4, 3.5], three=[8, 9]), {"one": "C=1"}),
-        MarkedRow("p & q", 40, entries(one=[6, 7.5], three=[1, 2])),
-    ]
-    marked = MarkedSection(rows, ["one", "two", "three"], "unlabelled error, optimistic", "nothing published")
-    return Report("t", "Title", [marked], ["HEAD <x>"], ["FOOT"], ["CLAIM"])
 
 
 def test_marks_are_as_counted_and_texts_escaped(report):
