@@ -186,10 +186,18 @@ def run_sweep(
             run = f"{time.time_ns():020d}-{secrets.token_hex(3)}"
             _write(store.folder / "runs" / f"{run}.json", {**provenance, "code": code})
             compute = partial(_computed_row, work=work, run=run, code=digest(code), threads=threads)
+            calls = [(cell,) for cell in missing]
+            if scheduler is None:
+                written = in_processes(
+                    partial(_written_row, compute=compute, store=store, run=run), calls, jobs, threads
+                )
+            else:  # workers share no folder with this process, which writes for them
+                away = on_cluster(compute, calls, scheduler, files=data_files, code=partial(fingerprint, work))
+                written = (store.append(row, run) for row in away)
             bar = _bar(missing, len(unique), every, jobs) if progress else nullcontext(lambda row: None)
             try:
                 with bar as advance, in_order():
-                    for row in _rows(compute, missing, store, run, jobs, threads, scheduler, data_files):
+                    for row in written:
                         rows[row["key"]] = row
                         done += 1
                         advance(row)
@@ -325,26 +333,6 @@ def _thread_controller(n_modules: int) -> Any:
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
-
-
-def _rows(
-    compute: Callable[[Cell], Row],
-    cells: Iterable[Cell],
-    store: Store,
-    run: str,
-    jobs: int,
-    threads: int,
-    scheduler: str | None,
-    data_files: Mapping[str, Path] | None,
-) -> Iterator[Row]:
-    """Yield rows that are written, as they come."""
-    calls = ((cell,) for cell in cells)
-    if scheduler is None:
-        yield from in_processes(partial(_written_row, compute=compute, store=store, run=run), calls, jobs, threads)
-        return
-    code = partial(fingerprint, compute.keywords["work"]) if isinstance(compute, partial) else None
-    for row in on_cluster(compute, calls, scheduler, files=data_files, code=code):
-        yield store.append(row, run)
 
 
 def _written_row(cell: Cell, compute: Callable[[Cell], Row], store: Store, run: str) -> Row:
