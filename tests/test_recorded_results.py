@@ -20,8 +20,8 @@ FOLDER = recorded_folder()
 RECORDS = recorded_tables(FOLDER) if FOLDER is not None and FOLDER.is_dir() else {}
 SAMPLE, LONGEST = 3, 2.0
 """Cells of every table, all of one data set, and the seconds that each may have taken."""
-COMPARED = ("error",)
-"""Beginnings of the columns that must come out again."""
+COMPARED = "error"
+"""Beginning of the names that must come out again: columns, or keys in a column of JSON."""
 EXACT, SEARCH = 1e-6, 5.0
 """Points of error."""
 
@@ -33,6 +33,22 @@ def sample(record):
     dataset = drawn.choice(sorted({row["dataset"] for row in rows}))
     of_it = sorted((row for row in rows if row["dataset"] == dataset), key=lambda row: row["key"])
     return drawn.sample(of_it, min(SAMPLE, len(of_it)))
+
+
+def errors(part, path=()):
+    """Return all floats whose last name begins with `COMPARED`, by their paths in columns and in the JSON they hold."""
+    if isinstance(part, str) and part[:1] in ("[", "{"):
+        return errors(json.loads(part), path)
+    if isinstance(part, float):
+        named = [step for step in path if isinstance(step, str)]
+        return {path: part} if named and named[-1].startswith(COMPARED) else {}
+    items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    return {found: value for key, inner in sorted(items) for found, value in errors(inner, (*path, key)).items()}
+
+
+def test_errors_are_found_in_columns_and_in_their_json():
+    row = {"seconds": 2.0, "error_test": 1.5, "fits": '[["svm", {"error": 3.0, "seconds": 1.0}]]', "method": "svm"}
+    assert errors(row) == {("error_test",): 1.5, ("fits", 0, 1, "error"): 3.0}
 
 
 @pytest.mark.slow
@@ -48,9 +64,10 @@ def test_cells_come_out_as_they_were_recorded(name, data_folder):
             outcome = experiment.work(cell, data=data_folder)
         except DataNotFoundError as missing:
             pytest.skip(f"{name}: {missing}")
-        names = [key for key in outcome if key.startswith(COMPARED) and isinstance(outcome[key], float)]
-        assert names, f"{name} has no column that could be compared"
-        distances.append(max(abs(outcome[key] - row[key]) for key in names))
+        computed, recorded = errors(outcome), errors(row)
+        assert computed, f"{name} has no errors that could be compared"
+        assert list(computed) == list(recorded)
+        distances.append(max(abs(computed[key] - recorded[key]) for key in computed))
     assert max(distances) <= SEARCH
     assert sum(distance > EXACT for distance in distances) <= 1
 
