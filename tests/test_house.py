@@ -68,6 +68,7 @@ OF_NO_MODULE = {
     "test_layers.py": "the import contracts",
     "test_notebooks.py": "the notebooks",
     "test_packaging.py": "sdist, wheel and locks",
+    "test_page_numbers.py": "the numbers on README and docs",
     "test_paper_pages.py": "docs/papers against the package, its tests and its tables",
     "test_recorded_results.py": "results/recorded: a sample of the cells, computed anew",
     "test_programs.py": "docs/programs.md against the problems",
