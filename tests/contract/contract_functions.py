@@ -666,6 +666,7 @@ def label_functions() -> Iterator[Cell]:
         target=(3, None, NOTHING),
         folder=(3, NOTHING),
         progress=(3, NOTHING),
+        spread=(3, "tcp://127.0.0.1:8786", NOTHING),
         unlabeled=([-1], {}),
     )
     yield from nonsense(
