@@ -11,7 +11,7 @@ import specmargin.experiments.engine.published as published_module
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments import Line, Report, Section
 from specmargin.experiments.recorded import RecordedTable, recorded_folder, recorded_tables
-from specmargin.papers import chapelle_2006, gieseke_2014, tables
+from specmargin.papers import _shivaswamy_jebara_claims, chapelle_2006, gieseke_2014, tables
 from specmargin.papers.bibliography import PAPERS
 from specmargin.report.headlines import HEADLINES, NOT_RECORDED, Count, Number, headline_rows
 
@@ -118,3 +118,15 @@ def test_a_line_that_is_missing_or_double_is_named():
         number.reproduced(report_of(line_of(number, 1.0), line_of(number, 2.0)))
     with pytest.raises(InvalidInputError, match="2 published numbers are at"):
         replace(number, source=number.source[:6]).published()
+
+
+def test_the_remarks_of_the_spectrum_table_have_the_counts():
+    errors = {"STOAM": 2.0, "STORM": 3.0, "MKL-S": 4.0, "MKL-R": 2.5, "KTA-S": 5.0, "KTA-R": 6.0, "SGT": 7.0, "Xu": 8.0}
+    cells = [
+        (task, {method: {f"s{k}": error + shift + 0.1 * k for k in range(3)} for method, error in errors.items()})
+        for task, shift in (("one", 0.0), ("two", 1.0))
+    ]
+    (headline,) = [headline for headline in HEADLINES if headline.table == "spectrum_learning"]
+    report = report_of(remarks=_shivaswamy_jebara_claims.sentences(cells, list(errors)))
+    # STOAM errs less than MKL-S in both cells, STORM more than MKL-R; STOAM errs least of all.
+    assert [number.reproduced(report) for number in headline.numbers] == ["2 of 4", "2 of 2"]
