@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import time
 from dataclasses import fields
 
 import numpy as np
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.assessment import outcomes, tuned_svm
+from specmargin.assessment.methods import choose_methods
 from specmargin.assessment.run import prepare
 from specmargin.assessment.table import as_table, class_labels
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
@@ -120,9 +122,16 @@ def test_a_run_that_ends_keeps_what_it_has(data, tmp_path) -> None:
     assert not third.folder.exists()
 
 
-def test_the_budget_counts_from_the_beginning(data, tmp_path) -> None:
+def test_the_budget_counts_from_the_beginning(data, tmp_path, monkeypatch) -> None:
     with pytest.raises(InvalidInputError, match=r"budget of 1e-09 s was spent"):
         sm.compare(*data, budget=1e-9, methods=["svm"], spread=Elsewhere(tmp_path / "worker"))
+    # A method that begins late has what is left, and not the whole.
+    (majority,) = choose_methods(["majority"])[1:]
+    np.savez(tmp_path / "compared.npz", X=data[0], codes=data[1])
+    monkeypatch.setenv("SPECMARGIN_DATA", str(tmp_path))
+    for ago, notes in ((100.0, ["skipped: the budget of 50 s was spent before it"]), (10.0, [])):
+        name, outcome, _ = outcomes.run_away(majority, 0, 50.0, time.time() - ago)
+        assert (name, outcome.notes, outcome.was_run) == ("majority", notes, not notes)
     rows = sm.compare(*data, budget=1e6, methods=["majority"], spread=Elsewhere(tmp_path / "worker")).rows
     assert all(row.error is not None for row in rows)
 
