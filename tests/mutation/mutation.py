@@ -12,10 +12,11 @@ again when other tests reach it (``--again``: in any case).
 
 First all tests of `TESTS` run once, with the lines that each of them reaches. A mutant then meets the tests that reach
 its statement, those of its own module first, then the fastest, for at most `BUDGET` seconds; what takes longer than
-`LONGEST` never counts, nor does a test that fails without any mutant, as one may that asks for a fresh process. Every
-mutant has a process of its own, forked from one that has imported numpy, CVXPY and the like: the code of one function
-is replaced there or, for what the import runs, one module is imported with another source. A mutant that hangs, or asks
-for more memory than there is, counts as noticed. One that no test reaches counts as a survivor.
+`LONGEST` never counts, nor does a test that fails without any mutant, as one may that asks for a fresh process. What
+the import runs, such as a default, also meets `OF_SIGNATURES`, whichever lines these reach. Every mutant has a process
+of its own, forked from one that has imported numpy, CVXPY and the like: the code of one function is replaced there or,
+for what the import runs, one module is imported with another source. A mutant that hangs, or asks for more memory than
+there is, counts as noticed. One that no test reaches counts as a survivor.
 
 Survivors that no test could notice, or that are no defect, stand in `survivors.toml`, each with its reason; a rule
 there speaks of many alike, such as allowances that become larger by one rounding. The score is reported with and
@@ -80,6 +81,9 @@ TESTS = {
     ],
     "checker": ["tests/proofs/test_replay.py"],
 }
+
+OF_SIGNATURES = {"specmargin/objectives/": "tests/objectives/test_arguments.py"}
+"""Of the modules in a folder: tests of defaults and of what arguments must be, which look at them and run no line."""
 
 LONGEST = 10.0
 """Seconds of the longest test that counts, of the processor."""
@@ -420,7 +424,14 @@ def reaching(mutant: Any, reached: dict[str, Any]) -> set[str]:
     first, last = mutant.lines
     places = lines if mutant.static else map(str, range(first, last + 1))
     tests = {names[i] for line in places for i in lines.get(line, [])}
+    if mutant.static:
+        tests |= {test for test in names if of_signatures(mutant, test)}
     return {test for test in (tests or (set(names) if mutant.static else set())) if seconds[test] <= LONGEST}
+
+
+def of_signatures(mutant: Any, test: str) -> bool:
+    """Whether a test is one of `OF_SIGNATURES` for the module of a mutant."""
+    return any(mutant.path.startswith(folder) and test.split("::")[0] == own for folder, own in OF_SIGNATURES.items())
 
 
 def chosen(mutant: Any, reached: dict[str, Any]) -> dict[str, float]:
@@ -428,7 +439,8 @@ def chosen(mutant: Any, reached: dict[str, Any]) -> dict[str, float]:
     seconds, stem = reached["seconds"], Path(mutant.path).stem
 
     def rank(test: str) -> tuple[bool, float]:
-        return not Path(test.split("::")[0]).stem.startswith(f"test_{stem}"), seconds[test]
+        own = Path(test.split("::")[0]).stem.startswith(f"test_{stem}")
+        return not (own or (mutant.static and of_signatures(mutant, test))), seconds[test]
 
     out: dict[str, float] = {}
     for test in sorted(reaching(mutant, reached), key=rank):

@@ -109,3 +109,22 @@ def test_every_group_has_its_modules_and_every_folder_its_tests():
     assert all(mutation.modules(group) for group in ("objectives", "certificates", "bounds"))
     assert len(mutation.modules("objectives")) > 25
     assert {"tests/objectives", "tests/test_rounding.py"} <= set(mutation.existing_tests(["objectives"]))
+
+
+def test_defaults_meet_the_tests_of_signatures_whichever_lines_these_reach():
+    ours, other = "tests/objectives/test_cone.py::a", "tests/losses/test_margin.py::a"
+    args = mutation.OF_SIGNATURES["specmargin/objectives/"] + "::defaults"
+    names = [ours, other, args]
+    reached = {
+        "names": names,
+        "seconds": {ours: 0.2, other: 0.1, args: 0.3},
+        "lines": {"specmargin/objectives/cone.py": {"7": [0]}},
+    }
+    mutant = SimpleNamespace(path="specmargin/objectives/cone.py", static=True, lines=(7, 7))
+    assert list(mutation.chosen(mutant, reached)) == [ours, args]
+    mutant.static = False
+    assert list(mutation.chosen(mutant, reached)) == [ours]
+    elsewhere = SimpleNamespace(path="specmargin/rounding.py", static=True, lines=(7, 7))
+    reached["lines"]["specmargin/rounding.py"] = {"9": [1]}
+    assert list(mutation.chosen(elsewhere, reached)) == [other]
+    assert all((ROOT / own).exists() for own in mutation.OF_SIGNATURES.values())
