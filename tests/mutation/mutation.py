@@ -509,14 +509,34 @@ def reason_of(mutant: Any, known: tuple[dict[tuple[str, str, str, str], str], li
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?(?:e[+-]?\d+)?)(?![\w.])")
 
 
+_LIMIT = re.compile(r"\s*([<>])(=?)\s*")
+
+
+def at_a_limit(mutant: Any) -> str | None:
+    """Return the lines before with @ for the one comparison whose limit belongs to the other side, None for others."""
+    before, after = _LIMIT.split(mutant.before), _LIMIT.split(mutant.after)
+    changed = [i for i, (x, z) in enumerate(zip(before, after, strict=False)) if x != z]
+    if len(before) != len(after) or len(changed) != 1 or changed[0] % 3 != 2:
+        return None
+    at = changed[0]
+    kept = [
+        "".join([" ", *before[i : i + 2], " "]) if i % 3 == 1 else before[i] for i in range(len(before)) if i % 3 < 2
+    ]
+    kept[(at - 2) // 3 * 2 + 1] = " @ "
+    return "".join(kept)
+
+
 def follows(mutant: Any, rule: dict[str, Any]) -> bool:
-    """Whether a mutant is one of those that a rule speaks of: one number raised by one, or one word for another."""
+    """Whether a mutant is one of those that a rule speaks of: a number raised, a word for another, or a limit."""
     if not mutant.path.startswith(rule["modules"]):
         return False
     for old, new in rule.get("words", ()):
         places = [found.start() for found in re.finditer(re.escape(old), mutant.before)]
         if any(mutant.before[:at] + new + mutant.before[at + len(old) :] == mutant.after for at in places):
             return True
+    if "limits" in rule:
+        marked = at_a_limit(mutant)
+        return marked is not None and any(re.search(place, marked) for place in rule["limits"])
     before, after = _NUMBER.split(mutant.before), _NUMBER.split(mutant.after)
     changed = [i for i, (x, z) in enumerate(zip(before, after, strict=False)) if x != z]
     if len(before) != len(after) or len(changed) != 1 or changed[0] % 2 == 0:
