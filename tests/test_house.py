@@ -51,6 +51,7 @@ OF_NO_MODULE = {
     "proofs/test_campaign.py": "certificates of all kinds saved, verified and tampered with",
     "solvers/manifold/test_huber_hinge.py": "all LapSVM solvers with a loss of two kinks",
     "mutation/test_mutation.py": "the score of `make mutation`, and the reasons of its survivors",
+    "objectives/test_allowances.py": "all objectives: what they charge for rounding",
     "objectives/test_arguments.py": "all objectives: what they refuse, and the defaults of their arguments",
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
