@@ -53,6 +53,7 @@ OF_NO_MODULE = {
     "mutation/test_mutation.py": "the score of `make mutation`, and the reasons of its survivors",
     "objectives/test_allowances.py": "all objectives: what they charge for rounding",
     "objectives/test_arguments.py": "all objectives: what they refuse, and the defaults of their arguments",
+    "objectives/test_given_parts.py": "all objectives: what is known already, and is shared",
     "objectives/test_special_cases.py": "objectives that coincide in special cases",
     "problems/test_theorem1.py": "Theorem 1 of the spectrum paper",
     "solvers/manifold/test_hard_gammas.py": "all manifold solvers at extreme gamma_A and gamma_I",

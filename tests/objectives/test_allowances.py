@@ -20,6 +20,7 @@ from specmargin.objectives import (
     clustering,
     graph_transducer_rounding,
     lapsvm_certificate,
+    products,
     relative_margin_loss,
     s3vm_relaxation_proof,
     spectral_ridge,
@@ -27,6 +28,7 @@ from specmargin.objectives import (
     weighted_rounding,
 )
 from specmargin.objectives.intercept import hinge_intercepts
+from specmargin.objectives.products import Image
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.objectives.row_space import RowSpace
 
@@ -109,6 +111,15 @@ def test_every_part_of_a_residual_is_charged(lapsvm):
     charge = weight * 0.03 + 2 * UNIT * np.abs(exact) + 8 * UNIT * weight * 0.1
     assert (charge * (1 - 1e-9) <= error).all()
     assert (error <= charge * (1 + 1e-6) + 1e-12).all()
+
+
+def test_norms_of_low_parts_are_charged_for_their_terms(monkeypatch, rng):
+    """Of high parts that are zero nothing else is left."""
+    monkeypatch.setattr(products, "gamma", coarse)
+    alpha, f_low, zero = rng.normal(size=7), rng.normal(size=7), np.zeros(7)
+    value, error = Image(alpha, zero, f_low, zero, zero, zero, zero, zero).ambient()
+    assert value == pytest.approx(alpha @ f_low, rel=1e-13)
+    assert error == pytest.approx(coarse(7 + 2) * np.abs(alpha) @ np.abs(f_low), rel=1e-6)
 
 
 # Weighted SVMs
