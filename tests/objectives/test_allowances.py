@@ -316,6 +316,36 @@ def test_a_minorant_is_charged_for_rows_basis_and_rounding(unit, slope, relaxati
     assert value - 1.05 * charge <= found <= value - charge
 
 
+def test_definiteness_is_charged_for_rows_and_basis(relaxation, rng):
+    theta = 0.02 * rng.uniform(0.5, 1.0, 7)
+    exact = replace(relaxation, space=RowSpace(relaxation.space.Z, np.eye(3), 0.0, 0.0))
+    more = s3vm_relaxation_proof.definiteness_shift(relaxation, theta)
+    more -= s3vm_relaxation_proof.definiteness_shift(exact, theta)
+    rows = np.sqrt(theta @ relaxation.errors[0] ** 2)
+    assert more == pytest.approx(2 * (relaxation.space.skew + 3 * rows), rel=1e-12)
+
+
+@pytest.mark.parametrize("toward", [-1.0, 1.0])
+def test_the_value_of_a_relaxation_is_charged_for_its_rows(toward, relaxation, rng):
+    """Of rows that are all off along w, as far as they may be, towards the label or away from it, or from zero."""
+    space, errors = relaxation.space, relaxation.space.errors
+    y = np.zeros(11)
+    y[relaxation.obj.labels.labeled] = relaxation.obj.labels.sign
+    for size in (0.1, 0.5, 2.0):
+        w, trace = size * rng.normal(size=3), 0.3
+        spread = trace * rng.uniform(size=7)
+        f = space.Z @ w + relaxation.offset
+        side = toward * np.where(y == 0, np.sign(f), y)
+        Z = space.Z + np.outer(side * errors, w / np.linalg.norm(w))
+        moved = replace(relaxation, space=RowSpace(Z, np.eye(3), 0.0))
+        # Rows are shorter or longer in every other direction, too.
+        other = np.maximum(np.sqrt(spread) + toward * errors[relaxation.obj.unlabeled] * np.sqrt(trace), 0.0) ** 2
+        change = moved.value_at(w, other, trace) - relaxation.value_at(w, spread, trace)
+        known = s3vm_relaxation_proof.value_rounding(relaxation, w, spread, trace)
+        assert abs(change) <= known
+        assert known <= 60 * abs(change) + 1.0
+
+
 # Repairs
 
 

@@ -580,3 +580,12 @@ def test_folds_of_two_are_refitted_without_both(manifold_data, rng):
         kept = np.delete(np.arange(6), [i, i + 1])
         v = np.linalg.solve(G[np.ix_(kept, kept)] + 0.3 * np.eye(4), sign[kept])
         np.testing.assert_allclose(found[i : i + 2], G[i : i + 2][:, kept] @ v, rtol=1e-9)
+
+
+def test_settings_do_not_see_each_other(rng):
+    """To the last bit, whatever the size of the others is."""
+    sign = np.where(rng.permutation(9) < 4, 1.0, -1.0)
+    decisions = 10.0 ** np.arange(-3.0, 3.0)[:, None] * (0.5 * sign + rng.normal(size=(6, 9)))
+    together = loo.log_losses(decisions, sign)
+    for one, losses in zip(decisions, together, strict=True):
+        np.testing.assert_array_equal(loo.log_losses(one, sign), losses)
