@@ -635,3 +635,23 @@ def test_what_all_classes_gain_alike_changes_no_log_loss(rng):
     for size in (1.0, 1e8):
         shift = size * rng.normal(size=(12, 1))
         np.testing.assert_allclose(loo.log_losses(f + shift, sign), loo.log_losses(f, sign), rtol=1e-5)
+
+
+def test_folds_of_two_are_refitted_without_both(manifold_data, rng):
+    """All of them of two: what one left out would be told by the other is not known."""
+    G, sign = manifold_data()[0][:6, :6], np.array([1.0, -1, 1, 1, -1, -1])
+    pairs = [loo.Fold(np.array([i, i + 1]), np.array([i, i + 1])) for i in (0, 2, 4)]
+    found = loo.RidgePath(G, sign, fit_intercept=False).held_out([0.3], pairs)[0]
+    for i in (0, 2, 4):
+        kept = np.delete(np.arange(6), [i, i + 1])
+        v = np.linalg.solve(G[np.ix_(kept, kept)] + 0.3 * np.eye(4), sign[kept])
+        np.testing.assert_allclose(found[i : i + 2], G[i : i + 2][:, kept] @ v, rtol=1e-9)
+
+
+def test_settings_do_not_see_each_other(rng):
+    """To the last bit, whatever the size of the others is."""
+    sign = np.where(rng.permutation(9) < 4, 1.0, -1.0)
+    decisions = 10.0 ** np.arange(-3.0, 3.0)[:, None] * (0.5 * sign + rng.normal(size=(6, 9)))
+    together = loo.log_losses(decisions, sign)
+    for one, losses in zip(decisions, together, strict=True):
+        np.testing.assert_array_equal(loo.log_losses(one, sign), losses)
