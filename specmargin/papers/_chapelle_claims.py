@@ -150,8 +150,8 @@ def _graph(usps: Sequence[Row], settings: Sequence[Setting]) -> list[str]:
     (lapsvm, at), (hybrid, where) = graph[SVM], graph[CONTINUATION]
     counts = f"Continuation {alone:.2f}, LapSVM {lapsvm:.2f} ({at}), hybrid {hybrid:.2f} % ({where})"
     return [
-        f"{yes_or_no(alone <= lapsvm + CLOSE)}: continuation without a graph is as good on USPS as LapSVM with its best "
-        f"gamma_I (section 5.1). {counts}; as good is at most {CLOSE:g} points more.",
+        f"{yes_or_no(alone <= lapsvm + CLOSE)}: continuation without a graph is as good on USPS as LapSVM with its "
+        f"best gamma_I (section 5.1). {counts}; as good is at most {CLOSE:g} points more.",
         f"{yes_or_no(hybrid < min(alone, lapsvm))}: the hybrid is better than either (figure 6). {counts}.",
     ]
 
