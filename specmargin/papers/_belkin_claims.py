@@ -178,7 +178,7 @@ def of_settings(rows: Sequence[Row]) -> list[str]:
     everything = [pair for each in gains.values() for pair in each]
     worst = min(gains, key=lambda setting: min(a - b for a, b in gains[setting]))
     few = [(a, b) for (_, per_class, _), each in gains.items() if per_class <= FEW_LABELS for a, b in each]
-    found = [
+    judged = [
         "The paper's claims over all settings of the pairs (both Laplacians, every kernel and number of labels):",
         claim(
             "what is observed holds for a wide choice of parameters",
@@ -192,7 +192,7 @@ def of_settings(rows: Sequence[Row]) -> list[str]:
     if few:
         less = statistics.median(1.0 - b / a for a, b in few)
         halved = sum(b <= 0.5 * a for a, b in few)
-        found.append(
+        judged.append(
             claim(
                 "with little labelled data the unlabelled samples are used effectively (abstract)",
                 halved,
@@ -201,7 +201,7 @@ def of_settings(rows: Sequence[Row]) -> list[str]:
                 f"{{whole}} (settings, losses, U and T); median reduction {100 * less:.0f} %",
             )
         )
-    return found
+    return judged
 
 
 def of_figure_5(rows: Sequence[Row], *, kernel: str = "plain", normalized: bool = False) -> list[str]:

@@ -40,7 +40,7 @@ def sentences(settings: Sequence[Setting]) -> list[str]:
     weights = [each for each in settings if each[0].table == "2"]
     everyone = [(method, SVM) for method in (CONTINUATION, *RIVALS)]
     against = [(CONTINUATION, rival) for rival in (SVM, *RIVALS)]
-    found = [
+    judged = [
         *_lower("the S3VMs all err less than the SVM, on every set (section 4.1)", first, everyone),
         *_lower("continuation has the least error on COIL-20 and on Text, too (table 1)", others, against),
         *_minima(usps),
@@ -57,7 +57,7 @@ def sentences(settings: Sequence[Setting]) -> list[str]:
         *_few_functions([each for each in settings if each[0].landmarks is not None]),
         *_clusters([each for each in settings if each[0].table == "4"]),
     ]
-    return ["What the paper concludes, by these numbers:", *found] if found else []
+    return ["What the paper concludes, by these numbers:", *judged] if judged else []
 
 
 def errors_of(rows: Iterable[Row]) -> dict[str, Errors]:
@@ -196,12 +196,12 @@ def _clusters(settings: Sequence[Setting]) -> list[str]:
     worse = sum(each[CONTINUATION] > each[SVM] for each in means.values())
     gains = [each[SVM] - each[rival] for each in means.values() for rival in RIVALS if not math.isnan(each[rival])]
     text = "with several clusters in a class continuation is worse than the SVM (section 5.3, table 4)"
-    found = [claim(text, worse, len(means), f"In {{part}} of {{whole}} sets. {counts}")]
+    judged = [claim(text, worse, len(means), f"In {{part}} of {{whole}} sets. {counts}")]
     if gains:
         hardly = sum(gain <= HARDLY for gain in gains)
         many = (
             f"At most {HARDLY:g} point less than the SVM in {{part}} of {{whole}} (sets, methods), largest gain "
             f"{max(gains):.2f}"
         )
-        found.append(claim("and the other S3VMs hardly gain (table 4)", hardly, len(gains), many))
-    return found
+        judged.append(claim("and the other S3VMs hardly gain (table 4)", hardly, len(gains), many))
+    return judged

@@ -40,7 +40,7 @@ def sentences(settings: Sequence[Setting]) -> list[str]:
     by_figure = {
         k: [each for each in settings if each[0].title.startswith(f"Figure {k}")] for k in ("4", "5a", "5b", "6", "7")
     }
-    found = [
+    judged = [
         *_table_2(table),
         *_moons(by_figure["4"]),
         *_labelled(by_figure["5a"]),
@@ -48,7 +48,7 @@ def sentences(settings: Sequence[Setting]) -> list[str]:
         *_seconds(by_figure["6"]),
         *_many_samples(by_figure["7"]),
     ]
-    return ["What the paper concludes, by these numbers:", *found] if found else []
+    return ["What the paper concludes, by these numbers:", *judged] if judged else []
 
 
 def errors_of(rows: Iterable[Row], column: str = "error_test") -> Errors:
@@ -78,14 +78,14 @@ def _table_2(table: Sequence[Setting]) -> list[str]:
     errors = {_name(block): errors_of(rows) for block, rows in table}
     sparse = {_name(block): errors_of(rows) for block, rows in table if block.dataset in SPARSE}
     dense = {name: each for name, each in errors.items() if name not in sparse}
-    found = []
+    judged = []
     against = {method: _compared(errors.values(), method, SVM) for method in SEMI_SUPERVISED}
     whole = sum(each.rows for each in against.values())
     if whole:
         counts = "; ".join(
             f"{method}: {comparison_counts(each, 'rows')}" for method, each in against.items() if each.rows
         )
-        found.append(
+        judged.append(
             claim(
                 "semi-supervised methods are superior to the SVM, or at least competitive (section 4.2.3, table 2)",
                 whole - sum(each.clearly_higher for each in against.values()),
@@ -100,7 +100,7 @@ def _table_2(table: Sequence[Setting]) -> list[str]:
     }
     if best:
         others = ", ".join(f"{name}: {method}" for name, method in best.items() if method != QN)
-        found.append(
+        judged.append(
             claim(
                 "QN-S3VM is the best semi-supervised method on the dense sets (section 4.2.3, table 2)",
                 sum(method == QN for method in best.values()),
@@ -108,7 +108,7 @@ def _table_2(table: Sequence[Setting]) -> list[str]:
                 f"Least mean error in {{part}} of {{whole}} rows{f'; elsewhere {others}' if others else ''}",
             )
         )
-    return [*found, *_sparse(sparse)]
+    return [*judged, *_sparse(sparse)]
 
 
 def _sparse(rows: Mapping[str, Errors]) -> list[str]:
@@ -225,7 +225,7 @@ def _seconds(settings: Sequence[Setting]) -> list[str]:
     times = {name: each for name, each in times.items() if len(each) == len(SEMI_SUPERVISED)}
     sparse = {name: each for name, each in times.items() if name.split()[0] in SPARSE}
     dense = {name: each for name, each in times.items() if name not in sparse}
-    found = []
+    judged = []
     if dense:
         ratios = {name: max(each.values()) / min(each.values()) for name, each in dense.items()}
         far = max(ratios, key=lambda name: ratios[name])
@@ -235,7 +235,7 @@ def _seconds(settings: Sequence[Setting]) -> list[str]:
             f"times ({far}: {slow} over {fast})"
         )
         near = sum(ratio <= FACTOR for ratio in ratios.values())
-        found.append(
+        judged.append(
             claim("run times are alike on the dense sets (section 4.2.4, figure 6)", near, len(ratios), counts)
         )
     if sparse:
@@ -246,12 +246,12 @@ def _seconds(settings: Sequence[Setting]) -> list[str]:
         counts = f"At least {MUCH:g} times the median of the others in {{part}} of {{whole}} sizes: {_listed(slower)}"
         much = sum(ratio >= MUCH for ratio in slower.values())
         text = "UniverSVM (our CCCP) is much slower on sparse data (section 4.2.4, figure 6)"
-        found.append(claim(text, much, len(slower), counts))
+        judged.append(claim(text, much, len(slower), counts))
         faster = {f"{name} {m}": each[ANNEALING] / each[m] for name, each in sparse.items() for m in (TSVMLIN, QN)}
         counts = f"Faster in {{part}} of {{whole}} (sizes, methods), by the factors {_listed(faster)}"
         text = "TSVMlin and QN-S3VM are slightly faster than DA (section 4.2.4, figure 6)"
-        found.append(claim(text, sum(ratio > 1.0 for ratio in faster.values()), len(faster), counts))
-    return found
+        judged.append(claim(text, sum(ratio > 1.0 for ratio in faster.values()), len(faster), counts))
+    return judged
 
 
 def _listed(ratios: Mapping[str, float]) -> str:

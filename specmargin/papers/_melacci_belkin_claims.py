@@ -51,7 +51,7 @@ def sentences(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[s
     own = [row for row in grid if row["setting"] == chosen.get((row["dataset"], row["method"]))]
     alone = [row for row in timed if row["setting"] == chosen.get((row["dataset"], row["method"]))]
     at_newton = [row for row in timed if row["setting"] == chosen.get((row["dataset"], NEWTON))]
-    found = [
+    judged = [
         *_errors(own),
         *_newton(timed),
         *_seconds(alone),
@@ -59,7 +59,7 @@ def sentences(grid: Sequence[Row], timed: Sequence[Row], chosen: Mapping[tuple[s
         *_iterations(alone, at_newton),
         *_gammas(chosen, alone, at_newton),
     ]
-    return [f"What the paper concludes from its own columns, by ours ({RULE}):", *found] if found else []
+    return [f"What the paper concludes from its own columns, by ours ({RULE}):", *judged] if judged else []
 
 
 def by_task(rows: Iterable[Row], column: str) -> dict[str, Errors]:
@@ -104,7 +104,7 @@ def _errors(own: Sequence[Row]) -> list[str]:
         for part, results in of.items()
     )
     whole = _sum(everything)
-    found = [
+    judged = [
         claim(
             "all semi-supervised methods err clearly less than SVM and RLSC (table 4)",
             whole.clearly_lower,
@@ -120,15 +120,15 @@ def _errors(own: Sequence[Row]) -> list[str]:
         ),
         ("those of LapRLS and of LapSVM in the primal are really close", [(NEWTON, "laprls")], CLOSE),
     ):
-        found.append(_within(text, _apart(errors, pairs), points))
+        judged.append(_within(text, _apart(errors, pairs), points))
     labelled = [row for row in own if "error_labeled" in row]
     right = sum(row["error_labeled"] == 0.0 for row in labelled)
     worst = max(labelled, key=lambda row: row["error_labeled"], default=None)
     if worst is not None:
         where = f"{worst['error_labeled']:.1f} % ({worst['dataset']} {worst['method']})"
         counts = f"No error on L in {{part}} of {{whole}} fits, the largest is {where}"
-        found.append(claim("every classifier is right on the labelled samples", right, len(labelled), counts))
-    return found
+        judged.append(claim("every classifier is right on the labelled samples", right, len(labelled), counts))
+    return judged
 
 
 def _sum(results: Iterable[Comparison]) -> Comparison:
@@ -184,7 +184,7 @@ def _seconds(alone: Sequence[Row]) -> list[str]:
         for rival, each in by_rival.items()
         if each
     )
-    found = [
+    judged = [
         claim(
             "training by conjugate gradients with early stopping is appreciably faster on every set (table 3)",
             sum(ratio >= FAST for ratio in ratios.values()),
@@ -203,7 +203,7 @@ def _seconds(alone: Sequence[Row]) -> list[str]:
     both = [(a, b) for a, b in product(best, repeat=2) if sizes[a] < sizes[b] and _alike(a, b)]
     if both:
         counts = ", ".join(f"{task} ({sizes[task]}) {best[task]:.1f}" for task in sorted(best, key=lambda t: sizes[t]))
-        found.append(
+        judged.append(
             claim(
                 "the more so the more samples there are",
                 sum(best[a] < best[b] for a, b in both),
@@ -219,8 +219,10 @@ def _seconds(alone: Sequence[Row]) -> list[str]:
             f"{min(alike):.2f} to {max(alike):.2f}"
         )
         near = sum(0.5 <= ratio <= 2.0 for ratio in alike)
-        found.append(claim("the dual and Newton's method take about the same time (table 3)", near, len(alike), counts))
-    return found
+        judged.append(
+            claim("the dual and Newton's method take about the same time (table 3)", near, len(alike), counts)
+        )
+    return judged
 
 
 _MANY_CLASSES = ("coil20", "uspst")
@@ -235,21 +237,21 @@ def _early(own: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
     """Abstract and sections 4.1 and 6.4 on tables 7 and 11: what early stopping costs."""
     errors = {part: by_task(own, f"error_{part}") for part in PARTS}
     same = {part: by_task(at_newton, f"error_{part}") for part in PARTS}
-    found = []
+    judged = []
     for text, numbers in (
         ("early stopping errs about as much as the optimal solution, on all sets (tables 4 and 7)", errors),
         ("also with the gammas of Newton's method (table 11)", same),
     ):
         apart = _apart(numbers, [(rule, NEWTON) for rule in RULES])
         if apart:
-            found.append(_no_worse(text, apart))
+            judged.append(_no_worse(text, apart))
     gaps = {task: _gap(same, task) for task in same["test"]}
     gaps = {task: gap for task, gap in gaps.items() if not math.isnan(gap)}
     if {"coil20", "coil20b"} <= gaps.keys():
         far = max(gaps, key=lambda task: gaps[task])
         listed = ", ".join(f"{task} {gap:+.2f}" for task, gap in gaps.items())
         holds = far == "coil20" and gaps["coil20b"] <= COMPARABLE
-        found.append(
+        judged.append(
             f"{yes_or_no(holds)}: COIL20 is farthest from the optimal solution at the stop, COIL20(B) is not far "
             f"(section 6.4). Points above Newton's method at its gammas, mean over rules, U and T: {listed}."
         )
@@ -265,8 +267,8 @@ def _early(own: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
             f"{listed} points"
         )
         lower = sum(gain > 0 for gain in over.values())
-        found.append(claim("the validation rule avoids some over-fitting (section 4.1)", lower, len(over), counts))
-    return found
+        judged.append(claim("the validation rule avoids some over-fitting (section 4.1)", lower, len(over), counts))
+    return judged
 
 
 def _no_worse(text: str, apart: Mapping[str, float]) -> str:
@@ -291,7 +293,7 @@ def _gap(errors: Mapping[str, Mapping[str, Errors]], task: str) -> float:
 def _iterations(alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
     """Section 6.4 on table 6: how many iterations, and which rule is the stricter one."""
     counts = by_task([{**row, "count": _iterations_of(row)} for row in alone], "count")
-    found = []
+    judged = []
     shares = {
         f"{task} {rule}": mean(each, rule) / n
         for task, each in counts.items()
@@ -300,7 +302,7 @@ def _iterations(alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
     }
     if shares:
         most = max(shares, key=lambda name: shares[name])
-        found.append(
+        judged.append(
             claim(
                 "the number of iterations is noticeably smaller than n",
                 sum(share <= FEW for share in shares.values()),
@@ -317,7 +319,7 @@ def _iterations(alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
             f"{task} {mean(each, STABILITY):.0f} and {mean(each, VALIDATION):.0f}" for task, each in later.items()
         )
         result = paired_comparison(later.values(), VALIDATION, STABILITY)
-        found.append(
+        judged.append(
             claim(
                 "the stability rule stops later than the validation rule on COIL20(B), USPST and COIL20 (table 6)",
                 result.lower,
@@ -338,7 +340,7 @@ def _iterations(alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
         with_it = sum(mixed == max(first, second) for first, second, mixed in stops)
         text = "the mixed rule generally stops with the stricter of the two (table 6)"
         never = sum(mixed < max(first, second) for first, second, mixed in stops)
-        found.append(
+        judged.append(
             claim(
                 text,
                 with_it,
@@ -346,7 +348,7 @@ def _iterations(alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
                 f"With it in {{part}} of {{whole}} trainings at one setting, before it in {never}, else later",
             )
         )
-    return found
+    return judged
 
 
 def _gammas(chosen: Mapping[tuple[str, str], Setting], alone: Sequence[Row], at_newton: Sequence[Row]) -> list[str]:
@@ -360,7 +362,7 @@ def _gammas(chosen: Mapping[tuple[str, str], Setting], alone: Sequence[Row], at_
         return []
     equal = sum(bool((a == b).all()) for a, b in choices)
     larger = sum(bool((a > b).any()) for a, b in choices)
-    found = [
+    judged = [
         claim(
             "the gammas chosen with early stopping are mostly those of Newton's method (appendix A)",
             equal,
@@ -370,7 +372,7 @@ def _gammas(chosen: Mapping[tuple[str, str], Setting], alone: Sequence[Row], at_
     ]
     if equal < len(choices):
         counts = "A larger gamma_A or gamma_I in {part} of the {whole} that differ"
-        found.append(claim("where they differ, gamma_A or gamma_I is larger", larger, len(choices) - equal, counts))
+        judged.append(claim("where they differ, gamma_A or gamma_I is larger", larger, len(choices) - equal, counts))
     columns = {"iterations": "count", **{f"error on {letter}": f"error_{part}" for part, letter in PARTS.items()}}
     gains: dict[str, list[float]] = {}
     for name, column in columns.items():
@@ -384,11 +386,11 @@ def _gammas(chosen: Mapping[tuple[str, str], Setting], alone: Sequence[Row], at_
             if each.get(rule) and theirs.get(task, {}).get(rule) and chosen[task, rule] != chosen[task, NEWTON]
         ]
     if not gains["iterations"]:
-        return found
+        return judged
     counts = "; ".join(
         f"{name}: lower in {sum(gain > 0 for gain in each)} of {len(each)}, by {statistics.fmean(each):.2f} in the mean"
         for name, each in gains.items()
     )
     everything = [gain > 0 for each in gains.values() for gain in each]
     text = "gammas tuned by the rule itself make it faster and better than Newton's do (appendix A, tables 10 and 11)"
-    return [*found, claim(text, sum(everything), len(everything), counts)]
+    return [*judged, claim(text, sum(everything), len(everything), counts)]

@@ -60,8 +60,8 @@ def settings(**changes):
     return [(each, rows(each.tasks, **(own | changes))) for each, own in (*tables, *more)]
 
 
-def line_on(text, found):
-    (line,) = [line for line in found if text in line]
+def line_on(text, judged):
+    (line,) = [line for line in judged if text in line]
     return line
 
 
@@ -91,15 +91,15 @@ def test_a_conclusion_comes_out_each_way(text, changes, expected):
 
 
 def test_numbers_of_the_sentences():
-    found = sentences(settings())
-    assert found[0].endswith(":")
-    line = line_on("all err less", found)
+    judged = sentences(settings())
+    assert judged[0].endswith(":")
+    line = line_on("all err less", judged)
     assert "In 9 of 9 (sets and settings, rivals). uspst_pairs: cs3vm 5.01, svm 20.01 %, lower mean error in 1" in line
-    assert "grad_hinge: lower in 3, higher in 0 of 3 runs" in line_on("better minima than both", found)
-    assert "cs3vm and svmlight_s3vm: 3 of 3; grad_hinge and svmlight_s3vm: 3 of 3" in line_on("minima err less", found)
-    line = line_on("as good on USPS", found)
+    assert "grad_hinge: lower in 3, higher in 0 of 3 runs" in line_on("better minima than both", judged)
+    assert "cs3vm and svmlight_s3vm: 3 of 3; grad_hinge and svmlight_s3vm: 3 of 3" in line_on("minima err less", judged)
+    line = line_on("as good on USPS", judged)
     assert "Continuation 5.01, LapSVM 5.21 (gamma_I = 1), hybrid 4.01 % (gamma_I = 1)" in line
-    line = line_on("few kernel functions", found)  # p = 50 is faster still, and errs too much
+    line = line_on("few kernel functions", judged)  # p = 50 is faster still, and errs too much
     assert "Up to 150 times within 1 point of p = 5000" in line
     assert "p = 50: 7.91 %, 1500 times, p = 100: 5.91 %, 150 times, p = 5000: 5.01 %, 1 times" in line
 

@@ -57,8 +57,8 @@ def settings(**changes):
     return [setting(title, **(own | changes)) for title, own in parts]
 
 
-def line_on(text, found):
-    (line,) = [line for line in found if text in line]
+def line_on(text, judged):
+    (line,) = [line for line in judged if text in line]
     return line
 
 
@@ -85,16 +85,16 @@ def test_a_conclusion_comes_out_each_way(text, changes, expected):
 
 
 def test_numbers_of_the_sentences():
-    found = sentences(settings())
-    assert found[0].endswith(":")
-    assert "qn_s3vm: lower mean error in 3 of 3 rows (3 significant)" in line_on("at least competitive", found)
-    assert "qn_s3vm 5.01 (deviation 0.01)" in line_on("on two moons", found)  # at its better width
-    line = line_on("from 20 %", found)
+    judged = sentences(settings())
+    assert judged[0].endswith(":")
+    assert "qn_s3vm: lower mean error in 3 of 3 rows (3 significant)" in line_on("at least competitive", judged)
+    assert "qn_s3vm 5.01 (deviation 0.01)" in line_on("on two moons", judged)  # at its better width
+    line = line_on("from 20 %", judged)
     assert "at 1 of 1 shares" in line
     assert "10 %: 30.01 and 20.01, 20 %: 5.01 and 20.01" in line
-    assert "10: 12.01 (0.01), 90: 5.01 (0.01)" in line_on("enough unlabelled", found)
-    assert "mac_windows n=400 7.5" in line_on("much slower", found)  # 9 over 1.2
-    assert "usps_2_7: slope 1.00, 1.0 s for 10000" in line_on("handled efficiently", found)
+    assert "10: 12.01 (0.01), 90: 5.01 (0.01)" in line_on("enough unlabelled", judged)
+    assert "mac_windows n=400 7.5" in line_on("much slower", judged)  # 9 over 1.2
+    assert "usps_2_7: slope 1.00, 1.0 s for 10000" in line_on("handled efficiently", judged)
 
 
 def test_seconds_that_grow_faster_than_n():
