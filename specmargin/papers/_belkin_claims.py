@@ -132,7 +132,7 @@ def of_pairs(rows: Sequence[Row], *, per_class: int = 2, kernel: str = "plain", 
         apart = np.concatenate([deviations(inside, TSVM) - deviations(inside, method) for _, method in PAIRS])
         means = ", ".join(f"{name} {deviations(inside, name).mean():.2f}" for name in (*METHODS,))
         counts = f"Smaller deviation in {{part}} of {{whole}} (pairs, U, both losses); mean deviations {means}"
-        sentences.append(claim("and than the TSVM", int((apart > 0).sum()), apart.size, counts))
+        sentences.append(claim("they are more stable than the TSVM, too", int((apart > 0).sum()), apart.size, counts))
     for _, method in PAIRS:
         u, t = mean_errors(inside, method), mean_errors(outside, method)
         near = np.abs(t - u) <= 1.0
