@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from specmargin.experiments.claims import claim, comparison_counts
+from specmargin.experiments.engine.records import Row
 from specmargin.experiments.engine.significance import Comparison, Entry, Errors, paired_comparison, significance_marks
 from specmargin.papers._shivaswamy_jebara_fits import PAPER
 
-_MKL = ("MKL-S", "MKL-R")
+_MKL, _JOINT = ("MKL-S", "MKL-R"), ("STOAM", "STORM")
 
 
 def sentences(
@@ -80,6 +81,12 @@ def sentences(
         very_poor("Xu w=1", "w = 1, the order alone"),
         _mkl(cells),
         lower("alignment beats parametric transforms (the paper, citing [11])", [("KTA-S", "diffusion")]),
+        lower(
+            "a relative margin improves on an absolute one (the paper, citing [7])",
+            [("KTA-R", "KTA-S"), ("MKL-R", "MKL-S"), ("STORM", "STOAM")],
+            together,
+        ),
+        _table_3(rows),
         *(
             f"no claim of the paper: {text}. STORM against {method}: {compared('STORM', method)[1]}."
             for method, text in rivals.items()
@@ -105,7 +112,7 @@ def _best_mark(row: Mapping[str, Entry], names: Sequence[str]) -> str:
 
 def _joint_is_best(rows: Sequence[Errors]) -> str:
     marked = [_of_paper(row) for row in rows]
-    either, storm = (Counter(_best_mark(row, names) for row in marked) for names in (("STOAM", "STORM"), ("STORM",)))
+    either, storm = (Counter(_best_mark(row, names) for row in marked) for names in (_JOINT, ("STORM",)))
     return claim(
         "STORM and STOAM perform much better than all the methods",
         either["best"],
@@ -113,6 +120,34 @@ def _joint_is_best(rows: Sequence[Errors]) -> str:
         f"Of the paper's eight, one of the two has the least mean error in {{part}} of {{whole}} cells "
         f"({_percent(either['best'], len(rows))}) and is not significantly worse than the best in {either['light']} "
         f"more; STORM itself is best in {storm['best']} and not significantly worse in {storm['light']}",
+    )
+
+
+def _table_3(rows: Sequence[Errors]) -> str:
+    """Count, for each method of the paper, cells in which it is best and in which it is not significantly worse."""
+    marks = {name: Counter(entries[name].mark for entries in map(_of_paper, rows) if name in entries) for name in PAPER}
+    total = {name: counts["best"] + counts["light"] for name, counts in marks.items()}
+    others = [name for name in PAPER if name not in _JOINT]
+    ahead = [(name, other) for name in _JOINT for other in others if total[name] > total[other]]
+    counts = ", ".join(f"{name} {of['best']} + {of['light']}" for name, of in marks.items())
+    return claim(
+        "STORM and STOAM are more often best, or not significantly worse, than each of the others (table 3)",
+        len(ahead),
+        len(_JOINT) * len(others),
+        f"So in {{part}} of {{whole}} pairs. Best and not significantly worse, of {len(rows)} cells: {counts}",
+    )
+
+
+def certified(rows: Iterable[Row], limit: float) -> str:
+    """Say how many of the fits of STORM and STOAM are proved to be global optima, from the rows of a sweep."""
+    good = [row for row in rows if row["status"] == "ok" and row["method"] in _JOINT]
+    fits, missed = (sum(row[name] for row in good) for name in ("fits", "uncertified"))
+    worst = max((abs(row["relative_gap"]) for row in good), default=0.0)
+    return claim(
+        "the optimum of STORM and STOAM is the global one",
+        fits - missed,
+        fits,
+        f"Proved in {{part}} of {{whole}} fits by a relative gap of at most {limit:g}; the largest is {worst:.0e}",
     )
 
 

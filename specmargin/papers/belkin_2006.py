@@ -173,6 +173,10 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
     if on_pairs:
         for kernel, normalized in product(("plain", "scaled"), LAPLACIANS):
             remarks += claims.of_pairs(on_pairs, kernel=kernel, normalized=normalized)
+        remarks += claims.of_settings(on_pairs)
+    if any(row["dataset"].startswith("usps") for row in rows):
+        for normalized in LAPLACIANS:
+            remarks += claims.of_figure_5(on_pairs, normalized=normalized)
     if len(on_pairs) < len(rows):
         for normalized in LAPLACIANS:
             remarks += claims.of_isolet(rows, normalized=normalized)

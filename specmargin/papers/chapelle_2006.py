@@ -29,6 +29,7 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
+from specmargin.papers import _chapelle_claims as claims
 from specmargin.papers._chapelle_blocks import (
     DIRECTION,
     INSTEAD,
@@ -40,7 +41,7 @@ from specmargin.papers._chapelle_blocks import (
     work,
 )
 
-__all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "measure", "seconds", "timed_features"]
+__all__ = ["CONTINUATION_S3VM", "FOUR", "ContinuationBlock", "blocks", "claims", "measure", "seconds", "timed_features"]
 
 PAPER = "continuation_s3vm_2006"
 FOUR = ("svm", "cs3vm", "grad_hinge", "svmlight_s3vm")
@@ -137,7 +138,11 @@ def _setup(options: Options) -> Setup:
 def _report(rows: Sequence[Row], plan: Blocks, options: Options) -> Findings:
     by_key = {row["key"]: row for row in rows}
     sections = plan.sections(by_key, options.data)
-    return Findings(sections, _PROTOCOL, [*_claims(plan.blocks, by_key, sections, options), *seconds(by_key.values())])
+    remarks = _claims(plan.blocks, by_key, sections, options)
+    if not options.quick:  # a few pairs prove nothing
+        settings = [(block, block.rows(by_key, options.data)) for block in plan.blocks]
+        remarks += ["", *claims.sentences(settings), ""]
+    return Findings(sections, _PROTOCOL, [*remarks, *seconds(by_key.values())])
 
 
 def _claims(

@@ -46,10 +46,22 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
+from specmargin.papers import _gieseke_claims as claims
 from specmargin.papers._gieseke_fits import RULES, Partition, divided, optimistic, partitions, problem, task_named, work
 from specmargin.papers._s3vm_methods import Setting, fit
 
-__all__ = ["METHODS", "QN_S3VM", "PartitionBlock", "Setting", "blocks", "divided", "fit", "optimistic", "problem"]
+__all__ = [
+    "METHODS",
+    "QN_S3VM",
+    "PartitionBlock",
+    "Setting",
+    "blocks",
+    "claims",
+    "divided",
+    "fit",
+    "optimistic",
+    "problem",
+]
 
 PAPER = "qn_s3vm"
 METHODS = ("svm", "cccp_s3vm", "multiswitch_tsvm", "da_s3vm", "qn_s3vm")
@@ -223,7 +235,9 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
     by_rule = _by_rule(plan.blocks, by_key, options.data)
     if by_rule:
         sections.append(Section("Table 2 by the rule of ties in the cross-validation", by_rule))
-    return Findings(sections, _PROTOCOL, _ties(rows, by_rule))
+    # The digits of the quick table prove nothing.
+    settings = [] if options.quick else [(block, block.rows(by_key, options.data)) for block in plan.blocks]
+    return Findings(sections, _PROTOCOL, [*_ties(rows, by_rule), *claims.sentences(settings)])
 
 
 def one_split(values: Sequence[float]) -> str:

@@ -33,6 +33,7 @@ from specmargin.experiments.engine.protocol import select
 from specmargin.experiments.engine.records import Cell, Row
 from specmargin.experiments.run import Experiment, Findings, Options, Run, Setup
 from specmargin.experiments.tasks import Task, checksums, splits
+from specmargin.papers import _melacci_belkin_claims as claims
 from specmargin.papers._melacci_belkin_faces import FACEMIT, FacemitPlan, facemit_task
 from specmargin.papers._melacci_belkin_faces_report import LAPSVM_PRIMAL_FACES, figure_12
 from specmargin.papers._melacci_belkin_fits import (
@@ -66,6 +67,7 @@ __all__ = [
     "SMALL",
     "FacemitPlan",
     "Plan",
+    "claims",
     "figure_12",
     "problem",
     "published_setting",
@@ -177,7 +179,9 @@ def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: O
     parts, chosen = sections(*results), results[-1]
     published = {where: published_setting(*where) for where in chosen}
     moved = {where for where, setting in chosen.items() if setting != published[where]}
-    remarks = [*verdicts(parts, moved), "", "Tables 8 and 9: gamma_A, gamma_I, and the published ones."]
+    # The digits of a quick table prove nothing of the paper's.
+    concluded = [] if options.quick else [*claims.sentences(*results), ""]
+    remarks = [*verdicts(parts, moved), "", *concluded, "Tables 8 and 9: gamma_A, gamma_I, and the published ones."]
     for (task, method), setting in chosen.items():
         theirs = published[task, method]
         note = f"published {_listed(theirs)}" if theirs else "nothing published"

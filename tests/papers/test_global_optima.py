@@ -61,3 +61,17 @@ def test_summary_counts_hits_among_proved_problems():
     assert line["gap"] == pytest.approx((0.0005 + 5.0) / 2, rel=1e-6)
     assert line["gap_flipped"] == 0.0
     assert (line["error"], line["error_flipped"], line["error_optimum"]) == (30.0, 20.0, 10.0)
+
+
+def test_label_switching_ends_in_local_minima():
+    def row(C, converged, proved=True, solver="label_switching"):
+        return {"C": C, "solver": solver, "converged": converged, "optimum": 2.0, "proved": proved}
+
+    local = [row(1.0, 2.2), row(1.0, 2.4), row(100.0, 4.0)]
+    others = [row(1.0, 2.0, proved=False), row(1.0, 2.0, solver="cccp")]
+    (line,) = global_optima.judged([*local, *others])
+    assert line.startswith("reproduced: the TSVM ends in local minima")
+    assert "in 3 of 3 runs. C = 1: 2 of 2, median excess 15.0 %; C = 100: 1 of 1, median excess 100.0 %" in line
+    (line,) = global_optima.judged([*local, *(row(1.0, 2.0 + 1e-6) for _ in range(4))])
+    assert line.startswith("not reproduced")
+    assert global_optima.judged(others) == []
