@@ -280,7 +280,7 @@ def error_axes(ax: Any, at: np.ndarray, named: dict[float, str] | None = None) -
 
 def sizes(axes: Any, costs: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 7, or the rank study: errors on the left, seconds on the right."""
-    from specmargin.plots.theme import plain_ticks
+    from specmargin.plots.ticks import plain_ticks
 
     at, (look, _) = costs["at"], looks[FIRST]
     task = "MNIST 5 and 8" if costs["landmarks"] else "leading components"

@@ -369,7 +369,7 @@ def draw_landmarks(ax: Any, sets: dict[str, Any]) -> None:
 
 def seconds_axes(ax: Any, lengths: list[int]) -> None:
     """Name and scale the axes of a panel of seconds; room for the legend above."""
-    from specmargin.plots.theme import plain_ticks
+    from specmargin.plots.ticks import plain_ticks
 
     ax.set(xscale="log", yscale="log", xlabel="training samples", ylabel="seconds on this machine")
     apart = (lengths[-1] / lengths[0]) ** 0.09
