@@ -37,10 +37,12 @@ def add_note(figure: Figure, note: str) -> None:
     """
     letters = int(72 * figure.get_figwidth() / (_WIDE * _POINTS))
     with style():
-        # Below the figure's edge: the layout leaves texts alone, and the tight box of `save` takes them in.
+        figure.draw_without_rendering()  # the layout is made when a figure is drawn
+        lowest = min(0.0, figure.get_tightbbox().y0)  # in inches
+        # Below the figure's edge, where the tight box of `save` takes it in.
         figure.text(
             0.5,
-            -0.01,
+            (lowest - 0.06) / figure.get_figheight(),
             textwrap.fill(note, letters),
             ha="center",
             va="top",
