@@ -224,9 +224,8 @@ def draw(data: dict[str, Any]) -> Any:
         handles: dict[str, Any] = {}
         for ax in (axes[0, 2], axes[1, 0], axes[0, 1]):
             handles |= {name: h for h, name in zip(*ax.get_legend_handles_labels(), strict=True) if name not in handles}
-        figure.legend(
-            handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles), columnspacing=1.2
-        )
+        place: dict[str, Any] = {"loc": "outside upper center", "ncols": len(handles), "columnspacing": 1.2}
+        figure.legend(handles.values(), handles.keys(), title=BARS_TOLD, **place)
     return figure
 
 
