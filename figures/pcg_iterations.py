@@ -19,11 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.experiments.tasks import Task, sources_of, splits
-from specmargin.objectives import LapSVM
-from specmargin.papers.melacci_belkin_2011 import SMALL, problem, published_setting, tasks_available
-from specmargin.solvers import factorized
-from specmargin.solvers.manifold.pcg import pcg_one_vs_rest
+from specmargin.experiments.tasks import sources_of, splits
+from specmargin.papers.melacci_belkin_2011 import SMALL, iterates, published_setting, tasks_available
 
 NAMES = {
     "g50c": "G50C",
@@ -36,7 +33,6 @@ NAMES = {
     "digits": "digits",
 }
 PARTS = ("L", "U", "V", "T")
-QUANTITIES = ("objective", "gradient", "preconditioned_gradient", "mixed_product")
 LEAST = 1e-8
 """Of the quantities over their start: what is below is rounding to an objective in double precision."""
 CHECKPOINTS = (1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, 64, 90, 128, 181, 256)
@@ -57,14 +53,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     tasks = tasks[: SIZES[size]["n_tasks"]]
     curves, gaps = {}, []
     for task in tasks:
-        runs = [follow(task, name) for name in list(splits(task))[::4][: SIZES[size]["n_splits"]]]
-        errors, exact = (np.mean([run[key] for run in runs], axis=0) for key in ("errors", "exact"))
-        gaps += [run["gap"] for run in runs]
+        setting = published_setting(task.name, "lapsvm_newton") or DEFAULT
+        names = list(splits(task))[::4][: SIZES[size]["n_splits"]]
+        runs = [iterates(task, name, setting, CHECKPOINTS) for name in names]
+        errors, exact = (np.mean([getattr(run, key) for run in runs], axis=0) for key in ("errors", "exact"))
+        gaps += [run.gap for run in runs]
         curves[task.name] = {
             "errors": errors,
-            "standard error": np.std([run["errors"] for run in runs], axis=0) / np.sqrt(max(1, len(runs) - 1)),
+            "standard error": np.std([run.errors for run in runs], axis=0) / np.sqrt(max(1, len(runs) - 1)),
             "exact": exact,
-            "quantities": geometric_mean([column for run in runs for column in run["quantities"]]),
+            "quantities": geometric_mean([column for run in runs for column in run.quantities]),
             "converged": converged(errors, exact),
         }
     return {
@@ -84,26 +82,6 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "certificates": {"worst relative gap of an exact solution": max(gaps)},
         "data": sources_of(task.source for task in tasks),
     }
-
-
-def follow(task: Task, split: str) -> dict[str, Any]:
-    """Return errors (checkpoints, 4), those of the exact solution (4,), its worst gap, and quantities by class."""
-    shared = problem(task, split)
-    setting = published_setting(task.name, "lapsvm_newton") or DEFAULT
-    first = next(shared.labels.one_vs_rest())
-    obj = LapSVM(shared.K, shared.L, first, "squared_hinge", *setting, fit_intercept=False)
-    exact = [factorized(one) for one in obj.one_vs_rest(shared.labels)]
-    errors = []
-    for t in CHECKPOINTS:
-        results = pcg_one_vs_rest(obj, shared.labels, tol=0.0, max_iter=t)
-        errors.append(list(shared.errors(results).values()))
-    quantities = []
-    for result, optimum in zip(results, exact, strict=True):
-        columns = np.array([result.history[name] for name in QUANTITIES])
-        columns[0] -= optimum.certificate.primal_objective
-        quantities.append(np.maximum(columns / columns[:, :1], 0.0))
-    gap = max(result.certificate.relative_gap for result in exact)
-    return {"errors": errors, "exact": list(shared.errors(exact).values()), "quantities": quantities, "gap": gap}
 
 
 def geometric_mean(curves: list[np.ndarray]) -> np.ndarray:

@@ -82,7 +82,7 @@ PAPERS = (
         "chooses gamma_A and gamma_I for each task and method, and errors, iterations and times are measured at that "
         "choice.",
         ("melacci_belkin_2011", "lapsvm_svm"),
-        ("clock", "pcg_iterations", "faces_iterations"),
+        ("clock", "pcg_iterations", "mnist_iterations", "faces_iterations"),
         "Melacci & Belkin",
         "Journal of Machine Learning Research 12",
         2011,

@@ -49,6 +49,7 @@ from specmargin.papers._melacci_belkin_fits import (
     tasks_available,
     work,
 )
+from specmargin.papers._melacci_belkin_iterates import iterates
 from specmargin.papers._melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
@@ -66,7 +67,10 @@ __all__ = [
     "SMALL",
     "FacemitPlan",
     "Plan",
+    "LARGE",
+    "TASKS",
     "figure_12",
+    "iterates",
     "problem",
     "published_setting",
     "facemit_task",
