@@ -20,7 +20,8 @@ from matplotlib.ticker import MaxNLocator
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
-from specmargin.plots.theme import PALETTE, MethodStyle, figure_of, method_styles, plain_ticks, pyplot_axes, style
+from specmargin.plots.theme import PALETTE, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.ticks import plain_ticks
 from specmargin.typing import FloatArray
 
 __all__ = ["CurveDisplay"]
