@@ -258,11 +258,12 @@ def test_a_mean_that_is_cleared_costs_thrice_its_length(rng):
     assert moved > 1e-4
 
 
-def test_products_of_columns_are_charged_for_their_terms(monkeypatch, rng):
+@pytest.mark.parametrize("size", [0.1, 1.0, 10.0])
+def test_products_of_columns_are_charged_for_their_terms(size, monkeypatch, rng):
     n = 6
     obj = RegularizedClustering(np.eye(n) - 1 / n, np.zeros((n, n)), 1.0)
     alpha = np.linalg.qr(np.column_stack([np.ones(n), rng.normal(size=(n, 2))]))[0][:, 1:]
-    zero = np.zeros((n, 2))
+    alpha, zero = size * alpha, np.zeros((n, 2))
     monkeypatch.setattr(clustering, "gamma", lambda m: 1e-5 * m)
     found = obj._highest(alpha, alpha, zero, zero, zero)
     # Costs, lengths, inner products of both columns, and the sum of the two quotients.

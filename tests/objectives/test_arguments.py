@@ -156,6 +156,7 @@ NAMED = [
     ("balance", lambda: objectives.Features.of(X, "balance", rows=np.arange(2), balance="none")),
     ("G", lambda: RidgePath(np.diag(WILD), TWO)),
     ("weights", lambda: RidgePath(np.eye(2), TWO, weights=WILD)),
+    ("below 0", lambda: RidgePath(np.eye(2), TWO, weights=-TWO)),
     ("gamma_A", lambda: weights_of_paper(0.0, 1.0, 1, 1, "means")),
     ("gamma_I", lambda: weights_of_paper(1.0, -1.0, 1, 1, "means")),
     ("l", lambda: weights_of_paper(1.0, 1.0, 0, 1, "means")),

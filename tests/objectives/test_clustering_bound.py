@@ -239,6 +239,7 @@ def test_the_powers_of_a_norm_are_charged_for_their_terms(monkeypatch):
     monkeypatch.setattr(bound, "gamma", lambda n: 1e-3 * n)
     assert bound._norm(np.eye(12)) >= (np.sqrt(12) + 3 * 12e-3 * 144) ** 0.25
     assert bound._norm(np.eye(12)) < 2.0
+    assert bound._norm(np.eye(100)) >= (10 + 3 * 100e-3 * 10**4) ** 0.25
 
 
 def test_products_of_tails_are_charged_for_their_terms(monkeypatch):
@@ -376,3 +377,21 @@ def test_what_made_an_envelope_is_let_go_of_when_it_is_refined():
     envelope = bound.Envelope.of(K0, error, obj.K.sum(axis=1), *np.linalg.eigh(K0), obj.products)
     assert envelope.rest is not None
     assert envelope.refined.rest is None
+
+
+def test_what_refines_an_envelope_is_charged_for_its_products(monkeypatch):
+    """With a unit of 1e-3 for n operations, of a kernel in two parts that are exact."""
+    n = 9
+    obj = RegularizedClustering(kernel(0), np.eye(n), 0.1)
+    k = obj.K.sum(axis=1)
+    K0, error = bound.centred_kernel(obj.K, k)
+    envelope = bound.Envelope.of(K0, error, k, *np.linalg.eigh(K0), obj.products)
+    E = envelope.rest.E
+    low, charged = np.diag(np.linspace(0.1, 0.2, n)), []
+    monkeypatch.setattr(bound, "_in_two_parts", lambda *args: (K0, low, 0.0))
+    monkeypatch.setattr(bound, "_dominated", lambda w, F, error: charged.append(error) or w)
+    monkeypatch.setattr(bound, "gamma", lambda m: 1e-3 * m)
+    _ = envelope.refined
+    size = np.linalg.norm(E + low)
+    least = 3 * n * 1e-3 * (n + 4) * size
+    assert least <= charged[0] <= 1.2 * least

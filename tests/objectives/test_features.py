@@ -137,6 +137,9 @@ def test_errors_of_decisions_are_covered(intercept, form, far, length, X, rng):
     for f, errors in ((features.decisions(w), features.decision_errors(w)), features.accurate_decisions(w)):
         off = [abs(Fraction(x) - y) for x, y in zip(f, exact, strict=True)]
         assert all(x <= Fraction(e) for x, e in zip(off, errors, strict=True))
+    lengths = np.array([float(sum(x * x for x in row)) ** 0.5 for row in A])
+    if not (features.is_sparse and features.mu is not None):
+        assert (features.decision_errors(w) <= 2.0**-52 * (11 * lengths * np.linalg.norm(w) + 1)).all()
     accurate, errors = features.accurate_decisions(w)
     assert (errors <= 1e-2 * features.decision_errors(w).max() + 2.0**-51 * (np.abs(accurate) + 1)).all()
 

@@ -109,6 +109,17 @@ def test_a_graph_that_is_too_large_to_store_is_used_by_its_products(stored, rng,
     assert own.is_symmetric == stored
 
 
+def test_a_graph_whose_products_are_not_symmetric_counts_as_the_mean_of_both(rng):
+    M = rng.normal(size=(N, N))
+
+    class Skew(ByProducts):
+        def __matmul__(self, x):
+            return M @ x
+
+    x = rng.normal(size=N)
+    np.testing.assert_allclose(Products(EYE, Skew()).graph(x)[0], (M + M.T) @ x / 2, rtol=1e-12, atol=1e-13)
+
+
 def test_a_matrix_is_symmetric_or_not_in_every_form():
     skew = EYE + np.diag(np.ones(N - 1), 1)
     for form in (np.asarray, sp.csr_array):

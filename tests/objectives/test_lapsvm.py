@@ -647,3 +647,26 @@ def test_the_exact_coefficients_of_the_multipliers_prove_the_same_point(manifold
     better = obj.pivoted().certificate({"alpha": alpha, "b": b}, duals)
     assert better.primal_objective == pytest.approx(plain.primal_objective, rel=1e-12)
     assert better.dual_objective > plain.dual_objective + 1e-3
+
+
+def test_another_graph_is_another_problem(manifold_data, rng):
+    """Nothing of the old one is left in products, values or bounds."""
+    K, L, labels = manifold_data()
+    obj = LapSVM(K, L, labels, gamma_A=0.3, gamma_I=0.7)
+    alpha, theta = 0.1 * rng.normal(size=18), obj.repair_multipliers(rng.uniform(0.0, 1.0, 7) * labels.sign)
+    _ = obj.products, obj.reduction
+    for changes in ({"L": 2.0 * L}, {"K": K + 0.5 * np.eye(18)}):
+        other, fresh = (
+            obj.with_(**changes),
+            LapSVM(**{"K": K, "L": L, "labels": labels, "gamma_A": 0.3, "gamma_I": 0.7, **changes}),
+        )
+        assert other.prove(alpha, 0.1, theta) == fresh.prove(alpha, 0.1, theta)
+        assert other.prove(alpha, 0.1, theta) != obj.prove(alpha, 0.1, theta)
+        np.testing.assert_array_equal(other.reduction.G, fresh.reduction.G)
+
+
+def test_the_best_intercept_knows_the_weights_of_the_labels():
+    y = sm.encode_labels([0, 0, 1, -1])
+    obj = LapSVM(np.eye(4), None, y.weighted([1.0, 1.0, 5.0]))
+    assert obj.best_intercept(np.zeros(4), 0.0) == 1.0
+    assert LapSVM(np.eye(4), None, y).best_intercept(np.zeros(4), 0.0) == -1.0

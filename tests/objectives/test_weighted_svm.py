@@ -537,3 +537,15 @@ def test_the_square_of_an_image_is_charged_as_a_square(size, coarse):
     _, rounding = dual_with_rounding(svm, np.array([1.0]), np.zeros(1))
     square = 40 * size**2
     assert 44 * coarse * square <= rounding - 9 * coarse <= (44 + 12) * coarse * square * 1.02 + 1e-12
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_a_linear_term_that_no_scaling_balances_leaves_no_multipliers(sign):
+    """It asks for more than the other side has: a factor below zero would be no answer."""
+    svm = WeightedSVM(Features(np.ones((4, 1)), penalty=0.0), np.ones(4), np.ones(4), "hinge", linear=np.full(4, sign))
+    given = np.full(4, 0.5)
+    plus, minus = svm.repair_multipliers(given, given)
+    scaled, kept = (minus, plus) if sign > 0 else (plus, minus)
+    assert np.isnan(scaled).all()
+    assert kept.tolist() == given.tolist()
+    assert svm.dual_bound(given, given) == -np.inf
