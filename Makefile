@@ -15,6 +15,7 @@ LOCK := requirements.lock
 BENCH_LOCK := requirements-bench.lock
 MUTATION_LOCK := requirements-mutation.lock
 DOCS_LOCK := requirements-docs.lock
+RACE_LOCK := requirements-race.lock
 
 # The stamp is the last thing that a set-up writes, so an interrupted one is taken up again. An environment that
 # works is kept whichever Python made it; a PYTHON that is named has a stamp of its own and is compared.
@@ -30,7 +31,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs numbers golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables report docs numbers golden bench race mutation test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -82,6 +83,14 @@ bench: $(READY) $(VENV)/.ready-bench ## run the scripts in benchmarks: ratios of
 $(VENV)/.ready-bench: $(BENCH_LOCK) $(READY)
 	@echo "Installing what $(BENCH_LOCK) lists ..."
 	@$(PIP) install --requirement $(BENCH_LOCK) || echo "Not all rivals could be installed; their columns will be missing."
+	@touch $@
+
+race: $(READY) $(VENV)/.ready-race ## benchmarks/benchopt, a race that others can join (ARGS="-d two_moons -s CVXPY")
+	@$(THREADS) $(BIN)/benchopt run benchmarks/benchopt --no-display $(ARGS)
+
+$(VENV)/.ready-race: $(RACE_LOCK) $(READY)
+	@echo "Installing what $(RACE_LOCK) lists ..."
+	@$(PIP) install --requirement $(RACE_LOCK)
 	@touch $@
 
 # One process, resumed where it ended; results lie in .mutation.
@@ -156,7 +165,9 @@ lock: $(READY) ## resolve requirements.lock again from pyproject.toml
 	    --output-file $(MUTATION_LOCK)
 	@$(BIN)/uv pip compile --group docs --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
 	    --output-file $(DOCS_LOCK)
-	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK) and $(DOCS_LOCK) are up to date; run make test, then commit them."
+	@$(BIN)/uv pip compile --group race --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
+	    --output-file $(RACE_LOCK)
+	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
 	@rm -rf $(VENV) $(LOWEST) .mutation build dist docs/_build docs/api docs/notebooks docs/recorded .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -62,6 +62,7 @@ OF_NO_MODULE = {
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "solvers/test_seconds.py": "all solvers: what they say about their time",
     "test_benchmarks.py": "the programs and tables of benchmarks/failures.py",
+    "test_benchopt.py": "the race of benchmarks/benchopt: its values, and benchopt's contract",
     "test_conftest.py": "the suite's own fixtures",
     "test_contributing.py": "the examples of CONTRIBUTING.md",
     "test_docs.py": "examples of docstrings and README",

@@ -102,6 +102,7 @@ def test_locks_pin_every_dependency_and_name_no_place() -> None:
     assert names(asked) - pinned("requirements.lock") == set(), "run make lock"
     assert rivals - pinned("requirements-bench.lock") == set(), "run make lock"
     assert names(groups["mutation"]) - pinned("requirements-mutation.lock") == set(), "run make lock"
+    assert names(groups["race"]) - pinned("requirements-race.lock") == set(), "run make lock"
     assert names(groups["docs"]) - pinned("requirements-docs.lock") == set(), "run make lock"
 
 

@@ -1,0 +1,1 @@
+"""What objective, data sets and solvers of this benchmark share."""
