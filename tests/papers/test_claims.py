@@ -33,7 +33,11 @@ def spectra_row(**changes):
         **over("objective", {"KTA": 9.0, "STOAM": 5.0, "STORM": 6.0, "MKL-S": 3.0, "MKL-R": 4.0}),
         **over("first", {"KTA": 0.9, "STOAM": 0.5, "STORM": 0.4, "MKL-S": 0.6, "MKL-R": 0.5}),
         **over("rises", {"MKL-S": 3.0, "MKL-R": 4.0}),
-        **{"apart_STORM": 0.1, "others_STORM": 0.3, "apart_MKL-R": 0.1, "others_MKL-R": 0.3, "changed_eps": 0.0},
+        "apart_STORM": 0.1,
+        "others_STORM": 0.3,
+        "apart_MKL-R": 0.1,
+        "others_MKL-R": 0.3,
+        "changed_eps": 0.0,
     }
     return row("mnist 3-8", **(columns | changes))
 
