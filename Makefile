@@ -30,7 +30,7 @@ THREADS := OMP_NUM_THREADS=$${OMP_NUM_THREADS:-1} OPENBLAS_NUM_THREADS=$${OPENBL
 PYTEST  := $(THREADS) $(BIN)/python -m pytest -n auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup figures picture tables report docs golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
+.PHONY: help setup figures picture tables report docs numbers golden bench mutation test test-lowest test-wheel notebooks lint format lock clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -66,6 +66,9 @@ $(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
 
 report: $(READY) ## one page of all recorded tables and figures: report.html (ARGS="--out PAGE")
 	@$(BIN)/specmargin report $(ARGS)
+
+numbers: $(READY) ## the tables of README.md and docs anew from results/recorded; numbers without a source (ARGS="--list")
+	@$(BIN)/python tests/page_numbers.py $(ARGS)
 
 golden: $(READY) ## all quick tables and figures against tests/golden, before and after a change of shape
 	@$(BIN)/python tests/golden/golden.py check $(ARGS)

@@ -69,15 +69,19 @@ class Report:
         return path
 
 
-def seconds(function: Callable[[], Any]) -> float:
-    """Return the wall time of one call."""
-    start = time.perf_counter()
+def seconds(function: Callable[[], Any], clock: Callable[[], float] = time.perf_counter) -> float:
+    """Return the time of one call, by the clock on the wall or another one."""
+    start = clock()
     function()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def compare(
-    rivals: Mapping[str, Callable[[], Any]], *, repeats: int = 5, warm_up: bool = True
+    rivals: Mapping[str, Callable[[], Any]],
+    *,
+    repeats: int = 5,
+    warm_up: bool = True,
+    clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, list[float]]:
     """Time the rivals in turns, A B C A B C ..., and return their seconds, round by round.
 
@@ -89,6 +93,8 @@ def compare(
         Rounds.
     warm_up : bool, default True
         One round that does not count.
+    clock : callable, default time.perf_counter
+        What says the time: that of the wall, or ``time.process_time``, that of the processor.
     """
     if warm_up:
         for function in rivals.values():
@@ -96,7 +102,7 @@ def compare(
     times: dict[str, list[float]] = {name: [] for name in rivals}
     for _ in range(repeats):
         for name, function in rivals.items():
-            times[name].append(seconds(function))
+            times[name].append(seconds(function, clock))
     return times
 
 
@@ -105,11 +111,17 @@ def ratio(times: Mapping[str, list[float]], numerator: str, denominator: str) ->
     return statistics.median(a / b for a, b in zip(times[numerator], times[denominator], strict=True))
 
 
+def parser(description: str) -> argparse.ArgumentParser:
+    """Return a parser of the options that every benchmark has."""
+    given = argparse.ArgumentParser(description=description)
+    given.add_argument("--quick", action="store_true", help="small problems, few repeats: a look, not a record")
+    given.add_argument("--data", type=Path, default=None, help="folder of the real data (else $SPECMARGIN_DATA)")
+    return given
+
+
 def options(description: str, **flags: str) -> argparse.Namespace:
     """Parse the options that every benchmark has, and flags with their help that this one has besides."""
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--quick", action="store_true", help="small problems, few repeats: a look, not a record")
-    parser.add_argument("--data", type=Path, default=None, help="folder of the real data (else $SPECMARGIN_DATA)")
+    given = parser(description)
     for name, text in flags.items():
-        parser.add_argument(f"--{name}", action="store_true", help=text)
-    return parser.parse_args()
+        given.add_argument(f"--{name}", action="store_true", help=text)
+    return given.parse_args()

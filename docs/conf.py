@@ -43,6 +43,9 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 600
 nb_execution_show_tb = True
 nb_merge_streams = True
+# Cells tagged "hide-cell" are the solutions of exercises.
+nb_code_prompt_show = "Show a solution"
+nb_code_prompt_hide = "Hide the solution"
 
 autodoc_typehints = "none"  # the docstrings name the types
 autosummary_generate = False  # `api_pages` writes the pages

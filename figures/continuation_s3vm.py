@@ -4,14 +4,15 @@ After figures 3 to 7 of Chapelle, Chi and Zien, "A continuation method for semi-
 the unlabelled points. (a) Figure 3: a marker is one pair of digits and split; along, how much lower or higher
 continuation ends than gradient descent on the same objective (the difference over the larger of the two); up, by how
 much it errs less or more. In the grey quadrants the lower objective has the lower error. (b) Figure 4: both errors of
-every run, linear below 1 % and logarithmic beyond; above the diagonal continuation errs less. (c) Figure 5: mean errors
-against the width of the kernel, C = C* = 100. (d) Figure 6: mean errors on the kernel that a graph deforms, an SVM
-(which is LapSVM) and continuation, against the graph's weight; hollow at 0 the kernel is the plain one. The dashed
-lines are the published best errors of both: OPTIMISTIC, the weight was chosen by the errors on the test points, and the
-weights that were tried are not published. (e) Figure 7: error of continuation confined to p = q random kernel functions
-on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard error over the draws of the labels, three or
-in full five, the sample being one; a line for the SVM of the labelled points. (f) What a fit takes, and with it the map
-to the features, which the draws share here.
+every run, linear below 1 % and logarithmic beyond, open markers where one of them is zero; above the diagonal
+continuation errs less. (c) Figure 5: mean errors against the width of the kernel, C = C* = 100; bars in (c) and (d) are
+one standard error over the splits, the pairs being fixed. (d) Figure 6: mean errors on the kernel that a graph deforms,
+an SVM (which is LapSVM) and continuation, against the graph's weight; hollow at 0 the kernel is the plain one. The
+dashed lines are the published best errors of both: OPTIMISTIC, the weight was chosen by the errors on the test points,
+and the weights that were tried are not published. (e) Figure 7: error of continuation confined to p = q random kernel
+functions on MNIST 5 against 8, 20 labelled images and 5000 others, mean and standard error over the draws of the
+labels, three or in full five, the sample being one; a line and a band for the SVM of the labelled points. (f) What a
+fit takes, and with it the map to the features, which the draws share here.
 
 Every fifth of the 45 pairs of USPST and two of their ten published splits in (a) to (d), and p at most 1250. Full:
 all pairs, splits and p, as in the table; quick: nine pairs, two splits, and p at most 625. Where the data folder lacks
@@ -52,6 +53,8 @@ SIZES: dict[str, dict[str, Any]] = {
     "full": {"every": 1, "n_splits": None, "most_landmarks": None},
 }
 SECONDS = {"quick": (9, 16), "standard": (20, 35), "full": (140, 600)}  # of one core: bundled data, real data
+BARS: dict[str, Any] = {"elinewidth": 0.8, "capsize": 1.5}
+BARS_TOLD = "bars and band: one standard error, over splits in (c) and (d), over draws of the labels in (e)"
 ON_GRAPH = ("svm", FIRST)
 
 
@@ -68,10 +71,12 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "sigma": {
             "at": np.array([block.sigma for block in parts["Figure 5"]]),
             "errors": {m: means(parts["Figure 5"], rows, m) for m in FOUR},
+            "standard errors": {m: standard_errors(parts["Figure 5"], rows, m) for m in FOUR},
         },
         "gamma_I": {
             "at": np.array([block.graph / block.C for block in gammas]),
             "errors": {m: means(gammas, rows, m) for m in ON_GRAPH},
+            "standard errors": {m: standard_errors(gammas, rows, m) for m in ON_GRAPH},
             "published": {m: gammas[-1].published(m).mean for m in ON_GRAPH},
         },
     }
@@ -168,6 +173,7 @@ def cost(blocks: list[ContinuationBlock]) -> tuple[dict[str, Any], dict[str, Row
         "error": np.array([np.mean(each) for each in errors]),
         "standard error": np.array([np.std(each, ddof=1) / np.sqrt(len(each)) for each in errors]),
         "svm": float(means(blocks[-1:], rows, "svm")[0]),
+        "svm standard error": float(standard_errors(blocks[-1:], rows, "svm")[0]),
         "fit": np.array(taken),
         "features": np.array(mapped),
     }, rows
@@ -178,6 +184,19 @@ def means(blocks: Iterable[ContinuationBlock], rows: dict[str, Row], method: str
     return np.array(
         [np.mean([row["error_unlabeled"] for row in b.rows(rows) if row["method"] == method]) for b in blocks]
     )
+
+
+def standard_errors(blocks: Iterable[ContinuationBlock], rows: dict[str, Row], method: str) -> np.ndarray:
+    """Return the standard error over the splits of a method's mean over the pairs of each block."""
+    values = []
+    for block in blocks:
+        by_split: dict[str, list[float]] = {}
+        for row in block.rows(rows):
+            if row["method"] == method:
+                by_split.setdefault(row["split"], []).append(row["error_unlabeled"])
+        each = [np.mean(errors) for errors in by_split.values()]
+        values.append(np.std(each, ddof=1) / np.sqrt(len(each)))
+    return np.array(values)
 
 
 def table(curve: dict[str, Any]) -> dict[str, dict[str, float]]:
@@ -203,9 +222,10 @@ def draw(data: dict[str, Any]) -> Any:
         graph(axes[1, 0], data["curves"]["gamma_I"], looks)
         sizes(axes[1, 1:], data["cost"], looks)
         handles: dict[str, Any] = {}
-        for ax in (axes[0, 2], axes[1, 0]):
+        for ax in (axes[0, 2], axes[1, 0], axes[0, 1]):
             handles |= {name: h for h, name in zip(*ax.get_legend_handles_labels(), strict=True) if name not in handles}
-        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=len(handles))
+        place: dict[str, Any] = {"loc": "outside upper center", "ncols": len(handles), "columnspacing": 1.2}
+        figure.legend(handles.values(), handles.keys(), title=BARS_TOLD, **place)
     return figure
 
 
@@ -224,6 +244,8 @@ def differences(ax: Any, runs: Pairing) -> None:
     ax.axhline(0, color="0.6", linewidth=0.6, zorder=1)
     ax.axvline(0, color="0.6", linewidth=0.6, zorder=1)
     ax.plot(x, y, "o", color="0.15", markersize=2.4, markerfacecolor="none", markeredgewidth=0.5, alpha=0.7)
+    told = "a circle: one run;\ngrey: the lower\nobjective has the\nlower error"
+    ax.text(0.97 * right, -0.97 * top, told, va="bottom", ha="right", fontsize=6.0, color="0.35")
     ax.set(xlim=(-right, right), ylim=(-top, top), title="(a) continuation less gradient")
     ax.set(xlabel="difference of objectives, %", ylabel="difference of errors, points")
 
@@ -231,11 +253,14 @@ def differences(ax: Any, runs: Pairing) -> None:
 def scatter(ax: Any, runs: dict[str, Pairing], looks: dict[str, Any]) -> None:
     """Draw figure 4."""
     largest = 1.1 * max(float(np.max(part)) for each in runs.values() for part in each[:2])
-    ax.plot([0, largest], [0, largest], color="0.6", linewidth=0.7, zorder=1)
+    ax.plot([0, largest], [0, largest], color="0.6", linewidth=0.7, zorder=1, label="equal errors")
     for method, each in reversed(runs.items()):
         look, _ = looks[method]
-        marks = {"linestyle": "none", "markersize": 2.6, "markerfacecolor": "none", "markeredgewidth": 0.6}
-        ax.plot(each.first_error, each.second_error, look.marker, color=look.color, alpha=0.75, **marks)
+        marks: dict[str, Any] = {"linestyle": "none", "marker": look.marker, "color": look.color, "alpha": 0.75}
+        marks |= {"markersize": 3.0, "markeredgewidth": 0.5}
+        away = (each.first_error > 0) & (each.second_error > 0)
+        ax.plot(each.first_error[away], each.second_error[away], **marks)
+        ax.plot(each.first_error[~away], each.second_error[~away], markerfacecolor="none", **marks)
     scale = {"value": "symlog", "linthresh": 1.0}
     ax.set_xscale(**scale)
     ax.set_yscale(**scale)
@@ -249,7 +274,7 @@ def widths(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 5."""
     for method, values in curve["errors"].items():
         look, label = looks[method]
-        ax.plot(curve["at"], values, label=label, **line_of(look))
+        ax.errorbar(curve["at"], values, curve["standard errors"][method], label=label, **BARS, **line_of(look))
     ax.set(title="(c) width of the kernel", xlabel=r"width $\sigma$")
     error_axes(ax, curve["at"])
 
@@ -261,9 +286,10 @@ def graph(ax: Any, curve: dict[str, Any], looks: dict[str, Any]) -> None:
     dashed = {"linewidth": 0.8, "linestyle": (0, (5, 2))}
     for method, values in curve["errors"].items():
         look, label = looks["lapsvm" if method == "svm" else method]
-        ax.plot(at[1:], values[1:], label=label, **line_of(look))
-        before = looks[method][0]
-        ax.plot(at[:1], values[:1], before.marker, color=before.color, markerfacecolor="none", markersize=5)
+        bars = curve["standard errors"][method]
+        ax.errorbar(at[1:], values[1:], bars[1:], label=label, **BARS, **line_of(look))
+        before = {"color": looks[method][0].color, "marker": looks[method][0].marker, "markersize": 5}
+        ax.errorbar(at[:1], values[:1], bars[:1], markerfacecolor="none", **BARS, **before)
         level = curve["published"][method]
         if np.isfinite(level):
             ax.axhline(level, color=look.color, zorder=1, **dashed)
@@ -280,11 +306,13 @@ def error_axes(ax: Any, at: np.ndarray, named: dict[float, str] | None = None) -
 
 def sizes(axes: Any, costs: dict[str, Any], looks: dict[str, Any]) -> None:
     """Draw figure 7, or the rank study: errors on the left, seconds on the right."""
-    from specmargin.plots.theme import plain_ticks
+    from specmargin.plots.ticks import plain_ticks
 
     at, (look, _) = costs["at"], looks[FIRST]
     task = "MNIST 5 and 8" if costs["landmarks"] else "leading components"
-    axes[0].errorbar(at, costs["error"], yerr=costs["standard error"], capsize=1.5, **line_of(look))
+    axes[0].errorbar(at, costs["error"], costs["standard error"], **BARS, **line_of(look))
+    band = costs["svm"] + costs["svm standard error"] * np.array([-1.0, 1.0])
+    axes[0].axhspan(*band, color=looks["svm"][0].color, alpha=0.2, linewidth=0)
     axes[0].axhline(costs["svm"], color=looks["svm"][0].color, linestyle=looks["svm"][0].linestyle, linewidth=1.0)
     axes[0].set(ylim=(0, None), ylabel="mean error, %", title=f"(e) {task}: error")
     axes[1].plot(at, costs["fit"] + costs["features"], color=look.color, linestyle="-", marker="o", label="fit and map")

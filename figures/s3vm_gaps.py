@@ -1,11 +1,11 @@
 """Objective against error: what seven S3VM solvers reach, compared with the proved global optimum.
 
 The question behind figure 3 of Chapelle, Chi and Zien, "A continuation method for semi-supervised SVMs", asked with
-bounds. A hollow marker is one solver on one draw of 40 points, four of them labelled: along, how far its objective is
-above the global optimum, which branch and bound has proved; up, its error on the unlabelled points. A full marker is
-the solver's median gap and mean error. Those in the grey strip, which has a column for each solver, are at the optimum;
-other gaps below 0.07 % are drawn next to it. The dashed line is the mean error of the global optima. Above C = C* = 1,
-below 100; a column per data set.
+bounds. A row is a solver, a marker one draw of 40 points, four of them labelled: along, how far its objective is above
+the global optimum, which branch and bound has proved, on a logarithmic scale; open markers in the grey strip are at the
+optimum. The colour is the error on the unlabelled points. Draws stand in the same order from top to bottom of every
+row. A black bar is the median, the numbers on the right are mean error and, of three draws or more, standard error;
+above each panel is that of the global optima. Above C = C* = 1, below 100; a column per data set.
 
 Every solver minimises an objective of its own. To be compared, its labels are the start of a descent on one objective
 for all: squared hinges, J = 1/2 |w|^2 + C sum max(0, 1 - y f)^2 + C* sum max(0, 1 - |f|)^2, trained with these labels,
@@ -25,17 +25,19 @@ from specmargin.experiments.tasks import sources_of
 from specmargin.papers import global_optima as s3vm_optima
 
 SOLVERS = {
-    "supervised": ("SVM", "supervised"),
-    "cccp": ("CCCPS3VM", "CCCP"),
-    "multi_switch": ("MultiSwitchTSVM", "multi-switch"),
-    "label_switching": ("LabelSwitchingS3VM", "label switching"),
-    "annealing": ("AnnealedS3VM", "annealing"),
-    "quasi_newton": ("QuasiNewtonS3VM", "quasi-Newton"),
-    "gradient": ("GradientS3VM", "gradient"),
-    "continuation": ("ContinuationS3VM", "continuation"),
+    "supervised": "supervised",
+    "cccp": "CCCP",
+    "multi_switch": "multi-switch",
+    "label_switching": "label switching",
+    "annealing": "annealing",
+    "quasi_newton": "quasi-Newton",
+    "gradient": "gradient",
+    "continuation": "continuation",
 }
-"""The solvers of `s3vm_optima`, with the style and the name of each."""
-STRIP = (1e-3, 5e-2)  # per cent: where gaps of zero are drawn on the logarithmic scale
+"""The solvers of `s3vm_optima`, with the name of each."""
+COLORS = ("#0072B2", "#9AA6AD", "#D55E00")
+"""From no error to the largest: as a print without colours cannot show it, the means stand at the right."""
+ZERO = 0.1  # of the least gap that is not zero: where gaps of zero are drawn on the logarithmic scale
 
 SIZES: dict[str, dict[str, Any]] = {
     "quick": {"n_unlabeled": 16, "seeds": 2},
@@ -123,50 +125,77 @@ def correlation(panel: dict[str, np.ndarray]) -> float | None:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw a row per C and a column per data set."""
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.lines import Line2D
 
     from specmargin.plots import style, subplots
-    from specmargin.plots.theme import method_styles
+    from specmargin.plots.theme import PALETTE
+    from specmargin.plots.ticks import ticks_at
 
     panels = data["panels"]
-    looks = method_styles([key for key, _ in SOLVERS.values()])
     n_rows, n_cols = len(panels), len(next(iter(panels.values())))
-    figure, axes = subplots(n_rows, n_cols, width="page", aspect=1.12, sharex=True, sharey=True)
-    columns = np.geomspace(*STRIP, len(SOLVERS) + 2)[1:-1]  # a place for each solver in the strip
-    highest = max(float(np.nanmax(each["errors"], initial=10.0)) for sets in panels.values() for each in sets.values())
-    middle = float(np.sqrt(STRIP[0] * STRIP[1]))
+    every = [panel for sets in panels.values() for panel in sets.values()]
+    highest = max(float(np.nanmax(panel["errors"], initial=10.0)) for panel in every)
+    norm, colors = Normalize(0, highest), LinearSegmentedColormap.from_list("errors", list(COLORS))
+    gaps = 100 * np.concatenate([panel["gaps"].ravel() for panel in every])
+    away = gaps[gaps > 100 * s3vm_optima.HIT]  # comparisons with nan are false
+    decades = 10.0 ** np.arange(np.floor(np.log10(away.min(initial=1.0))), np.ceil(np.log10(away.max(initial=1.0))) + 1)
+    zero = ZERO * decades[0]
+    figure, axes = subplots(n_rows, n_cols, width="page", aspect=1.4, sharex=True, sharey=True)
     with style():
         for i, (C, sets) in enumerate(panels.items()):
             for ax, (name, panel) in zip(axes[i], sets.items(), strict=True):
-                ax.axvspan(*STRIP, color="0.92", linewidth=0, zorder=0)
-                ax.set_title(f"{name}, $C = {C}$")
-                if not len(panel["optimum"]):
-                    continue
-                level = panel["optimum"].mean()
-                ax.axhline(level, color="0.25", linewidth=0.9, linestyle=(0, (5, 2)), label="global optimum", zorder=1)
-                for k, (key, label) in enumerate(SOLVERS.values()):
-                    look, gaps, errors = looks[key], panel["gaps"][:, k], panel["errors"][:, k]
-                    marks = {"linestyle": "none", "marker": look.marker, "color": look.color}
-                    hollow = {"markerfacecolor": "none", "markersize": 3.2, "markeredgewidth": 0.6, "alpha": 0.6}
-                    ax.plot(place(gaps, columns[k]), errors, zorder=3, **marks, **hollow)
-                    full = {"markeredgecolor": "white", "markeredgewidth": 0.7, "label": label}
-                    middle_gap = place(np.nanmedian(gaps, keepdims=True), columns[k])
-                    largest = 7.5 if k == 0 else 5.6  # others may come to lie on it
-                    ax.plot(middle_gap, [np.nanmean(errors)], zorder=4, markersize=largest, **marks, **full)
-                ax.set(xscale="log", xlim=(STRIP[0], 4e3), ylim=(-2.5, highest + 3.5))
-                ax.xaxis.set_major_locator(FixedLocator([middle, 0.1, 1, 10, 100, 1000]))
-                ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: "0" if np.isclose(x, middle) else f"{x:g}"))
-                ax.xaxis.set_minor_locator(NullLocator())
-                ax.grid(axis="y")
-                ax.tick_params(axis="y", labelleft=ax is axes[i, 0])
+                draw_panel(ax, panel, zero, lambda error: colors(norm(error)))
+                level = f"{panel['optimum'].mean():.0f} %" if len(panel["optimum"]) else "none proved"
+                ax.set_title(f"{name}, $C = {C}$\nerror of the optima: {level}")
+                ax.axvspan(zero / 2.5, 2.5 * zero, color="0.92", linewidth=0, zorder=0)
+                ax.set(xscale="log", xlim=(zero / 2.5, 1.5 * decades[-1]), ylim=(len(SOLVERS) - 0.5, -0.5))
+                shown = decades[:: 1 + len(decades) // 4]
+                ticks_at(ax.xaxis, [zero, *shown], ["0", *(f"{x:g}" for x in shown)])
+                ticks_at(ax.yaxis, range(len(SOLVERS)), list(SOLVERS.values()))
+                ax.tick_params(axis="y", length=0, labelleft=ax is axes[i, 0])
                 ax.tick_params(axis="x", labelbottom=i == n_rows - 1, labelsize=6.4)
-            axes[i, 0].set_ylabel("error on unlabelled points, %")
         figure.supxlabel("objective above the proved global optimum, %", fontsize=7.5)
-        handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=5, handletextpad=0.4)
+        bar = figure.colorbar(ScalarMappable(norm, colors), ax=axes, fraction=0.02, aspect=40, pad=0.01)
+        bar.set_label("error on unlabelled points, %")
+        bar.outline.set_linewidth(0.5)
+        marks: dict[str, Any] = {"linestyle": "none", "color": PALETTE["blue"], "markersize": 4}
+        handles = [
+            Line2D([], [], marker="o", label="one draw", **marks),
+            Line2D([], [], marker="o", markerfacecolor="none", label="one draw, at the optimum", **marks),
+            Line2D([], [], marker="|", markersize=9, markeredgewidth=1.6, color="black", linestyle="none"),
+            Line2D([], [], linestyle="none"),
+        ]
+        handles[2].set_label("median")
+        handles[3].set_label("right: mean error $\\pm$ standard error, %")
+        figure.legend(handles=handles, loc="outside upper center", ncols=4, handletextpad=0.4)
     return figure
 
 
-def place(gaps: np.ndarray, column: float) -> np.ndarray:
-    """Return where relative gaps are drawn, in per cent: in the solver's column of the strip where there is none."""
-    return np.where(gaps < s3vm_optima.HIT, column, np.maximum(100 * gaps, 1.35 * STRIP[1]))
+def draw_panel(ax: Any, panel: dict[str, np.ndarray], zero: float, color: Any) -> None:
+    """Draw the solvers, one below the other."""
+    n_draws = len(panel["optimum"])
+    offsets = np.linspace(-0.34, 0.34, n_draws) if n_draws > 1 else np.zeros(n_draws)
+    for k in range(len(SOLVERS)):
+        if k % 2 == 0:
+            ax.axhspan(k - 0.5, k + 0.5, color="0.97", linewidth=0, zorder=-1)
+        gaps, errors = panel["gaps"][:, k], panel["errors"][:, k]
+        known = np.isfinite(gaps)
+        if not known.any():
+            continue
+        for gap, error, offset in zip(gaps[known], errors[known], offsets[known], strict=True):
+            hit = gap < s3vm_optima.HIT
+            face = "none" if hit else color(error)
+            at = place(gap, zero)
+            ax.plot(at, k + offset, "o", color=color(error), markerfacecolor=face, markersize=2.7, markeredgewidth=0.8)
+        middle = place(np.median(gaps[known]), zero)
+        ax.plot([middle, middle], [k - 0.42, k + 0.42], color="black", linewidth=1.4, zorder=1)
+        spread = np.std(errors[known], ddof=1) / np.sqrt(known.sum()) if known.sum() > 2 else np.nan
+        told = f"{errors[known].mean():.0f}" + (f" $\\pm$ {spread:.0f}" if np.isfinite(spread) else "")
+        ax.text(1.03, k, told, transform=ax.get_yaxis_transform(), va="center", fontsize=6)
+
+
+def place(gap: float, zero: float) -> float:
+    """Return where a relative gap is drawn, in per cent: all gaps of zero at one place."""
+    return zero if gap < s3vm_optima.HIT else 100 * float(gap)

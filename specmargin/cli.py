@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -265,6 +266,9 @@ def compare(
     ignore: Ignored = None,
     unlabeled: Unlabeled = None,
     seed: Annotated[int, typer.Option("--seed", help="Of the folds and of what is drawn.")] = 0,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler, whose workers compute the methods.")
+    ] = None,
 ) -> None:
     """Compare methods on a table with some labels, and say whether the unlabelled rows help.
 
@@ -272,6 +276,13 @@ def compare(
     """
     from specmargin.assessment import compare_file
 
+    spread = None
+    if scheduler is not None:
+        from specmargin.assessment.outcomes import run_away
+        from specmargin.experiments.engine.cluster import on_cluster
+        from specmargin.experiments.engine.fingerprint import fingerprint
+
+        spread = partial(on_cluster, address=scheduler, code=partial(fingerprint, run_away))
     folder = file.with_name(f"{file.stem}-compared") if out is None else out
     comparison = compare_file(
         file,
@@ -284,6 +295,7 @@ def compare(
         unlabeled=unlabeled,
         random_state=seed,
         progress=_report,
+        spread=spread,
     )
     typer.echo(repr(comparison))
     for path in comparison.save(folder):

@@ -25,14 +25,24 @@ class BudgetExceededError(Exception):
 class Budget:
     """Seconds that may be spent, counted from when this is made; None means without end.
 
+    Parameters
+    ----------
+    seconds : float or None
+    clock : callable
+        Returns the time.
+    start : float, optional
+        By that clock; now by default.
+
     Examples
     --------
     >>> Budget(None).left, Budget(60.0).left > 59.0
     (inf, True)
     """
 
-    def __init__(self, seconds: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.seconds, self._clock, self._start = seconds, clock, clock()
+    def __init__(
+        self, seconds: float | None, clock: Callable[[], float] = time.monotonic, start: float | None = None
+    ) -> None:
+        self.seconds, self._clock, self._start = seconds, clock, clock() if start is None else start
 
     @property
     def spent(self) -> float:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,18 +11,19 @@ import numpy as np
 from specmargin import checks
 from specmargin.assessment.choice import choose, next_steps
 from specmargin.assessment.comparison import compare_outcomes
-from specmargin.assessment.evaluation import Outcome, evaluate
+from specmargin.assessment.evaluation import evaluate
 from specmargin.assessment.flaws import find_flaws
-from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
-from specmargin.assessment.methods import BASELINE, Automatic, Method, Size, choose_methods
+from specmargin.assessment.measurement import Budget
+from specmargin.assessment.methods import BASELINE, Automatic, choose_methods
 from specmargin.assessment.model import TableModel, load_model
+from specmargin.assessment.outcomes import Spread, compute_outcomes
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
 from specmargin.assessment.result import Comparison, Prepared
 from specmargin.assessment.roles import choose_roles
 from specmargin.assessment.store import RowStore
 from specmargin.assessment.table import Table, as_table, class_labels, read_table, split_target
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import is_unlabeled
 from specmargin.labels.markers import is_missing
 from specmargin.typing import AnyArray
@@ -49,8 +48,13 @@ def _scalar(name: str, value: Any) -> Any:
     return value
 
 
-_SHARE = 0.9
-"""Of the free memory that one method may need."""
+def _spread(name: str, value: Any) -> Any:
+    if not callable(value):
+        raise InvalidTypeError(
+            f"{name}={checks.shown(value)} cannot be called; pass a function that computes calls elsewhere, "
+            "functools.partial(on_cluster, address=...) say."
+        )
+    return value
 
 
 @checks.checked(
@@ -62,6 +66,7 @@ _SHARE = 0.9
     folder=checks.maybe(checks.path),
     progress=checks.maybe(_function),
     unlabeled=_scalar,
+    spread=checks.maybe(_spread),
 )
 def compare(
     X: Any,
@@ -76,6 +81,7 @@ def compare(
     random_state: int = 0,
     folder: str | os.PathLike[str] | None = None,
     progress: Callable[[str], None] | None = None,
+    spread: Spread | None = None,
 ) -> Comparison:
     """Compare methods on data of which some rows are labelled, and say whether the unlabelled ones help.
 
@@ -106,6 +112,10 @@ def compare(
         Where finished rows are kept, so that a run that was ended goes on.
     progress : callable, optional
         Gets lines of text.
+    spread : callable, optional
+        Computes methods elsewhere, each by a call of its own, ``partial(on_cluster, address="tcp://10.0.0.7:8786")`` of
+        `specmargin.experiments.engine.cluster` say. By default they run here, one after the other. Rows are kept by
+        this process alone.
 
     Returns
     -------
@@ -135,16 +145,8 @@ def compare(
     flaws = find_flaws(table, labels, data.roles, target)
     for flaw in flaws:
         say(f"! {flaw}")
-    size, outcomes = Size.of(data.X, data.codes), {}
     store = RowStore(folder, data.X, data.codes, random_state)
-    for method in chosen_methods:
-        outcome = store.read(method)
-        if outcome is None:
-            outcome = _named(_outcome(method, data, size, random_state, clock, say), data.classes)
-            store.write(method, outcome)
-        else:
-            say(f"{method.title}: kept from an earlier run")
-        outcomes[method.name] = outcome
+    outcomes = compute_outcomes(chosen_methods, data, random_state, clock, store, say, spread)
     rows = compare_outcomes(list(outcomes.values()), data.codes, BASELINE)
     name, why = choose(rows, data.n_labeled)
     best = outcomes[name]
@@ -332,39 +334,3 @@ def _sorted(given: list[Any]) -> AnyArray:
     classes = np.empty(len(ordered), dtype=object)
     classes[:] = ordered
     return classes
-
-
-def _outcome(
-    method: Method, data: Prepared, size: Size, seed: int, clock: Budget, say: Callable[[str], None]
-) -> Outcome:
-    """Run a method, or say why it was not run."""
-    skipped = Outcome(method.name, method.title, is_supervised=method.is_supervised)
-    needed, there = method.bytes_needed(size), available_memory()
-    reason = method.refuses(size)
-    if not reason and there is not None and needed > _SHARE * there:
-        reason = f"it needs about {needed / 1e9:.1f} GB of memory, and {there / 1e9:.1f} GB are free"
-    if not reason and clock.left <= 0:
-        reason = f"the budget of {clock.seconds:g} s was spent before it"
-    if reason:
-        say(f"{method.title}: skipped: {reason}")
-        return replace(skipped, notes=[f"skipped: {reason}"])
-    say(f"{method.title} (about {needed / 1e6:.0f} MB)")
-    try:
-        outcome = evaluate(method, data.X, data.codes, seed=seed, budget=clock, progress=say)
-    except BudgetExceededError as error:
-        say(f"{method.title}: {error}")
-        return replace(skipped, notes=[str(error)])
-    except (SpecmarginError, MemoryError, ValueError, ArithmeticError) as error:
-        say(f"{method.title}: failed: {error}")
-        return replace(skipped, notes=[f"failed: {error}"])
-    say(f"{method.title}: done in {outcome.seconds:.1f} s")
-    return outcome
-
-
-def _named(outcome: Outcome, classes: AnyArray) -> Outcome:
-    """Put the names of classes into texts that name their codes."""
-
-    def with_name(text: str) -> str:
-        return re.sub(r"class (\d+)", lambda hit: f"class {classes[int(hit[1])]!r}", text)
-
-    return replace(outcome, chosen=with_name(outcome.chosen), notes=[with_name(note) for note in outcome.notes])

@@ -27,7 +27,8 @@ from specmargin.labels import Labels
 from specmargin.losses import LOSSES
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
+from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.typing import FloatArray
 
 __all__ = ["LapRLSCV", "LapSVMCV"]
@@ -134,10 +135,12 @@ class LapSVMCV(ManifoldCV):
         rule_of_b = None if loss.curved or not self.fit_intercept else hinge_intercept
         nearby = partial(solution_near, loss=self.loss, fit_intercept=self.fit_intercept)
         decisions, maps, own = [], [], () if labels.weights is None else (labels.weights,)
+        before: dict[int, tuple[FloatArray, float]] = {}
         for gamma_A in gamma_As:
             G, parts, solutions = path.G / gamma_A, [], []
-            for binary in labels.one_vs_rest():
-                full = self._solve(G, binary.sign, *own)
+            for k, binary in enumerate(labels.one_vs_rest()):
+                near = nearby(G, binary.sign, *before[k], *own) if k in before else None
+                full = before[k] = self._solve(G, binary.sign, *own) if near is None else near
                 known: Any = {"full": full, "nearby": nearby, "weights": labels.weights}
                 if formula:
                     part = squared_hinge_leave_one_out(

@@ -3,7 +3,7 @@
 `run_figures` calls ``compute`` and ``draw`` of every script (`specmargin.experiments.figure_scripts`), in as many
 processes as it is told, the longest figure first, and leaves in the output folder
 
-- ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure;
+- ``NAME.pdf``, ``NAME.png``, ``NAME.svg``: the figure, its caption among the file's properties; a quick one says so;
 - ``NAME.npz``: the computed data, from which the figure is drawn again when nothing that it depends on changed: the
   sources that ``compute`` reaches (`fingerprint`), its arguments, the data sets that there are;
 - ``NAME.json``: caption, what ``compute`` returned under ``parameters``, ``certificates``, ``results`` and ``data``,
@@ -325,6 +325,8 @@ def _sole_writer(names: Sequence[str], out: Path, wait: bool) -> Iterator[None]:
 
 
 def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
+    from specmargin.plots.stamp import QUICK_NOTE, add_note
+
     name, target = path.stem, settings.out / path.stem
     module = load_script(path)
     depends = script_dependencies(module, path, settings.size, settings.seed)
@@ -342,8 +344,10 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     if not hasattr(figure, "savefig"):
         raise InvalidTypeError(f"draw of figure {name!r} returned {type(figure).__name__}; return a Figure.")
     caption, _, description = (module.__doc__ or "").strip().partition("\n")
+    if settings.size == "quick":
+        add_note(figure, QUICK_NOTE)
     with explained(settings.out, lambda: f"What {name} computed is kept."):
-        paths = _save(figure, target, settings.formats)
+        paths = _save(figure, target, settings.formats, (module.__doc__ or "").strip())
         seconds_draw = time.perf_counter() - start
         sidecar = {
             "name": name,
@@ -375,13 +379,13 @@ def _compute(module: ModuleType, target: Path, depends: dict[str, Any], settings
         write_data(target.with_suffix(".npz"), data, meta)
 
 
-def _save(figure: Any, target: Path, formats: Sequence[str]) -> list[Path]:
+def _save(figure: Any, target: Path, formats: Sequence[str], caption: str) -> list[Path]:
     """Save into a temporary folder and rename: an interrupted run leaves no half figure under its name."""
     from specmargin.plots.theme import save
 
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
-        drawn = save(figure, temporary / target.name, formats)
+        drawn = save(figure, temporary / target.name, formats, caption)
         paths = [target.with_name(path.name) for path in drawn]
         for path, final in zip(drawn, paths, strict=True):
             os.replace(path, final)

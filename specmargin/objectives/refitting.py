@@ -1,25 +1,23 @@
 r"""Leave-one-out and folds of the hinge and the squared hinge, by refitting l unknowns as seldom as possible.
 
 As in `specmargin.objectives.leave_one_out` the deformed kernel G stays but for the rows and columns of the samples that
-are left out. `refitted` solves the rest again, unless no support vector is among them: then nothing changes. For the
-squared hinge `squared_hinge_leave_one_out` first tries the formula of least squares on the active set, which is the
-answer if the active set stays. `solution_near` finds the others from the optimum that is known.
+are left out. `refitted` solves the rest again, unless no support vector is among them: then nothing changes.
+`solution_near` finds the others from the optimum that is known. For single samples and the squared hinge see
+`specmargin.objectives.principal_pivots`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-import scipy.linalg as sla
 
 from specmargin.losses import get_loss
-from specmargin.objectives.leave_one_out import Fold, check_fold, one_left_out
+from specmargin.objectives.leave_one_out import Fold, check_fold
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Intercept", "Nearby", "Solve", "refitted", "solution_near", "squared_hinge_leave_one_out"]
+__all__ = ["Intercept", "Nearby", "Solve", "of_training", "refitted", "solution_near"]
 
 Solve: TypeAlias = Callable[..., tuple[FloatArray, float]]
 """From (G, sign) of a training part, and its weights if there are any, to its (v, b), f = G v + b."""
@@ -73,13 +71,13 @@ def refitted(
     ndarray of shape (m,)
         Fold by fold.
     """
-    v, b = solve(G, sign, *_of(weights)) if full is None else full
+    v, b = solve(G, sign, *of_training(weights)) if full is None else full
     f, decisions = G @ v, []
     for left_out, test in folds:
         check_fold(left_out, len(G))
         # Without a multiplier to lose, the optimum stays what it was.
         kept = np.delete(np.arange(len(G)), left_out)
-        own = _of(weights, kept)
+        own = of_training(weights, kept)
         if v[left_out].any():
             part, signs = G[np.ix_(kept, kept)], sign[kept]
             near = None if nearby is None else nearby(part, signs, v[kept], b, *own)
@@ -90,7 +88,7 @@ def refitted(
     return np.concatenate(decisions)
 
 
-def _of(weights: FloatArray | None, kept: IntArray | slice = slice(None)) -> tuple[FloatArray, ...]:
+def of_training(weights: FloatArray | None, kept: IntArray | slice = slice(None)) -> tuple[FloatArray, ...]:
     """Return the weights of some samples as the last argument of a callable; none where there are none."""
     return () if weights is None else (weights[kept],)
 
@@ -168,61 +166,3 @@ def solution_near(
             return None
         v[free], b = solution[:k], float(solution[k]) if fit_intercept else 0.0
     return None
-
-
-def squared_hinge_leave_one_out(
-    G: FloatArray,
-    sign: FloatArray,
-    solve: Solve,
-    *,
-    fit_intercept: bool = True,
-    full: tuple[FloatArray, float] | None = None,
-    nearby: Nearby | None = None,
-    weights: FloatArray | None = None,
-) -> FloatArray:
-    """Return the leave-one-out decisions of the squared hinge, solving again only where the active set changes.
-
-    Within the active set E = {y f < 1} the loss is a square, and the formula of least squares says what leaving out i
-    makes of v and b. If the others stay on their sides of the margin, that is the optimum; elsewhere `solve` is asked.
-
-    Parameters
-    ----------
-    G, sign, solve, full, nearby, weights
-        As for `refitted`.
-    fit_intercept : bool, default True
-        Whether f has an unpenalised intercept.
-
-    Returns
-    -------
-    ndarray of shape (l,)
-    """
-    v, b = full = solve(G, sign, *_of(weights)) if full is None else full
-    again = partial(refitted, G, sign, solve=solve, full=full, nearby=nearby, weights=weights)
-    f = G @ v + b
-    active = v != 0
-    E = np.flatnonzero(active)
-    if len(E) < 2:
-        return again(folds=one_left_out(len(G)))
-    A = G[np.ix_(E, E)] + (np.eye(len(E)) if weights is None else np.diag(1.0 / weights[E]))
-    try:
-        M = sla.cho_solve(sla.cho_factor(A), np.eye(len(E)))
-    except np.linalg.LinAlgError:  # G is so large that the unit matrix is lost in it
-        return again(folds=one_left_out(len(G)))
-    if fit_intercept:
-        one = M.sum(axis=1)
-        M -= np.outer(one, one) / one.sum()
-    residual = v[E] / np.diag(M)
-    # Column i: what v gains when sample E[i] is left out, and every decision.
-    gain = -M * residual
-    by_i = f[:, None] + G[:, E] @ gain
-    if fit_intercept:
-        # One number per column but for rounding, of which the heavy samples have least.
-        by_i -= np.average(A @ gain + np.diag(residual), axis=0, weights=None if weights is None else weights[E])
-    same = (sign[:, None] * by_i < 1) == active[:, None]
-    same[E, np.arange(len(E))] = True
-    stays = same.all(axis=0) & np.isfinite(by_i).all(axis=0)
-    f[E] = by_i[E, np.arange(len(E))]
-    changed = E[~stays]
-    if len(changed):
-        f[changed] = again(folds=[Fold(at, at) for at in changed[:, None]])
-    return f

@@ -69,7 +69,7 @@ PAPERS = (
         "of Isolet; nothing is tuned. Errors are those at the precision-recall break-even point, on the unlabelled "
         "samples (U) and on samples that no fit saw (T).",
         ("belkin_2006",),
-        ("two_labels", "two_moons", "clustering", "usps_pairs", "labels_needed", "isolet_speakers"),
+        ("two_labels", "moons_methods", "two_moons", "clustering", "usps_pairs", "labels_needed", "isolet_speakers"),
         "Belkin, Niyogi & Sindhwani",
         "Journal of Machine Learning Research 7",
         2006,
@@ -82,7 +82,7 @@ PAPERS = (
         "chooses gamma_A and gamma_I for each task and method, and errors, iterations and times are measured at that "
         "choice.",
         ("melacci_belkin_2011", "lapsvm_svm"),
-        ("clock", "pcg_iterations", "faces_iterations"),
+        ("clock", "pcg_iterations", "mnist_iterations", "faces_iterations"),
         "Melacci & Belkin",
         "Journal of Machine Learning Research 12",
         2011,

@@ -50,6 +50,7 @@ from specmargin.papers._melacci_belkin_fits import (
     tasks_available,
     work,
 )
+from specmargin.papers._melacci_belkin_iterates import iterates
 from specmargin.papers._melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
@@ -67,8 +68,11 @@ __all__ = [
     "SMALL",
     "FacemitPlan",
     "Plan",
+    "LARGE",
+    "TASKS",
     "claims",
     "figure_12",
+    "iterates",
     "problem",
     "published_setting",
     "facemit_task",

@@ -3,31 +3,41 @@
 A *display* holds plain arrays and draws them, after scikit-learn's convention: ``Display.from_estimator(s)``
 reads fitted estimators, ``.plot(ax)`` draws and returns the display with ``figure_`` and ``ax_``. Start with
 `DecisionDisplay.from_estimator` for points in the plane, `SpectrumDisplay.from_estimators` for learned
-spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDisplay` for a graph; `style`,
-`subplots` and `save` give other figures the same look.
+spectra, `SpectrumPathDisplay.from_objective` for their path over C and `GraphDisplay` for a graph. `CurveDisplay` draws
+numbers of your own over a weight or an iteration, `LandscapeDisplay` an objective of two weights, `MultiplierDisplay`
+dual multipliers; `style`, `subplots` and `save` give other figures the same look.
 """
 
 from __future__ import annotations
 
+from specmargin.plots.curves import CurveDisplay
 from specmargin.plots.decision import DecisionDisplay, decision_grid
 from specmargin.plots.diagnosis import DiagnosisDisplay
 from specmargin.plots.graph import GraphDisplay
+from specmargin.plots.landscape import LandscapeDisplay
+from specmargin.plots.multipliers import MultiplierDisplay
+from specmargin.plots.panels import decision_panels
 from specmargin.plots.path import SpectrumPathDisplay
-from specmargin.plots.points import LabelDisplay
+from specmargin.plots.points import LabelDisplay, ring
 from specmargin.plots.spectrum import SpectrumDisplay
 from specmargin.plots.theme import PALETTE, decision_colormap, method_styles, save, style, subplots
 
 __all__ = [
+    "CurveDisplay",
     "DecisionDisplay",
     "DiagnosisDisplay",
     "GraphDisplay",
     "LabelDisplay",
+    "LandscapeDisplay",
+    "MultiplierDisplay",
     "PALETTE",
     "SpectrumDisplay",
     "SpectrumPathDisplay",
     "decision_colormap",
     "decision_grid",
+    "decision_panels",
     "method_styles",
+    "ring",
     "save",
     "style",
     "subplots",

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -16,8 +17,8 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from specmargin.arrays import numbers_array, vector
-from specmargin.checks import checked, instance, maybe, number, whole
-from specmargin.exceptions import InvalidInputError
+from specmargin.checks import checked, instance, maybe, number, shown, whole
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.points import LabelDisplay, points_in_plane
 from specmargin.plots.theme import attach_colorbar, decision_colormap, figure_of, pyplot_axes, style
 from specmargin.typing import FloatArray
@@ -125,15 +126,58 @@ class DecisionDisplay:
         if y is not None:
             marker = getattr(estimator, "unlabeled", -1) if unlabeled is None else unlabeled
             points = LabelDisplay(X, y, unlabeled=marker, classes=getattr(estimator, "classes_", None))
+        display = cls.from_function(estimator.decision_function, X, points=points, resolution=resolution, margin=margin)
+        return display.plot(ax, **options)
+
+    @classmethod
+    def from_function(
+        cls,
+        decision_function: Callable[[FloatArray], npt.ArrayLike],
+        X: npt.ArrayLike,
+        *,
+        points: LabelDisplay | None = None,
+        resolution: int = 200,
+        margin: float = 0.08,
+    ) -> Self:
+        """Evaluate a decision function on a grid around points; nothing is drawn yet.
+
+        Parameters
+        ----------
+        decision_function : callable
+            From points (m, 2) to their decisions (m,), e.g. an expansion that was computed by hand.
+        X : array of shape (n, 2)
+            Points: the grid covers them.
+        points : LabelDisplay, optional
+            Drawn on top.
+        resolution : int, default 200
+            Grid points along the longer side.
+        margin : float, default 0.08
+            Room around the points, as a share of their extent.
+
+        Returns
+        -------
+        DecisionDisplay
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> display = DecisionDisplay.from_function(lambda nodes: nodes[:, 0], [[0, 0], [2, 1]], resolution=5, margin=0)
+        >>> display.response[0].tolist()
+        [0.0, 0.5, 1.0, 1.5, 2.0]
+        """
+        if not callable(decision_function):
+            raise InvalidTypeError(
+                f"decision_function={shown(decision_function)} cannot be called; pass a function of points (m, 2)."
+            )
         xx0, xx1 = decision_grid(X, resolution=resolution, margin=margin)
         nodes = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
-        response = np.asarray(estimator.decision_function(nodes), dtype=np.float64)
+        response = np.asarray(decision_function(nodes), dtype=np.float64)
         if response.shape != (len(nodes),):
             raise InvalidInputError(
                 f"decision_function gives the shape {response.shape} for {len(nodes)} points: only two "
                 "classes have one surface. Pass one column to DecisionDisplay(xx0, xx1, response)."
             )
-        return cls(xx0, xx1, response.reshape(len(xx1), len(xx0)), points=points).plot(ax, **options)
+        return cls(xx0, xx1, response.reshape(len(xx1), len(xx0)), points=points)
 
     def plot(
         self,

@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from specmargin.arrays import numbers_array
+from specmargin.checks import checked, instance, number
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["LabelDisplay"]
+__all__ = ["LabelDisplay", "ring"]
 
 _MORE_COLORS = (
     *CLASS_COLORS,
@@ -170,6 +172,37 @@ class LabelDisplay:
                 ax.set_title(title, pad=16 if legend else 4)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
+
+
+@checked(ax=instance(Axes, "pass one of specmargin.plots.subplots"))
+def ring(ax: Axes, X: npt.ArrayLike, *, size: float = 11.0) -> Line2D:
+    """Draw a ring around points of the plane, on top of what is there.
+
+    Parameters
+    ----------
+    ax : Axes
+        Where to draw.
+    X : array of shape (n, 2)
+        Points.
+    size : float, default 11
+        Diameter in points.
+
+    Returns
+    -------
+    Line2D
+        The rings, for a legend.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> len(ring(axes[0, 0], [[0, 0], [1, 1]]).get_xdata())
+    2
+    """
+    x, y = points_in_plane(X).T
+    number(above=0)("size", size)
+    look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.9}
+    return ax.plot(x, y, "o", markersize=size, zorder=8, **look)[0]
 
 
 def points_in_plane(X: npt.ArrayLike) -> FloatArray:

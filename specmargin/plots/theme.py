@@ -17,7 +17,6 @@ from typing import Any, Literal, NamedTuple, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.cm import ScalarMappable
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
@@ -308,8 +307,14 @@ def subplots(
     figure=instance(Figure, "pass one, e.g. of specmargin.plots.subplots"),
     path=path,
     formats=texts("formats", *_METADATA),
+    caption=instance(str, "pass the caption as a text"),
 )
-def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = ("pdf", "png", "svg")) -> list[Path]:
+def save(
+    figure: Figure,
+    path: str | os.PathLike[str],
+    formats: Sequence[str] = ("pdf", "png", "svg"),
+    caption: str = "",
+) -> list[Path]:
     """Write a figure in several formats; the same figure gives the same bytes.
 
     Fonts are embedded, raster parts have 200 dots per inch, and no time stamp is written.
@@ -322,6 +327,8 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
         Without suffix; missing folders are created.
     formats : sequence of str
         Among ``"pdf"``, ``"png"``, ``"svg"``.
+    caption : str
+        Kept in the file as its properties: the first line as the title, all others as the description.
 
     Returns
     -------
@@ -342,6 +349,8 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
     >>> [path.name for path in paths]
     ['empty.png', 'empty.svg']
     """
+    title, _, rest = caption.partition("\n")
+    told = {"Title": title, "Subject": " ".join(rest.split()), "Description": " ".join(rest.split())}
     base = Path(path)
     base.parent.mkdir(parents=True, exist_ok=True)
     written = []
@@ -349,7 +358,10 @@ def save(figure: Figure, path: str | os.PathLike[str], formats: Sequence[str] = 
         for suffix in formats:
             target = base.with_name(f"{base.name}.{suffix}")
             # The style's dpi, not the figure's: a figure made for the screen prints like any other.
-            figure.savefig(target, format=suffix, metadata=_METADATA[suffix], dpi=mpl.rcParams["savefig.dpi"])
+            # Portable documents have a subject, the others a description.
+            known = told.keys() - {"Description" if suffix == "pdf" else "Subject"}
+            metadata = _METADATA[suffix] | {key: told[key] for key in sorted(known) if told[key]}
+            figure.savefig(target, format=suffix, metadata=metadata, dpi=mpl.rcParams["savefig.dpi"])
             written.append(target)
     return written
 
@@ -359,17 +371,6 @@ def figure_of(ax: Axes) -> Figure:
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
-
-
-def plain_ticks(axis: Axis) -> None:
-    """Write plain numbers on a logarithmic axis: few where it spans decades, several where it spans less than two."""
-    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
-
-    low, high = axis.get_view_interval()
-    within = (1.0,) if high > 1e3 * low else (1.0, 3.0) if high > 30 * low else (1.0, 2.0, 3.0, 5.0, 7.0)
-    axis.set_major_locator(LogLocator(10.0, subs=within, numticks=20))
-    axis.set_major_formatter(FormatStrFormatter("%g"))
-    axis.set_minor_locator(NullLocator())
 
 
 def pyplot_axes(size: tuple[float, float], n_cols: int = 1) -> AnyArray:

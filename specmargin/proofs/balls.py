@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,8 @@ LARGE = 128
 """Samples from which a matrix is multiplied by floats that hold whole numbers; a smaller one is faster in balls."""
 Ball = Any
 """flint.arb"""
+Product = Callable[[AnyArray], AnyArray]
+"""x -> A x, of arrays of balls."""
 ZERO, ONE, INFINITE = arb(0), arb(1), arb.pos_inf()
 
 
@@ -110,7 +113,7 @@ def gram(X: arb_mat) -> arb_mat:
     return X * X.transpose()
 
 
-def gram_times(X: arb_mat) -> Callable[[AnyArray], AnyArray]:
+def gram_times(X: arb_mat) -> Product:
     """Return x -> XX'x."""
     columns = X.transpose()
     return lambda x: times(X, times(columns, x))
@@ -138,9 +141,9 @@ positive_part = np.frompyfunc(lambda t: t.max(ZERO), 1, 1)
 """max(0, t) of a ball or of an array of balls."""
 
 
-def sparse_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
+def sparse_times(A: FloatArray) -> Product:
     """Return x -> A x for a matrix of floats of which most are zero, by balls of the others only."""
-    row, at = np.nonzero(A != 0)
+    row, at = divmod(np.flatnonzero(A), len(A))
     entry, first, rows = balls(A[row, at]), np.flatnonzero(np.diff(row, prepend=-1)), np.unique(row)
 
     def product(x: AnyArray) -> AnyArray:
@@ -152,26 +155,37 @@ def sparse_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
     return product
 
 
+def largest_size(A: FloatArray) -> float:
+    """Return the largest absolute value of floats, without another array of them."""
+    return float(max(A.max(), -A.min()))
+
+
 def exact_bits(n: int) -> int:
     """Return how many bits integers may have for floats to hold eight sums of n products: n 2^(2 bits) <= 2^50."""
     return (50 - n.bit_length()) // 2
 
 
-def slices(A: FloatArray, bits: int, count: int) -> tuple[list[FloatArray], int, float]:
+def tail_bits(n: int) -> int:
+    """Return bits with sqrt(n) 2^(bits - 1) < 2^26, for n of up to 16 bits."""
+    return 27 - (n.bit_length() + 1) // 2
+
+
+def slices(A: FloatArray, bits: int, count: int, k: int | None = None) -> tuple[FloatArray, int, float]:
     """Return integers A_i, k and the most that A differs by from 2^k sum_i 2^(-i bits) A_i, in units of 2^k.
 
-    |A_0| <= 2^bits, and the others are at most half of that.
+    |A_0| <= 2^bits where k is not given, and the others are at most half of that.
     """
-    k, parts = int(np.frexp(np.abs(A).max())[1]) - bits, []
+    k, parts = int(np.frexp(largest_size(A))[1]) - bits if k is None else k, np.empty((count, *A.shape))
     A = np.ldexp(A, -k)
-    for _ in range(count):
-        parts.append(np.rint(A))
-        A = (A - parts[-1]) * 2.0**bits
+    for part in parts:
+        np.rint(A, out=part)
+        A -= part
+        A *= 2.0**bits
     # Every step is exact but the first, which may leave the range of floats from below.
-    return parts, k, float(np.abs(A).max()) * 2.0 ** (-bits * count) + 1e-300
+    return parts, k, largest_size(A) * 2.0 ** (-bits * count) + 1e-300
 
 
-def dense_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
+def dense_times(A: FloatArray) -> Product:
     """Return x -> A x for a square matrix of floats.
 
     To turn all entries of a large one into balls takes longer than all else. Instead A and x are cut into integers of
@@ -184,7 +198,7 @@ def dense_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
     bits = exact_bits(n)
     count, finer = ctx.prec // 32, arb(2) ** bits
     parts, k, missed = slices(A, bits, count)
-    stack = np.vstack(parts)
+    stack = parts.reshape(count * n, n)
 
     def product(x: AnyArray) -> AnyArray:
         mantissa, exponent = largest(abs(x)).abs_upper().man_exp()
@@ -206,16 +220,19 @@ def dense_times(A: FloatArray) -> Callable[[AnyArray], AnyArray]:
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def dominance(A: FloatArray) -> Ball:
+def dominance(A: FloatArray, A_times: Product | None = None) -> Ball:
     """Return an s >= 0 with which A + sI is positive semidefinite by the dominance of its diagonal; inf for nothing.
 
     With positive weights x it is enough that (A_ii + s) x_i >= sum |A_ij| x_j over j != i, by Gershgorin's theorem for
-    diag(x)^-1 A diag(x). The x of a Laplacian is guessed; whatever it is, balls find its s.
+    diag(x)^-1 A diag(x). The x of a Laplacian is guessed; whatever it is, balls find its s. `A_times`, where it is
+    given, is x -> A x.
     """
-    own = np.diag(A.diagonal())
-    B, x = own - np.abs(A - own), np.ones(len(A))
+    B, x = -np.abs(A), np.ones(len(A))
+    np.fill_diagonal(B, A.diagonal())
+    near = B.copy()
+    near.flat[:: len(A) + 1] += 1e-9 * np.abs(A.diagonal()).max()
     try:
-        factor = cho_factor(B + 1e-9 * np.abs(own).max() * np.eye(len(A)))
+        factor = cho_factor(near, overwrite_a=True)
         for _ in range(3):  # inverse iteration: where A has an eigenvalue 0 this is its eigenvector
             x = cho_solve(factor, x)
             x = x / np.abs(x).max()
@@ -223,8 +240,8 @@ def dominance(A: FloatArray) -> Ball:
         return INFINITE
     if not (x > 0).all():
         return INFINITE
-    weights = balls(x)
-    return positive_part(largest(-sparse_times(B)(weights) / weights)).upper()
+    weights, B_times = balls(x), A_times if A_times and (A == B).all() else sparse_times(B)
+    return positive_part(largest(-B_times(weights) / weights)).upper()
 
 
 @np.errstate(invalid="ignore", over="ignore")  # infinite or not a number, which prove nothing
@@ -232,9 +249,11 @@ def least_eigenvalue(A: FloatArray, guess: float | None = None) -> Ball:
     """Return a proved lower bound on the smallest eigenvalue: s - |E| where A = sI + RR' + E, whatever s and R are.
 
     A is symmetric to the last bit. R is guessed: the Cholesky factor of A - sI for a guess s, else by eigenvectors. It
-    is cut into integers of few bits, R = 2^k sum_i 2^(-i bits) R_i, so that floats hold all sums of R_i R_j' without
-    any rounding: they are integers below 2^53, in whatever order they are added. Only the subtractions from A round,
-    each by at most 2^-53 of what is left, and that is small where R was guessed well.
+    is cut into integers of few bits, R = 2^k (R_0 + 2^-bits R_1 + 2^-2bits R_2), so that floats hold all sums of
+    R_i R_j' without any rounding, in whatever order they are added. They are integers of at most 2^53: rows of R_0 have
+    norms of at most 2^26, and sqrt(n) times the entries of R_1 and R_2, at most 2^(bits - 1), is no more than that.
+    R_1 R_2' and R_2 R_2' are left out, and bounded. Only the subtractions from A round, each by at most 2^-53 of what
+    is left, and that is small where R was guessed well.
     """
     n = len(A)
     if guess is None:
@@ -242,21 +261,21 @@ def least_eigenvalue(A: FloatArray, guess: float | None = None) -> Ball:
         guess, R = float(values[0]), V * np.sqrt(values - values[0])
     else:
         R = np.linalg.cholesky(A - guess * np.eye(n))
-    bits = exact_bits(n)
-    parts, k, _ = slices(R, bits, 3)
-    E, wrong = A, np.full((n, n), 1e-300)  # more than is lost below the range of normal floats
-    for level in range(5):
-        products = np.zeros((n, n))
-        for i in range(max(0, level - 2), level // 2 + 1):
-            half = parts[i] @ parts[level - i].T
-            products += half if 2 * i == level else half + half.T
-        E = E - products * np.ldexp(1.0, 2 * k - level * bits)
-        wrong += 2.0**-52 * np.abs(E)  # twice what the subtraction rounds
-    E = E - guess * np.eye(n)
-    wrong += 2.0**-52 * np.abs(E)
+    bits = tail_bits(n)
+    norm = np.linalg.norm(R, axis=1).max()
+    (head, tail, rest), k, _ = slices(R, bits, 3, int(np.frexp(norm)[1]) - 26)
+    E, product, rounded = A.copy(), np.empty((n, n)), 0.0
+    for level, left, right in ((0, head, head), (1, head, tail), (2, head, rest), (2, tail, tail)):
+        np.matmul(left, right.T, out=product)
+        product *= np.ldexp(1.0, 2 * k - level * bits)
+        for half in (product,) if left is right else (product, product.T):
+            E -= half
+            rounded += largest_size(E)
+    E.flat[:: n + 1] -= guess
+    # What is left out, twice what was rounded, and more than is lost below the range of normal floats: of every entry.
+    wrong = arb(np.ldexp(n * norm**2, -50 - bits)) + 2.0**-52 * (rounded + largest_size(E)) + 1e-300
     # Sums of n floats above zero err by less than 2^-52 n of them; rows bound the norm of a symmetric matrix.
-    norm = arb((np.abs(E) + wrong).sum(axis=1).max()) * (1 + 2.0**-50 * (n + 8))
-    return (guess - norm).lower()
+    return (guess - arb(np.abs(E).sum(axis=1).max()) * (1 + 2.0**-50 * (n + 8)) - n * wrong).lower()
 
 
 class Shift(NamedTuple):
@@ -267,17 +286,16 @@ class Shift(NamedTuple):
     is_rounding: bool = True
 
 
-def shift(A: FloatArray, name: str) -> Shift:
-    """Return the shift of a kernel or a graph."""
+def shift(A: FloatArray, name: str, A_times: Product | None = None) -> Shift:
+    """Return the shift of a kernel or a graph, for which `A_times` saves time."""
     size = A.diagonal().max()
     rounding = len(A) * 2.0**-48 * size
-    s = dominance(A) if name == "L" else INFINITE  # without a factor where that is enough, as it is of a Laplacian
-    if not s <= rounding:
-        try:
-            least = least_eigenvalue(A, rounding)
-        except np.linalg.LinAlgError:
-            least = -INFINITE
-        s = s.min(positive_part(-(least if least >= 0 else least_eigenvalue(A))))
+    s = dominance(A, A_times) if name == "L" else INFINITE  # without a factor where that is enough, as it mostly is
+    for guess in (rounding / 8, -rounding / 16, None):  # of a definite matrix, of a singular one, of any
+        if s <= rounding:
+            break
+        with suppress(np.linalg.LinAlgError):
+            s = s.min(positive_part(-least_eigenvalue(A, guess)))
     if not s <= 1e-6 * size:
         raise Refuted(f"{name} with a diagonal of {size:.3g} has eigenvalues down to {-float(s):.3g}: indefinite")
     return Shift(name, s, bool(s <= rounding))
@@ -303,9 +321,7 @@ def is_definite(A: arb_mat) -> bool:
     return False
 
 
-def solution(
-    A: FloatArray, product: Callable[[AnyArray], AnyArray], b: AnyArray, stored: Callable[[], arb_mat]
-) -> AnyArray:
+def solution(A: FloatArray, product: Product, b: AnyArray, stored: Callable[[], arb_mat]) -> AnyArray:
     """Return about the solution of A x = b, to nearly all bits: by floats that balls correct, else by flint.
 
     A is that matrix in floats, `product` multiplies with it, and `stored` returns it.

@@ -7,6 +7,7 @@ losses; nothing is shared with those who made the claims. r holds a record (`spe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -86,7 +87,8 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     K_times = gram_times(r.F) if r.K is None else dense_times(K)
     size = arb(np.abs(K).sum(axis=1).max()) * (1 + len(K) * 2.0**-52)  # above the norm of K
     L = r.L if r.gamma_I > 0 else np.zeros_like(K)
-    t, edges = shift(L, "L") if r.gamma_I > 0 and r.power % 2 else Shift("L"), sparse_times(L)
+    edges = sparse_times(L)
+    t = shift(L, "L", edges) if r.gamma_I > 0 and r.power % 2 else Shift("L")
     beta = balanced(r.y, r.y * r.theta, *box(r.loss, r.parameter), r.fit_intercept)
     gains = total(conjugate(r.loss, r.parameter, x) for x in beta)
     placed = balls(np.zeros(len(L)))
@@ -97,18 +99,8 @@ def lapsvm(r: SimpleNamespace) -> Proof:
             x = edges(x)
         return x
 
-    def images(x: AnyArray, Kx: AnyArray, s: Ball, t: Ball) -> tuple[AnyArray, AnyArray]:
-        f = Kx + s * x
-        return f, r.gamma_A * x + r.gamma_I * (powered(f) + t * f)
-
-    def bound(a: AnyArray, Ka: AnyArray, s: Ball, t: Ball, enough: Ball) -> Ball:
-        f, Sa = images(a, Ka, s, t)
-        rest = 2 * Sa - placed
-        most, dual = rest @ rest, gains + f @ Sa - f @ placed
-        least = r.scale * (dual - (size + s) * most / (4 * r.gamma_A))
-        if least >= enough:  # without another product with K
-            return least
-        return r.scale * (dual - positive_part(rest @ K_times(rest) + s * most) / (4 * r.gamma_A))
+    def slope(f: AnyArray, x: AnyArray, t: Ball) -> AnyArray:
+        return r.gamma_A * x + r.gamma_I * (powered(f) + t * f)
 
     def solved(s: Ball, t: Ball) -> AnyArray:
         def stored() -> arb_mat:
@@ -118,7 +110,7 @@ def lapsvm(r: SimpleNamespace) -> Proof:
 
         about = float(r.gamma_I) * np.linalg.matrix_power(L, r.power) @ K
         near = float(r.gamma_A) * np.eye(len(L)) + about
-        return solution(near, lambda x: images(x, K_times(x), s, t)[1], placed / 2, stored)
+        return solution(near, lambda x: slope(K_times(x) + s * x, x, t), placed / 2, stored)
 
     shifts = ((ZERO, ZERO), (2 * s.s, t.s**r.power))
 
@@ -127,17 +119,32 @@ def lapsvm(r: SimpleNamespace) -> Proof:
         a = r.alpha if k == 0 else solved(*shifts[k - 1])
         return a, K_times(a)
 
+    @cache
+    def images(k: int, shifted: int) -> tuple[AnyArray, AnyArray]:
+        (a, Ka), (s, t) = point(k), shifts[shifted]
+        f = Ka + s * a
+        return f, slope(f, a, t)
+
+    def bound(k: int, shifted: int, enough: Ball) -> Ball:
+        (f, Sa), s = images(k, shifted), shifts[shifted][0]
+        rest = 2 * Sa - placed
+        most, dual = rest @ rest, gains + f @ Sa - f @ placed
+        least = r.scale * (dual - (size + s) * most / (4 * r.gamma_A))
+        if least >= enough:  # without another product with K
+            return least
+        return r.scale * (dual - positive_part(rest @ K_times(rest) + s * most) / (4 * r.gamma_A))
+
     def best(above: Ball, shifted: int) -> Ball:
         least = -INFINITE
         for k in range(2 + shifted):  # the coefficients of the answer prove nearly always as much as the best ones
-            least = least.max(bound(*point(k), *shifts[shifted], above - r.claim.gap))
+            least = least.max(bound(k, shifted, above - r.claim.gap))
             if above - least <= r.claim.gap:
                 break
         return least
 
-    f, slope = images(*point(0), *shifts[0])
+    f, Sa = images(0, 0)
     losses = total(value(r.loss, r.parameter, u) for u in 1 - r.y * (f[r.J] + r.b))
-    primal = r.scale * (losses + f @ slope)
+    primal = r.scale * (losses + f @ Sa)
     least, charges = best(primal, 0), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
@@ -165,9 +172,29 @@ def rmm(r: SimpleNamespace) -> Proof:
     return Proof(primal, bound, (s,), s.s * (r.c @ r.c + gamma @ gamma))
 
 
+def blocks(r: SimpleNamespace) -> Iterator[tuple[AnyArray, slice, AnyArray]]:
+    """Yield extreme spectra that begin together: which they are, where they lie, where in there each ends."""
+    for i in np.unique(r.first):
+        own = np.flatnonzero(r.first == i)
+        yield own, slice(i, r.last[own].max() + 1), r.last[own] - i
+
+
 def sums(r: SimpleNamespace, p: AnyArray) -> AnyArray:
     """Return Ap, the sums of p over the extreme spectra: rows of A are 1 from `first` to `last`."""
-    return np.array([p[i : j + 1].sum() for i, j in zip(r.first, r.last, strict=True)], dtype=object)
+    out = balls(np.zeros(len(r.first)))
+    for own, where, ends in blocks(r):
+        out[own] = p[where].cumsum()[ends]
+    return out
+
+
+def weights(r: SimpleNamespace, kappa: AnyArray) -> AnyArray:
+    """Return A'kappa."""
+    out = balls(np.zeros(len(r.delta)))
+    for own, where, ends in blocks(r):
+        drops = balls(np.zeros(where.stop - where.start))
+        drops[ends] = kappa[own]
+        out[where] += drops[::-1].cumsum()[::-1]
+    return out
 
 
 def admissible(r: SimpleNamespace, eps: Ball) -> AnyArray:
@@ -179,9 +206,7 @@ def admissible(r: SimpleNamespace, eps: Ball) -> AnyArray:
     after[nested] = r.delta[r.last[nested] + 1]
     kappa = positive_part(r.delta[r.last] - after - eps)
     kappa = kappa * ((1 - eps * int(c.sum())) / (c * kappa).sum()) + eps
-    delta = balls(np.zeros(len(r.delta)))
-    for i, j, one in zip(r.first, r.last, kappa, strict=True):
-        delta[i : j + 1] += one
+    delta = weights(r, kappa)
     if not largest(abs(delta - r.delta)) <= 2e-9:
         raise Refuted(f"delta is not admissible: it is {float(largest(abs(delta - r.delta))):.3g} away from what is")
     return delta
@@ -237,11 +262,10 @@ def alignment(r: SimpleNamespace) -> Proof:
 def extreme_sizes(r: SimpleNamespace) -> AnyArray:
     """Return |K_r| of the extreme kernels."""
     M, sizes = entries(gram(r.U.transpose())) ** 2, balls(np.zeros(len(r.first)))
-    for i in np.unique(r.first):  # entries are not negative: blocks grow by a row and a column at a time
-        own = np.flatnonzero(r.first == i)
-        block = M[i : r.last[own].max() + 1, i : r.last[own].max() + 1]
+    for own, where, ends in blocks(r):  # entries are not negative: they grow by a row and a column at a time
+        block = M[where, where]
         squares = (2 * np.triu(block, 1).sum(axis=0) + block.diagonal()).cumsum()
-        sizes[own] = [x.sqrt() for x in squares[r.last[own] - i]]
+        sizes[own] = [x.sqrt() for x in squares[ends]]
     return sizes
 
 

@@ -173,7 +173,7 @@ def test_damaged_rows_and_other_data_are_computed_again(tmp_path, compared) -> N
 
 
 def test_a_spent_budget_and_little_memory_are_told(path, monkeypatch) -> None:
-    monkeypatch.setattr(sm.assessment.run, "available_memory", lambda: 1e6)
+    monkeypatch.setattr(sm.assessment.outcomes, "available_memory", lambda: 1e6)
     few = compare_file(path, "kind", methods=["majority", "svm", "AutoSSL"])
     assert "GB of memory" in few.row("AutoSSL").notes[0]
     assert few.row("AutoSSL").verdict == "not run"

@@ -666,6 +666,7 @@ def label_functions() -> Iterator[Cell]:
         target=(3, None, NOTHING),
         folder=(3, NOTHING),
         progress=(3, NOTHING),
+        spread=(3, "tcp://127.0.0.1:8786", NOTHING),
         unlabeled=([-1], {}),
     )
     yield from nonsense(
@@ -733,6 +734,55 @@ def plot_cells() -> Iterator[Cell]:
         xx1=(np.ones(5),),
         response=(None, "surface", np.ones(3), changed(np.ones((2, 3)), (1, 2), np.nan), np.full((2, 3), "a")),
         points=(3, "points", X),
+    )
+    yield from nonsense(
+        "plots.DecisionDisplay.from_function",
+        with_defaults(plots.DecisionDisplay.from_function, decision_function=lambda nodes: nodes[:, 0], X=X),
+        decision_function=(None, 3, "f", Bad(lambda nodes: nodes, "shape", "of two columns")),
+        X=points,
+        resolution=(0, 1.5, "fine", None),
+        margin=(-1.0, np.nan, "wide", None),
+        points=(3, "points"),
+    )
+    told = plots.DecisionDisplay(np.arange(3), np.arange(2), np.ones((2, 3)))
+    yield from nonsense(
+        "plots.decision_panels",
+        with_defaults(plots.decision_panels, displays={"f": told}),
+        displays=(None, {}, 3, "displays", Bad({"f": 3}, "'f'.*3", "no display")),
+        n_rows=(0, -1, 1.5, "two", None),
+        limit=(0.0, -1.0, np.nan, "wide"),
+        aspect=(0.0, np.nan, "square", None),
+    )
+    line = plots.subplots()[1][0, 0]
+    yield from nonsense(
+        "plots.ring", with_defaults(plots.ring, ax=line, X=X), ax=(None, 3, "axes"), X=points, size=(0.0, np.nan, "big")
+    )
+    curve = {"J": (np.arange(3.0), np.arange(3.0))}
+    yield from nonsense(
+        "plots.CurveDisplay",
+        with_defaults(plots.CurveDisplay, curves=curve),
+        curves=(
+            *(None, {}, 3, "curves", Bad({"a": 1.0}, "'a'.*1.0"), Bad({"a": ("b", [1.0])}, "'b'", "a text")),
+            Bad({"a": ([0.0, 1.0], [np.nan, 1.0])}, "'a'.* is nan", "not a number"),
+            Bad({"a": ([0.0, 1.0], [1.0])}, r"'a' has the shape \(1,\)", "too few"),
+        ),
+        points=(3, "points", Bad({"a": ([0.0], np.ones((1, 2)))}, r"'a' has the shape \(1, 2\)", "draws of points")),
+        looks=(3, "blue", Bad({"J": "beige"}, "'beige'"), Bad({"K": "blue"}, "'K'", "of no curve")),
+    )
+    yield from nonsense(
+        "plots.LandscapeDisplay",
+        with_defaults(plots.LandscapeDisplay, w1=np.arange(3), w2=np.arange(2), values=np.ones((2, 3))),
+        w1=(None, "grid", np.ones((2, 2)), np.array([0.0, np.nan, 1.0]), Bad(np.zeros(3), "increasing", "equal")),
+        w2=(np.arange(5),),
+        values=(None, "surface", np.ones(3), changed(np.ones((2, 3)), (1, 2), np.nan)),
+        trails=(3, "trails", Bad({"a": np.ones((2, 3))}, r"'a' has the shape \(2, 3\)", "of three weights")),
+    )
+    yield from nonsense(
+        "plots.MultiplierDisplay",
+        with_defaults(plots.MultiplierDisplay, beta=[1.0, 0.0], margin=[0.0, 2.0], sign=[1, -1]),
+        beta=(None, "beta", Bad([-1.0, 0.0], r"\[0\] is -1", "negative"), [np.nan, 1.0], np.ones((2, 2))),
+        margin=(None, "margin", Bad([1.0], r"\(1,\)", "too few"), [np.nan, 1.0]),
+        sign=(None, "sign", Bad([1], r"\(1,\)", "too few"), Bad([0, 1], "sign holds 0", "of zero")),
     )
     yield from nonsense(
         "plots.SpectrumDisplay",

@@ -13,6 +13,7 @@ from specmargin.experiments.engine.artifacts import read_data, strict_json, writ
 from specmargin.experiments.engine.progress import figure_bars
 from specmargin.experiments.figure_scripts import SIZES, expected_seconds, figure_scripts
 from specmargin.experiments.gallery import FigureError, _makespan, available_figures, run_figures
+from specmargin.plots.stamp import QUICK_NOTE
 
 GOOD = '''
 """A parabola.
@@ -123,6 +124,15 @@ def test_writes_figure_data_and_sidecar(scripts):
     assert sidecar["seconds"].keys() == {"compute", "draw"}
     assert len(sidecar["fingerprint"]["code"]) == 16
     assert str(scripts.parent) not in text
+
+
+def test_a_quick_picture_says_so_and_no_other_does(scripts):
+    quick, standard = (
+        run(scripts, quick=quick, formats=("svg",))[0].paths[0].read_text("utf-8") for quick in (True, False)
+    )
+    assert f"<!-- {QUICK_NOTE[:20]}" in quick
+    assert QUICK_NOTE[:20] not in standard
+    assert "<dc:title>A parabola.</dc:title>" in standard
 
 
 def test_resumes_only_what_depends_on_nothing_that_changed(scripts, edit):

@@ -12,10 +12,11 @@ again when other tests reach it (``--again``: in any case).
 
 First all tests of `TESTS` run once, with the lines that each of them reaches. A mutant then meets the tests that reach
 its statement, those of its own module first, then the fastest, for at most `BUDGET` seconds; what takes longer than
-`LONGEST` never counts, nor does a test that fails without any mutant, as one may that asks for a fresh process. Every
-mutant has a process of its own, forked from one that has imported numpy, CVXPY and the like: the code of one function
-is replaced there or, for what the import runs, one module is imported with another source. A mutant that hangs, or asks
-for more memory than there is, counts as noticed. One that no test reaches counts as a survivor.
+`LONGEST` never counts, nor does a test that fails without any mutant, as one may that asks for a fresh process. What
+the import runs, such as a default, also meets `OF_SIGNATURES`, whichever lines these reach. Every mutant has a process
+of its own, forked from one that has imported numpy, CVXPY and the like: the code of one function is replaced there or,
+for what the import runs, one module is imported with another source. A mutant that hangs, or asks for more memory than
+there is, counts as noticed. One that no test reaches counts as a survivor.
 
 Survivors that no test could notice, or that are no defect, stand in `survivors.toml`, each with its reason; a rule
 there speaks of many alike, such as allowances that become larger by one rounding. The score is reported with and
@@ -80,6 +81,9 @@ TESTS = {
     ],
     "checker": ["tests/proofs/test_replay.py"],
 }
+
+OF_SIGNATURES = {"specmargin/objectives/": "tests/objectives/test_arguments.py"}
+"""Of the modules in a folder: tests of defaults and of what arguments must be, which look at them and run no line."""
 
 LONGEST = 10.0
 """Seconds of the longest test that counts, of the processor."""
@@ -420,7 +424,14 @@ def reaching(mutant: Any, reached: dict[str, Any]) -> set[str]:
     first, last = mutant.lines
     places = lines if mutant.static else map(str, range(first, last + 1))
     tests = {names[i] for line in places for i in lines.get(line, [])}
+    if mutant.static:
+        tests |= {test for test in names if of_signatures(mutant, test)}
     return {test for test in (tests or (set(names) if mutant.static else set())) if seconds[test] <= LONGEST}
+
+
+def of_signatures(mutant: Any, test: str) -> bool:
+    """Whether a test is one of `OF_SIGNATURES` for the module of a mutant."""
+    return any(mutant.path.startswith(folder) and test.split("::")[0] == own for folder, own in OF_SIGNATURES.items())
 
 
 def chosen(mutant: Any, reached: dict[str, Any]) -> dict[str, float]:
@@ -428,7 +439,8 @@ def chosen(mutant: Any, reached: dict[str, Any]) -> dict[str, float]:
     seconds, stem = reached["seconds"], Path(mutant.path).stem
 
     def rank(test: str) -> tuple[bool, float]:
-        return not Path(test.split("::")[0]).stem.startswith(f"test_{stem}"), seconds[test]
+        own = Path(test.split("::")[0]).stem.startswith(f"test_{stem}")
+        return not (own or (mutant.static and of_signatures(mutant, test))), seconds[test]
 
     out: dict[str, float] = {}
     for test in sorted(reaching(mutant, reached), key=rank):
@@ -497,14 +509,34 @@ def reason_of(mutant: Any, known: tuple[dict[tuple[str, str, str, str], str], li
 _NUMBER = re.compile(r"(?<![\w.])(\d+(?:\.\d*)?(?:e[+-]?\d+)?)(?![\w.])")
 
 
+_LIMIT = re.compile(r"\s*([<>])(=?)\s*")
+
+
+def at_a_limit(mutant: Any) -> str | None:
+    """Return the lines before with @ for the one comparison whose limit belongs to the other side, None for others."""
+    before, after = _LIMIT.split(mutant.before), _LIMIT.split(mutant.after)
+    changed = [i for i, (x, z) in enumerate(zip(before, after, strict=False)) if x != z]
+    if len(before) != len(after) or len(changed) != 1 or changed[0] % 3 != 2:
+        return None
+    at = changed[0]
+    kept = [
+        "".join([" ", *before[i : i + 2], " "]) if i % 3 == 1 else before[i] for i in range(len(before)) if i % 3 < 2
+    ]
+    kept[(at - 2) // 3 * 2 + 1] = " @ "
+    return "".join(kept)
+
+
 def follows(mutant: Any, rule: dict[str, Any]) -> bool:
-    """Whether a mutant is one of those that a rule speaks of: one number raised by one, or one word for another."""
+    """Whether a mutant is one of those that a rule speaks of: a number raised, a word for another, or a limit."""
     if not mutant.path.startswith(rule["modules"]):
         return False
     for old, new in rule.get("words", ()):
         places = [found.start() for found in re.finditer(re.escape(old), mutant.before)]
         if any(mutant.before[:at] + new + mutant.before[at + len(old) :] == mutant.after for at in places):
             return True
+    if "limits" in rule:
+        marked = at_a_limit(mutant)
+        return marked is not None and any(re.search(place, marked) for place in rule["limits"])
     before, after = _NUMBER.split(mutant.before), _NUMBER.split(mutant.after)
     changed = [i for i, (x, z) in enumerate(zip(before, after, strict=False)) if x != z]
     if len(before) != len(after) or len(changed) != 1 or changed[0] % 2 == 0:

@@ -68,6 +68,23 @@ def test_no_survivor_stands_twice():
         ("step = 1.1 * share * size", "step = 2.1 * share * size", True),
         ("step = 1.1 * share * size", "step = 1.1 / share * size", False),
         ("least = lowest - 2.0 * step", "least = lowest - 3.0 * step", False),
+        ("error += 2.0 * size + 1e-9 * x", "error += 3.0 * size + 1e-9 * x", True),
+        ("error += (1.0 + 1e-9) * x", "error += (2.0 + 1e-9) * x", True),
+        ("error += (unit * x) ** 2 * size", "error += (unit * x) ** 3 * size", False),
+        ("error += x / (2.0 * size)", "error += x / (3.0 * size)", False),
+        ("error += 2.0 * size - x", "error += 3.0 * size - x", False),
+        ("error += 4.0 * part[0]", "error += 4.0 * part[1]", False),
+        ("value += 2.0 * size", "value += 3.0 * size", False),
+        ("if rounding > _ROUNDING * abs(value):", "if rounding>= _ROUNDING * abs(value):", True),
+        ("if a > 0 and rounding > _ROUNDING * abs(b):", "if a > 0 and rounding>= _ROUNDING * abs(b):", True),
+        ("if a > 0 and rounding > _ROUNDING * abs(b):", "if a>= 0 and rounding > _ROUNDING * abs(b):", False),
+        ("if rounding > _ROUNDING * abs(value):", "if rounding < _ROUNDING * abs(value):", False),
+        ("if n > _LARGEST:", "if n>= _LARGEST:", False),
+        ("if simple <= negligible:", "if simple< negligible:", True),
+        ("y: A = field(init=False, repr=False)", "y: A = field(init=False, )", True),
+        ("y: A = field(init=False, repr=False)", "y: A = field(init=True, repr=False)", False),
+        ("x = y.astype(float)", "x = y.astype(None)", True),
+        ("x = y.astype(np.longdouble)", "x = y.astype(None)", False),
         ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, strict=None):", True),
         ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, y, ):", True),
         ("for a, b in zip(x, y, strict=True):", "for a, b in zip(x, None, strict=True):", False),
@@ -109,3 +126,22 @@ def test_every_group_has_its_modules_and_every_folder_its_tests():
     assert all(mutation.modules(group) for group in ("objectives", "certificates", "bounds"))
     assert len(mutation.modules("objectives")) > 25
     assert {"tests/objectives", "tests/test_rounding.py"} <= set(mutation.existing_tests(["objectives"]))
+
+
+def test_defaults_meet_the_tests_of_signatures_whichever_lines_these_reach():
+    ours, other = "tests/objectives/test_cone.py::a", "tests/losses/test_margin.py::a"
+    args = mutation.OF_SIGNATURES["specmargin/objectives/"] + "::defaults"
+    names = [ours, other, args]
+    reached = {
+        "names": names,
+        "seconds": {ours: 0.2, other: 0.1, args: 0.3},
+        "lines": {"specmargin/objectives/cone.py": {"7": [0]}},
+    }
+    mutant = SimpleNamespace(path="specmargin/objectives/cone.py", static=True, lines=(7, 7))
+    assert list(mutation.chosen(mutant, reached)) == [ours, args]
+    mutant.static = False
+    assert list(mutation.chosen(mutant, reached)) == [ours]
+    elsewhere = SimpleNamespace(path="specmargin/rounding.py", static=True, lines=(7, 7))
+    reached["lines"]["specmargin/rounding.py"] = {"9": [1]}
+    assert list(mutation.chosen(elsewhere, reached)) == [other]
+    assert all((ROOT / own).exists() for own in mutation.OF_SIGNATURES.values())

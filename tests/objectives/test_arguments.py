@@ -11,6 +11,9 @@ import pytest
 import specmargin as sm
 from specmargin import objectives
 from specmargin.objectives import contract
+from specmargin.objectives.conformal import ConformalRidge
+from specmargin.objectives.leave_one_out import RidgePath
+from specmargin.objectives.manifold_weights import weights_of_paper
 
 NAME, N = "specmargin.objectives", 6
 LABELS = sm.encode_labels([0, 1, -1, -1, -1, -1])
@@ -134,7 +137,43 @@ def test_what_an_argument_must_be_is_said_with_its_name(name, argument, value, m
     kind(**GOOD[name])
     with pytest.raises(ValueError, match=message) as error:
         kind(**{**GOOD[name], argument: value})
-    assert argument.removeprefix("unlabeled_") in str(error.value)
+    # As a word: a longer one that contains it would be another name.
+    assert re.search(rf"\b{argument.removeprefix('unlabeled_')}\b", str(error.value))
+
+
+TWO, WILD = np.array([1.0, -1.0]), np.array([np.nan, 1.0])
+SKEW = np.array([[2.0, 1.0], [-1.0, 2.0]])
+RIDGE = ConformalRidge(np.eye(2), TWO)
+PAIR = sm.encode_labels([0, 1])
+NAMED = [
+    ("G", lambda: ConformalRidge(np.diag(WILD), TWO)),
+    ("targets", lambda: ConformalRidge(np.eye(2), WILD)),
+    ("cross", lambda: RIDGE.p_values(np.array([WILD]), np.ones(1))),
+    ("diagonal", lambda: RIDGE.p_values(np.ones((1, 2)), WILD[:1])),
+    ("level", lambda: RIDGE.intervals(np.ones((1, 2)), np.ones(1), "high")),
+    ("X", lambda: objectives.Features.of("x", "free", rows=np.arange(2))),
+    ("X", lambda: objectives.Features.of(np.array([WILD]), "free", rows=np.arange(1))),
+    ("balance", lambda: objectives.Features.of(X, "balance", rows=np.arange(2), balance="none")),
+    ("G", lambda: RidgePath(np.diag(WILD), TWO)),
+    ("weights", lambda: RidgePath(np.eye(2), TWO, weights=WILD)),
+    ("gamma_A", lambda: weights_of_paper(0.0, 1.0, 1, 1, "means")),
+    ("gamma_I", lambda: weights_of_paper(1.0, -1.0, 1, 1, "means")),
+    ("l", lambda: weights_of_paper(1.0, 1.0, 0, 1, "means")),
+    ("u", lambda: weights_of_paper(1.0, 1.0, 1, -1, "means")),
+    ("form", lambda: weights_of_paper(1.0, 1.0, 1, 1, "half")),
+    ("K", lambda: objectives.LapSVM(SKEW, None, PAIR)),
+    ("L", lambda: objectives.LapSVM(np.eye(2), SKEW, PAIR)),
+    ("K", lambda: objectives.RMM(np.diag(WILD), PAIR)),
+    ("delta", lambda: objectives.FixedSpectrum(WILD)),
+    ("Q", lambda: objectives.SpectralGraphTransducer(SPECTRUM, LABELS, 1.0, WILD)),
+    ("delta", lambda: objectives.SpectralRidge(SPECTRUM, LABELS, np.append(WILD, 1.0))),
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), NAMED, ids=[f"{i} {name}" for i, (name, _) in enumerate(NAMED)])
+def test_what_is_refused_is_named_by_its_own_name(argument, call):
+    with pytest.raises(ValueError, match=rf"^[^.;:]*\b{argument}\b"):
+        call()
 
 
 def test_what_may_be_left_out_may_be_none():
@@ -213,7 +252,9 @@ def test_laprls_makes_its_labels_and_its_loss_itself():
     assert not {"labels", "loss"} & parameters.keys()
 
 
-@pytest.mark.parametrize("name", ["LapSVM", "LapRLS", "RMM", "S3VM", "SpectrumMargin", "SpectralRidge"])
+@pytest.mark.parametrize(
+    "name", ["LapSVM", "LapRLS", "RMM", "S3VM", "SpectrumMargin", "SpectralRidge", "RegularizedClustering"]
+)
 def test_a_change_of_a_number_is_checked_as_at_first(name):
     obj = getattr(objectives, name)(**GOOD[name])
     for other, argument, value, message in BAD:

@@ -6,6 +6,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives import calibration
 from specmargin.objectives.calibration import (
     calibrated_scale,
     calibrated_scales,
@@ -94,3 +95,15 @@ def test_probabilities_sum_to_one_at_any_scale(rng, columns):
 def test_shapes_that_differ_are_refused():
     with pytest.raises(InvalidInputError, match="one sign per decision"):
         calibrated_scale(np.zeros(3), np.zeros(2))
+
+
+def test_decisions_of_any_size_have_derivatives():
+    """Of three classes: exponentials of what one lacks of the best, which do not overflow."""
+    apart = np.array([[[0.0, -3.0, 2.0], [0.0, 5.0, -1.0]]])
+    for T in (1e-3, 1.0, 30.0, 1e4):
+        first, second = calibration._derivatives(apart, np.zeros(1), 2, np.array([T]))
+        z = T * apart[0]
+        p = np.exp(z - logsumexp(z, axis=1)[:, None])
+        mean = (p * apart[0]).sum(axis=1)
+        assert first[0] == pytest.approx(mean.sum(), rel=1e-12)
+        assert second[0] == pytest.approx((p * (apart[0] - mean[:, None]) ** 2).sum(), rel=1e-9, abs=1e-12)

@@ -353,3 +353,26 @@ def test_a_graph_that_is_not_symmetric_is_charged_for_what_it_lacks():
     envelope = bound.Envelope.of(K, 0.0, None, w, U, Products(K, L))
     assert envelope.error >= np.linalg.norm(L - L.T)
     assert bound.Envelope.of(K, 0.0, None, w, U, Products(K, (L + L.T) / 2)).error < 1e-12
+
+
+@pytest.mark.parametrize("missed", [0.0, 0.25])
+def test_what_the_decomposition_leaves_raises_every_eigenvalue(missed, monkeypatch):
+    """What is left of the kernel, what of that was not computed, and what the kernel itself is off by."""
+    n = 9
+    obj = RegularizedClustering(kernel(0), np.eye(n), 0.1)
+    K0 = bound.centred_kernel(obj.K, obj.K.sum(axis=1))[0]
+    w, U = np.linalg.eigh(K0)
+    left = np.diag(np.linspace(0.1, 0.2, n))
+    monkeypatch.setattr(bound, "_left", lambda *args: (left, missed))
+    found = bound.Envelope.of(K0, 0.5, obj.K.sum(axis=1), w, U, obj.products).w
+    raised = np.maximum(w, 0.0) + np.linalg.norm(left) + missed + 0.5
+    assert (found >= raised).all()
+    np.testing.assert_allclose(found, raised, rtol=1e-5)
+
+
+def test_what_made_an_envelope_is_let_go_of_when_it_is_refined():
+    obj = RegularizedClustering(kernel(0), np.eye(9), 0.1)
+    K0, error = bound.centred_kernel(obj.K, obj.K.sum(axis=1))
+    envelope = bound.Envelope.of(K0, error, obj.K.sum(axis=1), *np.linalg.eigh(K0), obj.products)
+    assert envelope.rest is not None
+    assert envelope.refined.rest is None

@@ -710,3 +710,14 @@ def test_the_first_penalty_that_decreases_is_named(spectrum_data):
     SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 2.0]))
     with pytest.raises(ValueError, match=r"Q\[2\] is 2.0, but Q\[3\] is 1.5"):
         SpectralGraphTransducer(spectrum, labels, 1.0, Q=np.array([1.0, 1.0, 2.0, 1.5]))
+
+
+def test_the_least_and_the_largest_that_are_taken(spectrum_data):
+    spectrum, labels = spectrum_data(q=2)
+    obj = SpectralGraphTransducer(spectrum, labels, 1e100)
+    assert (obj.k, obj.C) == (1, 1e100)
+    for C in (np.nextafter(1e100, np.inf), 0.0):
+        with pytest.raises(ValueError, match="C="):
+            SpectralGraphTransducer(spectrum, labels, C)
+    with pytest.raises(ValueError, match=r"q=1 eigenvectors .* q >= 2"):
+        SpectralGraphTransducer(spectrum.truncate(1), labels, 1.0)

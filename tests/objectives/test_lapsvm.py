@@ -629,3 +629,21 @@ def test_multipliers_that_are_given_are_those_that_prove(manifold_data, rng):
     found = obj.certificate({"alpha": alpha, "b": 0.1}, {"beta": obj.labels.sign * theta})
     assert found.dual_objective == obj.prove(alpha, 0.1, theta).dual_objective
     assert found.dual_objective != obj.certificate({"alpha": alpha, "b": 0.1}).dual_objective
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_constant_that_is_best_knows_the_weights_of_the_labels(name):
+    y = sm.encode_labels([0, 1, 1, -1]).weighted([1.0, 3.0, 5.0])
+    found = LapSVM(np.eye(4), None, y, loss=name).constant()
+    assert found == pytest.approx(1.0 if name == "hinge" else 7 / 9)
+
+
+def test_the_exact_coefficients_of_the_multipliers_prove_the_same_point(manifold_data, rng):
+    """At the intercept that is given: the bound gets better, and the value stays."""
+    obj = objective(manifold_data(), "squared")
+    alpha, b = 0.1 * rng.normal(size=18), 0.4
+    duals = {"beta": rng.uniform(0.5, 1.0, 7)}
+    plain = obj.certificate({"alpha": alpha, "b": b}, duals)
+    better = obj.pivoted().certificate({"alpha": alpha, "b": b}, duals)
+    assert better.primal_objective == pytest.approx(plain.primal_objective, rel=1e-12)
+    assert better.dual_objective > plain.dual_objective + 1e-3

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -12,10 +13,11 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.labels import Labels
-from specmargin.objectives import LapSVM
+from specmargin.objectives import LapSVM, principal_pivots
 from specmargin.objectives import leave_one_out as loo
 from specmargin.objectives.intercept import hinge_intercept
-from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
+from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.solvers import factorized
 from specmargin.solvers.manifold.left_out import weighted_squares_left_out
 
@@ -543,23 +545,87 @@ def test_weights_that_are_no_positive_numbers_are_refused():
 
 
 @intercepts
+@pytest.mark.parametrize("scale", [1e-8, 1e-3, 1.0, 1e3, 1e6])
+def test_pivots_are_the_refits_of_the_squared_hinge(rng, fit_intercept, scale):
+    """With copies, singular kernels and single labels; only rounding in large kernels makes them decline."""
+    asked = support = 0
+    for trial in range(24):
+        l = int(rng.integers(3, 24))
+        X = rng.normal(size=(l, int(rng.integers(1, 6))))
+        if trial % 3 == 0:
+            X = np.round(X)
+        G = scale * (X @ X.T + (trial % 2) * 1e-3 * np.eye(l))
+        y = np.where(X[:, 0] + 0.7 * rng.normal(size=l) > rng.choice([0.0, 1.5]), 1.0, -1.0)
+        y[0] *= -1.0 if abs(y.sum()) == l else 1.0
+        calls = []
+        solve = solve_with("squared_hinge", fit_intercept, calls)
+        full = solve(G, y)
+        calls.clear()
+        found = squared_hinge_leave_one_out(G, y, solve, full=full, fit_intercept=fit_intercept)
+        single = min((y > 0).sum(), (y < 0).sum()) == 1
+        asked, support = asked + len(calls) - (single and fit_intercept and bool(calls)), support + (full[0] != 0).sum()
+        expected = refitted(G, y, loo.one_left_out(l), solve, full=full)
+        np.testing.assert_allclose(found, expected, atol=1e-7, rtol=1e-7)
+    assert asked <= (0 if scale <= 1 else 0.5 * support)
+
+
+@intercepts
+def test_pivots_with_weights_are_the_optima_of_cvxpy(manifold_data, rng, fit_intercept):
+    """Where many samples change sides: a kernel that is far from diagonal, weights between 1e-2 and 1e2."""
+    K, L, labels = manifold_data(40, 16, seed=1)
+    G, y = deformed(0.1 * K, L, labels, 5.0) / GAMMAS[0], labels.sign
+    weights = 10.0 ** rng.uniform(-2, 2, 16)
+
+    def by_cvxpy(part, sign, own):
+        v, b = cp.Variable(len(sign)), cp.Variable() if fit_intercept else cp.Constant(0.0)
+        loss = cp.sum(cp.multiply(own, cp.square(cp.pos(1 - cp.multiply(sign, part @ v + b)))))
+        problem = cp.Problem(cp.Minimize(loss + cp.quad_form(v, cp.psd_wrap(part))))
+        problem.solve(solver="CLARABEL", tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+        return v.value, float(b.value)
+
+    def never(*_):
+        raise AssertionError("no refit is needed")
+
+    one = Labels(y, np.arange(16), np.array([False, True]), 16, weights)
+    full = factorized(LapSVM(G, None, one, loss="squared_hinge", gamma_A=1.0, fit_intercept=fit_intercept)).variables
+    found = squared_hinge_leave_one_out(
+        G, y, never, full=(full["v"], float(full["b"])), fit_intercept=fit_intercept, weights=weights
+    )
+    for i in range(16):
+        kept = np.delete(np.arange(16), i)
+        v, b = by_cvxpy(G[np.ix_(kept, kept)], y[kept], weights[kept])
+        assert found[i] == pytest.approx(G[i, kept] @ v + b, abs=1e-4)
+
+
+@intercepts
 @pytest.mark.parametrize("width", [0.1, 1.0])
-def test_the_squared_hinge_is_solved_again_for_the_samples_whose_active_set_changes(
-    manifold_data, rng, fit_intercept, width
-):
-    """And for no other: by the active sets of literal refits."""
+def test_the_squared_hinge_needs_no_refit_where_active_sets_change(manifold_data, rng, fit_intercept, width):
+    """The active sets of literal refits say that some do."""
+    moved = 0
     for seed in range(4):
         K, L, labels = manifold_data(40, 16, seed=seed)
         G, y, calls = deformed(width * K, L, labels, 5.0) / GAMMAS[0], labels.sign, []
         solve = solve_with("squared_hinge", fit_intercept, calls)
-        active = solve(G, y)[0] != 0
-        moved = []
+        full = solve(G, y)
+        active = full[0] != 0
         for i in np.flatnonzero(active):
             kept = np.arange(16) != i
-            moved.append(bool(((solve(G[np.ix_(kept, kept)], y[kept])[0] != 0) != active[kept]).any()))
+            moved += bool(((solve(G[np.ix_(kept, kept)], y[kept])[0] != 0) != active[kept]).any())
         calls.clear()
-        squared_hinge_leave_one_out(G, y, solve, fit_intercept=fit_intercept)
-        assert len(calls) == 1 + sum(moved)
+        squared_hinge_leave_one_out(G, y, solve, full=full, fit_intercept=fit_intercept)
+        assert not calls
+    assert moved > 4
+
+
+def test_more_changes_than_memory_holds_are_refitted(manifold_data, monkeypatch):
+    K, L, labels = manifold_data(40, 16, seed=0)
+    G, y, calls = deformed(0.1 * K, L, labels, 5.0) / GAMMAS[0], labels.sign, []
+    solve = solve_with("squared_hinge", True, calls)
+    expected = squared_hinge_leave_one_out(G, y, solve)
+    assert len(calls) == 1
+    monkeypatch.setattr(principal_pivots, "_MOST_CHANGED", 1)
+    np.testing.assert_allclose(squared_hinge_leave_one_out(G, y, solve), expected, atol=1e-9)
+    assert len(calls) > 2
 
 
 def test_what_all_classes_gain_alike_changes_no_log_loss(rng):
@@ -569,3 +635,23 @@ def test_what_all_classes_gain_alike_changes_no_log_loss(rng):
     for size in (1.0, 1e8):
         shift = size * rng.normal(size=(12, 1))
         np.testing.assert_allclose(loo.log_losses(f + shift, sign), loo.log_losses(f, sign), rtol=1e-5)
+
+
+def test_folds_of_two_are_refitted_without_both(manifold_data, rng):
+    """All of them of two: what one left out would be told by the other is not known."""
+    G, sign = manifold_data()[0][:6, :6], np.array([1.0, -1, 1, 1, -1, -1])
+    pairs = [loo.Fold(np.array([i, i + 1]), np.array([i, i + 1])) for i in (0, 2, 4)]
+    found = loo.RidgePath(G, sign, fit_intercept=False).held_out([0.3], pairs)[0]
+    for i in (0, 2, 4):
+        kept = np.delete(np.arange(6), [i, i + 1])
+        v = np.linalg.solve(G[np.ix_(kept, kept)] + 0.3 * np.eye(4), sign[kept])
+        np.testing.assert_allclose(found[i : i + 2], G[i : i + 2][:, kept] @ v, rtol=1e-9)
+
+
+def test_settings_do_not_see_each_other(rng):
+    """To the last bit, whatever the size of the others is."""
+    sign = np.where(rng.permutation(9) < 4, 1.0, -1.0)
+    decisions = 10.0 ** np.arange(-3.0, 3.0)[:, None] * (0.5 * sign + rng.normal(size=(6, 9)))
+    together = loo.log_losses(decisions, sign)
+    for one, losses in zip(decisions, together, strict=True):
+        np.testing.assert_array_equal(loo.log_losses(one, sign), losses)

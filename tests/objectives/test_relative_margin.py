@@ -437,3 +437,13 @@ def test_decisions_are_shortened_by_the_rounding_of_their_intercept_too(monkeypa
     loss = RelativeMargin(C=1.0, B=3.0)
     v, b = loss.correct_rounding(np.ones(1), np.ones((1, 1)), np.ones(1), 2.0, 10.0)
     assert 2.9 < (v[0] + b) * (1 + 1e-3) <= 3.0
+
+
+def test_how_far_an_intercept_was_moved_is_relative_to_it():
+    """Far from all margins the best one is elsewhere, and the certificate says by which share of it."""
+    labels, K = some_labels(8), some_gram(8)
+    gamma = labels.sign - labels.sign.mean()
+    for b in (300.0, -70.0):
+        found, _, offset = RMM(K, labels).repaired(0.1 * gamma, b)
+        assert found.primal_residual == pytest.approx(abs(offset - b) / abs(b), rel=1e-12)
+        assert found.primal_residual > 0.5

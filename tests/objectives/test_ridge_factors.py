@@ -6,9 +6,11 @@ from fractions import Fraction
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.linalg as sla
 from sklearn.linear_model import Ridge
 
 import specmargin as sm
+from specmargin.objectives.ridge_factors import RidgeFactors
 from specmargin.objectives.spectral_ridge import SpectralRidge, power_spectrum
 from specmargin.proofs.translation import record_of
 from specmargin.solvers.spectrum.spectral_ridge import choose_penalty
@@ -238,3 +240,14 @@ def test_value_and_bound_are_within_their_rounding(seed):
         above = replace(obj)
         above.__dict__["design"] = 0.9 * obj.design
         assert Fraction(above.dual_bound(balanced)) - Fraction(above._bound_error(balanced)) <= bound
+
+
+@pytest.mark.parametrize(("l", "q"), [(5, 9), (9, 9), (10, 9)])
+def test_a_design_that_can_fit_all_labels_keeps_the_digits_of_what_is_left(l, q, rng):
+    """At a penalty that is nearly nothing: [M y]_i / M_ii with M = (X X' + penalty)^-1 among vectors of mean zero."""
+    X, y = rng.normal(size=(l, q)), rng.normal(size=l)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    basis = sla.helmert(l).T
+    M = basis @ np.linalg.solve(basis.T @ X @ X.T @ basis + 1e-13 * np.eye(l - 1), basis.T)
+    found = RidgeFactors.of(X, y, None).left_out(1e-13)
+    np.testing.assert_allclose(found, (M @ y) / M.diagonal(), rtol=1e-9)

@@ -719,3 +719,16 @@ def test_the_envelope_is_a_line_however_far_to_the_left():
         np.testing.assert_allclose(envelope.value(far), -envelope.upper * far, rtol=1e-12)
         np.testing.assert_array_equal(envelope.gradient(far), -envelope.upper)
         np.testing.assert_array_equal(envelope.curvature(far), 0.0)
+
+
+def test_another_objective_has_coordinates_of_its_own(rng):
+    problem = random_relaxation(rng)
+    obj = S3VM(rng.normal(size=(11, 4)), problem.obj.labels, "hinge", balance=0.0)
+    other = problem.with_(obj=obj)
+    np.testing.assert_array_equal(other.space.Z, RowSpace.of(obj).Z)
+    assert problem.with_(signs=np.ones(7)).space is problem.space
+
+
+def test_a_matrix_that_is_not_positive_semidefinite_is_not_feasible(rng):
+    M = np.diag([1.0, 1.0, 1.0, -1e-3])
+    assert random_relaxation(rng).value({"M": M}) == np.inf

@@ -602,3 +602,15 @@ def test_a_repaired_point_has_the_intercept_that_belongs_to_its_coefficients(spe
     monkeypatch.setattr(kind, "repair_decisions", lambda self, *args: kept.append(honest(self, *args)) or kept[-1])
     point = obj.repair(np.zeros(8), np.ones(len(obj.cone.c)), 0.1)
     assert point.b in [b + 0.25 for _, b in kept]
+
+
+def test_decisions_are_within_the_bound_with_their_intercept(spectrum_data):
+    """Coefficients whose decisions the intercept keeps within B are feasible; with another sign they are not."""
+    obj = SpectrumMargin(*spectrum_data(), C=2.0, B=1.5, order=False)
+    delta = np.full(obj.q, obj.rho / obj.q)
+    v = np.linalg.lstsq(obj.U, -np.linspace(0.0, 2.9, len(obj.U)), rcond=None)[0]
+    decisions = obj.U @ v
+    b = -(decisions.max() + decisions.min()) / 2
+    scale = 1.49 / np.abs(decisions + b).max()
+    assert obj._is_feasible(scale * v, scale * b, delta)
+    assert not obj._is_feasible(scale * v, -scale * b, delta)

@@ -6,8 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.svm import SVC
 
 import specmargin as sm
+from specmargin.experiments.figure_scripts import figure_scripts, load_script
 from specmargin.experiments.gallery import run_figures
 from specmargin.experiments.run import measured
 from specmargin.papers import belkin_2006 as paper
@@ -123,6 +125,43 @@ def test_clustering_figure_cuts_the_moons_and_then_the_plane(nowhere, tmp_path):
     for each in told["certificates"].values():
         assert 0 <= each["relative gap"] < 1e-7  # where gamma is small, it is what the kernel's own rounding may hide
         assert each["violation of the constraints"] < 1e-9
+
+
+def test_moons_are_right_for_the_laplacian_method_alone(nowhere, tmp_path):
+    (result,) = run_figures(["moons_methods"], quick=True, out=tmp_path, progress=False, formats=("svg",))
+    assert not result.warnings
+    told = json.loads(result.sidecar.read_text())
+    each = told["results"]["OPTIMISTIC, error on unlabelled points, percent"]
+    assert [one["fits"] for one in each.values()] == [3 * 2 * 2] * 3
+    assert each["LapSVM"]["mean of the least error over the draws"] == 0 < each["LapSVM"]["fits without an error"]
+    assert each["SVM"]["fits without an error"] == 0
+    assert each["TSVM"]["mean of the least error over the draws"] > 5
+    assert max(told["certificates"]["worst relative gap"].values()) < 1e-6
+    # scikit-learn's SVM of the two labelled points errs as often, whatever C is.
+    X, y_true = sm.datasets.make_two_moons(n_samples=200, noise=0.07, random_state=0)
+    y = sm.hide_labels(y_true, per_class=1, random_state=0)
+    svm = SVC(C=10.0, gamma=1 / (2 * 0.35**2)).fit(X[y != -1], y[y != -1])
+    error = 100 * np.mean(svm.predict(X[y == -1]) != y_true[y == -1])
+    assert abs(each["SVM"]["least error of the draw shown"] - error) <= 100 / 198  # one point may lie on the boundary
+
+
+def test_published_means_stand_next_to_all_pairs_only():
+    script = load_script(figure_scripts()["usps_pairs"])
+    data = {
+        "means": {part: {m: np.array([1.0, 2.0]) for m in fits.CONVEX} for part in "UT"},
+        "deviations": {part: {m: np.array([0.5, 0.0]) for m in fits.CONVEX} for part in "UT"},
+        "parameters": {"draws": 4},
+        "results": {
+            "mean error over the pairs, percent": {"plain": {m: {"U": 1.5} for m in fits.CONVEX}},
+            "the published means of figure 4": dict.fromkeys(fits.CONVEX, np.nan),
+        },
+    }
+    figure = script.draw(data)
+    assert len(figure.axes) == 2  # two pairs make no scatter plot
+    assert "published" not in " ".join(text.get_text() for ax in figure.axes for text in ax.get_legend().get_texts())
+    (bars, *_) = figure.axes[0].containers
+    heights = [np.ptp(segment[:, 1]) for segment in bars[2][0].get_segments()]
+    np.testing.assert_allclose(heights, [2 * 0.5 / np.sqrt(4), 0.0])
 
 
 def test_the_transductive_svm_is_that_of_svm_light(nowhere, monkeypatch):

@@ -138,3 +138,12 @@ def test_grid_covers_the_points_with_square_cells():
     assert xx0[0] == pytest.approx(X[:, 0].min() - 0.1 * side)
     assert xx1[-1] >= X[:, 1].max() + 0.1 * side - 1e-12
     assert [len(part) for part in decision_grid([[1.0, 1.0]], resolution=3)] == [3, 3]
+
+
+def test_a_function_of_points_needs_no_estimator(ax):
+    told = DecisionDisplay.from_function(plane, X, resolution=37)
+    seen = DecisionDisplay.from_estimator(SimpleNamespace(decision_function=plane), X, ax=ax, resolution=37)
+    np.testing.assert_array_equal(told.response, seen.response)
+    np.testing.assert_array_equal(told.xx0, seen.xx0)
+    with pytest.raises(TypeError, match="decision_function=3 cannot be called"):
+        DecisionDisplay.from_function(3, X)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib import colors
 
-from specmargin.plots import LabelDisplay, subplots
+from specmargin.plots import LabelDisplay, ring, subplots
 
 RNG = np.random.default_rng(0)
 
@@ -55,3 +55,14 @@ def test_wrong_labels_are_named(arguments, message):
 def test_names_must_match_the_classes(ax):
     with pytest.raises(ValueError, match=r"names=\['a'\]"):
         LabelDisplay(X, Y_TRUE).plot(ax, names=["a"])
+
+
+def test_rings_go_around_points_on_top(ax):
+    LabelDisplay(X, Y_TRUE).plot(ax)
+    rings = ring(ax, X[:2], size=14.0)
+    np.testing.assert_array_equal(rings.get_xydata(), X[:2])
+    assert rings.get_markersize() == 14.0
+    assert rings.get_markerfacecolor() == "none"
+    assert rings.get_zorder() > max(item.get_zorder() for item in ax.collections)
+    with pytest.raises(ValueError, match="shape"):
+        ring(ax, X[0])

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from matplotlib import colors, image
 from matplotlib.figure import Figure
+from PIL import Image
 
 from specmargin.plots import decision_colormap, method_styles, save, style, subplots
 from specmargin.plots.theme import CLASS_COLORS, METHODS, PALETTE
@@ -134,22 +135,15 @@ def test_palette_is_okabe_and_itos():
     assert PALETTE["blue"] == "#0072B2"
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "expected"),
-    [
-        (0.008, 0.05, {"0.01", "0.02", "0.03", "0.05"}),
-        (0.1, 20, {"0.1", "0.3", "1", "3", "10"}),
-        (1, 1e5, {"1", "1000"}),
-    ],
-)
-def test_plain_ticks_are_numbers_in_any_range(low, high, expected):
-    from specmargin.plots.theme import plain_ticks
-
-    figure, axes = subplots()
-    axes[0, 0].set(yscale="log", ylim=(low, high))
-    plain_ticks(axes[0, 0].yaxis)
-    figure.canvas.draw()
-    shown = {label.get_text() for label in axes[0, 0].get_yticklabels() if low <= label.get_position()[1] <= high}
-    assert expected <= shown
-    assert len(shown) <= 7
-    assert not axes[0, 0].yaxis.get_minorticklabels()
+def test_the_caption_is_in_the_file(tmp_path):
+    caption = "A line.\n\nIt is straight,\nand β is a letter."
+    pdf, png, svg = save(small_figure(), tmp_path / "told", caption=caption)
+    told = Image.open(png).text
+    assert (told["Title"], told["Description"]) == ("A line.", "It is straight, and β is a letter.")
+    assert b"/Title (A line.)" in pdf.read_bytes()
+    assert b"/Subject" in pdf.read_bytes()
+    text = svg.read_text(encoding="utf-8")
+    assert "<dc:title>A line.</dc:title>" in text
+    assert "It is straight, and β is a letter." in text
+    plain = Image.open(save(small_figure(), tmp_path / "plain", ("png",))[0])
+    assert "Title" not in plain.text

@@ -1,5 +1,6 @@
 """Ball arithmetic against rational arithmetic."""
 
+import math
 import subprocess
 import sys
 from fractions import Fraction
@@ -37,6 +38,7 @@ from specmargin.proofs.balls import (
     slices,
     solution,
     sparse_times,
+    tail_bits,
     times,
     total,
 )
@@ -153,7 +155,10 @@ def test_dominance_proves_laplacians(rng):
         assert 0 <= s <= 1e-14
         assert is_definite(arb_mat(L.tolist()) + diagonal([s + 1e-30] * 12))
         assert dominance(L - 0.25 * np.eye(12)) >= 0.25
+        assert dominance(L, sparse_times(L)) == s
     assert dominance(np.diag([1.0, 2.0])) == 0
+    # A product with the matrix itself is of no use where entries beside the diagonal are above zero.
+    assert dominance(np.ones((2, 2)) + np.eye(2), lambda x: -5 * x) == 0
     # What is sufficient is not necessary: here the least eigenvalue is 0.1.
     X = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
     assert not dominance(X) <= 0.79
@@ -197,6 +202,32 @@ def test_what_slices_leave_out_is_bounded_by_the_largest_of_it():
 def test_sums_of_eight_times_n_products_stay_below_the_range_of_whole_floats(n):
     bits = exact_bits(n)
     assert 8 * n * 2 ** (2 * bits) <= 2**53 < 8 * n * 2 ** (2 * bits + 4)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 15, 16, 200, 255, 256, 3000, 2**16 - 1])
+def test_sums_of_a_factor_and_its_tails_stay_below_the_range_of_whole_floats(n):
+    # Rows of the first slice have norms of 2^26 and what rounding adds, entries of the others half of their bits.
+    head, tail = Fraction(2**26) * (1 + Fraction(n, 2**52)) + Fraction(math.isqrt(n) + 1, 2), 2 ** (tail_bits(n) - 1)
+    assert head**2 <= 2**53
+    assert (2 * head * tail) ** 2 * n <= 2**106
+    assert n * tail**2 <= 2**53
+    assert n * (2 * tail) ** 2 > 2**50  # few bits are wasted
+
+
+def test_slices_in_a_unit_that_is_given(rng):
+    A = rng.standard_normal((3, 4))
+    parts, k, missed = slices(A, 20, 3, -12)
+    assert k == -12
+    assert parts[0].tolist() == np.rint(A * 2**12).tolist()
+    for at in np.ndindex(A.shape):
+        whole = sum(Fraction(int(part[at])) / 2 ** (12 + i * 20) for i, part in enumerate(parts))
+        assert abs(Fraction(A[at]) - whole) <= Fraction(missed) / 2**12
+
+
+def test_a_factor_that_leaves_the_range_of_floats_proves_nothing():
+    for size in (1e-320, 1e-160):
+        assert -1e-290 < least_eigenvalue(size * np.eye(3), 0.5 * size) <= size
+    assert not least_eigenvalue(1e308 * (np.eye(4) + 0.5), 1e300) > 1e308
 
 
 def scattered(rng, n):

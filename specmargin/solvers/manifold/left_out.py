@@ -20,7 +20,8 @@ from specmargin.losses import MarginLoss
 from specmargin.objectives import LapSVM
 from specmargin.objectives.intercept import hinge_intercept
 from specmargin.objectives.leave_one_out import RidgePath, dealt_folds, one_left_out
-from specmargin.objectives.refitting import refitted, solution_near, squared_hinge_leave_one_out
+from specmargin.objectives.principal_pivots import squared_hinge_leave_one_out
+from specmargin.objectives.refitting import refitted, solution_near
 from specmargin.solvers.manifold.factorized import factorized
 from specmargin.typing import FloatArray
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
 import json
 import os
@@ -13,7 +14,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+import specmargin as sm
+from specmargin.assessment.store import RowStore
+from specmargin.cli import app
 from specmargin.exceptions import SpecmarginError
 from specmargin.experiments.engine import cluster
 from specmargin.experiments.engine.cluster import ClusterError, on_cluster
@@ -221,6 +226,73 @@ def test_a_scheduler_that_dies_keeps_what_was_computed(dask, toy, tmp_path):
     assert len(Store(tmp_path / "a").read()) >= 3
     rows = run_sweep(cells("slow", 30), toy.work, folder=tmp_path / "a", progress=False)
     assert len(rows) == 30
+
+
+# Comparisons of a table of one's own.
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
+    y = sm.hide_labels(truth, per_class=7, random_state=0)
+    file = tmp_path / "moons.csv"
+    rows = [f"{a:.3f},{b:.3f},{'' if k < 0 else ('left', 'right')[k]}" for (a, b), k in zip(X, y, strict=True)]
+    file.write_text("\n".join(["a,b,kind", *rows]) + "\n")
+    return file
+
+
+METHODS = "majority,LapRLS,LapSVM,SpectralRidge,AutoSSL"
+
+
+def compared(folder):
+    """What `specmargin compare` has written, but for seconds and memory."""
+    with (folder / "table.csv").open(encoding="utf-8", newline="") as file:
+        rows = [
+            {name: text for name, text in row.items() if name not in ("seconds", "megabytes")}
+            for row in csv.DictReader(file)
+        ]
+    return rows, (folder / "predictions.csv").read_text(encoding="utf-8")
+
+
+def test_a_comparison_on_a_cluster_is_that_of_this_process_also_after_a_worker_was_killed(dask, table, tmp_path):
+    first, second = dask.worker(), dask.worker()
+    command = ["compare", str(table), "--target", "kind", "--methods", METHODS]
+    assert CliRunner().invoke(app, [*command, "--out", str(tmp_path / "here")]).exit_code == 0
+    away = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "away"), "--scheduler", dask.address])
+    assert away.exit_code == 0, away.output
+    assert "6 methods are computed elsewhere" in away.output
+    assert len(compared(tmp_path / "here")[0]) == 6
+    assert compared(tmp_path / "here") == compared(tmp_path / "away")
+
+    killed, write = [], RowStore.write
+
+    def noticed(self, method, outcome):
+        if not killed:
+            second.kill()
+            killed.append(method.name)
+        return write(self, method, outcome)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RowStore, "write", noticed)
+        third = CliRunner().invoke(app, [*command, "--out", str(tmp_path / "third"), "--scheduler", dask.address])
+    assert third.exit_code == 0, third.output
+    assert killed
+    assert first.poll() is None
+    assert compared(tmp_path / "here") == compared(tmp_path / "third")
+    # Of this process alone: the rows of each method, written once.
+    assert len(list((tmp_path / "third" / "rows").iterdir())) == 6
+
+
+def test_a_comparison_without_a_scheduler_names_it_and_overwrites_nothing(table, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(cluster, "_ANSWER", 1.0)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "table.csv").write_text("of an earlier run\n")
+    command = ["compare", str(table), "--target", "kind", "--methods", "majority", "--out", str(tmp_path / "out")]
+    ended = CliRunner().invoke(app, [*command, "--scheduler", "tcp://127.0.0.1:9"])
+    assert ended.exit_code != 0
+    assert "no Dask scheduler answers at 'tcp://127.0.0.1:9'" in " ".join(ended.output.split())
+    assert (tmp_path / "out" / "table.csv").read_text() == "of an earlier run\n"
 
 
 def test_without_dask_the_extra_is_named(monkeypatch):

@@ -1,0 +1,229 @@
+"""Curves over one quantity: what an objective, an error or a multiplier does as a weight or an iteration grows.
+
+`CurveDisplay` draws named curves with their points and lines of reference, and draws of one experiment as thin lines
+below their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from specmargin.arrays import numbers_array, vector
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.plots.theme import PALETTE, MethodStyle, figure_of, method_styles, plain_ticks, pyplot_axes, style
+from specmargin.typing import FloatArray
+
+__all__ = ["CurveDisplay"]
+
+Pairs = Mapping[str, tuple[npt.ArrayLike, npt.ArrayLike]]
+Look = str | MethodStyle
+
+_REFERENCES: tuple[tuple[float, tuple[float, ...]], ...] = ((0.0, (4.0, 3.0)), (0.0, (1.0, 1.4)), (0.0, (7.0, 2.0)))
+
+
+class CurveDisplay:
+    """Named curves over one quantity.
+
+    Parameters
+    ----------
+    curves : mapping of str to (x, y)
+        By the name in the legend, in the order they are drawn. ``x`` has the shape (m,), ``y`` too, or (m, k) for k
+        draws: thin lines below their mean. A name that begins with an underscore stays out of the legend.
+    points : mapping of str to (x, y), optional
+        Drawn on top, as markers without a line.
+    looks : mapping of str to str or MethodStyle, optional
+        A colour of `PALETTE`, or a style, for names of either mapping; `method_styles` chooses the others, so that
+        methods look as they do in all figures.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    lines_ : dict of str to Line2D
+        By name, the mean where there are draws.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> display = CurveDisplay({"error": ([1, 10, 100], [0.3, 0.2, 0.1])}, looks={"error": "purple"})
+    >>> display.plot(axes[0, 0], xscale="log", xlabel="labels").ax_.get_xscale()
+    'log'
+    """
+
+    figure_: Figure
+    ax_: Axes
+    lines_: dict[str, Line2D]
+
+    def __init__(self, curves: Pairs, *, points: Pairs | None = None, looks: Mapping[str, Look] | None = None) -> None:
+        self.curves = _pairs("curves", curves)
+        self.points = _pairs("points", {} if points is None else points)
+        names = [*self.curves, *self.points]
+        if not names:
+            raise InvalidInputError('curves={} names none; give at least one, e.g. {"error": (weights, errors)}.')
+        self.looks = {**method_styles(names), **_looks({} if looks is None else looks, names)}
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        xscale: Literal["linear", "log", "symlog"] = "linear",
+        yscale: Literal["linear", "log"] = "linear",
+        xlabel: str | None = None,
+        ylabel: str | None = None,
+        title: str | None = None,
+        xlim: tuple[float | None, float | None] | None = None,
+        ylim: tuple[float | None, float | None] | None = None,
+        vertical: Mapping[str, float] | None = None,
+        horizontal: Mapping[str, float] | None = None,
+        between: tuple[str, str] | None = None,
+        steps: bool = False,
+        markers: bool = False,
+        legend: str | None = "best",
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        xscale : {"linear", "log", "symlog"}
+            Of the horizontal axis; "symlog" is logarithmic beyond the smallest positive x and shows zero, too.
+        yscale : {"linear", "log"}
+            Of the vertical axis; a logarithmic one leaves out what is not positive.
+        xlabel, ylabel, title : str, optional
+            Of the axes.
+        xlim, ylim : (float, float), optional
+            Ends of the axes; None for one of them leaves it to matplotlib.
+        vertical, horizontal : mapping of str to float, optional
+            Lines of reference at an x or a y, by the name in the legend.
+        between : (str, str), optional
+            Names of two curves over the same x: what lies between them is filled.
+        steps : bool, default False
+            Hold each value until the next x.
+        markers : bool, default False
+            Mark the points of the curves.
+        legend : str or None, default "best"
+            Where matplotlib puts the legend; "right" is outside of the axes, None leaves it out.
+
+        Returns
+        -------
+        CurveDisplay
+            Itself, with its attributes set.
+        """
+        for name in between or ():
+            if name not in self.curves:
+                raise InvalidInputError(f"between={between!r}: {name!r} is no curve; take two of {[*self.curves]}.")
+        texts = {"xlabel": xlabel, "ylabel": ylabel, "title": title}  # what is not given stays as it is
+        with style():
+            ax = pyplot_axes((3.6, 2.4))[0] if ax is None else ax
+            self.lines_ = {}
+            if between is not None:
+                x, (low, high) = self.curves[between[0]][0], (self.curves[name][1] for name in between)
+                ax.fill_between(x, low, high, color="0.93", linewidth=0, step="post" if steps else None)
+            for name, (x, y) in self.curves.items():
+                self.lines_[name] = self._curve(ax, name, x, y, steps, markers)
+            for name, (x, y) in self.points.items():
+                look = self.looks[name]
+                self.lines_[name] = ax.plot(
+                    x, y, look.marker, color=look.color, markersize=4.5, alpha=0.85, label=name, zorder=4
+                )[0]
+            _references(ax, vertical or {}, horizontal or {})
+            if xscale == "symlog":
+                x = np.concatenate([x for x, _ in [*self.curves.values(), *self.points.values()]])
+                ax.set_xscale("symlog", linthresh=float(np.abs(x[x != 0]).min(initial=np.inf)), linscale=0.6)
+            else:
+                ax.set_xscale(xscale)
+            ax.set_yscale(yscale)
+            ax.set(**{key: text for key, text in texts.items() if text is not None})
+            if xlim is not None:
+                ax.set_xlim(*xlim)
+            if ylim is not None:
+                ax.set_ylim(*ylim)
+            drawn = [*self.curves.values(), *self.points.values()]
+            for k, axis in enumerate((ax.xaxis, ax.yaxis)):
+                _ticks(axis, np.concatenate([pair[k].ravel() for pair in drawn]))
+            if legend is not None and ax.get_legend_handles_labels()[1]:
+                outside = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+                ax.legend(**(outside if legend == "right" else {"loc": legend}))
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _curve(self, ax: Axes, name: str, x: FloatArray, y: FloatArray, steps: bool, markers: bool) -> Line2D:
+        look = self.looks[name]
+        shape: dict[str, Any] = {"drawstyle": "steps-post"} if steps else {}
+        several = y.ndim == 2
+        if several:
+            ax.plot(x, y, color=look.color, linewidth=0.6, alpha=0.35, **shape)
+            y = y.mean(axis=1)
+        marker = look.marker if markers else "None"
+        width = 2.0 if several else 1.2
+        return ax.plot(
+            x, y, color=look.color, linestyle=look.linestyle, marker=marker, linewidth=width, label=name, **shape
+        )[0]
+
+
+def _references(ax: Axes, vertical: Mapping[str, float], horizontal: Mapping[str, float]) -> None:
+    """Draw the lines of reference; those that the legend names have a dash pattern each."""
+    named = 0
+    for draw, lines in ((ax.axvline, vertical), (ax.axhline, horizontal)):
+        for name, at in lines.items():
+            dashes = _REFERENCES[0 if name.startswith("_") else named % len(_REFERENCES)]
+            draw(at, color="0.35", linewidth=0.8, linestyle=dashes, label=name, zorder=1)
+            named += not name.startswith("_")
+
+
+def _ticks(axis: Axis, values: FloatArray) -> None:
+    """Write whole numbers where all values are, and plain ones on a logarithmic axis of a few decades."""
+    low, high = axis.get_view_interval()
+    if axis.get_scale() == "log" and low >= 1e-3 and high <= 1e4:
+        plain_ticks(axis)
+    elif axis.get_scale() == "linear" and (values == np.round(values)).all():
+        axis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _pairs(argument: str, pairs: Any) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Check a mapping of names to x and y."""
+    if not isinstance(pairs, Mapping):
+        raise InvalidTypeError(f'{argument}={shown(pairs)} is no mapping; pass names with x and y, {{"J": (w, J)}}.')
+    checked_pairs = {}
+    for name, pair in pairs.items():
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise InvalidTypeError(f"{argument}[{name!r}]={shown(pair)} is no pair; pass (x, y).")
+        x = vector(f"{argument}: x of {name!r}", pair[0], "finite numbers, (m,)")
+        numbers_array("a number for each x, (m,), or for each x and draw, (m, k)")(
+            f"{argument}: y of {name!r}", pair[1]
+        )
+        y = np.asarray(pair[1], dtype=np.float64)
+        allowed = (1, 2) if argument == "curves" else (1,)
+        if y.ndim not in allowed or y.shape[0] != len(x):
+            more = f" or ({len(x)}, k)" if len(allowed) == 2 else ""
+            raise InvalidInputError(
+                f"{argument}: y of {name!r} has the shape {y.shape} for {len(x)} x; pass ({len(x)},){more}."
+            )
+        checked_pairs[name] = x, y
+    return checked_pairs
+
+
+def _looks(looks: Any, names: list[str]) -> dict[str, MethodStyle]:
+    """Return the styles that were asked for; a colour alone gets a solid line and a round marker."""
+    if not isinstance(looks, Mapping):
+        raise InvalidTypeError(f'looks={shown(looks)} is no mapping; pass names with colours, {{"J": "blue"}}.')
+    styles = {}
+    for name, look in looks.items():
+        if name not in names:
+            raise InvalidInputError(f"looks names {name!r}, which is no curve; take names of {names}.")
+        if not isinstance(look, MethodStyle) and (not isinstance(look, str) or look not in PALETTE):
+            raise InvalidInputError(f"looks[{name!r}]={shown(look)} is unknown; take one of {sorted(PALETTE)}.")
+        styles[name] = look if isinstance(look, MethodStyle) else MethodStyle(PALETTE[look], "o", "-")
+    return styles

@@ -1,0 +1,121 @@
+"""An objective of two weights from above: contours, and the trails of methods that descend on it.
+
+`LandscapeDisplay` shows why a method ends where it does; `DecisionDisplay` shows what the end means for the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.contour import QuadContourSet
+from matplotlib.figure import Figure
+
+from specmargin.arrays import numbers_array, vector
+from specmargin.checks import shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.plots.theme import figure_of, method_styles, pyplot_axes, style
+
+__all__ = ["LandscapeDisplay"]
+
+
+class LandscapeDisplay:
+    """Contours of a function of two weights, with trails on it.
+
+    Parameters
+    ----------
+    w1, w2 : array of shape (m1,) and (m2,)
+        Grid of the weights, increasing.
+    values : array of shape (m2, m1)
+        The objective; row i belongs to ``w2[i]``.
+    trails : mapping of str to array of shape (k, 2), optional
+        Points that a method went through, the last one where it ended.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    contours_ : QuadContourSet
+        Set by `plot`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from specmargin.plots import subplots
+    >>> w = np.linspace(-1, 1, 21)
+    >>> figure, axes = subplots(width="column")
+    >>> display = LandscapeDisplay(w, w, np.add.outer(w**2, w**2), trails={"descent": [[1, 1], [0, 0]]})
+    >>> len(display.plot(axes[0, 0], levels=5).contours_.levels)
+    5
+    """
+
+    figure_: Figure
+    ax_: Axes
+    contours_: QuadContourSet
+
+    def __init__(
+        self,
+        w1: npt.ArrayLike,
+        w2: npt.ArrayLike,
+        values: npt.ArrayLike,
+        *,
+        trails: Mapping[str, npt.ArrayLike] | None = None,
+    ) -> None:
+        self.w1, self.w2 = (vector(name, w, "finite weights, increasing") for name, w in (("w1", w1), ("w2", w2)))
+        for name, w in (("w1", self.w1), ("w2", self.w2)):
+            if len(w) < 2 or (np.diff(w) <= 0).any():
+                raise InvalidInputError(f"{name}={shown(w)} must be two or more weights, increasing.")
+        numbers_array("the objective on the grid, (rows, columns)", ndim=2)("values", values)
+        self.values = np.asarray(values, dtype=np.float64)
+        if self.values.shape != (len(self.w2), len(self.w1)):
+            raise InvalidInputError(
+                f"values has the shape {self.values.shape}; for w1 of the shape {self.w1.shape} and w2 of the shape "
+                f"{self.w2.shape} pass {(len(self.w2), len(self.w1))}."
+            )
+        if trails is not None and not isinstance(trails, Mapping):
+            raise InvalidTypeError(f'trails={shown(trails)} is no mapping; pass names with points, {{"descent": w}}.')
+        self.trails = {}
+        for name, trail in (trails or {}).items():
+            numbers_array("points of two weights, (k, 2)", ndim=2)(f"trails: {name!r}", trail)
+            self.trails[name] = np.asarray(trail, dtype=np.float64)
+            if self.trails[name].shape[1] != 2 or not len(self.trails[name]):
+                raise InvalidInputError(f"trails: {name!r} has the shape {self.trails[name].shape}; pass (k, 2).")
+
+    def plot(self, ax: Axes | None = None, *, levels: int = 11, title: str | None = None) -> Self:
+        """Draw contours and trails.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        levels : int, default 11
+            Number of contours. They are closer to each other near the least value, where minima are told apart.
+        title : str, optional
+            Of the axes.
+
+        Returns
+        -------
+        LandscapeDisplay
+            Itself, with its attributes set.
+        """
+        if not levels >= 2:
+            raise InvalidInputError(f"levels={levels}; take 2 or more contours.")
+        low, high = self.values.min(), self.values.max()
+        rising = low + (high - low) * np.linspace(0.02, 0.75, levels) ** 2.5
+        with style():
+            ax = pyplot_axes((3.4, 3.4))[0] if ax is None else ax
+            self.contours_ = ax.contour(self.w1, self.w2, self.values, levels=rising, colors="0.7", linewidths=0.6)
+            for name, look in method_styles(self.trails).items() if self.trails else ():
+                trail = self.trails[name]
+                ax.plot(*trail.T, color=look.color, marker=look.marker, markersize=3.5, linewidth=1.1, label=name)
+                ax.plot(*trail[-1], look.marker, color=look.color, markersize=8, markeredgecolor="black", zorder=5)
+            ax.set(xlabel="$w_1$", ylabel="$w_2$", aspect="equal")
+            if self.trails:
+                ax.legend(loc="upper right")
+            if title is not None:
+                ax.set_title(title)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self

@@ -1,0 +1,141 @@
+"""Dual multipliers of labelled samples: complementary slackness as a picture.
+
+`MultiplierDisplay.plot` draws each multiplier over the margin of its sample, on the staircase that the hinge allows;
+`MultiplierDisplay.plot_points` draws the samples in the plane, as large as their multipliers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from specmargin.arrays import vector
+from specmargin.exceptions import InvalidInputError
+from specmargin.plots.points import points_in_plane
+from specmargin.plots.theme import CLASS_COLORS, figure_of, pyplot_axes, style
+
+__all__ = ["MultiplierDisplay"]
+
+
+class MultiplierDisplay:
+    """Multipliers beta of the hinge's dual with the margins y f of their samples.
+
+    Parameters
+    ----------
+    beta : array of shape (l,)
+        Multipliers, not negative; 1 is the bound of an unweighted hinge.
+    margin : array of shape (l,)
+        y f of the same labelled samples.
+    sign : array of shape (l,)
+        Labels, -1 and +1, for the colours.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot` and `plot_points`.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> display = MultiplierDisplay([1.0, 0.4, 0.0], [0.2, 1.0, 1.3], [1, -1, 1]).plot(axes[0, 0])
+    >>> display.distance().tolist()  # all lie on the staircase
+    [0.0, 0.0, 0.0]
+    """
+
+    figure_: Figure
+    ax_: Axes
+
+    def __init__(self, beta: npt.ArrayLike, margin: npt.ArrayLike, sign: npt.ArrayLike) -> None:
+        self.beta = vector("beta", beta, "finite multipliers >= 0, (l,)", least=0.0)
+        self.margin = vector("margin", margin, "a finite margin y f for each multiplier")
+        self.sign = vector("sign", sign, "a label, -1 or 1, for each multiplier")
+        for name, values in (("margin", self.margin), ("sign", self.sign)):
+            if values.shape != self.beta.shape:
+                raise InvalidInputError(
+                    f"{name} has the shape {values.shape}, but there are {len(self.beta)} multipliers; pass one each."
+                )
+        if not np.isin(self.sign, (-1.0, 1.0)).all():
+            bad = self.sign[~np.isin(self.sign, (-1.0, 1.0))][0]
+            raise InvalidInputError(f"sign holds {bad:g}; pass -1 and 1, e.g. Labels.sign.")
+
+    def distance(self) -> npt.NDArray[np.float64]:
+        """Distance of each pair (y f, beta) from the staircase: zero for the multipliers of an optimum."""
+        t, beta = self.margin, self.beta
+        before = np.hypot(np.maximum(0.0, t - 1.0), beta - 1.0)  # beta = 1 up to the margin 1
+        at = np.hypot(t - 1.0, beta - np.clip(beta, 0.0, 1.0))
+        beyond = np.hypot(np.maximum(0.0, 1.0 - t), beta)
+        return np.minimum(np.minimum(before, at), beyond)
+
+    def plot(self, ax: Axes | None = None, *, notes: Mapping[int, str] | None = None, title: str | None = None) -> Self:
+        """Draw the multipliers over the margins, and the staircase on which an optimum lies.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        notes : mapping of int to str, optional
+            Text for samples, by their place in `beta`.
+        title : str, optional
+            Of the axes.
+
+        Returns
+        -------
+        MultiplierDisplay
+            Itself, with its attributes set.
+        """
+        low, high = min(self.margin.min(initial=0.0), 0.0) - 0.25, max(self.margin.max(initial=1.0), 1.0) + 0.25
+        with style():
+            ax = pyplot_axes((3.0, 2.4))[0] if ax is None else ax
+            ax.plot([low, 1.0, 1.0, high], [1.0, 1.0, 0.0, 0.0], color="0.75", linewidth=3.5, zorder=1)
+            ax.scatter(self.margin, self.beta, s=26, c=self._colors(), edgecolors="black", linewidths=0.6, zorder=3)
+            for k, text in (notes or {}).items():
+                at = float(self.margin[k]), float(self.beta[k])
+                arrow = {"arrowstyle": "-", "linewidth": 0.6, "shrinkB": 4}
+                ax.annotate(text, at, xytext=(at[0], at[1] - 0.2), ha="center", arrowprops=arrow)
+            ax.set(xlabel="margin $y_i f(x_i)$", ylabel=r"multiplier $\beta_i$")
+            if title is not None:
+                ax.set_title(title)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def plot_points(self, X: npt.ArrayLike, ax: Axes | None = None) -> Self:
+        """Draw the samples: the area of a mark is the multiplier, a cross is a multiplier of zero.
+
+        Parameters
+        ----------
+        X : array of shape (l, 2)
+            The labelled samples.
+        ax : Axes, optional
+            Where to draw, e.g. over a `DecisionDisplay`; a new pyplot figure by default.
+
+        Returns
+        -------
+        MultiplierDisplay
+            Itself, with its attributes set.
+        """
+        X = points_in_plane(X)
+        if len(X) != len(self.beta):
+            raise InvalidInputError(f"X has {len(X)} points for {len(self.beta)} multipliers; pass one each.")
+        positive, colors = self.beta > 1e-5, self._colors()
+        with style():
+            ax = pyplot_axes((3.0, 2.4))[0] if ax is None else ax
+            area = 90 * self.beta[positive]
+            x1, x2 = X.T
+            ax.scatter(
+                x1[positive], x2[positive], s=area, c=colors[positive], edgecolors="black", linewidths=0.8, zorder=5
+            )
+            ax.scatter(
+                x1[~positive], x2[~positive], s=34, c=colors[~positive], marker="X", edgecolors="black", zorder=5
+            )
+            ax.set_aspect("equal")
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _colors(self) -> npt.NDArray[np.str_]:
+        return np.where(self.sign > 0, CLASS_COLORS[1], CLASS_COLORS[0])

@@ -1,0 +1,137 @@
+"""The tables that README.md and docs take from recorded tables; `python tests/page_numbers.py` writes them."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
+
+import page_numbers
+
+from specmargin.candidates import FAMILIES
+from specmargin.experiments.engine.records import Row
+from specmargin.experiments.recorded import RecordedTable, recorded_tables
+from specmargin.papers._auto_ssl_sets import CHOOSING, PUBLISHED, SEVERAL, TEST_TUNED
+from specmargin.report.headlines import headline_rows
+
+
+@cache
+def records() -> Mapping[str, RecordedTable]:
+    return recorded_tables(page_numbers.ROOT / page_numbers.RECORDED)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    """Return a table of Markdown; with `numbers` all columns but the first are set to the right."""
+    line = ["---", *["---:" if numbers else "---"] * (len(columns) - 1)]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (columns, line, *rows))
+
+
+def headlines() -> str:
+    """The headline of each of the five papers, for README.md."""
+    rows = [
+        [f"[{headline.name}](docs/papers/{headline.page}.md)", headline.measured, theirs, ours]
+        for headline, theirs, ours in headline_rows(records())
+    ]
+    return _table(["paper", "what was measured; errors in percent", "published", "reproduced"], rows)
+
+
+# AutoSSL
+
+
+@cache
+def _draws() -> dict[int, dict[str, list[Row]]]:
+    """Return the rows on sets of two classes, by number of labels and set."""
+    found: dict[int, dict[str, list[Row]]] = {}
+    for row in records()["auto_ssl-draws=30"].rows():
+        if row["dataset"] not in SEVERAL:
+            found.setdefault(row["param_labels"], {}).setdefault(row["dataset"], []).append(row)
+    return found
+
+
+def _mean_error(rows: Sequence[Row], method: str) -> float:
+    return statistics.fmean(row[f"error_{method}"] for row in rows if row.get(f"error_{method}") is not None)
+
+
+def _over_sets(of_set: Callable[[list[Row]], float], digits: int, labels: int) -> str:
+    """Return the mean of a number over all sets, over those that chose constants, over those that confirm them."""
+    sets = _draws()[labels]
+    values = {name: of_set(rows) for name, rows in sets.items()}
+    halves = [
+        values,
+        {k: v for k, v in values.items() if k in CHOOSING},
+        {k: v for k, v in values.items() if k not in CHOOSING},
+    ]
+    means = [f"{statistics.fmean(half.values()):.{digits}f}" for half in halves]
+    return " / ".join(mean.removeprefix("0") if digits == 2 else mean for mean in means)
+
+
+def auto_ssl_sets() -> str:
+    """Errors of AutoSSL over the sets of two classes, at 20 and at 100 labels."""
+
+    def above_best(rows: list[Row]) -> float:
+        return _mean_error(rows, "auto") - min(_mean_error(rows, family) for family in FAMILIES)
+
+    def worse_than(other: str) -> Callable[[list[Row]], float]:
+        # Every set has as many draws, so that the mean of the shares is the share of all.
+        return lambda rows: statistics.fmean(row["error_auto"] > row[f"error_{other}"] + 1 for row in rows)
+
+    kinds: list[tuple[str, Callable[[list[Row]], float], int, str]] = [
+        ("tuned SVM", lambda rows: _mean_error(rows, "tuned"), 1, ""),
+        ("`baseline_`", lambda rows: _mean_error(rows, "baseline"), 1, ""),
+        ("**AutoSSL**", lambda rows: _mean_error(rows, "auto"), 1, "**"),
+        ("above the best family of each set, with hindsight", above_best, 1, ""),
+        ("P(error > tuned SVM + 1)", worse_than("tuned"), 2, ""),
+        ("P(error > baseline + 1)", worse_than("baseline"), 2, ""),
+    ]
+    rows = [
+        [name, *(f"{marks}{_over_sets(of_set, digits, labels)}{marks}" for labels in (20, 100))]
+        for name, of_set, digits, marks in kinds
+    ]
+    return _table(["", "20 labels, all / choosing / confirming", "100 labels"], rows)
+
+
+def auto_ssl_published() -> str:
+    """AutoSSL on whole data sets with their published splits."""
+    by_set: dict[str, list[Row]] = {}
+    for row in records()["auto_ssl-half=published"].rows():
+        by_set.setdefault(row["dataset"], []).append(row)
+    rows = [
+        [name.removesuffix(" whole"), *means, f"{TEST_TUNED[name]:.1f}"]
+        for name in PUBLISHED
+        for means in [[f"{_mean_error(by_set[name], method):.1f}" for method in ("tuned", "baseline", "auto")]]
+    ]
+    return _table(["", "tuned SVM", "`baseline_`", "AutoSSL", "test-tuned"], rows)
+
+
+# Failures
+
+_NAMES = {"CLARABEL": "Clarabel", "HIGHS": "HiGHS", "PROXQP": "ProxQP"}
+
+
+def quadratic_programs() -> str:
+    """Ours next to the others on quadratic programs in the papers' ranges, of docs/failures.md, the quickest first."""
+    (table,) = [t for t in page_numbers.tables_of("failures") if t.heading == "Quadratic programs: the papers' ranges"]
+    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    shown = [row for row in rows if row["setting"] == "default"]
+    shown.sort(key=lambda row: float(row["time"]))
+    columns = {
+        "<= 1e-8": "proved to 1e-8, percent",
+        "time": "time",
+        "own time": "own time",
+        "false optimal": "false optimal",
+    }
+    body = [[_NAMES.get(row["solver"], row["solver"]), *(row[column] for column in columns)] for row in shown]
+    return _table(["solver", *columns.values()], body, numbers=True)
+
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "headlines": headlines,
+    "auto_ssl_sets": auto_ssl_sets,
+    "auto_ssl_published": auto_ssl_published,
+    "quadratic_programs": quadratic_programs,
+}
+"""What makes the table of each name."""

@@ -1,0 +1,54 @@
+"""Contours of an objective of two weights, and trails on them."""
+
+import numpy as np
+import pytest
+
+from specmargin.plots import LandscapeDisplay, method_styles, subplots
+
+W1, W2 = np.linspace(-1, 1, 21), np.linspace(-2, 2, 31)
+VALUES = np.add.outer(W2**2, (W1 - 0.5) ** 2)
+
+
+@pytest.fixture
+def ax():
+    return subplots(width="column")[1][0, 0]
+
+
+def test_contours_lie_where_the_function_has_their_level(ax):
+    display = LandscapeDisplay(W1, W2, VALUES).plot(ax, levels=6, title="J")
+    assert (np.diff(display.contours_.levels, 2) > 0).all()  # closer near the minimum
+    for level, segments in zip(display.contours_.levels, display.contours_.allsegs, strict=True):
+        points = np.vstack(segments)
+        on_them = points[:, 1] ** 2 + (points[:, 0] - 0.5) ** 2
+        np.testing.assert_allclose(on_them, level, atol=0.02)
+    assert ax.get_title() == "J"
+
+
+def test_trails_end_in_a_large_mark(ax):
+    trails = {"GradientS3VM": [[0.0, 0.0], [0.5, 1.0]], "descent": [[1.0, 1.0], [0.5, 0.0], [0.4, 0.0]]}
+    LandscapeDisplay(W1, W2, VALUES, trails=trails).plot(ax)
+    ways, ends = ax.lines[::2], ax.lines[1::2]
+    for name, way, end in zip(trails, ways, ends, strict=True):
+        np.testing.assert_array_equal(way.get_xydata(), trails[name])
+        np.testing.assert_array_equal(end.get_xydata(), trails[name][-1:])
+        assert end.get_markersize() > way.get_markersize()
+    assert ways[0].get_color() == method_styles(["GradientS3VM"])["GradientS3VM"].color
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"w1": W1[::-1]}, "w1=.* increasing"),
+        ({"values": VALUES.T}, r"values has the shape \(21, 31\); .* pass \(31, 21\)"),
+        ({"trails": {"descent": [[1.0, 2.0, 3.0]]}}, r"trails: 'descent' has the shape \(1, 3\); pass \(k, 2\)"),
+        ({"trails": [[1.0, 2.0]]}, "is no mapping"),
+    ],
+)
+def test_wrong_input_is_named(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        LandscapeDisplay(**{"w1": W1, "w2": W2, "values": VALUES, **arguments})
+
+
+def test_one_level_is_no_contour(ax):
+    with pytest.raises(ValueError, match="levels=1; take 2"):
+        LandscapeDisplay(W1, W2, VALUES).plot(ax, levels=1)

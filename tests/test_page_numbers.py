@@ -1,0 +1,231 @@
+"""The numbers of README.md and of docs: each has a source in the repository and is what the source has.
+
+`tests/page_numbers.py` says how a page names its sources, and `python tests/page_numbers.py --list` what is missing.
+"""
+
+from __future__ import annotations
+
+import csv
+import doctest
+import json
+import os
+import statistics
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+# At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
+sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
+
+import page_numbers
+import page_tables
+from page_numbers import ROOT, faults, not_kept, pages, rewritten, tables_of
+
+from specmargin.experiments.figure_scripts import figure_scripts, load_script
+
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+BENCHMARK = "`python benchmarks/auto_ssl.py` prints it"
+
+# Numbers that no file of the repository has: the page, and why. No other may come.
+NOT_KEPT = {
+    ("docs/auto_ssl.md", "evaluated once, while the constants of AutoSSL were chosen"),
+    ("docs/auto_ssl.md", BENCHMARK),
+    ("docs/performance.md", BENCHMARK),
+}
+
+# Pages that a program writes whole, and what holds their numbers.
+WRITTEN = {
+    "docs/defaults.md": "by benchmarks/defaults.py; its means are recomputed below, its cells are too many to keep",
+    "docs/failures.md": "by benchmarks/failures.py; its 16,160 rows are too many to keep",
+    "docs/failure_contract.md": "by tests/contract/test_failure_contract.py, which compares it; no results",
+    "docs/tables/spectrum_learning.md": "by specmargin tables; compared with its rows below",
+}
+
+
+def text_of(page: str) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_the_readme_learns_a_spectrum_in_five_lines_and_two_minutes(tmp_path: Path) -> None:
+    part = text_of("README.md").split("\n## A learned spectrum of your graph, in five lines\n")[1]
+    block = part.split("```python\n")[1].split("```")[0]
+    assert sum(bool(line) for line in block.splitlines()) == 5
+    shown = (
+        "\nimport json; print(json.dumps([storm.delta_.tolist(), storm.transduction_.tolist(), str(storm.result_)]))"
+    )
+    command = [sys.executable, "-W", "error", "-c", block + shown]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, cwd=tmp_path, check=False, env=ENVIRONMENT
+    )
+    assert done.returncode == 0, done.stderr
+    delta, classes, result = json.loads(done.stdout.splitlines()[-1])
+    # A spectrum: weights that do not rise, of unit sum, the constant's apart.
+    assert delta[0] == 0.0
+    assert sum(delta) == pytest.approx(1.0)
+    assert all(a >= b - 1e-12 >= -1e-12 for a, b in pairwise(delta[1:]))
+    assert delta[1] > 2 * delta[2]
+    graph = nx.karate_club_graph()
+    club = [int(graph.nodes[node]["club"] == "Officer") for node in graph]
+    assert sum(a != b for a, b in zip(classes, club, strict=True)) <= 2
+    assert result.startswith("STORM: OPTIMAL")
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_number_is_that_of_its_source(page: str) -> None:
+    assert faults(page, text_of(page)) == []
+
+
+@pytest.mark.parametrize("page", [page for page in pages() if "<!-- numbers: " in text_of(page)])
+def test_generated_tables_are_up_to_date(page: str) -> None:
+    assert rewritten(text_of(page), page_tables.TABLES) == text_of(page), "python tests/page_numbers.py"
+
+
+def test_every_generated_table_is_shown() -> None:
+    texts = "".join(text_of(page) for page in pages())
+    assert [name for name in page_tables.TABLES if f"<!-- numbers: {name} -->" not in texts] == []
+
+
+def test_numbers_that_nothing_keeps_are_these() -> None:
+    assert set().union(*(not_kept(page, text_of(page)) for page in pages())) == NOT_KEPT
+    assert set(page_numbers.WRITTEN) == WRITTEN.keys()
+    assert {"README.md", "docs/auto_ssl.md", "docs/papers/qn_s3vm.md"} <= set(pages())
+
+
+def test_examples_of_the_reader() -> None:
+    assert doctest.testmod(page_numbers).failed == 0
+    assert doctest.testmod(page_numbers).attempted > 1
+
+
+# What is wrong is noticed.
+
+PAGE = """# A page
+
+On g50c the SVM errs on {svm} %, `C=0.5`, in section 3.2.
+{comment}
+| set | error |
+|---|---|
+| g50c | {lapsvm} |
+
+<!-- sources
+{lapsvm} = lapsvm_svm | g50c | lapsvm_hinge | 5 labelled folds
+-->
+"""
+SVM = "lapsvm_svm | g50c | svm | 5 labelled folds"
+
+
+def page(svm: str = "10.1", lapsvm: str = "5.58", comment: str = f"\n<!-- sources\n10.1 = {SVM}\n-->\n") -> list[str]:
+    if comment:
+        assert comment.startswith("\n")
+    return faults("page.md", PAGE.format(svm=svm, lapsvm=lapsvm, comment=comment))
+
+
+def test_a_page_that_is_right_has_no_faults() -> None:
+    assert page() == []
+    # Directly below, or after an empty line.
+    assert faults("page.md", f"It errs 10.06 %.\n<!-- sources\n10.06 = {SVM}\n-->\n") == []
+
+
+def test_numbers_that_are_wrong_or_have_no_source_are_noticed() -> None:
+    assert page(lapsvm="5.57") == [
+        "page.md:9: 5.57 = lapsvm_svm | g50c | lapsvm_hinge | 5 labelled folds: there it is 5.58 (0.93)"
+    ]
+    assert page(svm="10.2") == ["page.md:3: 10.2 has no source", "page.md:3: 10.1 has a source and is not shown"]
+    assert page(comment="\n") == ["page.md:3: 10.1 has no source"]
+
+
+def source_fault(number: str, source: str) -> str:
+    return page_numbers.disagreement(number, source)
+
+
+@pytest.mark.parametrize(
+    ("number", "source"),
+    [
+        ("9.33", "lapsvm_svm | g50c | svm | 5 labelled folds | published"),
+        ("10.06", SVM),
+        ("840", "lapsvm_svm: cells: 840, failed: 0"),
+        ("9.33", "lapsvm_primal_table04_errors.csv | g50c | svm | U | mean"),
+        ("17.5", "defaults | # Next to a tuned SVM | g50c | 4 | LapSVM()"),
+        ("14", "test tests/test_page_numbers.py::test_the_picture_errs_as_its_words_say"),
+        ("14", "given: a constant"),
+        ("14", "not kept: a command prints it"),
+    ],
+)
+def test_every_kind_of_source_is_resolved(number: str, source: str) -> None:
+    assert source_fault(number, source) == ""
+
+
+@pytest.mark.parametrize(
+    ("number", "source", "fault"),
+    [
+        ("10.07", SVM, "there it is 10.06 (1.80)"),
+        ("10.060", SVM, "there it is"),  # more digits than there are
+        ("1.0", "lapsvm_svm | g50c | svm | no such tuning", "0 cells"),
+        ("1.0", "lapsvm_svm | g50c | svm", "2 cells"),
+        ("1.0", "nothing | g50c | svm", "no record"),
+        ("17.5", "defaults | # No such part | g50c | 4 | LapSVM()", "no table below"),
+        ("841", "lapsvm_svm: cells: 841, failed: 0", "does not have these words"),
+        ("84", "lapsvm_svm: cells: 840, failed: 0", "do not hold the number"),
+        ("14", "test tests/test_page_numbers.py::test_nothing", "no such test"),
+        ("14", "test tests/test_nowhere.py::test_nothing", "no such test"),
+        ("14", "given", "no record"),
+        ("14", "guessed: 14", "no record"),
+    ],
+)
+def test_wrong_sources_are_noticed(number: str, source: str, fault: str) -> None:
+    assert fault in source_fault(number, source)
+
+
+def test_tables_that_are_out_of_date_or_nobodys_are_noticed() -> None:
+    text = "Before.\n\n<!-- numbers: demo -->\n\n| 1 |\n\n<!-- end of numbers -->\n\nAfter 1.5.\n"
+    assert rewritten(text, {"demo": lambda: "| 1 |"}) == text
+    assert "| 2 |" in rewritten(text, {"demo": lambda: "| 2 |"})
+    with pytest.raises(LookupError, match="nothing makes the table 'demo'"):
+        rewritten(text, {})
+    # What a program writes needs no comment; what stands around it does.
+    assert faults("page.md", text) == ["page.md:9: 1.5 has no source"]
+
+
+# Pages that programs write whole.
+
+
+def test_means_of_the_page_on_defaults_are_those_of_its_sets() -> None:
+    compared = 0
+    for table in tables_of("defaults"):
+        if table.heading != "Next to a tuned SVM":
+            continue
+        for labels in dict.fromkeys(row[1] for row in table.rows):
+            rows = [row for row in table.rows if row[1] == labels]
+            (mean,) = [row for row in rows if row[0] == "mean"]
+            sets = [row for row in rows if not row[0].startswith("mean")]
+            for column in range(2, len(table.columns)):
+                # Each set and the mean are rounded to a tenth.
+                assert statistics.fmean(float(row[column]) for row in sets) == pytest.approx(
+                    float(mean[column]), abs=0.1
+                )
+                compared += 1
+    assert compared == 4 * (5 + 3)
+
+
+def test_page_of_the_spectrum_table_has_its_rows() -> None:
+    with (ROOT / "docs" / "tables" / "spectrum_learning.csv").open(encoding="utf-8", newline="") as file:
+        rows = {(row["dataset"], row["n_labeled"], row["method"]): row for row in csv.DictReader(file)}
+    (table,) = [table for table in tables_of("tables/spectrum_learning") if table.columns[:2] == ["task", "l"]]
+    shown = {
+        (row[0], row[1], name): cell
+        for row in table.rows
+        for name, cell in zip(table.columns[2:], row[2:], strict=True)
+    }
+    assert shown == {where: f"{float(row['mean']):.2f} ({float(row['std']):.2f})" for where, row in rows.items()}
+
+
+def test_the_picture_errs_as_its_words_say() -> None:
+    script = load_script(figure_scripts()["two_labels"])
+    (errors,) = script.compute("quick")["results"].values()
+    assert f"{errors['SVM']:.0f}" == "14"
+    assert errors["LapSVM"] == 0.0
+    for name in ("README.md", "docs/index.md"):
+        assert "errs on 14 % of the unlabelled points, LapSVM on none" in " ".join(text_of(name).split())
