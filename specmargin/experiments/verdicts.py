@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from specmargin.experiments.claims import verdict
-from specmargin.experiments.report import Line, Report
+from specmargin.experiments.report import Line, MarkedSection, Report, Section
 
-__all__ = ["VERDICTS", "Claim", "agreement", "figure_claims", "parse_claims", "parse_sentences"]
+__all__ = ["VERDICTS", "Claim", "agreement", "agreement_sentences", "figure_claims", "parse_claims", "parse_sentences"]
 
 VERDICTS = ("reproduced", "partly reproduced", "not reproduced")
 """What a claim can be."""
@@ -197,6 +197,18 @@ def agreement(report: Report) -> list[Claim]:
         furthest = f"; furthest off {far.dataset} {far.method}: {far.mean:.2f}, published {far.published_mean:.2f}"
         claims.append(Claim(verdict(part, len(held)), text, f"{reason}{furthest if missed else ''}."))
     return claims
+
+
+def agreement_sentences(sections: Sequence[Section | MarkedSection]) -> list[str]:
+    """Return `agreement` as sentences, verdict first, for tables that judge other claims, too.
+
+    Examples
+    --------
+    >>> from specmargin.experiments.report import Section
+    >>> agreement_sentences([Section("", [Line("g50c", "svm", "", 9.5, 1.2, 10, 9.33, 2.0)])])
+    ['reproduced: the published numbers of this table. 1 of 1 means within two standard errors.']
+    """
+    return [f"{each.verdict}: {each.text}. {each.reason}" for each in agreement(Report("", "", sections))]
 
 
 def _agrees(line: Line) -> bool:

@@ -16,7 +16,8 @@ from specmargin.papers._claims_primal import ROUNDING, SIZES, SOLVERS
 
 def _judge_optimum(rows: Sequence[Row]) -> list[str]:
     all_of_them = sum(row["nonzero"] == 1.0 for row in rows)
-    whole = sum(row["shortest"] >= 1.0 for row in rows)
+    steps = [row["whole"] for row in rows if row["whole"] > 0]
+    most = f"{max(steps):.0f} at the most" if steps else "never"
     return [
         claim(
             "all coefficients of LapSVM differ from zero (sections 2.1 and 3.1.1)",
@@ -27,10 +28,10 @@ def _judge_optimum(rows: Sequence[Row]) -> list[str]:
         ),
         claim(
             "whole Newton steps never fail to converge (section 3.1)",
-            whole,
+            len(steps),
             len(rows),
-            "No step was shortened by the line search in {part} of {whole} fits at the published gammas; the shortest "
-            f"is {min(row['shortest'] for row in rows):.2f}",
+            "From zero to the optimum, without a line search, in {part} of {whole} fits at the published gammas; "
+            f"steps: {most}",
         ),
     ]
 
@@ -101,11 +102,8 @@ def _judge_preconditioner(rows: Sequence[Row]) -> list[str]:
 
 
 def _judge_width(rows: Sequence[Row]) -> list[str]:
-    holds = sum(
-        row["iterations_0.1"] == min(row[f"iterations_{f:g}"] for f in (0.1, 0.3, 1.0, 3.0))
-        and row["error_0.1"] > row["error_1"]
-        for row in rows
-    )
+    fast = [row["iterations_0.1"] < row["iterations_1"] for row in rows]
+    bad = [row["error_0.1"] > row["error_1"] for row in rows]
     numbers = ", ".join(
         f"{f:g}: {mean_of(rows, f'iterations_{f:g}'):.0f} and {mean_of(rows, f'error_{f:g}'):.1f} %"
         for f in (0.1, 0.3, 1.0, 3.0)
@@ -114,10 +112,10 @@ def _judge_width(rows: Sequence[Row]) -> list[str]:
     return [
         claim(
             "a kernel near the identity converges fast and is not accurate (section 3.2.2)",
-            holds,
-            len(rows),
-            "A tenth of the published width takes the fewest iterations and errs more on T in {part} of {whole} fits; "
-            f"iterations and errors by the factor of the width: {numbers}",
+            sum(fast) + sum(bad),
+            len(fast) + len(bad),
+            f"A tenth of the published width takes fewer iterations than that in {sum(fast)} and errs more on T in "
+            f"{sum(bad)} of {len(rows)} fits; iterations and errors by the factor of the width: {numbers}",
         ),
         claim(
             "a rough estimate as a start saves iterations (section 3.2.2)",

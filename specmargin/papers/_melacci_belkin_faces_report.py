@@ -96,6 +96,13 @@ def verdicts(fits: Sequence[Row], plan: FacemitPlan) -> list[str]:
     for part, table in errors.items():
         remarks.append(_gain(table.reindex(columns=["svm", "lapsvm_exact"]), part, "at the optimum"))
         remarks.append(_gain(table.reindex(columns=["svm", "lapsvm_pcg_3"]), part, "after three iterations"))
+    known = errors["U"].reindex(columns=["svm", "lapsvm_exact"]).dropna()
+    if len(known):
+        left = known["lapsvm_exact"].mean() / known["svm"].mean()
+        remarks.append(
+            f"{yes_or_no(left >= 0.5)}: most of the information is in the labels. The optimum of LapSVM keeps "
+            f"{100 * left:.0f} % of the SVM's error on U, half or more is read as most."
+        )
     gaps = [row["relative_gap"] for row in rows if row["method"] == "lapsvm_pcg_3"]
     stops, optima = (
         [row["iterations"][0] for row in rows if row["method"] in methods] for methods in (RULES, ("lapsvm_exact",))

@@ -172,7 +172,7 @@ _PROTOCOL = (
 
 CLAIMS = Experiment(
     "claims",
-    "Claims of the five papers that need a computation of their own: small studies with verdicts, ten minutes",
+    "Claims of the five papers that need a computation of their own: small studies with verdicts, a quarter of an hour",
     "Claims of the five papers: small studies, errors in percent",
     _setup,
     work,

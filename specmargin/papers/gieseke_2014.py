@@ -46,6 +46,7 @@ from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.report import Line, Section
 from specmargin.experiments.run import Experiment, Findings, Options, Setup
+from specmargin.experiments.verdicts import agreement_sentences
 from specmargin.papers import _gieseke_claims as claims
 from specmargin.papers._gieseke_fits import RULES, Partition, divided, optimistic, partitions, problem, task_named, work
 from specmargin.papers._s3vm_methods import Setting, fit
@@ -237,7 +238,10 @@ def _report(rows: list[Row], plan: Blocks, options: Options) -> Findings:
         sections.append(Section("Table 2 by the rule of ties in the cross-validation", by_rule))
     # The digits of the quick table prove nothing.
     settings = [] if options.quick else [(block, block.rows(by_key, options.data)) for block in plan.blocks]
-    return Findings(sections, _PROTOCOL, [*_ties(rows, by_rule), *claims.sentences(settings)])
+    concluded = claims.sentences(settings)
+    if concluded:
+        concluded += agreement_sentences(sections)
+    return Findings(sections, _PROTOCOL, [*_ties(rows, by_rule), *concluded])
 
 
 def one_split(values: Sequence[float]) -> str:

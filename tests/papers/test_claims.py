@@ -33,7 +33,11 @@ def spectra_row(**changes):
         **over("objective", {"KTA": 9.0, "STOAM": 5.0, "STORM": 6.0, "MKL-S": 3.0, "MKL-R": 4.0}),
         **over("first", {"KTA": 0.9, "STOAM": 0.5, "STORM": 0.4, "MKL-S": 0.6, "MKL-R": 0.5}),
         **over("rises", {"MKL-S": 3.0, "MKL-R": 4.0}),
-        "apart_STORM": 0.1, "others_STORM": 0.3, "apart_MKL-R": 0.1, "others_MKL-R": 0.3, "changed_eps": 0.0,
+        "apart_STORM": 0.1,
+        "others_STORM": 0.3,
+        "apart_MKL-R": 0.1,
+        "others_MKL-R": 0.3,
+        "changed_eps": 0.0,
     }
     return row("mnist 3-8", **(columns | changes))
 
@@ -72,7 +76,7 @@ WIDTHS = {
     **over("iterations", {0.1: 2, 0.3: 5, "1": 9, "3": 9}),
 }
 MOONS = {**over("error", {4: 0.0, 25: 0.0}), "first": 3.0, "flat": 12.0}
-OPTIMUM = {"nonzero": 1.0, "shortest": 1.0}
+OPTIMUM = {"nonzero": 1.0, "whole": 3.0}
 SHARES = {"off": 9.0, "error_hard": 8.0, "error_hard_exact": 1.0, "error_mean": 3.0, "error_mean_exact": 2.0}
 CHOICES = {
     f"{column}_{key}": value
@@ -127,10 +131,14 @@ CASES = [
     ),
     ("restricted norm", "nothing but gamma", {"error_apart": 1e-9}, {"error_apart": 1.0}),
     ("Newton's optimum", "differ from zero", OPTIMUM, {"nonzero": 0.9}),
-    ("Newton's optimum", "whole Newton steps", OPTIMUM, {"shortest": 0.5}),
+    ("Newton's optimum", "whole Newton steps", OPTIMUM, {"whole": 0.0}),
     ("without the preconditioner", "preconditioning", {"with": 5.0, "without": 50.0}, {"with": 60.0}),
-    ("width and start", "near the identity", WIDTHS | {"iterations_seeded": 3.0}, {"iterations_0.1": 20}),
-    ("width and start", "near the identity", WIDTHS | {"iterations_seeded": 3.0}, {"error_0.1": 3.0}),
+    (
+        "width and start",
+        "near the identity",
+        WIDTHS | {"iterations_seeded": 3.0},
+        {"iterations_0.1": 20, "error_0.1": 3.0},
+    ),
     ("width and start", "rough estimate", WIDTHS | {"iterations_seeded": 3.0}, {"iterations_seeded": 10.0}),
     ("moons by iteration", "four iterations", MOONS, {"error_4": 1.0}),
     ("moons by iteration", "nothing but the values", MOONS, {"flat": 2.0}),
@@ -298,3 +306,16 @@ def test_iterations_on_two_moons_end_without_errors():
     numbers = primal.moons_by_iteration("generated moons", 0, None)
     assert numbers["error_25"] == 0.0
     assert numbers["first"] <= 25
+
+
+def test_whole_steps_end_where_newtons_method_does(rng):
+    """From zero, active sets alone; and where they cycle there is no number of steps."""
+    X, y = sm.datasets.make_two_moons(n_samples=60, random_state=0)
+    labels = sm.encode_labels(sm.hide_labels(y, per_class=5, random_state=0))
+    K, L = sm.kernels.gram(X, gamma=2.0), sm.graphs.laplacian(sm.graphs.knn_graph(X, n_neighbors=6))
+    obj = sm.objectives.LapSVM(K, L, labels, "squared_hinge", 1e-2, 1e-1, fit_intercept=False)
+    optimum = sm.solvers.newton(obj).variables["alpha"]
+    steps = primal.whole_steps(obj, optimum)
+    assert 1 <= steps <= 10
+    assert primal.whole_steps(obj, 2.0 * optimum) == 0.0  # no other point counts as the optimum
+    assert primal.whole_steps(obj, optimum, most=0) == 0.0

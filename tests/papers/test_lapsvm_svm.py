@@ -93,3 +93,32 @@ def test_errors_are_near_the_published_ones(data_folder, nowhere, tmp_path):
         for line in (svm, lapsvm):
             error = np.hypot(line.published_std / np.sqrt(12), line.std / np.sqrt(line.n_splits))
             assert abs(line.difference) < 2 * error
+
+
+def test_graph_based_methods_are_much_better_on_ten_classes():
+    def rows(**means):
+        return [
+            {
+                "experiment": "lapsvm_svm",
+                "method": method,
+                "dataset": "uspst",
+                "split": f"s{k}",
+                "parameters": parameters,
+                "status": "ok",
+                "error_5fold_seed0": folds,
+                "error_unlabeled": mean + 0.1 * k + more,
+            }
+            for method, mean in means.items()
+            for k in range(3)
+            for parameters, folds, more in (("a", 2.0, 0.0), ("b", 3.0, -9.0))  # the folds choose the first
+        ]
+
+    tuning = LabeledFolds(5)
+    (line,) = table.much_better(rows(svm=20.0, lapsvm_hinge=12.0, lapsvm_squared_hinge=13.0), tuning)
+    assert line.startswith("reproduced: a graph-based method is much better on ten classes at once")
+    assert "for 2 of 2 losses: lapsvm_hinge 12.10 % (p 0e+00), lapsvm_squared_hinge 13.10 %" in line
+    (line,) = table.much_better(rows(svm=20.0, lapsvm_hinge=12.0, lapsvm_squared_hinge=16.0), tuning)
+    assert line.startswith("partly reproduced")
+    (line,) = table.much_better(rows(svm=15.0, lapsvm_hinge=12.0, lapsvm_squared_hinge=16.0), tuning)
+    assert line.startswith("not reproduced")
+    assert table.much_better([{**row, "dataset": "g50c"} for row in rows(svm=20.0, lapsvm_hinge=1.0)], tuning) == []
