@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from specmargin.arrays import numbers_array
 from specmargin.exceptions import InvalidInputError
@@ -21,7 +22,7 @@ from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["LabelDisplay"]
+__all__ = ["LabelDisplay", "point_handles"]
 
 _MORE_COLORS = (
     *CLASS_COLORS,
@@ -170,6 +171,29 @@ class LabelDisplay:
                 ax.set_title(title, pad=16 if legend else 4)
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
+
+
+def point_handles(*, boundary: bool = True) -> list[Line2D]:
+    """Return what a legend of a whole figure needs for the marks of `LabelDisplay` with two classes.
+
+    Parameters
+    ----------
+    boundary : bool, default True
+        Whether the zero contour of `DecisionDisplay` is among them.
+
+    Examples
+    --------
+    >>> [handle.get_label() for handle in point_handles()]
+    ['labelled, class 0', 'labelled, class 1', 'unlabelled', 'boundary']
+    """
+    with style():
+        edge: dict[str, Any] = {"linestyle": "none", "markeredgecolor": "black", "markersize": 5.0}
+        handles = [
+            Line2D([], [], marker=marker, color=color, label=f"labelled, class {k}", **edge)
+            for k, (marker, color) in enumerate(zip(CLASS_MARKERS, CLASS_COLORS, strict=True))
+        ]
+        handles.append(Line2D([], [], marker="o", color="0.35", linestyle="none", markersize=2.4, label="unlabelled"))
+        return [*handles, Line2D([], [], color="black", linewidth=1.1, label="boundary")][: 4 if boundary else 3]
 
 
 def points_in_plane(X: npt.ArrayLike) -> FloatArray:
