@@ -74,7 +74,8 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw the data and a panel per classifier."""
-    from specmargin.plots import DecisionDisplay, LabelDisplay, subplots
+    from specmargin.plots import DecisionDisplay, LabelDisplay, style, subplots
+    from specmargin.plots.points import point_handles
 
     figure, axes = subplots(1, 3, width="page", aspect=1.02, sharey=True)
     labels = LabelDisplay(data["X"], data["y"])
@@ -89,5 +90,7 @@ def draw(data: dict[str, Any]) -> Any:
     for ax in axes[0]:
         ax.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), xticks=(-1, 0, 1), yticks=(-1, 0, 1))
         ax.label_outer()
+    with style():
+        figure.legend(handles=point_handles(), loc="outside upper center", ncols=4)
     DecisionDisplay.add_colorbar(display.surface_, axes[0, -1], clipped=largest > LIMIT)
     return figure

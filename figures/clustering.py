@@ -105,6 +105,8 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, d
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw a panel per gamma."""
+    from matplotlib.lines import Line2D
+
     from specmargin.plots import DecisionDisplay, style, subplots
 
     figure, axes = subplots(1, 3, width="page", aspect=0.86, sharey=True)
@@ -113,13 +115,21 @@ def draw(data: dict[str, Any]) -> Any:
             told = data["results"][f"gamma={gamma_A:g}"]
             percent = told["error on the clustered samples, percent"]
             power = round(np.log10(gamma_A))
-            DecisionDisplay(data["xx0"], data["xx1"], response).plot(
-                ax, colorbar=False, title=rf"$\gamma = {f'10^{{{power}}}' if power else 1}$: error {percent:.1f} %"
+            # Eigenvectors have no scale of their own.
+            scaled = response / np.abs(response).max()
+            display = DecisionDisplay(data["xx0"], data["xx1"], scaled).plot(
+                ax,
+                limit=1.0,
+                colorbar=False,
+                title=rf"$\gamma = {f'10^{{{power}}}' if power else 1}$: error {percent:.1f} %",
             )
             ax.plot(*data["X"].T, "o", color="0.25", markersize=1.6, zorder=3, label="clustered sample")
             crosses = {"markersize": 2.0, "markeredgewidth": 0.5, "zorder": 3, "label": "sample that took no part"}
             ax.plot(*data["X_new"].T, "x", color="0.45", **crosses)
             ax.label_outer()
         handles, names = axes[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside upper center", ncols=2)
+        handles.append(Line2D([], [], color="black", linewidth=1.1))
+        figure.legend(handles, [*names, "boundary"], loc="outside upper center", ncols=3)
+        bar = DecisionDisplay.add_colorbar(display.surface_, axes[0, -1])
+        bar.set_label("$f(x)$ over its largest modulus")
     return figure

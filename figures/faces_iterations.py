@@ -59,6 +59,7 @@ def draw(data: dict[str, Any]) -> Any:
     """Draw errors above and the objective below."""
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import PALETTE
+    from specmargin.plots.ticks import whole_ticks
 
     t, curve = data["iterations"], data["curves"]
     figure, axes = subplots(2, 1, width="column", aspect=0.6, sharex=True)
@@ -72,7 +73,14 @@ def draw(data: dict[str, Any]) -> Any:
                 above.plot(3, data["published"][part], ">", color=color, markersize=5.0, markerfacecolor="none")
         below.plot(t, np.maximum(curve[:, 3] - 1.0, 1e-9), color=PALETTE["black"], marker="o", markersize=2.4)
         above.set(ylabel="macro error, %")
-        title = "dashed: optimum" + ("; triangles: published" if data["published"] else "")
+        n_draws = data["parameters"]["draws"]
+        told = f"mean of {n_draws} draws" if n_draws > 1 else "one draw"
+        task = "FACEMIT" if data["parameters"]["task"] == "facemit" else "scikit-learn's digits, 8 or not"
+        title = f"{task}, {told}; dashed: optimum" + (
+            "\ntriangles: published, three iterations" if data["published"] else ""
+        )
         above.legend(title=title, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.02))
-        below.set(yscale="log", xlabel="iterations", ylabel="objective over bound - 1")
+        below.set(yscale="log", xlabel="iterations", ylabel="objective over dual bound, less 1")
+        whole_ticks(below.xaxis)
+        below.set_xlim(0.5, None)
     return figure

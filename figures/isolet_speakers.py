@@ -23,6 +23,8 @@ from specmargin.papers.belkin_2006 import claims, fits
 
 BUNDLED = "digits 3-8"
 PER_CLASS = 2
+FEW = 10
+"""Draws up to which each is a marker of its own."""
 
 SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core: bundled data, real data
 
@@ -69,27 +71,34 @@ def draw(data: dict[str, Any]) -> Any:
     """Draw a panel for each loss and part."""
     from specmargin.plots import style, subplots
     from specmargin.plots.theme import method_styles
+    from specmargin.plots.ticks import ticks_at
 
     looks = method_styles(list(fits.METHODS))
-    figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True)
+    n = max(len(values) for values in data["errors"]["U"]["normalised"].values())
+    few = {"marker": "o", "markersize": 3.0} if n <= FEW else {}
+    figure, axes = subplots(2, 2, width="page", aspect=0.7, sharex=True, sharey="row")
     with style():
-        for ax_row, (letter, errors) in zip(axes, data["errors"].items(), strict=True):
+        for ax_row, errors in zip(axes, data["errors"].values(), strict=True):
             for ax, shown in zip(ax_row, (("RLS", "LapRLS"), ("SVM", "TSVM", "LapSVM")), strict=True):
                 for method in shown:
-                    look = looks[method]
+                    look, laplacian = looks[method], ", normalised" if method.startswith("Lap") else ""
                     ours, plain = errors["normalised"].get(method), errors["D - W"].get(method)
                     if ours is not None:
+                        line: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "linewidth": 1.0}
                         x = np.arange(1, len(ours) + 1)
-                        ax.plot(x, ours, color=look.color, linestyle=look.linestyle, linewidth=1.0, label=method)
-                        if not np.array_equal(ours, plain):
-                            ax.plot(x, plain, color=look.color, linewidth=0.5, alpha=0.7, label=f"{method}, D - W")
+                        ax.plot(x, ours, label=f"{method}{laplacian}", **line, **few)
+                        if laplacian:
+                            thin: dict[str, Any] = {"color": look.color, "linewidth": 0.5, "alpha": 0.7}
+                            ax.plot(x, plain, label=f"{method}, $D - W$", **thin, **few)
                     drawn = errors["published"].get(method)
                     if drawn is not None:
                         hollow = {"markersize": 2.6, "markeredgewidth": 0.6, "markerfacecolor": "none"}
                         x = np.arange(1, len(drawn) + 1)
                         ax.plot(x, drawn, look.marker, color=look.color, label=f"{method}, published", **hollow)
-                ax.set(ylabel=f"error ({letter}), %")
+        for ax, letter in zip(axes[:, 0], data["errors"], strict=True):
+            ax.set(ylabel=f"error ({letter}), %")
         for ax in axes[1]:
+            ticks_at(ax.xaxis, range(1, n + 1) if n <= FEW else [1, *range(5, n + 1, 5)])
             ax.set(xlabel=data["axis"])
         for ax in axes[0]:
             ax.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.02))

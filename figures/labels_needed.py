@@ -101,10 +101,10 @@ def draw(data: dict[str, Any]) -> Any:
         axes[0, 0].set_ylim(low, high * (high / low) ** 0.35)  # room for the legends
         for ax, pair in zip(axes[0], fits.PAIRS, strict=True):
             drawn = dict(zip(*ax.get_legend_handles_labels()[::-1], strict=True))
-            words = [word for method in pair for word in sorted(drawn, key=len) if word[: len(method)] == method]
+            ordered = [name for method in pair for name in sorted(drawn, key=len) if name[: len(method)] == method]
             ax.legend(
-                [drawn[word] for word in words],
-                words,
+                [drawn[name] for name in ordered],
+                ordered,
                 loc="upper right",
                 ncols=2,
                 title="bars: one standard error over the draws",

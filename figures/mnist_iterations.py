@@ -8,7 +8,7 @@ of the preconditioned gradient and of their mixed product, over their values at 
 draws).
 
 Kernel, graph and gammas are the paper's (table 8). The standard size has 2,000 of the 13,966 images, chosen at random,
-on which nothing is published; the full size all of them and one draw, with triangles for the errors that table 7 prints
+on which nothing is published; the full size all of them and one draw, with triangles for the errors that table 7 has
 for the exact solution. Where the data folder has no MNIST, and with --quick, 600 of scikit-learn's digits take their
 place, 0 to 4 against 5 to 9.
 """
@@ -51,16 +51,16 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     logarithms = [np.log(np.maximum(each[:, :shortest], 1e-300)) for run in runs for each in run.quantities]
     errors = np.array([run.errors for run in runs])
     whole = real and chosen["n"] is None
-    printed = {}
+    known = {}
     if whole:
         table = published("lapsvm_primal_2009", "7", "mnist3vs8", "lapsvm_newton").set_index("split")["mean"]
-        printed = {part: float(table[part]) for part in PARTS if part in table.index}
+        known = {part: float(table[part]) for part in PARTS if part in table.index}
     return {
         "errors": errors.mean(axis=0),
         "standard errors": np.std(errors, axis=0) / np.sqrt(max(1, len(runs) - 1)),
         "exact": np.mean([run.exact for run in runs], axis=0),
         "quantities": np.exp(np.mean(logarithms, axis=0)),
-        "published": printed,
+        "published": known,
         "parameters": {
             "task": task.name,
             "images": len(samples(task).y),
@@ -71,7 +71,7 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "results": {
             "errors of the exact solution on L, U, V and T, percent": np.mean([run.exact for run in runs], axis=0),
             "errors by iteration, percent": dict(zip(map(str, CHECKPOINTS), errors.mean(axis=0), strict=True)),
-            "published for the exact solution": printed,
+            "published for the exact solution": known,
             "data": [] if is_available("mnist") else missing_data(["mnist"], "scikit-learn's digits", word="its"),
         },
         "certificates": {"worst relative gap of an exact solution": max(run.gap for run in runs)},

@@ -112,10 +112,8 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw a panel per method, with one legend."""
-    from matplotlib.lines import Line2D
-
     from specmargin.plots import DecisionDisplay, LabelDisplay, style, subplots
-    from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS
+    from specmargin.plots.points import point_handles
 
     figure, axes = subplots(1, 3, width="page", aspect=0.95, sharey=True)
     labels = LabelDisplay(data["X"], data["y"])
@@ -136,13 +134,6 @@ def draw(data: dict[str, Any]) -> Any:
     clipped = max(float(np.abs(response).max()) for response in data["responses"].values()) > 1
     DecisionDisplay.add_colorbar(display.surface_, axes[0, -1], clipped=clipped)
     with style():
-        marks: dict[str, Any] = {"linestyle": "none", "markeredgecolor": "black", "markersize": 5}
-        handles = [
-            Line2D([], [], marker=mark, color=color, label=f"labelled, class {k}", **marks)
-            for k, (mark, color) in enumerate(zip(CLASS_MARKERS, CLASS_COLORS, strict=True))
-        ]
-        handles.append(Line2D([], [], marker="o", color="0.35", linestyle="none", markersize=2.4, label="unlabelled"))
-        handles.append(Line2D([], [], color="black", label="boundary"))
         title = "each at its best setting, chosen by the hidden labels: OPTIMISTIC"
-        figure.legend(handles=handles, loc="outside upper center", ncols=4, title=title)
+        figure.legend(handles=point_handles(), loc="outside upper center", ncols=4, title=title)
     return figure

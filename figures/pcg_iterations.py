@@ -144,8 +144,8 @@ def draw(data: dict[str, Any]) -> Any:
         line = Line2D([], [], color="0.75", linewidth=2.0)
         (of_errors, parts), (of_norms, names) = (axes[row, 0].get_legend_handles_labels() for row in (0, 1))
         handles = [*(each for pair in zip(of_errors, of_norms[::-1], strict=True) for each in pair), dashed, line]
-        words = [each for pair in zip(parts, names[::-1], strict=True) for each in pair]
-        words = [f"error, {word}" if word in PARTS else word for word in words]
-        words += ["exact solution", "errors near it for good"]
-        figure.legend(handles, words, loc="outside upper center", ncols=5, columnspacing=1.2)  # columns of two
+        texts = [each for pair in zip(parts, names[::-1], strict=True) for each in pair]
+        texts = [f"error, {text}" if text in PARTS else text for text in texts]
+        texts += ["exact solution", "errors near it for good"]
+        figure.legend(handles, texts, loc="outside upper center", ncols=5, columnspacing=1.2)  # columns of two
     return figure

@@ -293,10 +293,8 @@ def draw(data: dict[str, Any]) -> Any:
 
 def draw_moons(axes: Any, moons: dict[str, Any]) -> None:
     """Draw panels a and b."""
-    from matplotlib.lines import Line2D
-
     from specmargin.plots import DecisionDisplay, LabelDisplay, style
-    from specmargin.plots.theme import CLASS_COLORS
+    from specmargin.plots.points import point_handles
 
     labels = LabelDisplay(moons["X"], moons["y"])
     for ax, letter, method in zip(axes, "ab", TWO, strict=True):
@@ -310,14 +308,7 @@ def draw_moons(axes: Any, moons: dict[str, Any]) -> None:
             f"deviation {errors['std']:.0f}",
         )
     with style():
-        marks = {"linestyle": "none", "markeredgecolor": "black", "markersize": 5}
-        handles = [
-            Line2D([], [], marker="o", color=CLASS_COLORS[0], label="labelled, class 0", **marks),
-            Line2D([], [], marker="s", color=CLASS_COLORS[1], label="labelled, class 1", **marks),
-            Line2D([], [], marker="o", color="0.35", linestyle="none", markersize=2.4, label="unlabelled"),
-            Line2D([], [], color="black", label="boundary"),
-        ]
-        axes[0].get_figure().legend(handles=handles, loc="outside upper center", ncols=4)
+        axes[0].get_figure().legend(handles=point_handles(), loc="outside upper center", ncols=4)
     clipped = any(np.abs(response).max() > 1 for response in moons["responses"].values())
     DecisionDisplay.add_colorbar(display.surface_, axes[-1], clipped=bool(clipped))
 

@@ -146,6 +146,7 @@ def followed(obj: S3VM, path: np.ndarray) -> list[float]:
 def draw(data: dict[str, Any]) -> Any:
     """Draw a column per problem: the smoothings above, J below."""
     from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+    from matplotlib.lines import Line2D
 
     from specmargin.plots import PALETTE, style, subplots
     from specmargin.plots.theme import method_styles
@@ -195,6 +196,15 @@ def draw(data: dict[str, Any]) -> Any:
             ticks=(0, 0.1, 0.5, 1, 2, 3, 4),
         )
         bar.outline.set_linewidth(0.5)
+        ring: dict[str, Any] = {"marker": "o", "color": PALETTE["blue"], "linestyle": "none", "markersize": 4.8}
+        handles = {
+            "continuation": Line2D([], [], linewidth=0.9, markersize=5.2, **triangle),
+            r"minimum of $J_\gamma$": Line2D([], [], color="black", linewidth=1.1),
+            r"maximum of $J_\gamma$": Line2D([], [], color="0.15", linewidth=0.7, linestyle=(0, (3, 2))),
+            "global minimum of $J$": Line2D([], [], **ring),
+            "local minimum": Line2D([], [], markerfacecolor="white", **ring),
+        }
+        figure.legend(handles.values(), handles.keys(), loc="outside upper center", ncols=5, columnspacing=1.4)
     return figure
 
 

@@ -1,10 +1,10 @@
 """Laplacian SVM on two moons with one label per class: more intrinsic regularization uses the unlabelled points.
 
-After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". With gamma_I = 0 the model is an SVM
-that knows two points. As gamma_I grows, the decision function becomes smooth along the graph of all points, and
-the boundary (black) follows the gap between the moons. Which two points are labelled matters: the sidecar has the
-mean error over other draws. Unlabelled points are small and grey; the colours have one
-scale in all panels. Points: the published ones where the data folder holds them, else drawn by `make_two_moons`.
+After figure 3 of Belkin, Niyogi and Sindhwani, "Manifold regularization". With gamma_I = 0 the model is an SVM that
+knows two points. As gamma_I grows, the decision function becomes smooth along the graph of all points, and the boundary
+(black) follows the gap between the moons. Which two points are labelled matters: below each panel stand mean and
+standard error of the error over other draws of them. The colours have one scale in all panels. Points: the published
+ones where the data folder holds them, else drawn by `make_two_moons`.
 """
 
 from __future__ import annotations
@@ -48,13 +48,14 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
     grid = np.column_stack([part.ravel() for part in np.meshgrid(xx0, xx1)])
     responses, errors, certificates, solvers = [], {}, {}, set()
     draws = [sm.hide_labels(y_true, per_class=1, random_state=seed + 1 + k) for k in range(SIZES[size]["n_draws"])]
-    means = {}
+    means, spreads = {}, {}
     for gamma_I in GAMMA_I:
         svm = fit(X, y, gamma_I)
         responses.append(svm.decision_function(grid).reshape(len(xx1), len(xx0)))
         name = f"gamma_I={gamma_I:g}"
         errors[name] = error(svm, y, y_true)
-        means[name] = float(np.mean([error(fit(X, other, gamma_I), other, y_true) for other in draws]))
+        others = [error(fit(X, other, gamma_I), other, y_true) for other in draws]
+        means[name], spreads[name] = float(np.mean(others)), float(np.std(others, ddof=1) / np.sqrt(len(draws)))
         certificates[name] = svm.result_.certificate.relative_gap
         solvers.add(svm.result_.solver)
     return {
@@ -64,10 +65,12 @@ def compute(size: str, seed: int = 0) -> dict[str, Any]:
         "xx1": xx1,
         "responses": np.array(responses),
         "gamma_I": np.array(GAMMA_I),
+        "others": {"draws": len(draws), "means": means, "standard errors": spreads},
         "parameters": {**PARAMETERS, "labeled": np.flatnonzero(y != -1).tolist()},
         "results": {
             "error on unlabelled points, percent": errors,
             f"the same, mean over {len(draws)} other draws of the two labels": means,
+            "the standard error of that mean": spreads,
         },
         "certificates": {"relative gap": certificates},
         "data": {"two_moons": source},
@@ -103,9 +106,10 @@ def points(seed: int) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
 
 def draw(data: dict[str, Any]) -> Any:
     """Draw a panel per gamma_I."""
-    from specmargin.plots import DecisionDisplay, LabelDisplay, subplots
+    from specmargin.plots import DecisionDisplay, LabelDisplay, style, subplots
+    from specmargin.plots.points import point_handles
 
-    figure, axes = subplots(1, 3, width="page", aspect=0.86, sharey=True)
+    figure, axes = subplots(1, 3, width="page", aspect=0.92, sharey=True)
     labels = LabelDisplay(data["X"], data["y"])
     errors = data["results"]["error on unlabelled points, percent"]
     for ax, gamma_I, response in zip(axes[0], data["gamma_I"], data["responses"], strict=True):
@@ -113,6 +117,12 @@ def draw(data: dict[str, Any]) -> Any:
         display = DecisionDisplay(data["xx0"], data["xx1"], response, points=labels).plot(
             ax, limit=1.0, colorbar=False, title=rf"$\gamma_I = {gamma_I:g}$: error {percent:.1f} %"
         )
+        others, name = data["others"], f"gamma_I={gamma_I:g}"
+        told = f"{others['means'][name]:.1f} $\\pm$ {others['standard errors'][name]:.1f} %"
+        with style():
+            ax.set_xlabel(f"$x_1$\n{others['draws']} other draws: {told}")
         ax.label_outer()
+    with style():
+        figure.legend(handles=point_handles(), loc="outside upper center", ncols=4)
     DecisionDisplay.add_colorbar(display.surface_, axes[0, -1], clipped=bool(np.abs(data["responses"]).max() > 1))
     return figure

@@ -78,7 +78,7 @@ def draw(data: dict[str, Any]) -> Any:
     means, deviations, n_draws = data["means"], data["deviations"], data["parameters"]["draws"]
     looks = method_styles(list(fits.CONVEX))
     known = next(iter(data["results"]["mean error over the pairs, percent"].values()))
-    printed = data["results"]["the published means of figure 4"]
+    published = data["results"]["the published means of figure 4"]
     n_pairs = len(means["U"]["RLS"])
     figure, axes = subplots(1 if n_pairs < FEW else 2, 2, width="page", aspect=0.68)
     with style():
@@ -88,8 +88,8 @@ def draw(data: dict[str, Any]) -> Any:
                 look = {"color": looks[method].color, "marker": "o" if method == pair[0] else ">", "linestyle": "none"}
                 bars = {"yerr": deviations["U"][method][order] / np.sqrt(n_draws), "elinewidth": 0.8, "capsize": 1.2}
                 told = f"{method}, mean {known[method]['U']:.1f} %"
-                if np.isfinite(printed[method]):
-                    told += f" (published {printed[method]:.1f} %)"
+                if np.isfinite(published[method]):
+                    told += f" (published {published[method]:.1f} %)"
                 at, values = np.arange(1, len(order) + 1), means["U"][method][order]
                 ax.errorbar(at, values, label=told, markersize=3, **bars, **look)
             ticks_at(ax.xaxis, range(1, n_pairs + 1) if n_pairs <= 10 else [1, *range(10, n_pairs, 10), n_pairs])

@@ -23,7 +23,7 @@ from specmargin.labels import is_unlabeled, label_vector
 from specmargin.plots.theme import CLASS_COLORS, CLASS_MARKERS, PALETTE, figure_of, pyplot_axes, style
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["LabelDisplay", "ring"]
+__all__ = ["LabelDisplay", "point_handles", "ring"]
 
 _MORE_COLORS = (
     *CLASS_COLORS,
@@ -203,6 +203,29 @@ def ring(ax: Axes, X: npt.ArrayLike, *, size: float = 11.0) -> Line2D:
     number(above=0)("size", size)
     look: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "markeredgewidth": 0.9}
     return ax.plot(x, y, "o", markersize=size, zorder=8, **look)[0]
+
+
+def point_handles(*, boundary: bool = True) -> list[Line2D]:
+    """Return what a legend of a whole figure needs for the marks of `LabelDisplay` with two classes.
+
+    Parameters
+    ----------
+    boundary : bool, default True
+        Whether the zero contour of `DecisionDisplay` is among them.
+
+    Examples
+    --------
+    >>> [handle.get_label() for handle in point_handles()]
+    ['labelled, class 0', 'labelled, class 1', 'unlabelled', 'boundary']
+    """
+    with style():
+        edge: dict[str, Any] = {"linestyle": "none", "markeredgecolor": "black", "markersize": 5.0}
+        handles = [
+            Line2D([], [], marker=marker, color=color, label=f"labelled, class {k}", **edge)
+            for k, (marker, color) in enumerate(zip(CLASS_MARKERS, CLASS_COLORS, strict=True))
+        ]
+        handles.append(Line2D([], [], marker="o", color="0.35", linestyle="none", markersize=2.4, label="unlabelled"))
+        return [*handles, Line2D([], [], color="black", linewidth=1.1, label="boundary")][: 4 if boundary else 3]
 
 
 def points_in_plane(X: npt.ArrayLike) -> FloatArray:

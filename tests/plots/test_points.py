@@ -5,6 +5,7 @@ import pytest
 from matplotlib import colors
 
 from specmargin.plots import LabelDisplay, ring, subplots
+from specmargin.plots.points import point_handles
 
 RNG = np.random.default_rng(0)
 
@@ -66,3 +67,13 @@ def test_rings_go_around_points_on_top(ax):
     assert rings.get_zorder() > max(item.get_zorder() for item in ax.collections)
     with pytest.raises(ValueError, match="shape"):
         ring(ax, X[0])
+
+
+def test_handles_look_like_the_points(ax):
+    LabelDisplay(X, np.where(np.arange(60) < 6, Y_TRUE, -1)).plot(ax)
+    drawn = [colors.to_hex(item.get_facecolor()[0]) for item in ax.collections]  # unlabelled points come first
+    zero, one, unlabelled = point_handles(boundary=False)
+    assert [colors.to_hex(handle.get_color()) for handle in (unlabelled, zero, one)] == drawn
+    assert zero.get_marker() != one.get_marker()
+    assert unlabelled.get_markersize() < zero.get_markersize()
+    assert [handle.get_label() for handle in point_handles()][3:] == ["boundary"]
