@@ -45,7 +45,8 @@ BLOCK = re.compile(r"(<!-- numbers: (\w+) -->\n)(.*?)(\n<!-- end of numbers -->)
 
 _PLACE = r"\d[\d.]*[a-z]?(?: [a-z]\b)?"
 _NAMED = r"sections?|figures?|tables?|eqs?\.?|theorems?|lemmas?|Python|version|arXiv|CC BY"
-_REFERENCE = re.compile(rf"\b(?:{_NAMED})[\s:]+{_PLACE}(?:(?:,\s+|\s+and\s+|\s+to\s+){_PLACE})*|\(\d\.\d [a-z]\)", re.IGNORECASE)
+_FURTHER = rf"(?:(?:,\s+|\s+and\s+|\s+to\s+){_PLACE})*"
+_REFERENCE = re.compile(rf"\b(?:{_NAMED})[\s:]+{_PLACE}{_FURTHER}|\(\d\.\d [a-z]\)", re.IGNORECASE)
 _UNITS = r"%|percent\b|points?\b|times\b|seconds?\b|minutes?\b|hours?\b|of (?:the )?\d|(?:an|one) hour\b"
 NUMBER = re.compile(
     rf"(?<![\w.,^{{/-])[-+]?(?:\d+(?:,\d{{3}})*)?\.\d+(?![\w/]|\.\d)"

@@ -99,7 +99,8 @@ class CurveDisplay:
         ax : Axes, optional
             Where to draw; a new pyplot figure by default.
         xscale : {"linear", "log", "symlog"}
-            Of the horizontal axis; "symlog" is logarithmic beyond the smallest positive x and shows zero, too.
+            Of the horizontal axis; "symlog" shows zero, too, and is logarithmic from the power of ten below
+            the smallest other x on.
         yscale : {"linear", "log"}
             Of the vertical axis; a logarithmic one leaves out what is not positive.
         xlabel, ylabel, title : str, optional
@@ -142,7 +143,8 @@ class CurveDisplay:
             _references(ax, vertical or {}, horizontal or {})
             if xscale == "symlog":
                 x = np.concatenate([x for x, _ in [*self.curves.values(), *self.points.values()]])
-                ax.set_xscale("symlog", linthresh=float(np.abs(x[x != 0]).min(initial=np.inf)), linscale=0.6)
+                least = np.abs(x[x != 0]).min() if x.any() else 1.0
+                ax.set_xscale("symlog", linthresh=float(10.0 ** np.floor(np.log10(least) + 1e-9)), linscale=0.6)
             else:
                 ax.set_xscale(xscale)
             ax.set_yscale(yscale)
@@ -186,7 +188,7 @@ def _references(ax: Axes, vertical: Mapping[str, float], horizontal: Mapping[str
 
 def _ticks(axis: Axis, values: FloatArray) -> None:
     """Write whole numbers where all values are, and plain ones on a logarithmic axis of a few decades."""
-    low, high = axis.get_view_interval()
+    low, high = sorted(axis.get_view_interval())
     if axis.get_scale() == "log" and low >= 1e-3 and high <= 1e4:
         plain_ticks(axis)
     elif axis.get_scale() == "linear" and (values == np.round(values)).all():

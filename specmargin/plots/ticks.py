@@ -29,7 +29,7 @@ def plain_ticks(axis: Axis) -> None:
     >>> [label.get_text() for label in axes[0, 0].get_xticklabels()][2:7]
     ['1', '3', '10', '30', '100']
     """
-    low, high = axis.get_view_interval()
+    low, high = sorted(axis.get_view_interval())  # an axis may run from right to left
     within = (1.0,) if high > 1e3 * low else (1.0, 3.0) if high > 30 * low else (1.0, 2.0, 3.0, 5.0, 7.0)
     axis.set_major_locator(LogLocator(10.0, subs=within, numticks=20))
     axis.set_major_formatter(FormatStrFormatter("%g"))

@@ -55,6 +55,14 @@ def test_scales_steps_and_what_lies_between(ax):
     assert not ax.collections[0].get_paths()[0].contains_point((1.5, 2.6))
 
 
+def test_a_scale_with_zero_begins_at_a_power_of_ten():
+    for x, threshold in (([0.0, 0.4, 30.0], 0.1), ([0.0, 1e-5, 1.0], 1e-5), ([0.0, 0.0], 1.0)):
+        axes = subplots(width="column")[1][0, 0]
+        CurveDisplay({}, points={"gap": (x, x)}).plot(axes, xscale="symlog")
+        assert axes.xaxis.get_transform().linthresh == pytest.approx(threshold)
+        axes.figure.draw_without_rendering()
+
+
 def test_lines_of_reference_are_told_apart(ax):
     CurveDisplay({"J": (X, X)}).plot(ax, vertical={"truth": 1.5}, horizontal={"optimum": 2.0}, legend="right")
     truth, optimum = ax.lines[-2:]
@@ -74,6 +82,18 @@ def test_ticks_are_whole_for_counts_and_plain_over_a_few_decades(ax):
     CurveDisplay({"gap": ([1, 2, 3], [1e-9, 1e-4, 1.0])}).plot(other, yscale="log")
     other.figure.draw_without_rendering()
     assert any("mathdefault" in label.get_text() for label in other.get_yticklabels())  # powers of ten
+
+
+def test_an_axis_from_right_to_left_has_the_same_ticks():
+    texts = []
+    for x, ends in ((1e-5, (0.5e-5, 2.0)), (1e-2, (0.5e-2, 2.0))):
+        for xlim in (ends, ends[::-1]):
+            axes = subplots(width="column")[1][0, 0]
+            CurveDisplay({"steps": ([x, 1.0], [10.0, 1.0])}).plot(axes, xscale="log", xlim=xlim)
+            axes.figure.draw_without_rendering()
+            texts.append(sorted(label.get_text() for label in axes.get_xticklabels()))
+    assert texts[0] == texts[1]
+    assert texts[2] == texts[3] != texts[0]
 
 
 def test_unnamed_lines_of_reference_look_alike(ax):
