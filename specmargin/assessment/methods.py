@@ -45,6 +45,7 @@ _FAMILIES = {
     "graph": "graph kernels",
     "pca": "principal components",
     "lap": "deformed kernels",
+    "s3vm": "S3VMs",
     "sup": "supervised ridge",
     "svm": "supervised SVM",
 }

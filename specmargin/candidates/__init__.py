@@ -1,14 +1,15 @@
 """Candidates of every family on shared decompositions, and their mixture: the mathematics of `specmargin.AutoSSL`.
 
-`build_bank` makes kernels from the features alone, `train_candidates` trains a ridge (or an SVM) on each and decides
-about every label without it, and a `Mixture` weighs them. `Constants` holds what is not learned from the data.
+`build_bank` makes kernels from the features alone, `train_candidates` trains a ridge (or an SVM, an S3VM) on each and
+decides about every label without it, and a `Mixture` weighs them. `Constants` holds what is not learned from the data.
 """
 
 from specmargin.candidates.bank import KernelGroup, build_bank
 from specmargin.candidates.comparison import Comparison, ErrorEstimate, compare_errors, error_estimate, mcnemar_power
 from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED, Constants
-from specmargin.candidates.mixture import CandidateGroup, Mixture, train_candidates
+from specmargin.candidates.mixture import Mixture
 from specmargin.candidates.selection_report import SelectionReport
+from specmargin.candidates.training import CandidateGroup, train_candidates
 
 __all__ = [
     "CONSTANTS",

@@ -178,7 +178,7 @@ def build_bank(
     X : ndarray or sparse matrix of shape (n, d)
         All samples, finite.
     families : sequence of str
-        The families that are wanted; the kernels of ``svm`` are those of ``sup``.
+        The families that are wanted; the kernels of ``svm`` and ``s3vm`` are those of ``sup``.
     constants : Constants
     graph : sparse matrix of shape (n, n), optional
         In the place of all graphs of neighbours.
@@ -200,7 +200,7 @@ def build_bank(
     """
     builder = _Builder(X, constants, metric, random_state)
     groups: list[KernelGroup] = []
-    if "sup" in families or "svm" in families:
+    if {"sup", "svm", "s3vm"} & set(families):
         groups += builder.supervised()
     if "pca" in families:
         groups += builder.few_components()

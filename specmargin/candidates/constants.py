@@ -12,7 +12,7 @@ from specmargin.exceptions import InvalidInputError
 
 __all__ = ["CONSTANTS", "FAMILIES", "SUPERVISED", "Constants", "check_families"]
 
-FAMILIES = ("graph", "pca", "lap", "sup", "svm")
+FAMILIES = ("graph", "pca", "lap", "s3vm", "sup", "svm")
 """Families of candidates; each has the same share of the prior weight, however many candidates it has."""
 
 SUPERVISED = ("sup", "svm")
@@ -71,6 +71,11 @@ class Constants:
         Folds of the hinge loss at most.
     hinge_labels : int
         Labels beyond which no SVM is trained: the time of its folds grows with the square of their number.
+    s3vm_C, s3vm_shares : float, tuple of float
+        Weight of the loss of a label in the family ``s3vm``, and weights of all unlabelled samples together, in units
+        of that of all labels.
+    s3vm_rank, s3vm_folds : int
+        Leading directions of the features in which it searches, and folds.
     pseudo_labels : float
         Pseudo-labels per class in the shares of the classes.
     intercept_labels : float
@@ -82,6 +87,9 @@ class Constants:
         Prior weight of each family.
     temperature : float
         What summed losses are divided by in the weights.
+    agreement : float
+        With two classes, power of the ratio of disagreements that multiplies the prior weights of the families that use
+        the unlabelled samples, `specmargin.candidates.agreement.disagreement_ratio`; 0 leaves them as they are.
     sampled : int
         Samples from which thresholds are recomputed without a label.
     """
@@ -108,11 +116,18 @@ class Constants:
     few_Cs: tuple[float, ...] = (1.0, 10.0)
     folds: int = 10
     hinge_labels: int = 2000
+    s3vm_C: float = 1.0
+    s3vm_shares: tuple[float, ...] = (1.0, 4.0)
+    s3vm_rank: int = 100
+    s3vm_folds: int = 5
     pseudo_labels: float = 2.0
     intercept_labels: float = 10.0
     share_labels: float = 10.0
-    prior: tuple[tuple[str, float], ...] = (("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("sup", 1.0), ("svm", 1.0))
+    prior: tuple[tuple[str, float], ...] = (
+        ("graph", 2.0), ("pca", 1.0), ("lap", 1.0), ("s3vm", 1.0), ("sup", 1.0), ("svm", 1.0),
+    )  # fmt: skip
     temperature: float = 2.5
+    agreement: float = 5.0
     sampled: int = 1000
 
 

@@ -5,30 +5,27 @@ A candidate j of a family gets the weight
 .. math:: w_j \propto \frac{\text{prior of the family}}{\text{candidates of it}} \exp\Big(-\frac1c \sum_i \ell_{ij}\Big)
 
 with the log-loss :math:`\ell_{ij}` of its decision about label i without that label. With few labels the weights are
-nearly the prior, and the threshold decides; with many the best candidates remain. `train_candidates` trains them all,
-`Mixture` weighs those of some families.
+nearly the prior, and the threshold decides; with many the best candidates remain. With two classes the priors of the
+families that use the unlabelled samples are multiplied by a power of the ratio of `specmargin.candidates.agreement`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import chisquare
 
-from specmargin.candidates.ambient_maps import FeatureMap
-from specmargin.candidates.bank import KernelGroup
-from specmargin.candidates.constants import CONSTANTS, Constants
-from specmargin.candidates.hinge import held_out_hinge, stratified_folds
+from specmargin.candidates.agreement import disagreement_ratio
+from specmargin.candidates.constants import CONSTANTS, SUPERVISED, Constants
 from specmargin.candidates.offsets import log_offsets
-from specmargin.candidates.ridge import held_out_ridge, targets
+from specmargin.candidates.training import CandidateGroup
 from specmargin.objectives.calibration import calibrated_scales, class_probabilities, log_probabilities
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix
 
-__all__ = ["CandidateGroup", "Mixture", "train_candidates"]
+__all__ = ["Mixture"]
 
 _LEVEL = 0.05  # at which label counts reject equal classes
 _SLOPES = (0.1, 30.0)
@@ -36,105 +33,6 @@ _SLOPES = (0.1, 30.0)
 _LEAST_DEVIATION = 1e-3  # of decisions whose targets are +-1
 _LEAST_WEIGHT = 1e-4  # of the largest: candidates below are not read
 _ENTRIES = 2**24  # of an array of probabilities that is held at once
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateGroup:
-    """Candidates on one feature map: f = features coefficients + intercept.
-
-    Parameters
-    ----------
-    family : str
-    map : FeatureMap
-    names : list of str
-        One per candidate, J of them.
-    coefficients : ndarray of shape (r, J, C)
-    intercept : ndarray of shape (J, C)
-    held_out : ndarray of shape (J, l, C)
-        Decisions about each label of the fit without it.
-    """
-
-    family: str
-    map: FeatureMap
-    names: list[str]
-    coefficients: FloatArray
-    intercept: FloatArray
-    held_out: FloatArray
-
-    @cached_property
-    def deviations(self) -> FloatArray:
-        """Deviations of the decisions over all training samples, (J, C); their means are the intercepts."""
-        r = len(self.coefficients)
-        flat = self.coefficients.reshape(r, -1)
-        variances = np.einsum("ij,ij->j", flat, self.map.covariance @ flat)
-        return np.sqrt(np.maximum(variances, 0.0)).reshape(self.intercept.shape)
-
-
-def train_candidates(
-    groups: Sequence[KernelGroup],
-    labeled: IntArray,
-    codes: IntArray,
-    n_classes: int,
-    *,
-    families: Iterable[str],
-    constants: Constants = CONSTANTS,
-    random_state: int = 0,
-) -> list[CandidateGroup]:
-    """Train all candidates on the kernels of a bank, each with its decisions about left-out labels.
-
-    Parameters
-    ----------
-    groups : list of KernelGroup
-    labeled : ndarray of shape (l,)
-        Rows of the labelled samples.
-    codes : ndarray of shape (l,)
-        Their classes, 0 to n_classes - 1.
-    n_classes : int
-    families : sequence of str
-        ``svm`` are those of the hinge on the kernels of ``sup``, whether or not ``sup`` is wanted, too.
-    constants : Constants
-    random_state : int
-        Deals out the folds of the hinge.
-    """
-    families = set(families)
-    Y = targets(codes, n_classes)
-    penalties = np.asarray(constants.penalties)
-    trained = []
-    for group in groups:
-        if group.family not in families:
-            continue
-        P = group.labeled(labeled)
-        coefficients, intercepts, held, names = [], [], [], []
-        for name, d in zip(group.names, group.weights, strict=True):
-            fits = held_out_ridge(
-                P * np.sqrt(d),
-                Y,
-                penalties=penalties,
-                n_classes=n_classes,
-                pseudo_labels=constants.pseudo_labels,
-                intercept_labels=constants.intercept_labels,
-            )
-            coefficients.append(np.einsum("r,lr,plc->rpc", d, P, fits.dual, optimize=True))
-            intercepts.append(fits.intercept)
-            held.append(fits.held_out)
-            names += [f"{name}, penalty {penalty:g}" for penalty in penalties]
-        r = P.shape[1]
-        joined = np.concatenate(coefficients, axis=1)
-        rotated = group.coefficients(joined.reshape(r, -1)).reshape(-1, *joined.shape[1:])
-        trained.append(
-            CandidateGroup(group.family, group.map, names, rotated, np.concatenate(intercepts), np.concatenate(held))
-        )
-    if "svm" in families and len(labeled) <= constants.hinge_labels:
-        folds = stratified_folds(codes, constants.folds, np.random.default_rng(random_state))
-        Cs = constants.Cs if n_classes == 2 else constants.few_Cs
-        kernels = [group for group in groups if group.family == "sup"]
-        for group in kernels[:1] + kernels[1:][-2:] if n_classes > 2 else kernels:
-            P = group.labeled(labeled)
-            hinge = held_out_hinge(P, Y, Cs=Cs, folds=folds)
-            names = [f"{group.names[0]}, C {C:g}" for C in Cs]
-            coefficients_ = np.einsum("lr,plc->rpc", P, hinge.dual, optimize=True)
-            trained.append(CandidateGroup("svm", group.map, names, coefficients_, hinge.intercept, hinge.held_out))
-    return trained
 
 
 class Mixture:
@@ -158,6 +56,9 @@ class Mixture:
     weights : ndarray of shape (J,)
     losses : ndarray of shape (J, l)
         Log-losses of left-out labels.
+    disagreement_ratio : float
+        Of `specmargin.candidates.agreement`; 1 where it is not asked for, with several classes or without one of the
+        sides.
     offsets : ndarray of shape (n_classes,)
         Added to the log-probabilities.
     log_probabilities : ndarray of shape (n, n_classes)
@@ -199,8 +100,12 @@ class Mixture:
         self._log_prior = np.log([prior[family] / sizes[family] for family in self.families.tolist()])
         self.weights = self._weights(self.losses.sum(axis=1))
         self._seed = random_state
-        n = len(groups[0].map.values)
-        log_p = self._log_mean([group.map.values for group in groups], n)
+        self.disagreement_ratio = self._disagreement_ratio()
+        if self.disagreement_ratio != 1.0:
+            unlabeled = ~np.isin(self.families, SUPERVISED)
+            self._log_prior[unlabeled] += constants.agreement * np.log(self.disagreement_ratio)
+            self.weights = self._weights(self.losses.sum(axis=1))
+        log_p = self._log_mean(self.weights)
         self.offsets = self._offsets(log_p, self.counts)
         self.log_probabilities = _normalized(log_p + self.offsets)
 
@@ -215,14 +120,31 @@ class Mixture:
             return np.zeros(self.n_classes)
         return log_offsets(log_p, counts, self.constants, start)
 
+    def _disagreement_ratio(self) -> float:
+        """Return the ratio for the families, each cut by its own threshold."""
+        if self.n_classes > 2 or not self.constants.agreement:
+            return 1.0
+        supervised = np.isin(self.families, SUPERVISED)
+        others = [self.families == family for family in dict.fromkeys(self.families[~supervised].tolist())]
+        if len(others) < 2 or not supervised.any():
+            return 1.0
+
+        def predicted(own: BoolArray) -> IntArray:
+            log_p = self._log_mean(np.where(own, self.weights, 0.0))
+            return np.asarray((log_p + self._offsets(log_p, self.counts)).argmax(axis=1))
+
+        return disagreement_ratio(predicted(supervised), [predicted(own) for own in others])
+
     @property
     def used(self) -> BoolArray:
         """Which candidates have a weight that matters."""
-        return np.asarray(self.weights > _LEAST_WEIGHT * self.weights.max())
+        return _mattering(self.weights)
 
-    def _log_mean(self, features: Sequence[FloatArray], m: int) -> FloatArray:
-        """Return log-probabilities (m, K) of the weighted mean, from the features of the groups' maps."""
-        used, start = self.used, 0
+    def _log_mean(self, weights: FloatArray, features: Sequence[FloatArray] | None = None) -> FloatArray:
+        """Return log-probabilities (m, K) of a weighted mean, of the training samples or from the maps' features."""
+        used, start = _mattering(weights), 0
+        features = [group.map.values for group in self.groups] if features is None else features
+        m = len(features[0])
         total = np.zeros((m, self.n_classes))
         for group, values in zip(self.groups, features, strict=True):
             stop = start + len(group.names)
@@ -231,9 +153,9 @@ class Mixture:
                 at = start + own
                 for rows in _batches(m, len(own) * self.n_classes):
                     p = class_probabilities(self._scores(group, values[rows], own, at))
-                    total[rows] += np.einsum("j,mjk->mk", self.weights[at], p)
+                    total[rows] += np.einsum("j,mjk->mk", weights[at], p)
             start = stop
-        return np.log(np.maximum(total / self.weights[used].sum(), 1e-300))
+        return np.log(np.maximum(total / weights[used].sum(), 1e-300))
 
     def _scores(self, group: CandidateGroup, values: FloatArray, own: IntArray, at: IntArray) -> FloatArray:
         """Return scores times slopes, (m, j, C), of candidates `own` of a group, which are `at` among all."""
@@ -244,7 +166,7 @@ class Mixture:
     def log_proba(self, X: Matrix) -> FloatArray:
         """Return log-probabilities (m, K) of new samples; each feature map is evaluated once."""
         features = _values_at(self.groups, self.used, X)
-        return _normalized(self._log_mean(features, X.shape[0]) + self.offsets)
+        return _normalized(self._log_mean(self.weights, features) + self.offsets)
 
     def family_weights(self) -> dict[str, float]:
         """Return the weight of each family, the largest first."""
@@ -303,6 +225,10 @@ class Mixture:
             out[start : start + len(own)] = p.transpose(1, 0, 2)
             start += len(own)
         return out
+
+
+def _mattering(weights: FloatArray) -> BoolArray:
+    return np.asarray(weights > _LEAST_WEIGHT * weights.max())
 
 
 def _normalized(log_p: FloatArray) -> FloatArray:

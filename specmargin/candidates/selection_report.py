@@ -14,6 +14,7 @@ _FAMILIES = {
     "graph": "kernels of graph eigenvectors",
     "pca": "few principal components",
     "lap": "kernels that a graph deforms",
+    "s3vm": "S3VMs, low density at the boundary",
     "sup": "supervised ridge",
     "svm": "supervised SVM",
 }
@@ -72,7 +73,7 @@ class SelectionReport:
         counts = ", ".join(f"{label!r}: {count}" for label, count in self.label_counts.items())
         tried = (
             f"{self.n_candidates} candidates on {self.n_kernels} kernels. Each was asked about every label without "
-            "having been shown it (ridge: exact leave-one-out; SVM: folds)"
+            "having been shown it (ridge: exact leave-one-out; SVM and S3VM: folds)"
         )
         shares = ", ".join(f"{_FAMILIES[family]} ({family}) {weight:.0%}" for family, weight in self.families.items())
         unlabeled = sum(weight for family, weight in self.families.items() if family not in SUPERVISED)

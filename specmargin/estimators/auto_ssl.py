@@ -34,6 +34,7 @@ from specmargin.estimators._semi_supervised import (
     numerical_failures,
 )
 from specmargin.estimators._shared_parameters import integer_seed
+from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels
 from specmargin.results import SolveResult
@@ -89,16 +90,17 @@ class AutoSSL(SemiSupervisedClassifier):
     r"""Mixture of semi-supervised and supervised classifiers, weighted by the labelled samples alone.
 
     Some 150 candidates share some 15 decompositions that ignore the labels: kernels of graph eigenvectors, of few
-    principal components, ambient kernels deformed by a graph (LapRLS), and the supervised ridge and SVM. Each is judged
-    by its decisions about left-out labels (exact leave-one-out for the ridge, folds for the SVM), and its probabilities
-    count with :math:`w_j \propto \text{prior}_j \exp(-\sum_i \ell_{ij} / c)`. While labels are few the threshold is
-    that of the labels' shares. `report_` says whether the unlabelled samples helped; `baseline_` is the same mixture of
-    the supervised candidates alone. There is nothing to tune.
+    principal components, ambient kernels deformed by a graph (LapRLS), S3VMs (two classes), and the supervised ridge
+    and SVM. Each is judged by its decisions about left-out labels (exact leave-one-out for the ridge, folds for the
+    others), and its probabilities count with :math:`w_j \propto \text{prior}_j \exp(-\sum_i \ell_{ij} / c)`. With two
+    classes the prior favours the supervised candidates where their predictions lie between those of the others. While
+    labels are few the threshold is that of the labels' shares. `report_` says whether the unlabelled samples helped;
+    `baseline_` is the same mixture of the supervised candidates alone. There is nothing to tune.
 
     Parameters
     ----------
-    families : sequence of {"graph", "pca", "lap", "sup", "svm"}
-        Families of candidates.
+    families : sequence of {"graph", "pca", "lap", "s3vm", "sup", "svm"}
+        Families of candidates; "s3vm" is for two classes.
     metric : str
         Metric of the neighbours; "cosine" for text.
     constants : specmargin.candidates.Constants
@@ -167,6 +169,10 @@ class AutoSSL(SemiSupervisedClassifier):
         families = check_families("families", self.families)
         both = tuple(dict.fromkeys([*families, *SUPERVISED]))
         codes, n_classes = labels.sign_codes, len(labels.classes)
+        if families == ("s3vm",) and n_classes > 2:
+            raise InvalidInputError(
+                f"families={families!r} is for two classes, and y has {n_classes}; add another family, such as 'graph'."
+            )
         bank = build_bank(X, families=both, constants=constants, graph=graph, metric=self.metric, random_state=seed)
         trained = train_candidates(
             bank, labels.labeled, codes, n_classes, families=both, constants=constants, random_state=seed

@@ -54,6 +54,10 @@ VARIANTS: Mapping[str, Constants] = {
     "more eigenpairs": replace(CONSTANTS, eigenpairs=200),
     "smaller penalties": replace(CONSTANTS, penalties=(1e-3, 1e-2, 1e-1)),
     "more penalties": replace(CONSTANTS, penalties=(1e-3, 1e-2, 1e-1, 1.0, 10.0)),
+    "no s3vm": replace(CONSTANTS, s3vm_shares=()),
+    "no agreement": replace(CONSTANTS, agreement=0.0),
+    "agreement 4": replace(CONSTANTS, agreement=4.0),
+    "agreement 10": replace(CONSTANTS, agreement=10.0),
     "temperature 2": replace(CONSTANTS, temperature=2.0),
     "temperature 4": replace(CONSTANTS, temperature=4.0),
 }
@@ -283,12 +287,13 @@ def _remarks(title: str, rows: Sequence[Row]) -> list[str]:
     """Return what all sets with one number of labels say."""
     auto, svm, baseline = (_column(rows, f"error_{name}") for name in ("auto", "tuned", "baseline"))
     by_set = grouped(rows, lambda row: row["dataset"])
+    trained = [family for family in FAMILIES if len(_column(rows, f"error_{family}"))]  # no S3VM of several classes
     families = {
         family: statistics.fmean(_column(members, f"error_{family}").mean() for members in by_set.values())
-        for family in FAMILIES
+        for family in trained
     }
     hindsight = [
-        _column(members, "error_auto").mean() - min(_column(members, f"error_{f}").mean() for f in FAMILIES)
+        _column(members, "error_auto").mean() - min(_column(members, f"error_{f}").mean() for f in trained)
         for members in by_set.values()
     ]
     worse = {

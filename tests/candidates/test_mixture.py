@@ -8,8 +8,9 @@ from scipy.special import softmax
 
 from specmargin.candidates.bank import build_bank
 from specmargin.candidates.constants import CONSTANTS, FAMILIES, SUPERVISED
-from specmargin.candidates.mixture import Mixture, train_candidates
+from specmargin.candidates.mixture import Mixture
 from specmargin.candidates.offsets import log_offsets
+from specmargin.candidates.training import train_candidates
 from specmargin.objectives.calibration import calibrated_scales
 
 
@@ -34,7 +35,11 @@ def fitted(request):
 
 
 def spelled_out(trained, codes, n_classes):
-    """Return prior weights, losses, and the probabilities of every candidate at all samples and at left-out labels."""
+    """Return prior weights, losses, and the probabilities of every candidate at all samples and at left-out labels.
+
+    Of two classes the prior weights of what uses the unlabelled samples are those times the ratio of disagreements to
+    its power.
+    """
     equal = n_classes > 2 and len(set(np.bincount(codes).tolist())) == 1
     prior, losses, everywhere, held_out = [], [], [], []
     for group in trained:
@@ -54,7 +59,23 @@ def spelled_out(trained, codes, n_classes):
             everywhere.append(probabilities(T * (f - mean) / scale))
             held_out.append(p)
             prior.append(dict(CONSTANTS.prior)[group.family] / size)
-    return np.array(prior), np.array(losses), np.array(everywhere), np.array(held_out)
+    prior, losses, everywhere = np.array(prior), np.array(losses), np.array(everywhere)
+    if n_classes == 2:
+        of = np.concatenate([[group.family] * len(group.names) for group in trained])
+        sides = {family: of == family for family in ("graph", "pca", "lap", "s3vm")} | {
+            "supervised": np.isin(of, SUPERVISED)
+        }
+        cut = {}
+        for side, own in sides.items():
+            log_p = np.log(
+                np.tensordot((prior * np.exp(-losses.sum(axis=1) / CONSTANTS.temperature))[own], everywhere[own], 1)
+            )
+            cut[side] = (log_p + log_offsets(log_p, np.bincount(codes).astype(float))).argmax(axis=1)
+        others = [cut[family] for family in ("graph", "pca", "lap", "s3vm")]
+        among = sum(np.mean(a != b) for a in others for b in others) / 12  # of 12 ordered pairs
+        apart = sum(np.mean(cut["supervised"] != a) for a in others) / 4
+        prior = np.where(sides["supervised"], prior, prior * ((apart + 0.01) / (among + 0.01)) ** CONSTANTS.agreement)
+    return prior, losses, everywhere, np.array(held_out)
 
 
 def test_weights_and_probabilities_are_those_of_the_formula(fitted):
@@ -89,6 +110,38 @@ def test_each_label_is_left_out_of_weights_shares_and_threshold(fitted):
         np.testing.assert_allclose(p, softmax(log_p), atol=1e-3)
 
 
+def test_families_that_are_led_astray_each_in_its_own_way_count_less():
+    rng = np.random.default_rng(3)
+    clusters = np.repeat([0, 1], 150)
+    noise = rng.standard_normal((300, 10))
+    for X, y, agrees in (
+        (noise + 2.0 * clusters[:, None] * (np.arange(10) < 2), clusters, True),
+        (noise, (noise @ rng.standard_normal(10) > 0).astype(int), False),
+    ):
+        labeled = np.sort(np.concatenate([np.flatnonzero(y == c)[:10] for c in (0, 1)]))
+        trained = train_candidates(build_bank(X), labeled, y[labeled], 2, families=FAMILIES)
+        before = Mixture(trained, y[labeled], 2, constants=replace(CONSTANTS, agreement=0.0))
+        after = Mixture(trained, y[labeled], 2)
+        share = [sum(one.family_weights()[family] for family in SUPERVISED) for one in (before, after)]
+        assert (after.disagreement_ratio > 0.9) == agrees
+        assert before.disagreement_ratio == 1.0
+        assert agrees or share[1] > 1.2 * share[0]
+        # The candidates of one family keep their weights relative to one another.
+        for family in FAMILIES:
+            w, v = (one.weights[one.families == family] for one in (before, after))
+            np.testing.assert_allclose(w / w.sum(), v / v.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize("families", [("graph", "sup"), ("graph", "pca"), SUPERVISED, ("lap",)])
+def test_nothing_is_said_of_one_family_or_of_one_side(fitted, families):
+    _, _, codes, _, trained, _ = fitted
+    some = [group for group in trained if group.family in families]
+    mixture = Mixture(some, codes, len(np.unique(codes)))
+    assert mixture.disagreement_ratio == 1.0
+    same = Mixture(some, codes, len(np.unique(codes)), constants=replace(CONSTANTS, agreement=0.0))
+    np.testing.assert_array_equal(mixture.weights, same.weights)
+
+
 def test_deviations_are_those_of_the_decisions(fitted):
     for group in fitted[4]:
         f = np.einsum("nr,rjc->njc", group.map.values, group.coefficients) + group.intercept
@@ -113,7 +166,7 @@ def test_training_samples_are_predicted_as_before_once_they_are_forgotten(fitted
 
 def test_every_family_alone_is_a_mixture(fitted):
     _, _, codes, truth, trained, _ = fitted
-    for family in FAMILIES:
+    for family in dict.fromkeys(group.family for group in trained):
         mixture = Mixture([group for group in trained if group.family == family], codes, len(np.unique(codes)))
         assert mixture.weights.sum() == pytest.approx(1.0)
         assert mixture.family_weights() == {family: pytest.approx(1.0)}

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 import specmargin as sm
 from specmargin.candidates import CONSTANTS
-from specmargin.exceptions import SingleClassWarning
+from specmargin.exceptions import InvalidInputError, SingleClassWarning
 
 
 def blobs(n=120, n_classes=2, d=5, seed=0):
@@ -57,7 +57,7 @@ def test_the_report_says_what_was_tried_and_how_sure_that_is(moons):
     X, _, truth, clf = moons
     report = clf.report_
     assert (report.n_samples, report.n_labeled, sum(report.label_counts.values())) == (160, 12, 12)
-    assert report.n_candidates == len(CONSTANTS.penalties) * report.n_kernels + 16
+    assert report.n_candidates == len(CONSTANTS.penalties) * report.n_kernels + 16 + 2 * len(CONSTANTS.s3vm_shares)
     assert sum(report.families.values()) == pytest.approx(1.0)
     assert report.leading[0][2] >= report.leading[-1][2]
     low, high = report.estimate.interval
@@ -238,3 +238,15 @@ def test_a_class_of_one_in_fifty_is_recognised_as_by_a_balanced_svm():
         svm.append(balanced_accuracy_score(t[hidden], supervised.predict(X[rows][hidden])))
     assert np.mean(ours) > np.mean(svm)  # 0.99 and 0.86
     assert min(ours) > 0.9
+
+
+def test_s3vms_alone_are_for_two_classes(moons):
+    X, y, truth, _ = moons
+    alone = sm.AutoSSL(families="s3vm").fit(X, y)
+    assert set(alone.report_.families) == {"s3vm"}
+    assert np.mean(alone.transduction_ == truth) > 0.8
+    several = np.where(y == 0, (X[:, 0] > 0) * 2, y)
+    with pytest.raises(InvalidInputError, match="is for two classes, and y has 3; add another family"):
+        sm.AutoSSL(families=["s3vm"]).fit(X, several)
+    both = sm.AutoSSL(families=["s3vm", "graph"]).fit(X, several)
+    assert set(both.report_.families) == {"graph"}
