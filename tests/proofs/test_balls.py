@@ -462,3 +462,28 @@ def test_without_flint_the_error_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'specmargin[verify]'" in done.stderr
     assert "SolverNotInstalledError" in done.stderr
+
+
+def test_remainders_of_a_factor_are_charged(rng):
+    """Against the exact remainder A - guess I - RR' of the R that the slices hold: the bound allows for all of it."""
+    for _ in range(40):
+        n = int(rng.integers(2, 7))
+        X = rng.standard_normal((n, n + 2))
+        A = X @ X.T
+        A = (A + A.T) / 2
+        guess = 0.5 * float(np.linalg.eigvalsh(A)[0])
+        R = np.linalg.cholesky(A - guess * np.eye(n))
+        bits, k = tail_bits(n), int(np.frexp(np.linalg.norm(R, axis=1).max())[1]) - 26
+        parts, _, _ = slices(R, bits, 3, k)
+        unit = Fraction(2) ** k
+        exact = [
+            [sum(Fraction(part[i, j]) * unit / 2 ** (bits * m) for m, part in enumerate(parts)) for j in range(n)]
+            for i in range(n)
+        ]
+        rows = []
+        for i in range(n):
+            products = [sum(exact[i][m] * exact[j][m] for m in range(n)) for j in range(n)]
+            rows.append(
+                sum(abs(Fraction(A[i, j]) - (Fraction(guess) if i == j else 0) - products[j]) for j in range(n))
+            )
+        assert fraction(least_eigenvalue(A, guess)) <= Fraction(guess) - max(rows)

@@ -268,6 +268,9 @@ def test_indices_and_signs():
     y = record.arrays["y"].copy()
     y[0] *= 0.5
     assert "y of the shape (8,) is no array" in check(with_arrays(record, y=y)).message
+    relaxed = true_record("s3vm relaxation")
+    half = with_arrays(relaxed, decided=relaxed.arrays["J"][:1], signs=np.array([0.5]))
+    assert "signs of the shape (1,) is no array" in check(half).message
     K = record.arrays["K"].copy()
     K[0, 1] += 1e-12
     assert "K of the shape (12, 12) is no array" in check(with_arrays(record, K=K)).message
