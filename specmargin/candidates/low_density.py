@@ -119,8 +119,8 @@ def held_out_s3vm(
         mean = float(shrunken_means(y[:, None], 2, pseudo_labels)[0][0])
         weight = C * share * n_kept / (len(rows) - n_kept)
         obj = S3VM(rows, labels, "squared_hinge", "exp", C=C, C_star=weight, balance=mean)
-        found = quasi_newton(obj, schedule=_SCHEDULE, max_iter=_STEPS, tol=_TOL).variables
-        return np.asarray(found["v"]), float(found["b"])
+        answer = quasi_newton(obj, schedule=_SCHEDULE, max_iter=_STEPS, tol=_TOL).variables
+        return np.asarray(answer["v"]), float(answer["b"])
 
     for j, share in enumerate(shares):
         v, b = fit(order, share)
