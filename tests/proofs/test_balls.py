@@ -166,6 +166,11 @@ def test_dominance_proves_laplacians(rng):
     assert dominance(np.zeros((2, 2))) == INFINITE
 
 
+def test_dominance_returns_the_upper_end(monkeypatch):
+    monkeypatch.setattr("specmargin.proofs.balls.largest", lambda x: arb(1, 0.5))
+    assert dominance(np.diag([1.0, 2.0])) >= 1.5
+
+
 def test_sparse_products_are_exact(rng):
     A = rng.standard_normal((6, 6)) * (rng.random((6, 6)) < 0.4)
     A[2] = 0.0
@@ -519,6 +524,23 @@ def test_without_flint_the_error_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'specmargin[verify]'" in done.stderr
     assert "SolverNotInstalledError" in done.stderr
+
+
+def test_products_of_slices_are_exact(monkeypatch):
+    """Of a factor whose rows are as long as their largest entry allows."""
+    sums, matmul = [], np.matmul
+
+    def spy(left, right, out):
+        sums.append(matmul(abs(left), abs(right)).max())
+        return matmul(left, right, out=out)
+
+    monkeypatch.setattr("numpy.matmul", spy)
+    for n in (3, 15, 60):
+        R = np.tril(np.full((n, n), 1.99))
+        A = R @ R.T + np.eye(n)
+        least_eigenvalue((A + A.T) / 2, 1.0)
+    assert len(sums) == 12
+    assert max(sums) <= 2.0**53
 
 
 def test_remainders_of_a_factor_are_charged(rng):

@@ -318,6 +318,7 @@ class TestRMM:
         c, gamma = rng.standard_normal(6), labels.sign * balanced_signs(rng, labels.sign)
         found = proof_of(obj, {"gamma": c, "b": 0.0}, {"gamma": gamma})
         s = float(found.shifts[0].s)
+        assert found.shifts[0].name == "K"
         assert 0 < s < 1e-13
         assert float(found.charges) == pytest.approx(s * (c @ c + gamma @ gamma), rel=1e-12, abs=0)
 
@@ -435,6 +436,10 @@ class TestOverSpectrum:
         rounded = proof_of(Alignment(replace(spectrum, eigenvectors=U), labels), {"delta": np.full(4, 0.25)})
         assert "below 1e-28 are rounding" in rounded.assumption
         assert rounded.bound < 1
+        # What counts is the share of the largest, however small all of them are.
+        record = record_of(obj, answer({"delta": np.full(4, 0.25)}))
+        small = record.arrays["U"] * [2.0**-40, 2.0**-20, 2.0**-20, 2.0**-20]
+        assert not proof(replace(record, arrays={**record.arrays, "U": small})).assumption
 
 
 def labels_sign(labels, n):
@@ -689,6 +694,19 @@ class TestWeightedSVM:
         primal, dual = exact.weighted(svm, w, duals)
         assert is_near(found.primal, primal)
         assert is_near(found.bound, dual)
+
+    def test_penalties_of_weights(self, rng):
+        features = Features.of(rng.standard_normal((5, 2)), "balance", rows=np.arange(5))
+        svm = WeightedSVM(features, rng.random(5), rng.random(5), "squared_hinge", None)
+        record = record_of(svm, answer({"w": rng.standard_normal(2)}, {"plus": rng.random(5), "minus": rng.random(5)}))
+        a = record.arrays
+        four = proof(replace(record, arrays={**a, "P": 4 * a["P"]}))
+        half = {"X": a["X"] / 2, "w": 2 * a["w"]} | ({"mu": a["mu"] / 2} if "mu" in a else {})
+        scaled = proof(replace(record, arrays={**a, **half}))
+        with ctx.workprec(BITS):
+            assert abs(four.primal - scaled.primal) < 1e-60
+            assert abs(four.bound - scaled.bound) < 1e-60
+            assert abs(four.bound - proof(record).bound) > 1e-3
 
     def test_a_free_intercept_with_a_linear_term(self, rng):
         features = Features.of(rng.standard_normal((5, 2)), "free", rows=np.arange(5))
