@@ -85,6 +85,7 @@ def test_a_ball_is_between_two_floats():
     assert high - low < 3e-16
     assert outward(ONE) == (1 - 2.0**-53, 1 + 2.0**-52)
     assert outward(-INFINITE)[0] == -np.inf
+    assert outward(arb(1, 0.25)) == pytest.approx((0.75, 1.25), abs=1e-9)
 
 
 def test_maxima_enclose_what_cannot_be_compared():
@@ -163,6 +164,11 @@ def test_dominance_proves_laplacians(rng):
     X = np.full((3, 3), 0.9) + 0.1 * np.eye(3)
     assert not dominance(X) <= 0.79
     assert dominance(np.zeros((2, 2))) == INFINITE
+
+
+def test_dominance_returns_the_upper_end(monkeypatch):
+    monkeypatch.setattr("specmargin.proofs.balls.largest", lambda x: arb(1, 0.5))
+    assert dominance(np.diag([1.0, 2.0])) >= 1.5
 
 
 def test_sparse_products_are_exact(rng):
@@ -281,6 +287,14 @@ def test_dense_products_bound_what_their_whole_numbers_leave_out():
             assert product.rad() <= 4 * n * tail
 
 
+def test_from_which_size_on_floats_multiply(monkeypatch):
+    A, x = np.eye(LARGE), balls(np.ones(LARGE))
+    monkeypatch.setattr("specmargin.proofs.balls.matrix", None)
+    assert floats(dense_times(A)(x)).tolist() == [1.0] * LARGE
+    with pytest.raises(TypeError):
+        dense_times(A[1:, 1:])
+
+
 def test_products_with_a_factor_twice(rng):
     X, v = arb_mat(rng.standard_normal((4, 2)).tolist()), balls(rng.standard_normal(4))
     assert [fraction(x) for x in gram_times(X)(v)] == [fraction(x) for x in times(gram(X), v)]
@@ -319,12 +333,53 @@ def test_a_shift_is_zero_of_definite_matrices_and_of_rounding_of_singular_ones(r
         shift(singular - 1e-5 * size * np.eye(30), "K")
 
 
+def test_which_guesses_a_shift_tries(rng, monkeypatch):
+    """A factor of a definite matrix, or of a singular one, is enough; eigenvectors are last, dominance is of graphs."""
+    guesses, dominances = [], []
+
+    def eigenvalue(A, guess=None):
+        guesses.append(guess)
+        return least_eigenvalue(A, guess)
+
+    def dominated(A, A_times=None):
+        dominances.append(A_times)
+        return dominance(A, A_times)
+
+    monkeypatch.setattr("specmargin.proofs.balls.least_eigenvalue", eigenvalue)
+    monkeypatch.setattr("specmargin.proofs.balls.dominance", dominated)
+    X = rng.standard_normal((16, 3))
+    A = X @ X.T
+    A = (A + A.T) / 2
+    np.fill_diagonal(A, A.diagonal().max())  # definite
+    rounding = 16 * 2.0**-48 * A.diagonal().max()
+    shift(A, "K")
+    assert guesses == [rounding / 8]
+    guesses.clear()
+    A = np.outer(X[:, 0], X[:, 0])
+    rounding = 16 * 2.0**-48 * A.diagonal().max()
+    shift(A, "K")
+    assert guesses == [rounding / 8, -rounding / 16]
+    guesses.clear()
+    coarse = shift(A - 1e-9 * np.eye(16), "K")
+    assert 1e-9 * 0.99 < coarse.s < 1e-9 * 1.01
+    assert len(guesses) == 3
+    assert guesses[2] is None
+    assert not dominances
+    guesses.clear()
+    W = np.triu(rng.random((16, 16)), 1)
+    L = np.diag((W + W.T).sum(axis=1)) - W - W.T
+    product = sparse_times(L)
+    shift(L, "L", product)
+    assert guesses == []
+    assert dominances == [product]
+
+
 @pytest.mark.parametrize(("share", "small"), [(0.75, True), (1.25, False)])
 def test_what_counts_as_rounding(share, small):
     A = np.diag([1.0, 1.0, 1.0, -share * 4 * 2.0**-48])
     for scale in (1.0, 2.0**40):
         found = shift(scale * A, "K")
-        assert float(found.s) == pytest.approx(scale * share * 4 * 2.0**-48, rel=0.1)
+        assert float(found.s) == pytest.approx(scale * share * 4 * 2.0**-48, rel=0.1, abs=0)
         assert found.is_rounding is small
 
 
@@ -418,6 +473,13 @@ def test_multipliers_are_clipped_and_the_heavier_side_is_scaled():
     assert floats(balanced(y, balls([0.25, 0.5, 0.25]), ZERO, ONE)).tolist() == [0.25, 0.5, 0.25]
 
 
+def test_what_has_no_weight_keeps_its_multiplier():
+    found = balanced(balls([2.0, -1.0, 0.0]), balls([1.0, 1.0, 0.75]), ZERO, INFINITE)
+    assert near(found, [Fraction(1, 2), Fraction(1), Fraction(3, 4)])
+    found = balanced(balls([1.0, -2.0, 0.0]), balls([1.0, 1.0, 0.75]), ZERO, INFINITE)
+    assert near(found, [Fraction(1), Fraction(1, 2), Fraction(3, 4)])
+
+
 def test_multipliers_without_bounds_are_shifted():
     y = balls([1.0, -1.0, 1.0])  # the sum is 2 - 5 + 1 = -2
     assert near(
@@ -462,6 +524,23 @@ def test_without_flint_the_error_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'specmargin[verify]'" in done.stderr
     assert "SolverNotInstalledError" in done.stderr
+
+
+def test_products_of_slices_are_exact(monkeypatch):
+    """Of a factor whose rows are as long as their largest entry allows."""
+    sums, matmul = [], np.matmul
+
+    def spy(left, right, out):
+        sums.append(matmul(abs(left), abs(right)).max())
+        return matmul(left, right, out=out)
+
+    monkeypatch.setattr("numpy.matmul", spy)
+    for n in (3, 15, 60):
+        R = np.tril(np.full((n, n), 1.99))
+        A = R @ R.T + np.eye(n)
+        least_eigenvalue((A + A.T) / 2, 1.0)
+    assert len(sums) == 12
+    assert max(sums) <= 2.0**53
 
 
 def test_remainders_of_a_factor_are_charged(rng):

@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,8 +46,20 @@ from proved import (
 
 sys.path.remove(str(Path(__file__).parent))
 
-from specmargin.proofs.balls import Refuted, balls, shift
-from specmargin.proofs.bounds import parabolas_minimum
+from specmargin.proofs.balls import (
+    ONE,
+    Refuted,
+    balls,
+    diagonal,
+    entries,
+    floats,
+    gram,
+    largest,
+    matrix,
+    shift,
+    solution,
+)
+from specmargin.proofs.bounds import Proof, admissible, parabolas_minimum, sums, weights
 
 dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
 LOSSES = ("hinge", "squared_hinge", "squared", "smooth_hinge", "huber_hinge")
@@ -66,6 +79,22 @@ def balanced_signs(rng, y, high=1.0):
     if min(len(plus), len(minus)) > 1:
         s[plus[1]] = s[minus[1]] = share / 2
     return s
+
+
+def singular(*_):
+    """In the place of a function of NumPy that fails."""
+    raise np.linalg.LinAlgError
+
+
+def decimal(x):
+    """An exact ball."""
+    q = x.fmpq()
+    return exact_numbers.ONE * int(q.p) / int(q.q)
+
+
+def balls_of_unit(n):
+    """The columns of the unit matrix."""
+    return [balls(column) for column in np.eye(n)]
 
 
 class TestLapSVM:
@@ -140,7 +169,7 @@ class TestLapSVM:
             assert is_near(
                 found.bound, before, 40
             )  # K in hand is not semidefinite, and an exact solution of S needs digits
-            assert float(found.charges) == pytest.approx(float(charges), rel=1e-10)
+            assert float(found.charges) == pytest.approx(float(charges), rel=1e-10, abs=0)
 
     def test_what_a_shift_of_the_kernel_alone_costs(self, rng):
         labels, X, alpha = labels_of(rng, 5, 3), rng.standard_normal((5, 2)), rng.standard_normal(5)
@@ -160,6 +189,65 @@ class TestLapSVM:
         with ctx.workprec(BITS):
             exact_bound = found.bound.__class__(float(exact.Manifold(obj).dual(beta)))
             assert found.bound < exact_bound < found.bound + 1e-12
+
+    @pytest.mark.parametrize("power", [1, 2, 3])
+    @pytest.mark.parametrize("is_factor", [False, True])
+    def test_the_systems_that_are_solved(self, rng, monkeypatch, power, is_factor):
+        """S = gamma_A + gamma_I (L^p + tI)(K + sI), s and t 0 and those of the shifts: floats, product and matrix."""
+        n = 6
+        labels, F, L = labels_of(rng, n, 4), rng.standard_normal((n, 2)), laplacian_of(rng, n) - 0.25 * np.eye(n)
+        K = (F @ F.T + (F @ F.T).T) / 2
+        graph = sm.graphs.Laplacian(sp.csr_array(L), power, False, np.ones(n))
+        obj = LapSVM(LowRankKernel(F) if is_factor else K, graph, labels, "squared_hinge", gamma_A=0.375, gamma_I=2.0)
+        beta, asked = balanced_signs(rng, labels.sign), []
+
+        def spy(A, product, b, stored):
+            columns = [product(column) for column in balls_of_unit(n)]
+            asked.append((A, np.array(columns).T, entries(stored()), b))
+            return solution(A, product, b, stored)
+
+        monkeypatch.setattr("specmargin.proofs.bounds.solution", spy)
+        found = proof_of(obj, {"alpha": rng.standard_normal(n), "b": 0.5}, {"beta": beta})
+        (k, s, _), (l, t, _) = found.shifts
+        assert (k, l) == ("K", "L")
+        assert (s == 0) is is_factor
+        pull = np.zeros(n)
+        pull[labels.labeled] = labels.sign * beta / 2
+        K, powered = times(wide(F), wide(F).T) if is_factor else wide(K), unit(n)
+        for _ in range(power):
+            powered = times(wide(L), powered)
+        systems = [(wide(0.0), wide(0.0))]
+        if s > 0 or t > 0:
+            systems.append((2 * decimal(s), decimal(t) ** power))
+        known = []
+        for s, t in systems:
+            shifted = times(powered + t * unit(n), K + s * unit(n))
+            known.append(wide(0.375) * unit(n) + wide(2.0) * shifted)
+        for (A, product, stored, b), S in zip(asked, known, strict=True):
+            assert all(map(is_near, product.ravel(), S.ravel()))
+            assert all(map(is_near, stored.ravel(), S.ravel()))
+            np.testing.assert_allclose(A, known[0].astype(float), rtol=1e-12, atol=1e-12)
+            assert floats(b).tolist() == pull.tolist()
+
+    def test_what_floats_do_not_solve_flint_does(self, rng, monkeypatch):
+        labels, K, L = labels_of(rng, 6, 4), kernel_of(rng, 6), laplacian_of(rng, 6)
+        obj = LapSVM(K, L, labels, "squared_hinge", gamma_A=0.375, gamma_I=2.0)
+        beta = balanced_signs(rng, labels.sign)
+        expected = exact.Manifold(obj).dual(beta)
+        monkeypatch.setattr("numpy.linalg.inv", singular)
+        assert is_near(proof_of(obj, {"alpha": np.ones(6), "b": 0.0}, {"beta": beta}).bound, expected)
+
+    def test_the_size_of_a_kernel_is_never_below_its_norm(self):
+        # Its rows sum up to 1 + 2^-53, and to 1 in floats; coefficients of 0 leave -(1/2, -1/2) of multipliers, times
+        # which it has this norm.
+        K, labels = np.array([[1.0, -(2.0**-53)], [-(2.0**-53), 1.0]]), sm.encode_labels(np.array([1, 0]))
+        obj = LapSVM(K, None, labels, "hinge", gamma_A=0.5, fit_intercept=False)
+        given = {"alpha": np.zeros(2), "b": 0.0}, {"beta": np.array([0.5, 0.5])}
+        found = proof_of(obj, *given, Certificate(0.0, -1e9)).bound
+        with ctx.workprec(BITS):
+            scale = arb(record_of(obj, answer(*given)).numbers["scale"])
+            known = scale * (1 - (1 + arb(2) ** -53) / 4)
+            assert known - scale * 2.0**-52 < found < known
 
     def test_an_intercept_where_there_is_none(self, rng):
         labels = labels_of(rng, 5, 3)
@@ -230,8 +318,9 @@ class TestRMM:
         c, gamma = rng.standard_normal(6), labels.sign * balanced_signs(rng, labels.sign)
         found = proof_of(obj, {"gamma": c, "b": 0.0}, {"gamma": gamma})
         s = float(found.shifts[0].s)
+        assert found.shifts[0].name == "K"
         assert 0 < s < 1e-13
-        assert float(found.charges) == pytest.approx(s * (c @ c + gamma @ gamma), rel=1e-12)
+        assert float(found.charges) == pytest.approx(s * (c @ c + gamma @ gamma), rel=1e-12, abs=0)
 
 
 def replace_bound(obj):
@@ -288,6 +377,32 @@ class TestOverSpectrum:
         with pytest.raises(Refuted, match="leaves no trace to 4 drops"):
             proof(replace(record, numbers={**record.numbers, "eps": 1.0 / 7.0 + 1e-10}))
 
+    def test_extreme_spectra_that_overlap(self):
+        r = SimpleNamespace(first=np.array([0, 0, 1, 1]), last=np.array([1, 3, 1, 2]), delta=np.zeros(5))
+        A = np.array([[1, 1, 0, 0, 0], [1, 1, 1, 1, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0]])
+        p, kappa = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), np.array([1.0, 2.0, 4.0, 8.0])
+        assert floats(sums(r, balls(p))).tolist() == (A @ p).tolist()
+        assert floats(weights(r, balls(kappa))).tolist() == (A.T @ kappa).tolist()
+
+    def test_what_is_left_of_a_trace_is_more_than_nothing(self):
+        r = SimpleNamespace(first=np.array([0, 0]), last=np.array([0, 2]), delta=balls([0.5, 0.25, 0.25]))
+        with ctx.workprec(BITS), pytest.raises(Refuted, match="leaves no trace to 2 drops"):
+            admissible(r, arb(0.25))
+
+    @pytest.mark.parametrize("fixed", [True, False])
+    def test_decisions_beyond_the_bound_by_rounding_are_shortened(self, rng, fixed):
+        labels, delta = labels_of(rng, 8, 5), np.array([0.25, 0.25, 0.25, 0.25])
+        obj = SpectrumMargin(spectrum_of(rng, 8, 4), labels, C=0.75, B=1.5, **({"delta": delta} if fixed else {}))
+        v = rng.standard_normal(4)
+        v *= 1.5 * (1 + 1e-9) / np.abs(obj.U @ v).max()
+        record = record_of(obj, answer({"v": v, "b": 0.0, "delta": delta}, {"gamma": np.zeros(5)}))
+        found = proof(replace(record, arrays={**record.arrays, "v": v}))
+        f = times(wide(obj.U), wide(v))
+        share = wide(1.5) / max(abs(x) for x in f)
+        assert share < 1
+        hinges = sum((max(1 - y * share * x, exact_numbers.ZERO) for y, x in zip(wide(labels.sign), f, strict=True)))
+        assert is_near(found.primal, share * share * dot(wide(v), wide(v)) / (2 * wide(0.25)) + wide(0.75) * hinges)
+
     @pytest.mark.parametrize("order", [True, False])
     @pytest.mark.parametrize("l", [3, 5, 6, 7])
     def test_alignment(self, rng, order, l):
@@ -321,6 +436,10 @@ class TestOverSpectrum:
         rounded = proof_of(Alignment(replace(spectrum, eigenvectors=U), labels), {"delta": np.full(4, 0.25)})
         assert "below 1e-28 are rounding" in rounded.assumption
         assert rounded.bound < 1
+        # What counts is the share of the largest, however small all of them are.
+        record = record_of(obj, answer({"delta": np.full(4, 0.25)}))
+        small = record.arrays["U"] * [2.0**-40, 2.0**-20, 2.0**-20, 2.0**-20]
+        assert not proof(replace(record, arrays={**record.arrays, "U": small})).assumption
 
 
 def labels_sign(labels, n):
@@ -483,7 +602,7 @@ class TestClustering:
         with ctx.workprec(BITS):
             assert s < 0.9 * float(shift(record.arrays["K"], "K").s)  # which is made as small as can be proved
         alpha = record.arrays["alpha"] - record.arrays["alpha"].mean(axis=0)
-        assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6)
+        assert float(found.charges) == pytest.approx(2 * s * 0.25 * (alpha**2).sum(), rel=1e-6, abs=0)
 
     def test_what_a_centred_kernel_has_of_constants_does_not_count(self, rng):
         """Of K, too, the mean is taken on both sides: here it has one that is no rounding."""
@@ -504,6 +623,47 @@ class TestClustering:
             solve(times(F.T, F), wide(0.25) * times(times(P, a).T, F) + times(F.T, times(exact.dense(obj.L), F)))
         )
         assert is_near(found, expected)
+
+    @pytest.mark.parametrize(("tries", "part"), [(1, 1.0), (2, 0.25), (3, 0.0625)])
+    def test_what_is_proved_to_be_definite_and_what_it_charges(self, rng, monkeypatch, tries, part):
+        """The matrix of K + 2sI, where s is the shift that is named, and the charge t / (t - s) of it."""
+        obj, _ = self.problem(rng, 2)
+        P = np.eye(7) - 1 / 7
+        K = P @ obj.K @ P
+        centred = RegularizedClustering((K + K.T) / 2, laplacian_of(rng, 7), 0.25)
+        result = sm.solvers.eigenmaps(centred, 2)
+        record, asked = record_of(centred, result), []
+
+        def spy(A):
+            asked.append(A)
+            return len(asked) in (2, 2 + tries)
+
+        monkeypatch.setattr("specmargin.proofs.bounds.is_definite", spy)
+        found = proof(record)
+        with ctx.workprec(BITS):
+            whole, I = shift(record.arrays["K"], "K").s, diagonal([ONE] * 7)
+            K, n, m = matrix(record.arrays["K"]), 7, 2
+            assert len(asked) == 2 + tries
+            for k in range(2):  # shares of the shift, from the smallest on
+                assert largest(abs(x) for x in (asked[k] - K - I * (whole * 2.0 ** (k / 4 - 8))).entries()) < 1e-70
+            s = whole * 2.0**-7.75
+            assert found.shifts[0].s.overlaps((1 + arb(part)) / 2 * s)
+            C = I - gram(arb_mat([[ONE]] * n)) * (ONE / n)
+            K, Z, own = C * K * C, matrix(record.arrays["Z"]), arb(0)
+            own = sum(
+                (x * column @ column for x, column in zip(balls(record.arrays["s"]), entries(Z).T, strict=True)), own
+            )
+            kappa = (found.bound + own) / m
+            N = matrix(record.arrays["L"]) + Z * diagonal(balls(record.arrays["s"])) * Z.transpose() - I * kappa
+            # Whatever multiple of 11' is added: where the mean is taken on both sides it does not count.
+            above = K + I * (2 * found.shifts[0].s)
+            missed = C * (asked[-1] - above / 4 - above * N * above) * C
+            assert largest(abs(x) for x in missed.entries()) < 1e-50
+            alpha = C * matrix(record.arrays["alpha"])
+            f = K * alpha
+            charge = (f.transpose() * f).solve(alpha.transpose() * alpha).trace() / 4
+            ratio = found.charges / ((1 + arb(part)) / part * s * charge)
+            assert abs(ratio - 1) < 1e-30
 
     def test_columns_that_are_not_orthonormal(self, rng):
         obj, alpha = self.problem(rng, 2)
@@ -534,6 +694,19 @@ class TestWeightedSVM:
         primal, dual = exact.weighted(svm, w, duals)
         assert is_near(found.primal, primal)
         assert is_near(found.bound, dual)
+
+    def test_penalties_of_weights(self, rng):
+        features = Features.of(rng.standard_normal((5, 2)), "balance", rows=np.arange(5))
+        svm = WeightedSVM(features, rng.random(5), rng.random(5), "squared_hinge", None)
+        record = record_of(svm, answer({"w": rng.standard_normal(2)}, {"plus": rng.random(5), "minus": rng.random(5)}))
+        a = record.arrays
+        four = proof(replace(record, arrays={**a, "P": 4 * a["P"]}))
+        half = {"X": a["X"] / 2, "w": 2 * a["w"]} | ({"mu": a["mu"] / 2} if "mu" in a else {})
+        scaled = proof(replace(record, arrays={**a, **half}))
+        with ctx.workprec(BITS):
+            assert abs(four.primal - scaled.primal) < 1e-60
+            assert abs(four.bound - scaled.bound) < 1e-60
+            assert abs(four.bound - proof(record).bound) > 1e-3
 
     def test_a_free_intercept_with_a_linear_term(self, rng):
         features = Features.of(rng.standard_normal((5, 2)), "free", rows=np.arange(5))
@@ -606,6 +779,11 @@ class TestS3VM:
         alone = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **inside}))
         assert alone.primal < proof(record).primal
         assert bounds[1] < alone.bound + 1e-9
+        nothing = {"beta": inside["beta"], "theta": np.full(1, 0.25)}
+        again = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **nothing}))
+        curved = {**nothing, "theta": np.full(4, 0.25)}
+        other = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **curved}))
+        assert again.bound == other.bound == alone.bound
         twice = {"decided": record.arrays["J"][:1], "signs": np.ones(1), "beta": np.ones(4)}
         with pytest.raises(Refuted, match="labelled and decided"):
             proof(replace(record, arrays={**record.arrays, **twice}))
@@ -648,6 +826,37 @@ class TestParabolasMinimum:
             assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([1 + tiny])) == -arb.pos_inf()
             assert parabolas_minimum(Z, arb(0), nothing, nothing, np.array([arb(1)])) == -arb.pos_inf()
 
+    def test_what_is_not_known_of_the_matrix_is_charged(self, monkeypatch):
+        # 1 - theta is 1/4 or more. Without a solution the bound is -g^2 / 2 over what is proved of it.
+        monkeypatch.setattr("specmargin.proofs.bounds.solution", lambda A, product, b, stored: 0 * b)
+        with ctx.workprec(BITS):
+            theta = np.array([arb(0.5, 0.25)])
+            found = parabolas_minimum(arb_mat([[ONE]]), arb(0), balls([0.0]), balls([1.0]), theta)
+            assert -4 < found <= -2
+
+    def test_the_system_that_is_solved(self, rng, monkeypatch):
+        n, d = 5, 3
+        Z, theta, g = dyadic(rng, (n, d)), dyadic(rng, n, 0.1, 0.2), rng.standard_normal(n)
+        asked = []
+
+        def spy(A, product, b, stored):
+            asked.append((A, np.array([product(column) for column in balls_of_unit(n)]).T, entries(stored()), b))
+            return solution(A, product, b, stored)
+
+        monkeypatch.setattr("specmargin.proofs.bounds.solution", spy)
+        with ctx.workprec(BITS):
+            parabolas_minimum(arb_mat(Z.tolist()), arb(0.25), balls(np.zeros(n)), balls(g), balls(theta))
+        ((A, product, stored, b),) = asked
+        known = unit(n) - times(wide(theta)[:, None] * wide(Z), wide(Z).T)
+        assert all(map(is_near, product.ravel(), known.ravel()))
+        assert all(map(is_near, stored.ravel(), known.ravel()))
+        np.testing.assert_allclose(A, known.astype(float), rtol=1e-12, atol=1e-14)
+        assert all(map(is_near, b, wide(theta) / 4 - wide(g)))
+
+    def test_what_floats_do_not_solve_flint_does(self, rng, monkeypatch):
+        monkeypatch.setattr("numpy.linalg.inv", singular)
+        self.test_it_is_the_minimum(rng, 2)
+
     def test_systems_that_are_singular_in_floats_are_solved_in_balls(self):
         # 1/2 (w_1^2 + w_2^2) + g'w - 1/2 theta'w^2: -g_1^2 / (2 (1 - theta_1)) - g_2^2 / (2 (1 - theta_2)) = -1/2 - 1.
         with ctx.workprec(BITS):
@@ -683,3 +892,7 @@ class TestWhatAGuessCosts:
             found = parabolas_minimum(F, arb(0.25), balls(h), balls(g), balls(np.zeros(5)))
         known = h.sum() + 0.25 * g.sum() - g @ Z @ Z.T @ g / 2
         assert float(found) == pytest.approx(known, rel=1e-12)
+
+
+def test_proofs_have_neither_shifts_nor_charges_nor_assumptions_by_themselves():
+    assert Proof(ONE, ONE)[2:] == ((), 0, "")

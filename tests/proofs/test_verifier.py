@@ -297,6 +297,48 @@ def test_zeros_where_only_positive_numbers_are_allowed():
     assert check(with_numbers(true_record("rmm"), B=math.inf)).message.startswith(("the multipliers", "the gap"))
 
 
+NAMES = {
+    "lapsvm": ("gamma_A scale power", "gamma_I"),
+    "rmm": ("C", "B"),
+    "spectrum_margin": ("C", "B eps"),
+    "spectral_ridge": ("penalty", ""),
+    "graph_transducer": ("C n", ""),
+    "clustering": ("gamma_A power", ""),
+    "weighted_svm": ("", "plus minus P"),
+    "s3vm": ("C", "C_star"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES)
+def test_what_must_be_positive_and_what_must_not_be_negative(kind):
+    record = true_record(kind)
+    positive, nonnegative = (names.split() for names in NAMES[kind])
+    for name in (*positive, *nonnegative):
+        for wrong in (-1, 0) if name in positive else (-1,):
+            if name in record.arrays:
+                changed = record.arrays[name].copy()
+                changed.flat[-1] = wrong
+                message = check(with_arrays(record, **{name: changed})).message
+                assert message.startswith(f"{name} of the shape"), name
+            else:
+                message = check(with_numbers(record, **{name: wrong})).message
+                assert message.startswith(f"{name}={wrong} is no number"), name
+    if kind in ("lapsvm", "weighted_svm", "s3vm"):
+        for name in ("parameter", "unlabeled_parameter")[: 1 + (kind == "s3vm")]:
+            assert f"{name}=0.0 is no number" in check(with_numbers(record, **{name: 0.0})).message
+            assert f"{name}=-1.0 is no number" in check(with_numbers(record, **{name: -1.0})).message
+
+
+def test_numbers_that_are_none():
+    for kind, name in (("lapsvm", "b"), ("graph_transducer", "lam"), ("rmm", "b")):
+        assert f"{name}=nan is no number" in check(with_numbers(true_record(kind), **{name: math.nan})).message
+
+
+def test_a_claim_without_rounding_is_one():
+    message = check(with_claim(true_record("lapsvm"), rounding=0.0)).message
+    assert message.startswith(("the gap is", "the objective is", "the multipliers prove"))
+
+
 def test_numbers_become_balls():
     record = true_record("lapsvm")
     with ctx.workprec(BITS):
@@ -352,6 +394,16 @@ def test_what_is_compared():
     assert not says(CLAIM, Proof(arb(2), arb(1, 0.2)))
     assert not says(CLAIM, Proof(arb(2, 0.2), arb(1)))
     assert not says(CLAIM, Proof(arb("nan"), arb(1)))
+
+
+def test_a_refusal_says_what_is_known():
+    for proof in (Proof(arb(2.5), arb(1)), Proof(arb(1.9), arb(0.5)), Proof(arb(2.1), arb(0.9))):
+        refused = says(CLAIM, proof)
+        assert not refused
+        with ctx.workprec(BITS):
+            assert refused.primal == outward(proof.primal)
+            assert refused.bound == outward(proof.bound)
+            assert refused.gap == outward(proof.primal - proof.bound)
 
 
 def test_upper_bounds_are_compared_the_other_way():
