@@ -312,6 +312,17 @@ class TestRMM:
         with pytest.raises(Refuted, match=r"decisions are up to 1\.00000000\d+ times B = 1.5"):
             proof(replace(record, arrays={**record.arrays, "c": c * (1 + 2e-9)}))
 
+    def test_decisions_that_are_equal_in_floats_are_all_shortened(self):
+        labels, x, b = sm.encode_labels(np.array([0, 1])), 1.5 * (1 + 1e-9), 2.0**-60
+        obj = RMM(np.eye(2), labels, C=2.0, B=1.5)
+        record = record_of(obj, answer({"gamma": np.zeros(2), "b": b}, {"gamma": np.zeros(2)}))
+        c = np.array([-x, x])  # decisions of x - b and x + b
+        found = proof(replace(record, arrays={**record.arrays, "c": c}))
+        share = wide(1.5) / (wide(x) + wide(b))
+        f = share * (wide(c) + wide(b))
+        primal = share * share * dot(wide(c), wide(c)) / 2 + exact.margin_losses(replace_bound(obj), f)
+        assert is_near(found.primal, primal)
+
     def test_charges_of_a_singular_kernel(self, rng):
         labels, X = labels_of(rng, 6, 6), rng.standard_normal((6, 2))
         obj = RMM(X @ X.T, labels, C=2.0)
