@@ -237,6 +237,14 @@ class TestLapSVM:
         monkeypatch.setattr("numpy.linalg.inv", singular)
         assert is_near(proof_of(obj, {"alpha": np.ones(6), "b": 0.0}, {"beta": beta}).bound, expected)
 
+    def test_multipliers_of_a_loss_whose_box_has_a_parameter(self, rng):
+        labels = labels_of(rng, 6, 4)
+        obj = LapSVM(kernel_of(rng, 6), None, labels, "hinge", gamma_A=0.5)
+        record = record_of(obj, answer({"alpha": np.zeros(6), "b": 0.0}))
+        numbers = {**record.numbers, "loss": "exp_envelope", "parameter": 3.0}
+        beyond = {**record.arrays, "theta": 9.0 * labels.sign}
+        assert proof(replace(record, numbers=numbers, arrays=beyond)).bound > -1e3  # what is beyond the box is clipped
+
     def test_the_size_of_a_kernel_is_never_below_its_norm(self):
         # Its rows sum up to 1 + 2^-53, and to 1 in floats; coefficients of 0 leave -(1/2, -1/2) of multipliers, times
         # which it has this norm.
