@@ -154,7 +154,7 @@ def lapsvm(r: SimpleNamespace) -> Proof:
 
 def margins(r: SimpleNamespace, f: AnyArray) -> tuple[Ball, Ball, AnyArray, Ball]:
     """Return the factor that brings f within B, C sum max(0, 1 - y f) there, multipliers and sum of conjugates."""
-    share = min([ONE] + [(r.B / abs(x)).lower() for x in f if not abs(x) <= r.B], key=float)
+    share = min([ONE] + [(r.B / abs(x)).lower() for x in f if not abs(x) <= r.B])
     if not share >= 1 - 2e-9:
         raise Refuted(f"decisions are up to {float(1 / share):.10g} times B = {float(r.B):.10g}")
     bounds = (-INFINITE, INFINITE) if r.B < INFINITE else (ZERO, r.C)

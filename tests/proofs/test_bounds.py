@@ -59,7 +59,7 @@ from specmargin.proofs.balls import (
     shift,
     solution,
 )
-from specmargin.proofs.bounds import Proof, admissible, parabolas_minimum, sums, weights
+from specmargin.proofs.bounds import admissible, parabolas_minimum, sums, weights
 
 dot, times, solve, unit = exact_numbers.dot, exact_numbers.times, exact_numbers.solve, exact_numbers.unit
 LOSSES = ("hinge", "squared_hinge", "squared", "smooth_hinge", "huber_hinge")
@@ -237,6 +237,14 @@ class TestLapSVM:
         monkeypatch.setattr("numpy.linalg.inv", singular)
         assert is_near(proof_of(obj, {"alpha": np.ones(6), "b": 0.0}, {"beta": beta}).bound, expected)
 
+    def test_multipliers_of_a_loss_whose_box_has_a_parameter(self, rng):
+        labels = labels_of(rng, 6, 4)
+        obj = LapSVM(kernel_of(rng, 6), None, labels, "hinge", gamma_A=0.5)
+        record = record_of(obj, answer({"alpha": np.zeros(6), "b": 0.0}))
+        numbers = {**record.numbers, "loss": "exp_envelope", "parameter": 3.0}
+        beyond = {**record.arrays, "theta": 9.0 * labels.sign}
+        assert proof(replace(record, numbers=numbers, arrays=beyond)).bound > -1e3  # what is beyond the box is clipped
+
     def test_the_size_of_a_kernel_is_never_below_its_norm(self):
         # Its rows sum up to 1 + 2^-53, and to 1 in floats; coefficients of 0 leave -(1/2, -1/2) of multipliers, times
         # which it has this norm.
@@ -311,6 +319,17 @@ class TestRMM:
         record = record_of(obj, answer({"gamma": c, "b": 0.0}))
         with pytest.raises(Refuted, match=r"decisions are up to 1\.00000000\d+ times B = 1.5"):
             proof(replace(record, arrays={**record.arrays, "c": c * (1 + 2e-9)}))
+
+    def test_decisions_that_are_equal_in_floats_are_all_shortened(self):
+        labels, x, b = sm.encode_labels(np.array([0, 1])), 1.5 * (1 + 1e-9), 2.0**-60
+        obj = RMM(np.eye(2), labels, C=2.0, B=1.5)
+        record = record_of(obj, answer({"gamma": np.zeros(2), "b": b}, {"gamma": np.zeros(2)}))
+        c = np.array([-x, x])  # decisions of x - b and x + b
+        found = proof(replace(record, arrays={**record.arrays, "c": c}))
+        share = wide(1.5) / (wide(x) + wide(b))
+        f = share * (wide(c) + wide(b))
+        primal = share * share * dot(wide(c), wide(c)) / 2 + exact.margin_losses(replace_bound(obj), f)
+        assert is_near(found.primal, primal)
 
     def test_charges_of_a_singular_kernel(self, rng):
         labels, X = labels_of(rng, 6, 6), rng.standard_normal((6, 2))
@@ -421,6 +440,10 @@ class TestOverSpectrum:
             value, bound = aligned(obj, clean)
             assert is_near(found.primal, value)
             assert is_near(found.bound, bound)
+            for scale in (2.0**-10, 2.0**10):  # which does not matter to an alignment
+                scaled = proof(replace(record, arrays={**record.arrays, "U": scale * record.arrays["U"]}))
+                assert is_near(scaled.primal, value)
+                assert is_near(scaled.bound, bound)
             # A wide claim is proved by the smallest ball of half-spaces alone, which needs no sizes.
             rough = proof(replace(record, claim=replace(record.claim, primal=0.0, dual=1e9, sense="maximize")))
             assert is_near(rough.primal, value)
@@ -489,6 +512,7 @@ class TestSpectralRidge:
         theta = obj.repair_multipliers(theta)
         found = proof_of(obj, {"v": v, "b": b}, {"theta": theta})
         primal, dual = exact.ridge(obj, {"v": v, "b": b, "theta": theta})
+        assert found[2:] == ((), 0, "")  # neither shifts nor charges nor assumptions
         assert is_near(found.primal, primal)
         assert is_near(found.bound, dual)
         record = record_of(obj, answer({"v": v, "b": b}))
@@ -779,11 +803,11 @@ class TestS3VM:
         alone = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **inside}))
         assert alone.primal < proof(record).primal
         assert bounds[1] < alone.bound + 1e-9
-        nothing = {"beta": inside["beta"], "theta": np.full(1, 0.25)}
+        nothing = {"beta": np.full(3, 0.0625), "theta": np.full(1, 0.25)}
         again = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **nothing}))
         curved = {**nothing, "theta": np.full(4, 0.25)}
         other = proof(replace(record, numbers={**record.numbers, "C_star": 0.0}, arrays={**record.arrays, **curved}))
-        assert again.bound == other.bound == alone.bound
+        assert again.bound == other.bound > 0
         twice = {"decided": record.arrays["J"][:1], "signs": np.ones(1), "beta": np.ones(4)}
         with pytest.raises(Refuted, match="labelled and decided"):
             proof(replace(record, arrays={**record.arrays, **twice}))
@@ -892,7 +916,3 @@ class TestWhatAGuessCosts:
             found = parabolas_minimum(F, arb(0.25), balls(h), balls(g), balls(np.zeros(5)))
         known = h.sum() + 0.25 * g.sum() - g @ Z @ Z.T @ g / 2
         assert float(found) == pytest.approx(known, rel=1e-12)
-
-
-def test_proofs_have_neither_shifts_nor_charges_nor_assumptions_by_themselves():
-    assert Proof(ONE, ONE)[2:] == ((), 0, "")
