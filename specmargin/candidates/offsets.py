@@ -8,6 +8,7 @@ labels however many the others have, while three among 150 say well how rare it 
 .. math:: l' = K^2 \Big/ \sum_c 1 / l_c ,
 
 the number of labels that would say as much about the ratio of the classes if all had the same number; it is l if so.
+Where somebody knows the shares of the classes, these are the aim, and neither labels nor predictions count.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def even_labels(counts: FloatArray) -> float:
 
 
 def log_offsets(
-    log_p: FloatArray, counts: FloatArray, constants: Constants = CONSTANTS, start: FloatArray | None = None
+    log_p: FloatArray,
+    counts: FloatArray,
+    constants: Constants = CONSTANTS,
+    start: FloatArray | None = None,
+    class_prior: FloatArray | None = None,
 ) -> FloatArray:
     """Return what to add to log-probabilities (n, K) so that the predictions have the shares that are aimed at.
 
@@ -60,6 +65,8 @@ def log_offsets(
     constants : Constants
     start : ndarray of shape (K,), optional
         Offsets that are nearly right.
+    class_prior : ndarray of shape (K,), optional
+        Known shares of the classes, to be aimed at whatever the labels say; all above 0.
 
     Examples
     --------
@@ -69,13 +76,9 @@ def log_offsets(
     [0, 0, 1, 1]
     """
     n_classes = log_p.shape[1]
-    trust = trust_in_shares(even_labels(counts), constants.share_labels)
-    own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
-    aim = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
+    aim = _estimated_shares(log_p, counts, constants) if class_prior is None else class_prior
     if n_classes == 2:
         return np.array([cut(log_p[:, 1] - log_p[:, 0], float(aim[1]), unit=1.0), 0.0])
-    aim = np.maximum(aim, _LEAST / n_classes)
-    aim /= aim.sum()
     offsets = np.zeros(n_classes) if start is None else start
     p = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     for _ in range(_ITERATIONS):
@@ -87,3 +90,15 @@ def log_offsets(
         if np.abs(step).max() < _TOL:
             break
     return offsets
+
+
+def _estimated_shares(log_p: FloatArray, counts: FloatArray, constants: Constants) -> FloatArray:
+    """Return the shares to aim at where nobody knows them: those of the labels, and of the predictions."""
+    n_classes = log_p.shape[1]
+    trust = trust_in_shares(even_labels(counts), constants.share_labels)
+    own = np.bincount(log_p.argmax(axis=1), minlength=n_classes) / len(log_p)
+    shares = trust * shrunken_shares(counts, constants.pseudo_labels) + (1.0 - trust) * own
+    if n_classes == 2:
+        return shares
+    shares = np.maximum(shares, _LEAST / n_classes)
+    return np.asarray(shares / shares.sum())

@@ -95,6 +95,8 @@ def _warned_of_one_class(estimator: Any, labels: Labels, predicted: AnyArray) ->
 
 def _warn_of_shares(estimator: Any, labels: Labels, predicted: AnyArray) -> None:
     """Warn where the share of a class, as decided without a balance or with it, is no credible one."""
+    if getattr(estimator, "class_prior", None) is not None:
+        return  # who gives the shares knows better than the labels
     low, high = credible_shares(label_counts(labels))
     shares = np.bincount(predicted, minlength=len(labels.classes)) / len(predicted)
     cut = labels.is_binary and in_force(getattr(estimator, "class_balance", None), labels) == "shrunk"
@@ -131,6 +133,8 @@ def _other_cut(estimator: Any) -> str:
     """Say which parameter of the classifier moves the shares, if any."""
     if hasattr(estimator, "balance"):
         return ", or give balance= where the shares are known"
+    if hasattr(estimator, "class_prior"):
+        return ", or give class_prior= where the shares are known"
     known = hasattr(estimator, "class_balance") and estimator.class_balance != "shrunk" and len(estimator.classes_) == 2
     return ", or take class_balance='shrunk'" if known else ""
 

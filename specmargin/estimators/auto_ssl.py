@@ -5,7 +5,7 @@ The mathematics is in `specmargin.candidates`: the bank of kernels, the decision
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -43,6 +43,7 @@ from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix,
 __all__ = ["AutoSSL", "FittedMixture"]
 
 _LEADING = 5
+_SUM = 1e-6  # that shares may be off 1, as printed ones are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +104,10 @@ class AutoSSL(SemiSupervisedClassifier):
         Families of candidates; "s3vm" is for two classes.
     metric : str
         Metric of the neighbours; "cosine" for text.
+    class_prior : sequence or mapping, optional
+        Shares of the classes among all samples, where they are known: in the order of ``classes_`` (sorted), or by
+        class; positive, of sum 1. The threshold then gives the predictions these shares (with two classes; with more
+        the mean probabilities are these), whatever the labels say. By default labels and predictions tell the shares.
     constants : specmargin.candidates.Constants
         Widths, neighbours, penalties and prior weights in the place of the usual ones.
     random_state : int, Generator or None
@@ -149,6 +154,7 @@ class AutoSSL(SemiSupervisedClassifier):
 
     families: Sequence[str] = FAMILIES
     metric: str = "euclidean"
+    class_prior: Any = None
     constants: Constants | None = None
     random_state: Any = 0
 
@@ -169,6 +175,7 @@ class AutoSSL(SemiSupervisedClassifier):
         families = check_families("families", self.families)
         both = tuple(dict.fromkeys([*families, *SUPERVISED]))
         codes, n_classes = labels.sign_codes, len(labels.classes)
+        prior = _known_shares(self.class_prior, labels.classes)
         if families == ("s3vm",) and n_classes > 2:
             raise InvalidInputError(
                 f"families={families!r} is for two classes, and y has {n_classes}; add another family, such as 'graph'."
@@ -181,7 +188,7 @@ class AutoSSL(SemiSupervisedClassifier):
         def mixture(wanted: Sequence[str]) -> Mixture:
             # Samples that are all alike have neither neighbours nor components.
             groups = [group for group in trained if group.family in wanted] or trained
-            return Mixture(groups, codes, n_classes, constants=constants, random_state=seed)
+            return Mixture(groups, codes, n_classes, constants=constants, class_prior=prior, random_state=seed)
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
         self._fitted = FittedMixture(labels.classes, chosen, chosen.held_out_proba())
@@ -229,6 +236,29 @@ class AutoSSL(SemiSupervisedClassifier):
 
     def _decision(self, X: Matrix) -> FloatArray:
         return self._scores(self._fitted.mixture.log_proba(X))
+
+
+def _known_shares(value: Any, classes: AnyArray) -> FloatArray | None:
+    """Return `class_prior` as an array in the order of the classes, or None where it is not given."""
+    if value is None:
+        return None
+    names = classes.tolist()
+    remedy = f"pass {len(names)} positive shares of sum 1, in the order {names} or as a mapping from the class."
+    if isinstance(value, Mapping):
+        if set(value) != set(names):
+            raise InvalidInputError(
+                f"class_prior names the classes {list(value)}, but the labels are of {names}; {remedy}"
+            )
+        value = [value[name] for name in names]
+    try:
+        shares = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"class_prior={value!r} are no numbers; {remedy}") from None
+    if shares.shape != (len(names),):
+        raise InvalidInputError(f"class_prior={value!r} does not tell {len(names)} classes apart; {remedy}")
+    if not (shares > 0.0).all() or not abs(shares.sum() - 1.0) <= _SUM:
+        raise InvalidInputError(f"class_prior={value!r} are no shares: their sum is {shares.sum():.6g}; {remedy}")
+    return np.asarray(shares / shares.sum())
 
 
 def _report(fitted: FittedMixture, supervised: FittedMixture, labels: Labels, n_kernels: int) -> SelectionReport:

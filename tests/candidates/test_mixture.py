@@ -188,3 +188,24 @@ def test_no_svm_is_trained_on_very_many_labels():
         constants = replace(CONSTANTS, hinge_labels=most)
         groups = train_candidates(bank, labeled, codes, 2, families=SUPERVISED, constants=constants)
         assert {group.family for group in groups} == families
+
+
+def test_known_shares_take_the_place_of_those_of_the_labels(fitted):
+    _, _, codes, truth, trained, _ = fitted
+    n_classes = len(np.unique(codes))
+    exact = np.bincount(truth) / len(truth)
+    for prior in (exact, exact[::-1].copy()):
+        mixture = Mixture(trained, codes, n_classes, class_prior=prior)
+        assert not mixture.equal
+        predicted = mixture.log_probabilities.argmax(axis=1)
+        shares = np.exp(mixture.log_probabilities).mean(axis=0)
+        if n_classes == 2:
+            shares = np.bincount(predicted, minlength=2) / len(truth)
+        np.testing.assert_allclose(shares, prior, atol=1 / len(truth))
+        if prior is exact:
+            assert np.mean(predicted == truth) > 0.9
+    # Labels that are left out have the same threshold: theirs does not depend on the counts.
+    held = mixture.held_out_proba()
+    some = Mixture(trained, codes, n_classes, class_prior=prior)
+    some.counts = some.counts[::-1].copy()
+    np.testing.assert_array_equal(some.held_out_proba(), held)

@@ -60,3 +60,21 @@ def test_offsets_of_several_classes_give_mean_probabilities_that_are_the_aim():
     assert potential(offsets) <= best.fun + 1e-7
     near = log_offsets(log_p, counts, start=offsets)
     np.testing.assert_allclose(near - near.mean(), offsets - offsets.mean(), atol=1e-2)
+
+
+@pytest.mark.parametrize("counts", [(5.0, 5.0), (500.0, 2.0), (1.0, 0.0)])
+def test_known_shares_of_two_classes_are_those_of_the_predictions(counts):
+    p = np.random.default_rng(1).uniform(0.6, 1.0, 400)
+    log_p = np.log(np.column_stack([1 - p, p]))
+    for share in (0.01, 0.3, 0.5, 0.99):
+        offsets = log_offsets(log_p, np.array(counts), class_prior=np.array([1.0 - share, share]))
+        assert (log_p + offsets).argmax(axis=1).sum() == round(400 * share)
+
+
+def test_known_shares_of_several_classes_are_the_mean_probabilities():
+    rng = np.random.default_rng(2)
+    log_p = rng.standard_normal((300, 4)) * 2
+    prior = np.array([0.01, 0.09, 0.2, 0.7])  # the first is below what estimates are held above
+    own = log_p + log_offsets(log_p, np.array([1.0, 50.0, 1.0, 1.0]), class_prior=prior)
+    means = np.exp(own - logsumexp(own, axis=1, keepdims=True)).mean(axis=0)
+    np.testing.assert_allclose(means, prior, atol=1e-4)

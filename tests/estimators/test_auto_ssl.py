@@ -250,3 +250,53 @@ def test_s3vms_alone_are_for_two_classes(moons):
         sm.AutoSSL(families=["s3vm"]).fit(X, several)
     both = sm.AutoSSL(families=["s3vm", "graph"]).fit(X, several)
     assert set(both.report_.families) == {"graph"}
+
+
+def test_known_shares_of_the_classes():
+    X, truth = blobs(300, 3, d=2, seed=2)
+    rare = np.concatenate([np.flatnonzero(truth == c)[:size] for c, size in enumerate((100, 30, 10))])
+    X, names = 0.7 * X[rare], np.array(["a", "b", "c"])[truth[rare]]
+    shares = {name: float(np.mean(names == name)) for name in "cab"}
+    y = np.full(len(rare), "?", dtype=object)
+    for name in "abc":
+        y[np.flatnonzero(names == name)[:3]] = name
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", sm.exceptions.ClassShareWarning)  # labels do not speak against known shares
+        clf = sm.AutoSSL(class_prior=shares, unlabeled="?").fit(X, y)
+    np.testing.assert_allclose(clf.probabilities_.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
+    np.testing.assert_allclose(clf.baseline_.probabilities_.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
+    with pytest.warns(sm.exceptions.ClassShareWarning, match="or give class_prior= where the shares are known"):
+        plain = sm.AutoSSL(unlabeled="?").fit(X, y)
+    assert np.mean(clf.transduction_ == names) >= np.mean(plain.transduction_ == names)
+    ordered = sm.AutoSSL(class_prior=[shares[name] for name in "abc"], unlabeled="?").fit(X, y)
+    np.testing.assert_array_equal(ordered.probabilities_, clf.probabilities_)
+
+
+def test_shares_of_labels_do_not_matter_where_those_of_the_classes_are_known():
+    X, truth = blobs(200)
+    y = np.full(200, -1)
+    y[np.flatnonzero(truth == 0)[:3]], y[np.flatnonzero(truth == 1)[:40]] = 0, 1
+    clf = sm.AutoSSL(class_prior=(0.5, 0.5)).fit(X, y)
+    assert np.mean(clf.transduction_) == 0.5
+    assert np.mean(clf.transduction_ == truth) > 0.99
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ([0.5, 0.4], "their sum is 0.9"),
+        ([1.0, 0.0], "are no shares"),
+        ([1.5, -0.5], "are no shares"),
+        ([np.nan, 1.0], "are no shares"),
+        ([0.2, 0.3, 0.5], "does not tell 2 classes apart"),
+        (0.5, "does not tell 2 classes apart"),
+        ("half", "are no numbers"),
+        ({0: 0.5, 2: 0.5}, r"names the classes \[0, 2\], but the labels are of \[0, 1\]"),
+        ({0: 1.0}, "names the classes"),
+    ],
+)
+def test_shares_that_are_none(wrong, message):
+    X, truth = blobs(40)
+    y = sm.hide_labels(truth, per_class=3, random_state=0)
+    with pytest.raises(InvalidInputError, match=message):
+        sm.AutoSSL(class_prior=wrong).fit(X, y)

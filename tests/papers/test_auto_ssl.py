@@ -68,6 +68,7 @@ def test_a_cell_holds_the_errors_of_all_methods():
     row = work(cell)
     names = ("tuned", "baseline", "auto", "graph", "pca", "lap", "sup", "svm")
     assert all(0 <= row[f"error_{name}"] < 50 for name in names)
+    assert "error_known" not in row  # for sets with published splits
     assert row["told_low"] <= row["told"] <= row["told_high"]
     assert row == {**work(cell), "bank_seconds": row["bank_seconds"], "fit_seconds": row["fit_seconds"]}
 
@@ -116,6 +117,9 @@ def test_whole_sets_have_the_splits_that_are_published(data_folder):
     lines = AUTO_SSL.report([made], plan, Options(Path())).sections[0].lines
     (auto,) = [line for line in lines if line.method == "auto"]
     assert (auto.published_mean, auto.source) == (3.92, "test-tuned")
+    (known,) = [line for line in lines if line.method == "auto, exact class shares"]
+    assert (known.mean, known.tuning, known.published_mean) == (row["error_known"], "labels, class shares", 3.92)
+    assert row["error_known"] < 12
 
 
 def test_axes_of_the_table():
