@@ -40,6 +40,7 @@ _LEAST_PROXIMAL = 1e-13  # whatever the multipliers
 _DIGITS = 1e-9  # residual of a linear system, relative to its right-hand side, that is left alone
 _CORRECTIONS = 4  # at most; two are usual where samples of all weights meet, W from 1e-7 to 1e9
 _TO_BOUNDARY = 0.995
+_CENTRED = 0.5  # of the products, after a step that only centres
 _DRIFT = 0.1  # error of a margin, where 1 is what a margin should be, from which on the linearisation is in doubt
 
 
@@ -163,12 +164,16 @@ def start(data: MarginData) -> Point:
     return Point(np.concatenate(values), len(y), cone.m)
 
 
-def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
+def interior_step(data: MarginData, point: Point, last: float = np.inf, *, centre: bool = False) -> Step:
     """Take one predictor-corrector step.
 
     Where the margins are further from delta z than the `last` step found them, the product of the two changes is what
     keeps them apart. The step then holds the complementary products as they are: a smaller step on a flatter part of
     the path, where the linearisation holds.
+
+    The corrector supposes that the predictor's step could be taken whole. Where little of it can, the correction leads
+    away from the path, and the next one back: two such points may take turns for ever. With `centre` there is no
+    correction, and the products are halved at the most, so that the point comes near the path again.
     """
     y, cone = data.y, data.cone
     x, s, t, gamma = point.x, point.s, point.t, point.gamma
@@ -221,9 +226,11 @@ def interior_step(data: MarginData, point: Point, last: float = np.inf) -> Step:
     sigma = 1.0 if residual > max(_DRIFT, last) else min(1.0, max(after, 0.0) / mu) ** 3
     # The corrector also takes the second order of the two products in the conditions: delta z and z^2 / 2.
     dz = data.U.T @ affine.gamma
-    damp = step**2
+    damp = 0.0 if centre else step**2
+    sigma = max(sigma, _CENTRED) if centre else sigma
+    second = 0.0 if centre else affine.pos * affine.slack
     corrected = direction(
-        rho + (sigma * mu - affine.pos * affine.slack),
+        rho + (sigma * mu - second),
         r_t + damp * y * (data.U @ (cone.weights(affine.kappa) * dz)),
         r_w - damp * cone.sums(dz**2 / 2),
     )

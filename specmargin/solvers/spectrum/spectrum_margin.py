@@ -27,6 +27,10 @@ __all__ = ["relative_margin", "spectrum_margin"]
 
 _PATIENCE = 12
 """Steps without a smaller gap, once it is small, after which rounding has the last word."""
+_TURNS = 5
+"""Steps without a smaller gap, of a point that meets the linear conditions, after which a step only centres."""
+_MET = 0.1
+"""Error of a margin up to which the linear conditions count as met: far from them the gap means little."""
 _SMALL = 1e-5
 """Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
 _CLOSE = 1e-3
@@ -369,7 +373,9 @@ def _interior(best: _Best, tol: float, max_iter: int, history: History) -> tuple
         for k in range(1, max_iter + 1):
             try:
                 # Early on the margins may well drift for a while; the path is then left and found again.
-                step = interior_step(data, point, residual if gap < _CLOSE else np.inf)
+                drifted = residual if gap < _CLOSE else np.inf
+                turning = stalled > 0 and stalled % _TURNS == 0 and residual < _MET
+                step = interior_step(data, point, drifted, centre=turning)
             except np.linalg.LinAlgError:
                 message = "the linear system became singular"
                 break

@@ -13,6 +13,7 @@ from specmargin.solvers import relative_margin, spectrum_margin
 from specmargin.solvers.spectrum.active_set import Solution, _newton, identify
 from specmargin.solvers.spectrum.interior_point import MarginData, _System, interior_step, start
 from specmargin.spectra import Spectrum
+from specmargin.spectra.transforms import analytic_centre
 
 TIGHT = {"solver": "CLARABEL", "tol_gap_rel": 1e-11, "tol_gap_abs": 1e-11, "tol_feas": 1e-11}
 pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
@@ -231,6 +232,43 @@ def test_one_step_solves_the_linearised_conditions(l):
         point = step.point
         assert point.gamma.sum() == pytest.approx((1 - step.length) * balance, abs=1e-9)
         assert 1.0 - obj.cone.c @ point.kappa == pytest.approx((1 - step.length) * trace, abs=1e-9)
+
+
+def test_points_that_would_take_turns_come_near_the_path_again():
+    """Predictor and corrector alone end in a cycle of four points here, with a gap of one percent."""
+    X = np.random.default_rng(36).standard_normal((120, 5))
+    X[:60, 0] += 2.0
+    spectrum = sm.spectra.laplacian_eigenpairs(sm.graphs.knn_graph(X, n_neighbors=5), q=60, normalized=False)
+    labeled = [13, 26, 36, 41, 49, 54, 58, 65, 72, 74, 76, 84, 85, 89, 90, 104, 111, 113, 115, 117]
+    y = np.full(120, -1)
+    y[labeled] = np.array(labeled) < 60
+    delta = analytic_centre(spectrum, 1.5)
+    obj = SpectrumMargin(spectrum, sm.encode_labels(y), C=1e3, delta=delta)
+    result = spectrum_margin(obj)
+    assert result.certificate.relative_gap <= 1e-12
+    assert result.n_iter < 50
+    K = (obj.U * (delta / delta.sum())) @ obj.U.T
+    svc = SVC(C=1e3, kernel="precomputed", tol=1e-10).fit(K, obj.labels.sign)
+    multipliers, at = svc.dual_coef_[0], svc.support_
+    by_libsvm = np.abs(multipliers).sum() - 0.5 * multipliers @ K[np.ix_(at, at)] @ multipliers
+    assert result.certificate.primal_objective == pytest.approx(by_libsvm, rel=1e-8)
+
+
+def test_a_step_that_centres_brings_the_products_together():
+    obj = problem(40, 100.0, q=30)
+    data = MarginData(obj.U, obj.labels.sign, obj.cone, obj.C, obj.B)
+    point = start(data)
+    for _ in range(8):
+        point = interior_step(data, point).point
+
+    def spread(point):
+        products = point.pos * point.slack
+        return products.max() / products.min()
+
+    plain, centred = (interior_step(data, point, centre=centre).point for centre in (False, True))
+    assert spread(centred) < spread(point) / 2 < spread(plain)
+    assert 0.4 < centred.products() / point.products() < 1.0
+    assert plain.products() / point.products() < 0.4
 
 
 def test_newton_on_the_active_set_solves_its_equations():
