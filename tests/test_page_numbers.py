@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import csv
 import doctest
 import json
 import os
@@ -45,7 +44,6 @@ WRITTEN = {
     "docs/defaults.md": "by benchmarks/defaults.py; its means are recomputed below, its cells are too many to keep",
     "docs/failures.md": "by benchmarks/failures.py; its 16,160 rows are too many to keep",
     "docs/failure_contract.md": "by tests/contract/test_failure_contract.py, which compares it; no results",
-    "docs/tables/spectrum_learning.md": "by specmargin tables; compared with its rows below",
 }
 
 
@@ -211,18 +209,6 @@ def test_means_of_the_page_on_defaults_are_those_of_its_sets() -> None:
                 )
                 compared += 1
     assert compared == 4 * (5 + 3)
-
-
-def test_page_of_the_spectrum_table_has_its_rows() -> None:
-    with (ROOT / "docs" / "tables" / "spectrum_learning.csv").open(encoding="utf-8", newline="") as file:
-        rows = {(row["dataset"], row["n_labeled"], row["method"]): row for row in csv.DictReader(file)}
-    (table,) = [table for table in tables_of("tables/spectrum_learning") if table.columns[:2] == ["task", "l"]]
-    shown = {
-        (row[0], row[1], name): cell
-        for row in table.rows
-        for name, cell in zip(table.columns[2:], row[2:], strict=True)
-    }
-    assert shown == {where: f"{float(row['mean']):.2f} ({float(row['std']):.2f})" for where, row in rows.items()}
 
 
 def test_the_picture_errs_as_its_words_say() -> None:

@@ -43,7 +43,7 @@ from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix,
 __all__ = ["AutoSSL", "FittedMixture"]
 
 _LEADING = 5
-_SUM = 1e-6  # that shares may be off 1, as printed ones are
+_SUM = 1e-6  # that shares may be off 1, as rounded ones are
 
 
 @dataclass(frozen=True, eq=False, repr=False)
