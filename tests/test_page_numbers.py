@@ -34,7 +34,6 @@ NOT_KEPT = {
     ("docs/proofs.md", "`make mutation` prints the score of a sample"),
     ("docs/auto_ssl.md", "evaluated once, while the constants of AutoSSL were chosen"),
     ("docs/auto_ssl.md", BENCHMARK),
-    ("docs/auto_ssl.md", "`specmargin tables auto_ssl` prints it, 12 draws"),
     ("docs/performance.md", BENCHMARK),
     ("docs/performance.md", "`python benchmarks/calibration.py` prints it"),
 }
