@@ -87,6 +87,14 @@ def test_over_fitting_is_a_lower_error_than_the_optimum():
     assert verdict("over-fitting", lapsvm_pcg_validation=(9.0, 0.0, 20, 1.0))[0] == "reproduced"
 
 
+def test_each_rival_has_its_own_count_of_fast_fits():
+    """Three rules on two sets, a second each: 5 of Newton's and 1.9 of the dual solver's."""
+    _, line = verdict("appreciably faster", lapsvm_dual=(10.4, 0.0, 9, 1.9))
+    assert "At least 2 times in 6 of 12 (tasks, rules): " in line
+    assert "against lapsvm_newton: 6 of 6, 5.0 to 5.0 times as fast" in line
+    assert "against lapsvm_dual: 0 of 6, 1.9 to 1.9 times as fast" in line
+
+
 def test_larger_sets_gain_more():
     slow, fast = fits("coil20b"), fits("g50c")
     chosen = {(row["dataset"], row["method"]): OWN for row in (*slow, *fast)}
