@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from claim_rows import line_on, rows_of
 
 from specmargin.papers import chapelle_2006 as experiment
 from specmargin.papers._chapelle_claims import sentences
 
-TASKS, SPLITS = ("uspst 0-1", "uspst 0-2"), ("s0", "s1", "s2")
+TASKS = ("uspst 0-1", "uspst 0-2")
 AS_CONCLUDED = {
     "svm": (20.0, 0.0),
     "cs3vm": (5.0, 50.0),
@@ -25,18 +26,9 @@ def block(title, source="uspst", tuning="fixed", tasks=TASKS, **options):
 def rows(tasks=TASKS, seconds=1.0, **changes):
     """Return a row for each method, task and split."""
     return [
-        {
-            "status": "ok",
-            "dataset": task,
-            "method": method,
-            "split": split,
-            "error_unlabeled": error + 0.01 * k,
-            "objective": objective + 0.001 * k,
-            "fit_seconds": seconds,
-        }
+        {**row, "fit_seconds": seconds}
         for task in tasks
-        for method, (error, objective) in (AS_CONCLUDED | changes).items()
-        for k, split in enumerate(SPLITS)
+        for row in rows_of(task, AS_CONCLUDED | changes, error_unlabeled=0.01, objective=0.001)
     ]
 
 
@@ -58,11 +50,6 @@ def settings(**changes):
         (block("Table 4", table="4"), {"cs3vm": (25.0, 0.0), "grad_hinge": (19.5, 0), "svmlight_s3vm": (21.0, 0)}),
     ]
     return [(each, rows(each.tasks, **(own | changes))) for each, own in (*tables, *more)]
-
-
-def line_on(text, judged):
-    (line,) = [line for line in judged if text in line]
-    return line
 
 
 @pytest.mark.parametrize(

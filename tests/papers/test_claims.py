@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from claim_rows import line_on
 from scipy.optimize import minimize_scalar
 from sklearn.kernel_ridge import KernelRidge
 
@@ -187,8 +188,7 @@ CASES = [
 
 
 def verdict(study, text, rows):
-    (line,) = [line for line in claims.JUDGES[study](rows) if text in line]
-    return line.split(":")[0]
+    return line_on(text, claims.JUDGES[study](rows)).split(":")[0]
 
 
 @pytest.mark.parametrize(("study", "text", "good", "bad"), CASES)

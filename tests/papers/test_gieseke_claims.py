@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from claim_rows import line_on, rows_of
 
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers._gieseke_claims import sentences
 from specmargin.papers._gieseke_fits import Partition
 
-SPLITS = ("s0", "s1", "s2")
 AS_CONCLUDED = {
     "svm": (20.0, 1.0),
     "cccp_s3vm": (6.0, 1.5),
@@ -22,19 +22,7 @@ AS_CONCLUDED = {
 def setting(title, dataset="usps_2_7", n_labeled=20, n_unlabeled=80, n=None, **changes):
     how = Partition(n_labeled, 100, n_unlabeled, n=n)
     block = experiment.PartitionBlock(title, dataset, (dataset,), tuple(AS_CONCLUDED), how=how)
-    rows = [
-        {
-            "status": "ok",
-            "dataset": dataset,
-            "method": method,
-            "split": split,
-            "error_test": error + 0.01 * k,
-            "fit_seconds": seconds,
-        }
-        for method, (error, seconds) in (AS_CONCLUDED | changes).items()
-        for k, split in enumerate(SPLITS)
-    ]
-    return block, rows
+    return block, rows_of(dataset, AS_CONCLUDED | changes, error_test=0.01, fit_seconds=0.0)
 
 
 def settings(**changes):
@@ -55,11 +43,6 @@ def settings(**changes):
         ("Figure 7, run time", {"n": 10000}),
     ]
     return [setting(title, **(own | changes)) for title, own in parts]
-
-
-def line_on(text, judged):
-    (line,) = [line for line in judged if text in line]
-    return line
 
 
 @pytest.mark.parametrize(
