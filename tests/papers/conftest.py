@@ -1,16 +1,11 @@
-"""What the tests of the papers share; their helper can be imported by name."""
+"""What the tests of the papers share."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-# At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
-sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
 
 
 @pytest.fixture

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-flint = pytest.importorskip("flint")
-from flint import arb, arb_mat, ctx  # noqa: E402
+pytest.importorskip("flint")
+from flint import arb, arb_mat, ctx
+from replay_runs import changed, probed, problem, searched, tampered, without
 
-from specmargin.proofs import replay as module  # noqa: E402
-from specmargin.proofs.balls import BITS, Refuted, balls, gram  # noqa: E402
-from specmargin.proofs.record import Claim, ProofRecord  # noqa: E402
-from specmargin.proofs.replay import replay  # noqa: E402
-from specmargin.proofs.translation import tree_record_of  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parent))
-from replay_runs import changed, probed, problem, searched, tampered, without  # noqa: E402
-
-sys.path.remove(str(Path(__file__).parent))
+from specmargin.proofs import replay as module
+from specmargin.proofs.balls import BITS, Refuted, balls, gram
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.replay import replay
+from specmargin.proofs.translation import tree_record_of
 
 INF = math.inf
 LOG = ("parent", "sample", "at", "node", "start", "index", "value")
