@@ -91,6 +91,15 @@ def test_numbers_of_the_sentences():
     assert "p = 50: 7.91 %, 1500 times, p = 100: 5.91 %, 150 times, p = 5000: 5.01 %, 1 times" in line
 
 
+def test_ends_of_equal_errors_say_nothing_of_which_minima_err_less():
+    """With the errors of continuation those of gradient descent agree with it and disagree with nobody."""
+    judged = sentences(settings(grad_hinge=(5.0, 60.0)))
+    line = line_on("minima err less", judged)
+    assert "cs3vm and grad_hinge" not in line
+    assert line.startswith("reproduced: ")
+    assert "In 6 of 6 runs" in line
+
+
 def test_equal_ends_and_failures_say_nothing():
     same = {name: (error, 50.0) for name, (error, _) in AS_CONCLUDED.items()}
     assert not any("minima" in line for line in sentences(settings(**same)))
