@@ -424,7 +424,7 @@ def test_minima_on_intervals_of_the_smooth_loss() -> None:
         least = module.exp_top(*numbers)
 
         def m(f: Any) -> Any:
-            return c * np.exp(-s * f * f) + theta * f * f / 2 - g * f  # noqa: B023
+            return c * np.exp(-s * f * f) + theta * f * f / 2 - g * f  # noqa: B023 - called in this round alone
 
         grid = np.linspace(lo, hi, 20001)
         k = int(np.argmin(m(grid)))
@@ -685,7 +685,7 @@ def test_bounds_of_random_logs_hold(i: int) -> None:
                 multipliers[int(j)] = float(-side * rng.uniform(0, obj.C_star))
             elif rng.uniform() < 0.5:
                 multipliers[int(j + n)] = float(rng.uniform(0, 0.3) / (A[j] @ A[j] * len(free) + 1e-9))
-        record = tree_record_of(obj, SimpleNamespace(log=SimpleNamespace(arrays={}), **vars(base)))  # type: ignore[arg-type]
+        record = tree_record_of(obj, SimpleNamespace(log=SimpleNamespace(arrays={}), **vars(base)))
         record = logged(record, splits, [(node, multipliers)])
         r = read(record)
         if smooth:
