@@ -147,7 +147,12 @@ CASES = [
     ("width and start", "rough estimate", WIDTHS | {"iterations_seeded": 3.0}, {"iterations_seeded": 10.0}),
     ("moons by iteration", "four iterations", MOONS, {"error_4": 1.0}),
     ("moons by iteration", "nothing but the values", MOONS, {"flat": 2.0}),
-    ("rules for LapRLS", "serve LapRLS", LAPRLS, {k: 11.0 for k in LAPRLS if not k.endswith("optimum")}),
+    (
+        "rules for LapRLS",
+        "serve LapRLS",
+        LAPRLS,
+        {k: 10.1 for k in LAPRLS if k.startswith("error") and not k.endswith("optimum")},
+    ),
     ("clock", "dial from hands", over("error", {0: 40.0, 1: 0.0}), {"error_1": 1.0}),
     (
         "costs of STORM",
@@ -207,7 +212,7 @@ def test_a_verdict_comes_out_each_way(study, text, good, bad):
         ("closer to each other", {"apart_STORM": 0.4, "apart_MKL-R": 0.4}),
         ("top few eigenvectors", {"first_KTA": 0.1}),
         ("fails to keep the order", {"rises_MKL-S": 0.0, "rises_MKL-R": 0.0}),
-        ("eps is not a parameter", {"error_eps": 9.0}),
+        ("eps is not a parameter", {"error_eps": 4.6}),
     ],
 )
 def test_verdicts_on_learned_spectra(text, bad):
@@ -248,6 +253,8 @@ def test_verdicts_on_costs_of_lapsvm():
     bad = cost_row({"pcg": 2.9, "newton": 3.0, "dual": 3.0}, product=0.1)
     assert verdict(study, "O(n^2)", [good]) == "reproduced"
     assert verdict(study, "O(n^2)", [bad]) == "not reproduced"
+    steep = cost_row({"pcg": 2.4, "newton": 3.0, "dual": 3.0})
+    assert verdict(study, "O(n^2)", [steep]) == "partly reproduced"
     assert verdict(study, "forming L K", [good]) == "reproduced"
     assert verdict(study, "forming L K", [bad]) == "not reproduced"
     assert verdict(study, "memory", [good]) == "reproduced"  # 4.6 GB for the kernel, 11.5 GB and more for the others
