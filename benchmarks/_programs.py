@@ -267,7 +267,7 @@ def spectrum_margin(rng: Rng, regime: str, form: str = "compact", most: int = 30
 
     return Program(
         lambda **options: sm.solvers.spectrum_margin(objective(), **options),
-        lambda: sm.problems.storm(objective(), form),  # type: ignore[arg-type]
+        lambda: sm.problems.storm(objective(), form),
         len(X),
     )
 

@@ -58,13 +58,13 @@ class Tasks:
         self.data = [(*digits, "euclidean", "symmetric"), (*text, "cosine", "symmetric")]
         self.data.append((*digits, "euclidean", "mutual"))
 
-    @lru_cache  # noqa: B019
+    @lru_cache  # noqa: B019 - one object, as long as the script runs
     def graph(self, k: int) -> Any:
         """Return the neighbour graph; a mutual one of five neighbours would have more components than some q."""
         X, _, metric, kind = self.data[k]
         return sm.graphs.knn_graph(X, n_neighbors=5 if kind == "symmetric" else 12, metric=metric, kind=kind)
 
-    @lru_cache  # noqa: B019
+    @lru_cache  # noqa: B019 - one object, as long as the script runs
     def spectrum(self, k: int) -> sm.spectra.Spectrum:
         """Return its eigenpairs."""
         return sm.spectra.laplacian_eigenpairs(self.graph(k), q=min(500, self.n - 1))

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-
-sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
 
 import page_numbers
 

@@ -15,16 +15,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import house
+import house_words
 import pytest
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-sys.path.insert(0, str(HERE))
 
-import house  # noqa: E402
-import house_words  # noqa: E402
-
-sys.path.remove(str(HERE))
 
 LONGEST = 600
 LONG = 400

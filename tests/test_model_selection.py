@@ -126,7 +126,7 @@ def test_too_few_folds(n_splits: int) -> None:
 
 def test_folds_are_counted_in_whole_numbers() -> None:
     with pytest.raises(TypeError, match=r"n_splits=2.5 must be a whole number"):
-        LabeledKFold(2.5)  # type: ignore[arg-type]
+        LabeledKFold(2.5)
 
 
 def test_a_class_with_one_label_warns() -> None:

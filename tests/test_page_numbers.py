@@ -15,13 +15,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
-import pytest
-
-# At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
-sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
-
 import page_numbers
 import page_tables
+import pytest
 from page_numbers import ROOT, faults, not_kept, pages, rewritten, tables_of
 
 from specmargin.experiments.figure_scripts import figure_scripts, load_script

@@ -30,7 +30,7 @@ def result(**changes: object) -> SolveResult:
         "solver_version": "0.11",
         "n_iter": 7,
     }
-    return SolveResult(**{**arguments, **changes})  # type: ignore[arg-type]
+    return SolveResult(**{**arguments, **changes})
 
 
 # Status.
@@ -65,7 +65,7 @@ def test_optimal_to_the_relative_tolerance_in_both_senses(dual: float, tol: floa
             scale = max(abs(primal), abs(dual))
             relative = gap / scale if scale else gap
             if abs(relative - tol) > 1e-9 and abs(relative) > 1e-9:
-                certificate = Certificate(primal, dual, sense=sense, rounding=rounding)  # type: ignore[arg-type]
+                certificate = Certificate(primal, dual, sense=sense, rounding=rounding)
                 assert certificate.is_optimal(tol) == (0 <= relative < tol)
 
 
@@ -137,7 +137,7 @@ def test_certificates_are_values() -> None:
     assert pickle.loads(pickle.dumps(certificate)) == certificate == copy.deepcopy(certificate)
     assert dataclasses.replace(certificate, dual_objective=0.9).gap == pytest.approx(0.1)
     with pytest.raises(AttributeError):
-        certificate.primal_objective = 0.0  # type: ignore[misc]
+        certificate.primal_objective = 0.0
 
 
 # History.
@@ -187,16 +187,16 @@ def test_results_are_read_only() -> None:
     assert answer.variables["alpha"].tolist() == [0.0, 0.0]
     for mapping in (answer.variables, answer.duals):
         with pytest.raises(TypeError):
-            mapping["new"] = np.zeros(1)  # type: ignore[index]
+            mapping["new"] = np.zeros(1)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        answer.status = Status.FAILED  # type: ignore[misc]
+        answer.status = Status.FAILED
 
 
 @pytest.mark.parametrize("again", [lambda r: pickle.loads(pickle.dumps(r)), copy.deepcopy, copy.copy])
 def test_results_can_be_kept(again: object) -> None:
     answer = result()
     answer.history.record(objective=1.0)
-    other = again(answer)  # type: ignore[operator]
+    other = again(answer)
     assert repr(other) == repr(answer)
     assert other.status is Status.OPTIMAL
     assert other.certificate == answer.certificate
@@ -262,7 +262,7 @@ def test_a_proof_log_tells_how_large_it_is_and_is_made_of_its_arrays() -> None:
     twice = dataclasses.replace(log, parent=np.array([0, 0]))
     assert (twice.n_nodes, twice.n_leaves) == (5, 4)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        log.node = np.zeros(1)  # type: ignore[misc]
+        log.node = np.zeros(1)
 
 
 def test_results_carry_logs_and_those_without_are_as_before() -> None:
@@ -275,7 +275,7 @@ def test_results_carry_logs_and_those_without_are_as_before() -> None:
     assert {name: x.tolist() for name, x in again.arrays.items()} == {
         name: x.tolist() for name, x in log_of_three_leaves().arrays.items()
     }
-    assert (again.n_samples, copy.deepcopy(logged).log.n_leaves) == (4, 3)  # type: ignore[union-attr]
+    assert (again.n_samples, copy.deepcopy(logged).log.n_leaves) == (4, 3)
     # Results of older versions have no such field.
     old = pickle.loads(pickle.dumps(plain))
     state = {name: x for name, x in old.__getstate__().items() if name != "log"}

@@ -105,7 +105,7 @@ class LabelWeights:
         X, labels, graph = self._validated(X, y, graph)  # type: ignore[attr-defined]  # of the class it is mixed into
         labels = self._weighted_labels(labels, sample_weight)
         with numerical_failures(self):
-            self._learn(X, y, labels, graph)  # type: ignore[attr-defined]
+            self._learn(X, y, labels, graph)  # type: ignore[attr-defined]  # as above
         return self
 
     def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:

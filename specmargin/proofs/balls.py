@@ -21,7 +21,7 @@ from specmargin.typing import AnyArray, FloatArray
 
 try:
     from flint import arb, arb_mat, ctx
-except ImportError as error:  # pragma: no cover
+except ImportError as error:  # pragma: no cover - who runs the tests has it
     raise SolverNotInstalledError("to verify needs python-flint: pip install 'specmargin[verify]'") from error
 
 __all__ = [

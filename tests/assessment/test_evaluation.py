@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss as reference_log_loss
 from sklearn.metrics import pairwise_distances
 from sklearn.neighbors import NearestCentroid
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.svm import SVC
 
 import specmargin as sm
-from specmargin.assessment.evaluation import evaluate
+from specmargin.assessment.evaluation import evaluate, log_loss
 from specmargin.assessment.measurement import Budget, BudgetExceededError, Meter
 from specmargin.assessment.methods import FittedMethod, Method, Size, choose_methods, inner_folds
 from specmargin.assessment.tuned_svm import TunedSVM
@@ -145,3 +146,9 @@ def test_meter_sees_memory() -> None:
     with Meter() as meter:
         held = np.ones(20_000_000)
     assert meter.peak_bytes > 0.9 * held.nbytes
+
+
+def test_log_loss_is_that_of_scikit_learn(rng) -> None:
+    p, codes = rng.dirichlet(np.ones(3), size=20), np.arange(20) % 3
+    assert log_loss(p, codes) == pytest.approx(reference_log_loss(codes, p))
+    assert log_loss(np.array([[0.0, 1.0]]), np.array([0])) == pytest.approx(6 * np.log(10))  # bounded: 1e-6 at least

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from specmargin.assessment import as_table, read_table, split_target
@@ -50,3 +51,19 @@ def test_a_clean_table_has_none() -> None:
     assert kinds(as_table(rng.normal(size=(40, 3))), labels) == {}
     X = sp.csr_array(rng.normal(size=(40, 2)) * np.array([1.0, 1e6]))
     assert kinds(as_table(X), labels).keys() == {"columns of different scale"}
+
+
+@pytest.mark.parametrize(("factor", "seen"), [(900.0, False), (1100.0, True)])
+def test_deviations_that_differ_by_a_thousand_are_named(factor, seen) -> None:
+    x = np.arange(40.0) ** 2
+    table, labels = as_table({"a": x, "b": factor * x[::-1]}), np.array(["p", "q"] * 20, dtype=object)
+    named = kinds(table, labels)
+    assert ("columns of different scale" in named) == seen
+
+
+@pytest.mark.parametrize(("n", "seen"), [(62, True), (63, False)])
+def test_fewer_than_three_labels_for_each_of_many_classes_are_named(n, seen) -> None:
+    labels = np.array([f"c{k % 21}" for k in range(n)], dtype=object)
+    table = as_table({"a": np.random.default_rng(0).normal(size=n)})
+    named = kinds(table, labels)
+    assert ("many classes" in named) == seen

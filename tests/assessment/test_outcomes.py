@@ -14,8 +14,10 @@ import scipy.sparse as sp
 
 import specmargin as sm
 from specmargin.assessment import outcomes, tuned_svm
+from specmargin.assessment.measurement import Budget
 from specmargin.assessment.methods import choose_methods
 from specmargin.assessment.run import prepare
+from specmargin.assessment.store import RowStore
 from specmargin.assessment.table import as_table, class_labels
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 
@@ -134,6 +136,16 @@ def test_the_budget_counts_from_the_beginning(data, tmp_path, monkeypatch) -> No
         assert (name, outcome.notes, outcome.was_run) == ("majority", notes, not notes)
     rows = sm.compare(*data, budget=1e6, methods=["majority"], spread=Elsewhere(tmp_path / "worker")).rows
     assert all(row.error is not None for row in rows)
+
+
+def test_seconds_that_were_spent_before_count_elsewhere_too(data, tmp_path) -> None:
+    prepared, _ = prepare(as_table(data[0]), class_labels(data[1], -1))
+    methods = choose_methods(["majority"])
+    for seconds, was_run in ((50.0, False), (150.0, True)):
+        clock = Budget(seconds, start=time.monotonic() - 100.0)
+        store, spread = RowStore(None, prepared.X, prepared.codes, 0), Elsewhere(tmp_path / "worker")
+        found = outcomes.compute_outcomes(methods, prepared, 0, clock, store, str, spread)
+        assert [outcome.was_run for outcome in found.values()] == [was_run] * len(methods)
 
 
 def test_a_method_that_fails_elsewhere_is_a_row(data, tmp_path) -> None:

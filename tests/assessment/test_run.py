@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from scipy.stats import sem
 from sklearn.linear_model import LogisticRegression
 
 import specmargin as sm
@@ -228,6 +229,29 @@ def test_labels_that_cannot_be_used() -> None:
             sm.compare(X, y)
     with pytest.raises(InvalidInputError, match="budget=-1"):
         sm.compare(X, [0, 1, 0, 1, -1, -1], budget=-1)
+
+
+def test_learning_curve_has_means_and_their_standard_errors(monkeypatch) -> None:
+    """Of errors that are counted anew from the mixtures of every draw."""
+    X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.3, random_state=0)
+    codes = np.where(np.arange(60) < 24, truth, -1)
+    drawn, made = [], []
+    monkeypatch.setattr(learning, "FAMILIES", ("sup",))
+    draw, mixture = learning._drawn, learning.Mixture
+    monkeypatch.setattr(learning, "_drawn", lambda *args: drawn.append(draw(*args)) or drawn[-1])
+    monkeypatch.setattr(learning, "Mixture", lambda *args, **named: made.append(mixture(*args, **named)) or made[-1])
+    curve = learning_curve(X, codes, n_draws=4)
+    assert [len(given) for given in drawn] == np.repeat([6, 12, 18], 4).tolist() == np.repeat(curve.sizes, 4).tolist()
+    assert all(len(set(codes[given].tolist())) == 2 for given in drawn)
+    others = [np.setdiff1d(np.arange(24), given) for given in drawn]
+    errors = [
+        np.mean(one.log_probabilities[rows].argmax(axis=1) != truth[rows])
+        for one, rows in zip(made[1::2], others, strict=True)
+    ]
+    by_size = np.reshape(errors, (3, 4))
+    np.testing.assert_allclose(curve.errors["supervised baseline"], by_size.mean(axis=1))
+    np.testing.assert_allclose(curve.deviations["supervised baseline"], sem(by_size, axis=1))
+    assert (curve.deviations["supervised baseline"] > 0).all()
 
 
 def test_learning_curve_tests_on_other_labels(monkeypatch) -> None:

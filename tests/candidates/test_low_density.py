@@ -3,6 +3,7 @@
 import cvxpy as cp
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
 from specmargin.candidates.ambient_maps import PrincipalComponents, RadialFeatures
 from specmargin.candidates.bank import build_bank
@@ -50,6 +51,25 @@ def test_without_weight_of_the_unlabelled_it_is_the_squared_hinge_of_a_fixed_mea
     cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + loss), [cp.sum(X[hidden] @ w) / 180 + b == 0.0]).solve()
     found = np.append(fits.coefficients[:, 0, 0], fits.intercept[0, 0])
     np.testing.assert_allclose(found, [*w.value, b.value], rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("share", [0.5, 2.0])
+def test_all_unlabelled_samples_weigh_a_share_of_what_the_labels_do(share):
+    """A stationary point of the sums as the module defines them, where l / u is far from l / n."""
+    X, y = gap(60, seed=3)
+    X -= X.mean(axis=0)
+    labeled = np.arange(48)
+    fits = fitted(X, labeled, y[labeled], np.arange(48) % 3, shares=(share,))
+    hidden, signs = np.setdiff1d(np.arange(60), labeled), 2.0 * y[labeled] - 1
+
+    def value(w):
+        f = (X - X[hidden].mean(axis=0)) @ w  # as many labels of each class: the mean of the unlabelled is zero
+        near = np.exp(-3.0 * f[hidden] ** 2).mean()
+        return w @ w / 2 + np.square(np.maximum(0.0, 1.0 - signs * f[labeled])).sum() + share * len(labeled) * near
+
+    found = fits.coefficients[:, 0, 0]
+    assert fits.intercept[0, 0] == pytest.approx(-X[hidden].mean(axis=0) @ found)
+    np.testing.assert_allclose(minimize(value, found, options={"gtol": 1e-8}).x, found, rtol=2e-3)
 
 
 def test_the_gap_is_found_where_labels_alone_do_not_show_it():

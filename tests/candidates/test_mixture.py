@@ -142,6 +142,17 @@ def test_nothing_is_said_of_one_family_or_of_one_side(fitted, families):
     np.testing.assert_array_equal(mixture.weights, same.weights)
 
 
+@pytest.mark.parametrize(("sizes", "equal"), [((10, 15, 20), True), ((8, 15, 22), False)])
+def test_classes_are_equal_unless_a_test_rejects_it_at_five_percent(sizes, equal):
+    """The tail of chi-squared with two degrees of freedom is exp(-x / 2): 0.19 and 0.038 for counts about 15."""
+    assert (np.exp(-sum((size - 15) ** 2 / 15 for size in sizes) / 2) >= 0.05) == equal
+    X, labeled, codes, _ = data(3, sizes)
+    trained = train_candidates(build_bank(X, families=("sup",)), labeled, codes, 3, families=("sup",))
+    mixture = Mixture(trained, codes, 3)
+    assert mixture.equal == equal
+    assert (mixture.offsets == 0).all() == equal
+
+
 def test_deviations_are_those_of_the_decisions(fitted):
     for group in fitted[4]:
         f = np.einsum("nr,rjc->njc", group.map.values, group.coefficients) + group.intercept

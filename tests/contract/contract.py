@@ -73,7 +73,7 @@ def verdict(cell: Cell) -> str | None:
 
 
 def _state() -> tuple[bytes, int]:
-    _, key, position, *_ = np.random.get_state()  # noqa: NPY002
+    _, key, position, *_ = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
     return key.tobytes(), int(position)
 
 

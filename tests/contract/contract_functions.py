@@ -141,7 +141,7 @@ def graph_functions() -> Iterator[Cell]:
         ("warn_components", lambda W: graphs.warn_components(W, np.array([0])).sizes),
     ):
         yield from adjacencies(f"graphs.{name}", function)
-    eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues  # noqa: E731
+    eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues
     yield from adjacencies("spectra.laplacian_eigenpairs", eigenvalues, strict=True)
     yield from nonsense(
         "graphs.check_adjacency",
@@ -448,7 +448,7 @@ def objective_cells() -> Iterator[Cell]:
     smoothed = with_defaults(losses.smoothed, loss=losses.Hinge(), sigma=1.0)
     yield from nonsense("losses.smoothed", smoothed, loss=WORD, sigma=(-1.0, np.nan, "wide", None))
     for name in ("as_cvxpy", "conjugate_as_cvxpy"):
-        function = lambda loss, name=name: getattr(problems, name)(loss, np.ones(2))  # noqa: E731
+        function = lambda loss, name=name: getattr(problems, name)(loss, np.ones(2))
         yield from nonsense(f"problems.{name}", function, loss=("hinge", None, Bad(losses.Ramp(-0.3), "Ramp")))
 
 
@@ -530,7 +530,7 @@ def solver_cells() -> Iterator[Cell]:
             function, more = getattr(module, name), MORE.get(name, ())
             first, *_ = inspect.signature(function).parameters.values()
             entry = f"{module.__name__.removeprefix('specmargin.')}.{name}"
-            of_obj = lambda obj, function=function, more=more: function(obj, *more)  # noqa: E731
+            of_obj = lambda obj, function=function, more=more: function(obj, *more)
             bad = (
                 strangers
                 if module is solvers
@@ -635,7 +635,7 @@ def label_functions() -> Iterator[Cell]:
     yield from nonsense("labels.encode_targets", sm.labels.encode_targets, y=(*numbers, Bad([], r"\(0,\)")))
     yield from nonsense("labels.label_array", sm.labels.label_array, y=y_alone[-1:])
     yield from nonsense("labels.label_vector", sm.labels.label_vector, y=(*y_alone[:4], y_alone[-1]))
-    hidden = lambda **more: sm.hide_labels(TRUTH, **({"per_class": 2} if "n_labeled" not in more else {}) | more)  # noqa: E731
+    hidden = lambda **more: sm.hide_labels(TRUTH, **({"per_class": 2} if "n_labeled" not in more else {}) | more)
     yield from nonsense(
         "hide_labels",
         hidden,
@@ -644,7 +644,7 @@ def label_functions() -> Iterator[Cell]:
         unlabeled=([-1], {}, 0, 1),
         random_state=SEED,
     )
-    both = lambda n_labeled: sm.hide_labels(TRUTH, n_labeled=n_labeled, per_class=2)  # noqa: E731
+    both = lambda n_labeled: sm.hide_labels(TRUTH, n_labeled=n_labeled, per_class=2)
     yield from nonsense("hide_labels", both, n_labeled=(Bad(4, "got 4 and 2", "4, per_class=2"),))
     yield from nonsense(
         "compare",
@@ -863,7 +863,7 @@ def diagnosis_cells() -> Iterator[Cell]:
         graph=(Bad(W[:20, :20], "20 nodes.*24 rows", "of 20 nodes"),),
     )
     yield from nonsense("plots.DiagnosisDisplay", plots.DiagnosisDisplay, diagnosis=(None, 3, "diagnosis", NOTHING))
-    four = lambda axes: sm.diagnose(X, Y).plot(axes)  # noqa: E731
+    four = lambda axes: sm.diagnose(X, Y).plot(axes)
     yield from nonsense("plots.DiagnosisDisplay", four, axes=(3, "axes", [3, 4]))
 
 
@@ -943,7 +943,7 @@ def experiment_cells() -> Iterator[Cell]:
         ),
         called="JSON",
     )
-    work = lambda cell: {"error_unlabeled": 1.0}  # noqa: E731
+    work = lambda cell: {"error_unlabeled": 1.0}
     yield from nonsense(
         "experiments.run_sweep",
         with_defaults(e.run_sweep, cells=[cell], work=work, folder=folder / "sweep", progress=False),

@@ -8,26 +8,21 @@ from __future__ import annotations
 
 import ast
 import re
-import sys
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
+import contract
+import contract_estimators
+import contract_functions
+import contract_table
 import pytest
+
+import specmargin as sm
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 TABLE = ROOT / "docs" / "failure_contract.md"
-sys.path.insert(0, str(HERE))
-
-import contract  # noqa: E402
-import contract_estimators  # noqa: E402
-import contract_functions  # noqa: E402
-import contract_table  # noqa: E402
-
-sys.path.remove(str(HERE))
-
-import specmargin as sm  # noqa: E402
 
 CELLS = list(chain(contract_estimators.cells(), contract_functions.cells()))
 GROUPS: dict[str, list[contract_estimators.Cell]] = {}

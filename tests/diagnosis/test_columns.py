@@ -25,14 +25,14 @@ def spoilt() -> np.ndarray:
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_counts_and_ratio(form: object, offset: float) -> None:
     X = spoilt() + offset
-    facts = column_facts(form(X), np.array([0, 1, 1, 0]), np.array([2, 5, 6, 9]))  # type: ignore[operator]
+    facts = column_facts(form(X), np.array([0, 1, 1, 0]), np.array([2, 5, 6, 9]))
     assert (facts.n_columns, facts.n_constant, facts.n_copies) == (6, 1, 1)
     assert (facts.widest, facts.narrowest) in {(1, 2), (4, 2)}
     deviations = X.std(axis=0)
     assert facts.scale_ratio == pytest.approx(deviations[1] / deviations[2], rel=1e-6)
     assert facts.n_copied_samples == 2
     assert facts.n_contradictions == 3  # sample 2 is of the class 0, its copies of the class 1
-    assert facts.is_sparse == sp.issparse(form(X))  # type: ignore[operator]
+    assert facts.is_sparse == sp.issparse(form(X))
 
 
 def test_single_column_and_constants_alone_have_no_ratio() -> None:

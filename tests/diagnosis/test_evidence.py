@@ -140,7 +140,7 @@ def test_supervised_is_the_one_that_errs_least() -> None:
     assert told.radial is not None
     errors = {"linear": told.linear.error, "radial": told.radial.error, "nearest": told.nearest}
     assert told.nearest == (truth[near] != truth).mean()
-    assert errors[str(told.supervised)] == min(errors.values())  # type: ignore[type-var]
+    assert errors[str(told.supervised)] == min(errors.values())
     assert told.majority == 0.5
     alone = evidence(spectrum, W, None, np.arange(100), truth, None)
     assert (alone.linear, alone.boundary, alone.supervised, alone.comparison) == (None, None, None, None)

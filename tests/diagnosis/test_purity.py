@@ -43,6 +43,16 @@ def test_random_orders_agree_with_all(monkeypatch: pytest.MonkeyPatch) -> None:
     assert drawn.by_chance == exact.by_chance
 
 
+def test_the_smallest_p_value_of_random_orders_counts_the_labels_as_given() -> None:
+    codes = np.repeat([0, 1], 20)
+    cliques = [(i, j) for i in range(40) for j in range(i) if codes[i] == codes[j]]
+    told = purity(codes, *np.array(cliques).T)
+    assert (told.share, told.is_exact) == (1.0, False)
+    assert told.p_value == pytest.approx(
+        1 / 1000
+    )  # one of 137 846 528 820 orders, up to the classes' names, is as pure
+
+
 def test_p_values_of_random_labels_are_uniform() -> None:
     rng = np.random.default_rng(0)
     rows, cols = np.triu_indices(30, 1)

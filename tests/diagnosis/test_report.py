@@ -29,12 +29,12 @@ def numbers(d: sm.Diagnosis) -> dict[str, object]:
 def test_json_and_frozen() -> None:
     d = sm.diagnose(*moons())
     back = json.loads(json.dumps(d.to_dict(), allow_nan=False))
-    assert back["evidence"]["graph"]["error"] == d.evidence.graph.error  # type: ignore[union-attr]
+    assert back["evidence"]["graph"]["error"] == d.evidence.graph.error
     assert back["label_counts"] == {"0": 12, "1": 12}
     assert "embedding" not in back
     assert repr(d).startswith("Diagnosis(n_samples=120, n_labeled=24, label_counts={0: 12, 1: 12}")
     with pytest.raises(FrozenInstanceError):
-        d.verdict = "none"  # type: ignore[misc]
+        d.verdict = "none"
 
 
 def test_other_spellings_of_the_same_data_tell_the_same() -> None:

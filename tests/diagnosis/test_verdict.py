@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 import specmargin as sm
 from specmargin.diagnosis.verdict import VERDICTS, judge
@@ -62,6 +65,31 @@ def test_few_labels_cannot_tell() -> None:
     assert told.verdict == "cannot tell"
     assert "0 of 20 labels have another one of their class" in told.reason
     assert any("LapRLSRegressor" in one for one in told.advice)
+
+
+def test_power_is_that_of_half_the_error_of_naming_one_class() -> None:
+    """By random labels: of the error a quarter is common to both, and as much is of the better classifier alone."""
+    told = gaussians(0.0, 14)
+    named = re.search(r"14 labels would show half of the error .* with the probability (\S+) only", told.reason)
+    assert named is not None
+    error, rng = told.evidence.majority, np.random.default_rng(0)
+    u = rng.random((40_000, 14))
+    gains = ((u > error / 4) & (u < error)).sum(axis=1)
+    losses = ((u > error) & (u < error + error / 4)).sum(axis=1)
+    table = {
+        (g, m): binomtest(int(g), int(m), alternative="greater").pvalue for m in range(1, 15) for g in range(m + 1)
+    }
+    shown = [m > 0 and table[g, m] < 0.05 for g, m in zip(gains, gains + losses, strict=True)]
+    assert float(named[1]) == pytest.approx(np.mean(shown), abs=0.015)
+
+
+def test_many_classes_of_few_labels_look_like_numbers() -> None:
+    """Advised above half as many classes as labels: of twelve labels seven classes are, six are not."""
+    X = np.random.default_rng(0).standard_normal((60, 3))
+    for n_classes, advised in ((7, True), (6, False)):
+        y = np.full(60, -1)
+        y[:12] = np.arange(12) % n_classes
+        assert any("LapRLSRegressor" in one for one in sm.diagnose(X, y).advice) == advised
 
 
 def test_nothing_to_tell() -> None:

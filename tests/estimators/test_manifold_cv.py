@@ -4,6 +4,7 @@ import itertools
 import logging
 import pickle
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -81,7 +82,7 @@ def test_every_number_is_that_of_brute_force(moons, blobs, balance, several):
     splits = [np.array([i]) for i in range(labels.n_labeled)]
     for params in grid_of(kwargs):
         raw, scores = left_out_scores(
-            lambda: LapRLS(**params, class_balance=None, unlabeled=marker),  # noqa: B023
+            partial(LapRLS, **params, class_balance=None, unlabeled=marker),
             X,
             y,
             marker,
@@ -143,7 +144,7 @@ def test_the_support_vector_machine_is_refitted_without_the_sample(blobs, loss):
     for at, gamma_A in enumerate((0.01, 0.5)):
         params = {"gamma": 2.0, "n_neighbors": 6, "power": 1, "gamma_A": gamma_A, "gamma_I": 100.0 * gamma_A}
         raw, scores = left_out_scores(
-            lambda: sm.LapSVM(**params, loss=loss, class_balance=None, unlabeled="?"),  # noqa: B023
+            partial(sm.LapSVM, **params, loss=loss, class_balance=None, unlabeled="?"),
             X,
             y,
             "?",

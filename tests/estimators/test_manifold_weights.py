@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 from sklearn.base import clone
 
 import specmargin as sm
@@ -242,6 +243,23 @@ def test_the_graph_is_left_out_where_the_labels_speak_against_it():
         assert sm.LapSVM().fit(X, y).gamma_I_ == auto.gamma_I_  # of any loss least squares decide
         chosen.append(auto.gamma_I_ == 0)
     assert 0 < sum(chosen) < 6
+
+
+def test_numbers_leave_the_graph_out_for_more_than_one_unit_of_log_likelihood():
+    """Of normal errors whose deviation is that of the left-out ones: l / 2 times the log of the ratio of squares."""
+    gains = []
+    for seed in (2, 4, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((80, 4))
+        X[:, 0] += np.sign(X[:, 0]) * (seed % 4)
+        y = np.full(80, np.nan)
+        y[:24] = (X[:, 0] + 0.5 * np.sin(2 * X[:, 1]) + 0.5 * rng.standard_normal(80))[:24]
+        with_graph, alone = (sm.LapRLSRegressor(ratio=ratio).fit(X, y) for ratio in (100.0, 0.0))
+        off = [y[:24] - one.leave_one_out_ for one in (with_graph, alone)]
+        best = [norm.logpdf(each, scale=np.sqrt(np.mean(each**2))).sum() for each in off]
+        gains.append(best[1] - best[0])
+        assert (sm.LapRLSRegressor().fit(X, y).gamma_I_ == 0) == (gains[-1] > 1)
+    assert gains[2] < 0.2 < gains[0] < 1 < gains[1] < 5
 
 
 def test_numbers_may_leave_the_graph_out():

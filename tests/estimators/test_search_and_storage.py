@@ -120,10 +120,10 @@ def test_the_global_random_state_is_left_alone(name: str) -> None:
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.1, random_state=0)
     y = sm.hide_labels(truth, per_class=4, random_state=0)
     kwargs = {"n_clusters": 3} if name == "RegularizedSpectralClustering" else {}
-    before = np.random.get_state()  # noqa: NPY002
+    before = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         make(name, **kwargs).fit(X, y)
-    after = np.random.get_state()  # noqa: NPY002
+    after = np.random.get_state()  # noqa: NPY002 - the global stream is what is looked at
     assert (before[1] == after[1]).all()
     assert before[2] == after[2]

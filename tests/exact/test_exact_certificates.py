@@ -17,15 +17,9 @@ import sys
 import traceback
 import warnings
 from collections import defaultdict
-from pathlib import Path
 
 import pytest
-
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-from exact_kinds import KINDS, shortfall, solved  # noqa: E402
-
-sys.path.remove(HERE)
+from exact_kinds import KINDS, shortfall, solved
 
 PROBLEMS = 8
 """A kind, of the test: one in every regime."""

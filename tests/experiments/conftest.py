@@ -1,15 +1,9 @@
-"""The helper of these tests can be imported by name."""
-
-import sys
-from pathlib import Path
+"""What the tests of experiments share."""
 
 import pytest
 
 from specmargin.experiments.engine.significance import significance_marks
 from specmargin.experiments.report import MarkedRow, MarkedSection, Report
-
-# At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
-sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
 
 
 @pytest.fixture

@@ -113,10 +113,10 @@ def test_self_tuning_weights_by_hand():
 
 
 def test_self_tuning_scales_of_zero():
-    rows = np.r_[np.zeros(3), 1.0, 2.0, 4.0][:, None]  # each 0 has two copies, 1 has scale 1, 2 has 2, 4 has 3
+    rows = np.r_[np.zeros(3), 1.0, 2.0, 5.0][:, None]  # each 0 has two copies, 1 has scale 1, 2 has 2, 5 has 4
     W = knn_graph(rows, 2, weight="self_tuning").toarray()
     np.testing.assert_array_equal(W[:3, :3], 1 - np.eye(3))
-    # The scale of the zeros is the median 2 of the positive ones 1, 2, 3.
+    # The scale of the zeros is the median 2 of the positive ones 1, 2, 4, whose mean is larger.
     at = np.flatnonzero(W[3, :3])
     assert len(at) >= 1
     np.testing.assert_allclose(W[3, at], np.exp(-1 / (1.0 * 2.0)), rtol=1e-14)

@@ -163,7 +163,7 @@ def test_labels_are_values_that_can_be_kept() -> None:
     for other in (pickle.loads(pickle.dumps(labels)), copy.deepcopy(labels)):
         np.testing.assert_array_equal(other.sign, labels.sign)
     with pytest.raises(AttributeError):
-        labels.sign = np.zeros(2)  # type: ignore[misc]
+        labels.sign = np.zeros(2)
     # Arrays have no single truth value: labels compare and hash by identity instead of failing.
     assert labels != copy.deepcopy(labels)
     assert len({labels, labels}) == 1

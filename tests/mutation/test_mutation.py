@@ -1,19 +1,16 @@
 """The score of `make mutation` is computed as it says, and every survivor that it leaves out is one that exists."""
 
-import sys
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
+import mutation
 import pytest
 from scipy.stats import binomtest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
-import mutation  # noqa: E402
 
-sys.path.remove(str(HERE))
 
 TABLE = tomllib.loads((HERE / "survivors.toml").read_text(encoding="utf-8"))
 SURVIVORS, RULES = TABLE["survivor"], TABLE["rule"]

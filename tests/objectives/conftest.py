@@ -1,8 +1,5 @@
 """Small data for the objectives, made without the package where that is possible."""
 
-import sys
-from pathlib import Path
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -10,10 +7,6 @@ from scipy.sparse.csgraph import laplacian
 from scipy.spatial.distance import cdist
 
 import specmargin as sm
-
-# For the problems that the solvers' tests share: in importlib mode a test cannot import from a neighbouring folder.
-_SOLVERS = str(Path(__file__).parents[1] / "solvers")
-sys.path += [_SOLVERS] * (_SOLVERS not in sys.path)
 
 
 def _labels(truth, labeled):

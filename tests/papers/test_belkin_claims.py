@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from claim_rows import line_on
 
 from specmargin.papers import _belkin_claims as claims
 from specmargin.papers._belkin_fits import CONVEX, METHODS, PARTS, SPEAKER_LABELS, split_names
@@ -82,9 +83,7 @@ def test_claims_of_the_transductive_svm():
 
 def test_stability_next_to_the_transductive_svm():
     for spread, expected in ((0.6, "reproduced"), (0.4, "not reproduced")):
-        (line,) = [
-            x for x in claims.of_pairs(pair_rows({**GOOD, "TSVM": (3, 3, spread)})) if "more stable than the TSVM" in x
-        ]
+        line = line_on("more stable than the TSVM", claims.of_pairs(pair_rows({**GOOD, "TSVM": (3, 3, spread)})))
         assert line.startswith(
             f"{expected}: they are more stable than the TSVM, too. Smaller deviation in {6 * (spread > 0.5):.0f} of 6"
         )

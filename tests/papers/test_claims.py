@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from claim_rows import line_on
+from scipy.optimize import minimize_scalar
+from sklearn.kernel_ridge import KernelRidge
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
@@ -142,7 +147,12 @@ CASES = [
     ("width and start", "rough estimate", WIDTHS | {"iterations_seeded": 3.0}, {"iterations_seeded": 10.0}),
     ("moons by iteration", "four iterations", MOONS, {"error_4": 1.0}),
     ("moons by iteration", "nothing but the values", MOONS, {"flat": 2.0}),
-    ("rules for LapRLS", "serve LapRLS", LAPRLS, {k: 11.0 for k in LAPRLS if not k.endswith("optimum")}),
+    (
+        "rules for LapRLS",
+        "serve LapRLS",
+        LAPRLS,
+        {k: 10.1 for k in LAPRLS if k.startswith("error") and not k.endswith("optimum")},
+    ),
     ("clock", "dial from hands", over("error", {0: 40.0, 1: 0.0}), {"error_1": 1.0}),
     (
         "costs of STORM",
@@ -183,8 +193,7 @@ CASES = [
 
 
 def verdict(study, text, rows):
-    (line,) = [line for line in claims.JUDGES[study](rows) if text in line]
-    return line.split(":")[0]
+    return line_on(text, claims.JUDGES[study](rows)).split(":")[0]
 
 
 @pytest.mark.parametrize(("study", "text", "good", "bad"), CASES)
@@ -203,7 +212,7 @@ def test_a_verdict_comes_out_each_way(study, text, good, bad):
         ("closer to each other", {"apart_STORM": 0.4, "apart_MKL-R": 0.4}),
         ("top few eigenvectors", {"first_KTA": 0.1}),
         ("fails to keep the order", {"rises_MKL-S": 0.0, "rises_MKL-R": 0.0}),
-        ("eps is not a parameter", {"error_eps": 9.0}),
+        ("eps is not a parameter", {"error_eps": 4.6}),
     ],
 )
 def test_verdicts_on_learned_spectra(text, bad):
@@ -244,11 +253,28 @@ def test_verdicts_on_costs_of_lapsvm():
     bad = cost_row({"pcg": 2.9, "newton": 3.0, "dual": 3.0}, product=0.1)
     assert verdict(study, "O(n^2)", [good]) == "reproduced"
     assert verdict(study, "O(n^2)", [bad]) == "not reproduced"
+    steep = cost_row({"pcg": 2.4, "newton": 3.0, "dual": 3.0})
+    assert verdict(study, "O(n^2)", [steep]) == "partly reproduced"
     assert verdict(study, "forming L K", [good]) == "reproduced"
     assert verdict(study, "forming L K", [bad]) == "not reproduced"
     assert verdict(study, "memory", [good]) == "reproduced"  # 4.6 GB for the kernel, 11.5 GB and more for the others
     small = {key: 0.1 for key in good if key.startswith("memory")}
     assert verdict(study, "memory", [good | small]) == "not reproduced"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        grows(1.5, spectrum.NUMBERS, "seconds_q"),
+        grows(3.6, spectrum.LABELS, "seconds_l"),
+        {"seconds_dense": 300.0},  # of which 200, the seconds of STORM, are more than half
+    ],
+)
+def test_each_part_of_the_costs_of_storm_counts(change):
+    columns = {**COSTS, "seconds_dense": 1e4}
+    (line,) = claims.JUDGES["costs of STORM"]([row(**(columns | change))])
+    assert line.startswith("partly reproduced: ")
+    assert "2 of 3 hold" in line
 
 
 def test_every_study_is_complete_and_of_one_paper():
@@ -300,6 +326,85 @@ def test_gradient_and_minima_of_s3vms():
     counted = s3vm.minima("generated line", 0, None)
     assert counted["minima_start"] == 1.0
     assert counted["minima_end"] >= 1.0
+
+
+def test_the_end_of_continuation_is_held_against_the_least_value(monkeypatch):
+    """The objective of one weight written out; from a zero weight, which is a maximum of the unlabelled losses."""
+    x = np.concatenate([[-1.0, 1.0], np.random.default_rng(4).normal(size=8)])
+    about = x - x[2:].mean()  # the mean of the unlabelled decisions is zero
+
+    def value(w):
+        labels, unlabeled = (
+            np.maximum(0.0, 1.0 - w * np.array([-1.0, 1.0]) * about[:2]),
+            np.exp(-3.0 * (w * about[2:]) ** 2),
+        )
+        return w * w / 2 + 3.0 * labels.sum() + 3.0 * unlabeled.sum()
+
+    least = min(minimize_scalar(value, bounds=(k, k + 0.5), method="bounded").fun for k in np.arange(-6.0, 6.0, 0.5))
+    monkeypatch.setattr(s3vm, "continuation", lambda obj: SimpleNamespace(variables={"w": np.zeros(1)}))
+    above = s3vm.minima("generated line", 4, None)["error_end"]
+    assert above == pytest.approx(100.0 * (value(0.0) / least - 1.0), rel=1e-4)
+
+
+def test_weights_of_qn_s3vm_are_those_of_means(rng):
+    """The paper's lambda |w|^2 + mean labelled loss + mean unlabelled loss at lambda = 0.01, but for a factor."""
+    y = np.arange(50) % 2
+    shared = s3vm.gieseke.Problem(rng.normal(size=(50, 4)), None, y, None, np.arange(12))
+    labels = sm.encode_labels(np.where(np.arange(50) < 12, y, -1))
+    obj = s3vm._qn_objective(shared, labels)
+    w = rng.normal(size=4)
+    f = (shared.X - shared.X[12:].mean(axis=0)) @ w  # six labels of each class: the mean of the unlabelled is zero
+    loss = sm.losses.get_loss("smooth_hinge").value((2.0 * y[:12] - 1) * f[:12]).mean()
+    expected = 0.01 * w @ w + loss + np.exp(-3.0 * f[12:] ** 2).mean()
+    assert 0.02 * obj.value({"w": w}) == pytest.approx(expected)
+
+
+def test_rls_on_isolet_has_the_ridge_that_belongs_to_C(isolet, nowhere, monkeypatch):
+    X, y, speaker = isolet
+    decisions = []
+    monkeypatch.setattr(manifold.belkin, "breakeven_error", lambda y, f: float(decisions.append(f) is None))
+    manifold.isolet_weight("isolet", 1, nowhere)
+    first = speaker <= 30
+    known, rest = first & (speaker == 2), first & (speaker != 2)
+    for C, f in zip(manifold.ISOLET_WEIGHTS, decisions[1::2], strict=True):
+        ridge = KernelRidge(alpha=1.0 / (2.0 * C), kernel="rbf", gamma=1.0 / 200.0)
+        ridge.fit(X[known], np.where(y[known] < 13, 1.0, -1.0))
+        np.testing.assert_allclose(f, ridge.predict(X[rest]), rtol=1e-6, atol=1e-9)
+
+
+def test_iterations_count_until_the_error_stays_within_half_a_point(monkeypatch):
+    """A history by hand: optimum at 4 %, the last error farther than half a point away at iteration 3."""
+    X, y = sm.datasets.make_two_moons(n_samples=60, random_state=0)
+    labels = sm.encode_labels(sm.hide_labels(y, per_class=5, random_state=0))
+    obj = sm.objectives.LapSVM(
+        sm.kernels.gram(X, gamma=2.0), None, labels, "squared_hinge", 1e-2, 0.0, fit_intercept=False
+    )
+    best = obj.value(sm.solvers.newton(obj).variables)
+    history = {
+        "unlabeled_error": [0.5, 0.1, 0.046, 0.034, 0.0449, 0.0351],
+        "objective": [1.5 * best, 1.011 * best, 1.012 * best, 1.009 * best, best, best],
+        "gradient": [8.0, 4.0, 6.0, 5.0, 5.5, 1.0],
+        "preconditioned_gradient": [10.0, 5.0, 4.0, 3.0, 2.0, 1.0],
+        "active": [10, 10, 9, 9, 9, 9],
+    }
+    seen = {}
+    parts = {"labeled": y[labels.labeled], "unlabeled": y[labels.unlabeled]}
+    shared = SimpleNamespace(y=parts, errors=lambda results: {"error_unlabeled": 4.0})
+    monkeypatch.setattr(primal, "objective_of", lambda *_: (obj, shared))
+    monkeypatch.setattr(primal, "pcg", lambda obj, **how: seen.update(how) or SimpleNamespace(history=history))
+    assert primal.on_the_way("g50c", 0, None) == pytest.approx(
+        {
+            "error_unlabeled": 4.0,
+            "iterations": 4.0,
+            "samples": 60.0,
+            "flat": 3.0,
+            "gradient": 5.5 / 8.0,
+            "preconditioned": 0.2,
+            "rises": 0.4,
+            "rises_with_change": 0.5,
+        }
+    )
+    np.testing.assert_array_equal(seen["truth"], np.where(y == labels.classes[1], 1.0, -1.0))
 
 
 def test_iterations_on_two_moons_end_without_errors():

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from claim_rows import SPLITS, line_on, rows_of
+from scipy.stats import ttest_rel
 
 from specmargin.papers import gieseke_2014 as experiment
 from specmargin.papers._gieseke_claims import sentences
 from specmargin.papers._gieseke_fits import Partition
 
-SPLITS = ("s0", "s1", "s2")
 AS_CONCLUDED = {
     "svm": (20.0, 1.0),
     "cccp_s3vm": (6.0, 1.5),
@@ -22,19 +23,7 @@ AS_CONCLUDED = {
 def setting(title, dataset="usps_2_7", n_labeled=20, n_unlabeled=80, n=None, **changes):
     how = Partition(n_labeled, 100, n_unlabeled, n=n)
     block = experiment.PartitionBlock(title, dataset, (dataset,), tuple(AS_CONCLUDED), how=how)
-    rows = [
-        {
-            "status": "ok",
-            "dataset": dataset,
-            "method": method,
-            "split": split,
-            "error_test": error + 0.01 * k,
-            "fit_seconds": seconds,
-        }
-        for method, (error, seconds) in (AS_CONCLUDED | changes).items()
-        for k, split in enumerate(SPLITS)
-    ]
-    return block, rows
+    return block, rows_of(dataset, AS_CONCLUDED | changes, error_test=0.01, fit_seconds=0.0)
 
 
 def settings(**changes):
@@ -55,11 +44,6 @@ def settings(**changes):
         ("Figure 7, run time", {"n": 10000}),
     ]
     return [setting(title, **(own | changes)) for title, own in parts]
-
-
-def line_on(text, judged):
-    (line,) = [line for line in judged if text in line]
-    return line
 
 
 @pytest.mark.parametrize(
@@ -100,6 +84,44 @@ def test_numbers_of_the_sentences():
 def test_seconds_that_grow_faster_than_n():
     slow = [setting("Figure 7", n=n, qn_s3vm=(5.0, seconds)) for n, seconds in ((1000, 0.01), (10000, 1.0))]
     assert line_on("handled efficiently", sentences(slow)).startswith("not reproduced")
+
+
+def test_seconds_as_n_to_the_power_one_and_a_half_are_not_handled_efficiently():
+    slow = [setting("Figure 7", n=n, qn_s3vm=(5.0, seconds)) for n, seconds in ((100, 0.1), (10000, 100.0))]
+    line = line_on("handled efficiently", sentences(slow))
+    assert line.startswith("not reproduced")
+    assert "slope 1.50" in line
+
+
+def scattered(block, rows, method, errors):
+    """Return the setting with these errors of a method on the splits."""
+    own = dict(zip(SPLITS, errors, strict=True))
+    return block, [{**row, "error_test": own[row["split"]]} if row["method"] == method else row for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"), [((8.0, 9.0, 10.0), "reproduced"), ((1.0, 8.0, 18.0), "not reproduced")]
+)
+def test_half_of_the_svms_error_must_be_significant(errors, expected):
+    """Nine in the mean both times, of the SVM's 20; by the paired t-test p is 0.003 and 0.15."""
+    block, rows = setting("Figure 4, two moons", "two_moons")
+    rows = [row for row in rows if row["method"] in ("svm", "qn_s3vm")]
+    assert (ttest_rel(errors, [20.0, 20.01, 20.02]).pvalue < 0.05) == (expected == "reproduced")
+    line = line_on("on two moons", sentences([scattered(block, rows, "qn_s3vm", errors)]))
+    assert line.startswith(f"{expected}: ")
+    assert "qn_s3vm 9.00" in line
+
+
+@pytest.mark.parametrize(
+    ("errors", "expected"), [((11.0, 12.0, 13.0), "reproduced"), ((3.0, 8.0, 25.0), "not reproduced")]
+)
+def test_fewer_errors_with_more_unlabelled_samples_must_be_significant(errors, expected):
+    """Twelve in the mean both times, and 5 with many."""
+    few = scattered(*setting("Figure 5b", "g4c", n_unlabeled=10), "qn_s3vm", errors)
+    assert (ttest_rel(errors, [5.0, 5.01, 5.02]).pvalue < 0.05) == (expected == "reproduced")
+    line = line_on("enough unlabelled", sentences([few, setting("Figure 5b", "g4c", n_unlabeled=90)]))
+    assert line.startswith(f"{expected}: ")
+    assert "10: 12.00" in line
 
 
 def test_missing_sets_and_failures_say_nothing():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from claim_rows import SPLITS, line_on
 
 from specmargin.papers import _melacci_belkin_claims as claims
 from specmargin.papers._melacci_belkin_fits import RULES
 
-SPLITS = ("s0", "s1", "s2")
 OWN, NEWTONS = (1.0, 1.0), (0.1, 0.1)
 AS_CONCLUDED = {
     "svm": (20.0, 0.0, 1, 0.1),
@@ -55,7 +55,7 @@ def sentences(tasks=("coil20b", "g50c"), at_newton=None, **changes):
 
 def verdict(text, *args, **changes):
     """Return the first words of the sentence on this, and the sentence."""
-    (line,) = [line for line in sentences(*args, **changes) if text in line]
+    line = line_on(text, sentences(*args, **changes))
     return line.split(":")[0], line
 
 
@@ -87,12 +87,20 @@ def test_over_fitting_is_a_lower_error_than_the_optimum():
     assert verdict("over-fitting", lapsvm_pcg_validation=(9.0, 0.0, 20, 1.0))[0] == "reproduced"
 
 
+def test_each_rival_has_its_own_count_of_fast_fits():
+    """Three rules on two sets, a second each: 5 of Newton's and 1.9 of the dual solver's."""
+    _, line = verdict("appreciably faster", lapsvm_dual=(10.4, 0.0, 9, 1.9))
+    assert "At least 2 times in 6 of 12 (tasks, rules): " in line
+    assert "against lapsvm_newton: 6 of 6, 5.0 to 5.0 times as fast" in line
+    assert "against lapsvm_dual: 0 of 6, 1.9 to 1.9 times as fast" in line
+
+
 def test_larger_sets_gain_more():
     slow, fast = fits("coil20b"), fits("g50c")
     chosen = {(row["dataset"], row["method"]): OWN for row in (*slow, *fast)}
     for factor, expected in ((0.5, "reproduced"), (2.0, "not reproduced")):
         quick = [{**row, "seconds": row["seconds"] * factor} if row["method"] in RULES else row for row in slow]
-        (line,) = [line for line in claims.sentences([], [*quick, *fast], chosen) if "the more so" in line]
+        line = line_on("the more so", claims.sentences([], [*quick, *fast], chosen))
         assert line.startswith(f"{expected}: ")
         assert "g50c (364) 5.0, coil20b (1040)" in line
     # Twenty classes share a product with the kernel: they are no larger set of the same kind.
@@ -108,7 +116,7 @@ def test_coil20_is_the_farthest_from_the_optimum():
     chosen = {(task, method): OWN for task in tasks for method in AS_CONCLUDED}
     for error, expected in ((15.0, "reproduced"), (10.1, "not reproduced")):
         far = fits("coil20", **dict.fromkeys(RULES, (error, 0.0, 20, 1.0)))
-        (line,) = [line for line in claims.sentences([], [*far, *near], chosen) if "farthest" in line]
+        line = line_on("farthest", claims.sentences([], [*far, *near], chosen))
         assert line.startswith(f"{expected}: ")
         assert f"coil20 {error - 10.0:+.2f}, coil20b +0.50" in line
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from claim_rows import line_on
 
 import specmargin as sm
 from specmargin.experiments.engine.records import Cell, make_row
@@ -178,7 +179,7 @@ def test_verdicts_by_hand(exact, three, verdicts):
     assert [line.split(":")[0] for line in gains] == verdicts
     assert f"{exact + 0.15:.2f} points" in gains[0]
     assert "published 9.83" in gains[0]
-    (line,) = [line for line in remarks if "information is in the labels" in line]
+    line = line_on("information is in the labels", remarks)
     assert line.startswith("reproduced: ")
     assert "not reproduced: the algorithm converges in three iterations" in remarks[-1]
     assert "2.0 % above the dual bound in the mean" in remarks[-1]
@@ -187,7 +188,7 @@ def test_verdicts_by_hand(exact, three, verdicts):
 
 def test_information_that_is_not_in_the_labels():
     remarks = report.verdicts(fits_of(rows_by_hand(30.0, 9.0)), faces.FacemitPlan(n_draws=4))
-    (line,) = [line for line in remarks if "information is in the labels" in line]
+    line = line_on("information is in the labels", remarks)
     assert line.startswith("not reproduced: ")
 
 

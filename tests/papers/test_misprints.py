@@ -139,7 +139,7 @@ def test_equation_7_with_root_gamma_has_the_published_gradient():
 
 def test_equation_9_has_twice_the_factor():
     s, a, f, step = 3.0, 1.7, np.linspace(-2.0, 2.0, 9), 1e-4
-    value = lambda f: np.exp(-s * f**2 / a) / np.sqrt(a)  # noqa: E731
+    value = lambda f: np.exp(-s * f**2 / a) / np.sqrt(a)
     second = (value(f + step) - 2 * value(f) + value(f - step)) / step**2
     for factor, holds in ((1, False), (2, True)):
         formula = -2 * s * a**-1.5 * (1 - factor * s / a * f**2) * np.exp(-s * f**2 / a)

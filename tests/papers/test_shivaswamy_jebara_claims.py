@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from claim_rows import line_on
 
 from specmargin.papers import _shivaswamy_jebara_claims as claims
 from specmargin.papers._shivaswamy_jebara_claims import sentences
@@ -31,8 +32,7 @@ def cell(**means):
 
 
 def sentence(cells, text, ratios=()):
-    (line,) = [line for line in sentences(cells, list(METHODS), ratios) if text in line]
-    return line
+    return line_on(text, sentences(cells, list(METHODS), ratios))
 
 
 def test_numbers_as_published_reproduce_every_claim():

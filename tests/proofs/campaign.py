@@ -27,18 +27,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import proof_problems
+import record_values
 
 import specmargin as sm
 from specmargin.archive import read_archive, write_archive
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.saving import KIND, read_record
-
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-import proof_problems  # noqa: E402
-import record_values  # noqa: E402
-
-sys.path.remove(HERE)
 
 MULTIPLIERS = {
     "lapsvm": ("theta",),

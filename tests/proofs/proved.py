@@ -5,21 +5,16 @@
 import sys
 from pathlib import Path
 
+import exact_losses
+import exact_numbers
+import exact_values as exact
 import numpy as np
 import scipy.sparse as sp
 from flint import arb, ctx
 
-EXACT = str(Path(__file__).parent.parent / "exact")
-sys.path.insert(0, EXACT)
-import exact_losses  # noqa: E402
-import exact_numbers  # noqa: E402
-import exact_values as exact  # noqa: E402
-
-sys.path.remove(EXACT)
-
-import specmargin as sm  # noqa: E402
-from specmargin.kernels import LowRankKernel  # noqa: E402
-from specmargin.objectives import (  # noqa: E402
+import specmargin as sm
+from specmargin.kernels import LowRankKernel
+from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
@@ -32,11 +27,11 @@ from specmargin.objectives import (  # noqa: E402
     SpectrumMargin,
     WeightedSVM,
 )
-from specmargin.proofs.balls import BITS  # noqa: E402
-from specmargin.proofs.translation import record_of  # noqa: E402
-from specmargin.proofs.verifier import KINDS, read  # noqa: E402
-from specmargin.results import Certificate, SolveResult, Status  # noqa: E402
-from specmargin.spectra import Spectrum  # noqa: E402
+from specmargin.proofs.balls import BITS
+from specmargin.proofs.translation import record_of
+from specmargin.proofs.verifier import KINDS, read
+from specmargin.results import Certificate, SolveResult, Status
+from specmargin.spectra import Spectrum
 
 wide = exact_numbers.wide
 

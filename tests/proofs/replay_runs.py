@@ -11,8 +11,8 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
+import campaign
 import numpy as np
 
 import specmargin as sm
@@ -24,12 +24,6 @@ from specmargin.proofs.replay import replay
 from specmargin.proofs.translation import tree_record_of
 from specmargin.results import SolveResult
 from specmargin.solvers import branch_and_bound, probe
-
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-import campaign  # noqa: E402
-
-sys.path.remove(HERE)
 
 SIZES = (5, 8, 12, 18, 25, 40, 60, 100)
 """Unlabelled samples."""

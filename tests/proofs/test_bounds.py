@@ -1,8 +1,6 @@
 """Primal and bound of every kind at random answers and multipliers: sixty digits against a second implementation."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,8 +9,6 @@ import scipy.sparse as sp
 
 pytest.importorskip("flint")
 from flint import arb, arb_mat, ctx
-
-sys.path.insert(0, str(Path(__file__).parent))
 from proved import (
     BITS,
     RMM,
@@ -43,8 +39,6 @@ from proved import (
     spectrum_of,
     wide,
 )
-
-sys.path.remove(str(Path(__file__).parent))
 
 from specmargin.proofs.balls import (
     ONE,

@@ -7,21 +7,15 @@ from __future__ import annotations
 
 import sys
 import warnings
-from pathlib import Path
 
+import campaign
 import numpy as np
+import proof_problems
 import pytest
+import record_values
 
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.saving import read_provenance, read_record
-
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-import campaign  # noqa: E402
-import proof_problems  # noqa: E402
-import record_values  # noqa: E402
-
-sys.path.remove(HERE)
 
 SIZE = 66
 

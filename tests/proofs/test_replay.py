@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import math
-import sys
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
-flint = pytest.importorskip("flint")
-from flint import arb, arb_mat, ctx  # noqa: E402
+pytest.importorskip("flint")
+from flint import arb, arb_mat, ctx
+from replay_runs import changed, probed, problem, searched, tampered, without
 
-from specmargin.proofs import replay as module  # noqa: E402
-from specmargin.proofs.balls import BITS, Refuted, balls, gram  # noqa: E402
-from specmargin.proofs.record import Claim, ProofRecord  # noqa: E402
-from specmargin.proofs.replay import replay  # noqa: E402
-from specmargin.proofs.translation import tree_record_of  # noqa: E402
-
-sys.path.insert(0, str(Path(__file__).parent))
-from replay_runs import changed, probed, problem, searched, tampered, without  # noqa: E402
-
-sys.path.remove(str(Path(__file__).parent))
+from specmargin.proofs import replay as module
+from specmargin.proofs.balls import BITS, Refuted, balls, gram
+from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.replay import replay
+from specmargin.proofs.translation import tree_record_of
 
 INF = math.inf
 LOG = ("parent", "sample", "at", "node", "start", "index", "value")
@@ -430,7 +424,7 @@ def test_minima_on_intervals_of_the_smooth_loss() -> None:
         least = module.exp_top(*numbers)
 
         def m(f: Any) -> Any:
-            return c * np.exp(-s * f * f) + theta * f * f / 2 - g * f  # noqa: B023
+            return c * np.exp(-s * f * f) + theta * f * f / 2 - g * f  # noqa: B023 - called in this round alone
 
         grid = np.linspace(lo, hi, 20001)
         k = int(np.argmin(m(grid)))
@@ -691,7 +685,7 @@ def test_bounds_of_random_logs_hold(i: int) -> None:
                 multipliers[int(j)] = float(-side * rng.uniform(0, obj.C_star))
             elif rng.uniform() < 0.5:
                 multipliers[int(j + n)] = float(rng.uniform(0, 0.3) / (A[j] @ A[j] * len(free) + 1e-9))
-        record = tree_record_of(obj, SimpleNamespace(log=SimpleNamespace(arrays={}), **vars(base)))  # type: ignore[arg-type]
+        record = tree_record_of(obj, SimpleNamespace(log=SimpleNamespace(arrays={}), **vars(base)))
         record = logged(record, splits, [(node, multipliers)])
         r = read(record)
         if smooth:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 
 import numpy as np
+import proof_problems
 import pytest
 import scipy.sparse as sp
 
@@ -21,12 +21,6 @@ from specmargin.proofs import packing, saving
 from specmargin.proofs.packing import OBJECTIVES, PACKED, pack, unpack
 from specmargin.proofs.saving import read_provenance, read_record
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
-
-HERE = str(Path(__file__).parent)
-sys.path.insert(0, HERE)
-import proof_problems  # noqa: E402
-
-sys.path.remove(HERE)
 
 
 def same(a, b):

@@ -1,8 +1,6 @@
 """Records of every objective: what is recorded is what the certificate was computed of, and what cannot be recorded."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ import scipy.sparse as sp
 
 pytest.importorskip("flint")
 
-sys.path.insert(0, str(Path(__file__).parent))
 from proved import (
     RMM,
     S3VM,
@@ -30,8 +27,6 @@ from proved import (
     sm,
     spectrum_of,
 )
-
-sys.path.remove(str(Path(__file__).parent))
 
 from specmargin.kernels import BlockKernel
 from specmargin.losses import ExpSquared, HuberHinge, SymmetricRamp

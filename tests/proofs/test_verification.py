@@ -4,22 +4,17 @@ import subprocess
 import sys
 import warnings
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("flint")
 
-EXACT = str(Path(__file__).parent.parent / "exact")
-sys.path.insert(0, EXACT)
-from exact_kinds import KINDS, REGIMES, solved  # noqa: E402
+from exact_kinds import KINDS, REGIMES, solved
 
-sys.path.remove(EXACT)
-
-import specmargin as sm  # noqa: E402
-from specmargin.proofs.translation import lacks_its_tree, tree_record_of  # noqa: E402
-from specmargin.proofs.verification import verify, verify_record  # noqa: E402
+import specmargin as sm
+from specmargin.proofs.translation import lacks_its_tree, tree_record_of
+from specmargin.proofs.verification import verify, verify_record
 
 COVERED = [kind for kind in KINDS if kind != "regression"]
 """Records hold signs for labels, so that LapRLS with numbers has none."""

@@ -5,15 +5,12 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 pytest.importorskip("flint")
 from flint import arb, ctx
-
-sys.path.insert(0, str(Path(__file__).parent))
 from proved import (
     BITS,
     RMM,
@@ -32,8 +29,6 @@ from proved import (
     sm,
     spectrum_of,
 )
-
-sys.path.remove(str(Path(__file__).parent))
 
 from specmargin.objectives.spectral_ridge import power_spectrum
 from specmargin.proofs.balls import ONE, outward

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +14,6 @@ from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.engine.significance import significance_marks
 from specmargin.experiments.engine.sweep import SweepInterruptedError
 from specmargin.experiments.report import MarkedRow, MarkedSection
-
-# At the end: it must not shadow anything. In importlib mode a test cannot import its neighbours otherwise.
-sys.path += [folder for folder in (str(Path(__file__).parent),) if folder not in sys.path]
 
 LINES = [
     Line("g50c", "svm", "folds", 9.5, 1.25, 10, 9.33, 2.0, "paper table 4", "other <protocol>"),

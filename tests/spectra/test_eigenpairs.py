@@ -287,11 +287,11 @@ def test_errors(call, error, message):
 @pytest.mark.parametrize("method", ["dense", "arpack", "lanczos"])
 def test_the_global_stream_is_left_alone(method):
     W = cloud(120)
-    np.random.seed(5)  # noqa: NPY002
-    before = np.random.get_state()[1].tobytes()  # noqa: NPY002
+    np.random.seed(5)  # noqa: NPY002 - the global stream is what is looked at
+    before = np.random.get_state()[1].tobytes()  # noqa: NPY002 - the global stream is what is looked at
     first = laplacian_eigenpairs(W, 6, method=method)
-    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002
-    np.random.seed(6)  # noqa: NPY002
+    assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002 - the global stream is what is looked at
+    np.random.seed(6)  # noqa: NPY002 - the global stream is what is looked at
     again = laplacian_eigenpairs(W, 6, method=method, random_state=0)
     np.testing.assert_array_equal(first.eigenvectors, again.eigenvectors)
     if method != "dense":

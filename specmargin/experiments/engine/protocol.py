@@ -96,11 +96,11 @@ class LabeledFolds(Tuning):
         count(0)("seed", self.seed)
 
     @property
-    def criterion(self) -> str:  # noqa: D102
+    def criterion(self) -> str:  # noqa: D102 - as in `Tuning`
         return f"error_{self.n_splits}fold_seed{self.seed}"
 
     @property
-    def label(self) -> str:  # noqa: D102
+    def label(self) -> str:  # noqa: D102 - as in `Tuning`
         return f"{self.n_splits} labelled folds"
 
 

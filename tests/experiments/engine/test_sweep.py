@@ -174,7 +174,7 @@ def test_kill_9_loses_only_the_cells_in_flight(tmp_path, log, command, jobs):
     assert total - started == 60 - len(kept)
     rows = store.read()
     assert {key: rows[key] for key in kept} == kept
-    work = lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])}  # noqa: E731
+    work = lambda cell: {"error_test": 100.0 / (3 + cell.parameters["k"])}
     whole = run_sweep(cells_of(60), work, folder=tmp_path / "whole", version="1", progress=False)
     assert timeless(rows[row["key"]] for row in whole) == timeless(whole)
 

@@ -18,26 +18,20 @@ J is computed in extended precision. The package shares no code with that.
 import itertools
 import sys
 from fractions import Fraction
-from pathlib import Path
 
 import clarabel
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from exact_values import nonconvex
 
-HERE = str(Path(__file__).parents[2] / "exact")
-sys.path.insert(0, HERE)
-from exact_values import nonconvex  # noqa: E402
-
-sys.path.remove(HERE)
-
-from specmargin.labels import encode_labels  # noqa: E402
-from specmargin.losses import Hinge, SquaredHinge  # noqa: E402
-from specmargin.objectives.s3vm import S3VM  # noqa: E402
-from specmargin.results import Status  # noqa: E402
-from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound  # noqa: E402
-from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound  # noqa: E402
-from specmargin.solvers.s3vm.probing import probe  # noqa: E402
+from specmargin.labels import encode_labels
+from specmargin.losses import Hinge, SquaredHinge
+from specmargin.objectives.s3vm import S3VM
+from specmargin.results import Status
+from specmargin.solvers.s3vm.bound import s3vm_bound, with_bound
+from specmargin.solvers.s3vm.branch_and_bound import branch_and_bound
+from specmargin.solvers.s3vm.probing import probe
 
 PROBLEMS = 24
 """Of the test; the command takes 300."""

@@ -51,8 +51,8 @@ CASES = [
 @pytest.mark.parametrize("solve", [branch_and_bound, probe])
 @pytest.mark.parametrize("case", CASES)
 def test_a_log_changes_nothing_else(solve: object, case: dict[str, object]) -> None:
-    obj = objective(3, **case)  # type: ignore[arg-type]
-    plain, logged = solve(obj, time_limit=600.0), solve(obj, time_limit=600.0, log=True)  # type: ignore[operator]
+    obj = objective(3, **case)
+    plain, logged = solve(obj, time_limit=600.0), solve(obj, time_limit=600.0, log=True)
     assert same(plain, logged)
     assert plain.log is None
     log = logged.log
@@ -93,10 +93,10 @@ def test_logs_of_stopped_searches_hold_the_open_nodes() -> None:
     for nodes in (0, 1, 2, 5):
         result = branch_and_bound(obj, max_nodes=nodes, log=True)
         assert same(result, branch_and_bound(obj, max_nodes=nodes))
-        assert len(result.log.parent) <= nodes  # type: ignore[union-attr]
+        assert len(result.log.parent) <= nodes
         assert result.certificate.dual_objective > 0.0
-        assert len(result.log.node) > 0  # type: ignore[union-attr]
-    assert len(whole.log.parent) > 5  # type: ignore[union-attr]
+        assert len(result.log.node) > 0
+    assert len(whole.log.parent) > 5
 
 
 def bound_of(obj: S3VM, slopes: np.ndarray, constants: float) -> float:
@@ -205,8 +205,8 @@ def test_logs_are_small() -> None:
 
 
 def test_logs_belong_to_the_public_solvers() -> None:
-    assert "log" in sm.solvers.branch_and_bound.__doc__  # type: ignore[operator]
-    assert "log" in sm.solvers.probe.__doc__  # type: ignore[operator]
+    assert "log" in sm.solvers.branch_and_bound.__doc__
+    assert "log" in sm.solvers.probe.__doc__
 
 
 def test_a_better_bound_has_no_log() -> None:
