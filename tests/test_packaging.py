@@ -209,6 +209,8 @@ def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
 
     for folder in ("specmargin", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"):
         assert any(name.startswith(f"{folder}/") for name in names), folder
+    if not (ROOT / ".git").exists():
+        return  # in an unpacked sdist the tree is compared with itself, and with what its tests leave
     # Hooks of a checkout, and what describes it to a forge or an editor.
     spared = {".ci", ".editorconfig", ".gitattributes"}
     files = {path.relative_to(ROOT).as_posix() for path in source_files()}
