@@ -80,7 +80,7 @@ def draw(data: dict[str, Any]) -> Any:
             "\ntriangles: published, three iterations" if data["published"] else ""
         )
         above.legend(title=title, ncols=3, loc="lower center", bbox_to_anchor=(0.5, 1.02))
-        below.set(yscale="log", xlabel="iterations", ylabel="objective over dual bound, less 1")
+        below.set(yscale="log", xlabel="iterations", ylabel="objective / dual bound - 1")
         whole_ticks(below.xaxis)
         below.set_xlim(0.5, None)
     return figure

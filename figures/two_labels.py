@@ -1,7 +1,7 @@
 """Two labels are enough: an SVM sees only the two labelled points, a Laplacian SVM the shape of the other 198, too.
 
-The picture of the README, narrow enough for a telephone, and so of generated points alone. Left: an SVM, which is a
-Laplacian SVM with gamma_I = 0. Right: gamma_I = 1. The error is that on the unlabelled points; the relative gap between
+The picture of the README, narrow enough for a telephone, and so of generated points alone. Above: an SVM, which is a
+Laplacian SVM with gamma_I = 0. Below: gamma_I = 1. The error is that on the unlabelled points; the relative gap between
 the primal objective and a lower bound on it, both computed from the data, proves that no decision function has a lower
 objective by more than that. `make picture` draws it anew.
 """

@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from collections.abc import Iterator
@@ -195,3 +196,22 @@ def test_wheel_is_whole(tmp_path: Path) -> None:
     # What `make figures` has drawn in the checkout is no part of the package.
     assert {name for name in held if name.startswith("specmargin/_gallery/")} == scripts
     assert any(name.endswith("licenses/LICENSE") for name in held)
+
+
+def test_sdist_holds_all_that_pages_and_tests_name(tmp_path: Path) -> None:
+    """Pages link to records, figures and benchmarks, and the sdist's own tests follow the links."""
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(sdist) as held:
+        names = {name.partition("/")[2] for name in held.getnames()}
+
+    for folder in ("specmargin", "tests", "figures", "docs", "notebooks", "benchmarks", "results/recorded"):
+        assert any(name.startswith(f"{folder}/") for name in names), folder
+    if not (ROOT / ".git").exists():
+        return  # in an unpacked sdist the tree is compared with itself, and with what its tests leave
+    # Hooks of a checkout, and what describes it to a forge or an editor.
+    spared = {".ci", ".editorconfig", ".gitattributes"}
+    files = {path.relative_to(ROOT).as_posix() for path in source_files()}
+    assert {name for name in files - names if name.split("/")[0] not in spared} == set()
