@@ -37,6 +37,8 @@ from specmargin.estimators._shared_parameters import integer_seed
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency
 from specmargin.labels import Labels
+from specmargin.objectives.calibration import calibrated_scale, log_probabilities
+from specmargin.objectives.leave_one_out import counted, one_left_out
 from specmargin.results import SolveResult
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray, Matrix, SparseArray
 
@@ -44,6 +46,7 @@ __all__ = ["AutoSSL", "FittedMixture"]
 
 _LEADING = 5
 _SUM = 1e-6  # that shares may be off 1, as rounded ones are
+_LEAST = 1e-300  # probability of which a logarithm is taken
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -55,12 +58,31 @@ class FittedMixture:
     classes_ : ndarray of shape (n_classes,)
     mixture : specmargin.candidates.Mixture
     held_out_ : ndarray of shape (l, n_classes)
-        Probabilities of the labelled samples, each computed without its label, weights and threshold included.
+        Probabilities of the labelled samples in the mixture, each computed without its label, weights and threshold
+        included.
+    calibration_ : float
+        The scale T of the mixture's log-probabilities: those here are softmax(T log p).
     """
 
     classes_: AnyArray
     mixture: Mixture
     held_out_: FloatArray
+    calibration_: float
+
+    @classmethod
+    def of(cls, mixture: Mixture, labels: Labels) -> FittedMixture:
+        """Return the mixture with the scale that is calibrated on its decisions at left-out labels.
+
+        A mean of probabilities is less sure than it is right where good candidates are averaged with poor ones, as they
+        are while labels are few.
+        """
+        held = mixture.held_out_proba()
+        # Where the only label of a class is left out, nothing could name the class.
+        kept = counted(labels.sign, one_left_out(labels.n_labeled))
+        log_p = np.log(np.maximum(held, _LEAST))
+        # The weights of candidates are not as free of a label as refits are: whole pseudo-samples.
+        scale = calibrated_scale(log_odds(log_p)[kept], labels.sign[kept], pseudo=1.0)
+        return cls(labels.classes, mixture, held, scale)
 
     @property
     def transduction_(self) -> AnyArray:
@@ -70,11 +92,19 @@ class FittedMixture:
     @property
     def probabilities_(self) -> FloatArray:
         """Probabilities of the training samples, (n, n_classes)."""
-        return np.exp(self.mixture.log_probabilities)
+        return np.exp(self.scaled(self.mixture.log_probabilities))
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Return the probabilities (m, n_classes) of new samples."""
-        return np.exp(self.mixture.log_proba(X))
+        return np.exp(self.log_proba(X))
+
+    def log_proba(self, X: Matrix) -> FloatArray:
+        """Return the logarithms of those."""
+        return self.scaled(self.mixture.log_proba(X))
+
+    def scaled(self, log_p: FloatArray) -> FloatArray:
+        """Return the calibrated log-probabilities (m, n_classes) of those of the mixture."""
+        return log_probabilities(self.calibration_ * log_p)
 
     def predict(self, X: Matrix) -> AnyArray:
         """Return the classes (m,) of new samples."""
@@ -107,7 +137,8 @@ class AutoSSL(SemiSupervisedClassifier):
     class_prior : sequence or mapping, optional
         Shares of the classes among all samples, where they are known: in the order of ``classes_`` (sorted), or by
         class; positive, of sum 1. The threshold then gives the predictions these shares (with two classes; with more
-        the mean probabilities are these), whatever the labels say. By default labels and predictions tell the shares.
+        the mean probabilities before `calibration_` are these), whatever the labels say. By default labels and
+        predictions tell the shares.
     constants : specmargin.candidates.Constants
         Widths, neighbours, penalties and prior weights in the place of the usual ones.
     random_state : int, Generator or None
@@ -122,7 +153,10 @@ class AutoSSL(SemiSupervisedClassifier):
     probabilities_ : ndarray of shape (n, n_classes)
         Of the training samples.
     held_out_ : ndarray of shape (l, n_classes)
-        Of the labelled samples, each computed without its label: what `report_` counts.
+        Of the labelled samples in the mixture, each computed without its label: what `report_` counts.
+    calibration_ : float
+        The scale T of the mixture's log-probabilities, calibrated on `held_out_`
+        (`specmargin.objectives.calibration`); it changes no prediction.
     scores_ : ndarray of shape (n,) or (n, n_classes)
         Log-odds of ``classes_[1]`` with two classes, else log-probabilities; of the training samples.
 
@@ -191,24 +225,25 @@ class AutoSSL(SemiSupervisedClassifier):
             return Mixture(groups, codes, n_classes, constants=constants, class_prior=prior, random_state=seed)
 
         chosen, baseline = mixture(families), mixture(SUPERVISED)
-        self._fitted = FittedMixture(labels.classes, chosen, chosen.held_out_proba())
-        self.baseline_ = FittedMixture(labels.classes, baseline, baseline.held_out_proba())
+        self._fitted, self.baseline_ = FittedMixture.of(chosen, labels), FittedMixture.of(baseline, labels)
         self.report_ = _report(self._fitted, self.baseline_, labels, sum(len(group.names) for group in bank))
         for one in (chosen, baseline):
             one.forget()
         for group in trained:
             group.map.forget()
-        return self._scores(chosen.log_probabilities), []
-
-    @staticmethod
-    def _scores(log_p: FloatArray) -> FloatArray:
-        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+        return log_odds(self._fitted.scaled(chosen.log_probabilities)), []
 
     @property
     def held_out_(self) -> FloatArray:
         """Probabilities of the labelled samples, each computed without its label."""
         check_is_fitted(self)
         return self._fitted.held_out_
+
+    @property
+    def calibration_(self) -> float:
+        """The scale T of the mixture's log-probabilities."""
+        check_is_fitted(self)
+        return self._fitted.calibration_
 
     @property
     def probabilities_(self) -> FloatArray:
@@ -235,7 +270,12 @@ class AutoSSL(SemiSupervisedClassifier):
             return in_batches(self._fitted.predict_proba, X, len(self.transduction_))
 
     def _decision(self, X: Matrix) -> FloatArray:
-        return self._scores(self._fitted.mixture.log_proba(X))
+        return log_odds(self._fitted.log_proba(X))
+
+
+def log_odds(log_p: FloatArray) -> FloatArray:
+    """Return the log-odds (m,) of the second of two classes; of more the log-probabilities as they are."""
+    return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
 
 def _known_shares(value: Any, classes: AnyArray) -> FloatArray | None:

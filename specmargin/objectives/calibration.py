@@ -3,12 +3,16 @@ r"""Probabilities from decisions: one scale, calibrated on decisions of left-out
 With decisions h_i at labelled samples whose labels were withheld (`specmargin.objectives.leave_one_out`), the K classes
 get softmax(T f), with two classes 1 / (1 + exp(-T f)), at the T > 0 that minimises
 
-    sum_i -log p_T(y_i | h_i)  +  2 log(1 + (K - 1) exp(-T m)) + T m,
+    sum_i -log p_T(y_i | h_i)  +  a [2 log(1 + (K - 1) exp(-T m)) + T m],
 
 m the mean distance of the largest decision from the mean of the others (with two classes the mean of abs(h)). The last
-terms are two pseudo-samples at the distance m, one right and one wrong: they keep T finite where no left-out sample is
-wrong, and small where they are few. The sum is convex in T. T changes no order: the most probable class is the one that
-is predicted.
+terms are two pseudo-samples at the distance m, one right and one wrong, each of the weight a: they keep T finite where
+no left-out sample is wrong, and small where they are few. The sum is convex in T. T changes no order: the most probable
+class is the one that is predicted.
+
+If all decisions are of one size, p is the mean of the share of right ones under a Beta(a, a) prior: a = 1 is Laplace's
+rule, the uniform prior, a = 1/2 Jeffreys' prior. `calibrated_scale` has a = 1/2. With a = 1, accurate classifiers with
+few labels are not as sure as they are right (docs/performance.md); what compares or mixes settings keeps a = 1.
 """
 
 from __future__ import annotations
@@ -23,11 +27,13 @@ __all__ = ["calibrated_scale", "calibrated_scales", "class_probabilities", "log_
 
 _RANGE = (1e-3, 1e3)
 """T in units of one over m: a model that is mostly wrong keeps the order of its decisions."""
+_JEFFREYS = 0.5
+"""Weight a of either pseudo-sample of `calibrated_scale`."""
 _STEPS = 60
 _TOL = 1e-8
 
 
-def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
+def calibrated_scale(decisions: FloatArray, sign: FloatArray, *, pseudo: float = _JEFFREYS) -> float:
     """Return the T of the module's docstring.
 
     Parameters
@@ -36,6 +42,8 @@ def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
         Decisions at left-out samples; none (m = 0) leave 1.
     sign : ndarray of shape (m,) or (m, K)
         Their signs.
+    pseudo : float, default 0.5
+        Weight a of either pseudo-sample, > 0.
 
     Returns
     -------
@@ -44,8 +52,8 @@ def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
 
     Examples
     --------
-    >>> round(calibrated_scale(np.array([1.0, 1.0, -1.0, 1.0]), np.array([1.0, 1.0, -1.0, -1.0])), 3)  # 4 of 6 right
-    0.693
+    >>> round(calibrated_scale(np.array([1.0, 1.0, -1.0, 1.0]), np.array([1.0, 1.0, -1.0, -1.0])), 3)  # 3.5 of 5
+    0.847
     """
     h, y = np.asarray(decisions, dtype=float), np.asarray(sign, dtype=float)
     if h.shape != y.shape:
@@ -55,7 +63,7 @@ def calibrated_scale(decisions: FloatArray, sign: FloatArray) -> float:
         return 1.0
     codes = (y > 0).astype(np.intp) if h.ndim == 1 else y.argmax(axis=1)
     held = (h[:, None] if h.ndim == 1 else h) / unit
-    return float(calibrated_scales(held[None], codes, bounds=_RANGE)[0]) / unit
+    return float(calibrated_scales(held[None], codes, bounds=_RANGE, pseudo=pseudo)[0]) / unit
 
 
 def log_probabilities(z: FloatArray) -> FloatArray:
@@ -85,7 +93,9 @@ def class_probabilities(z: FloatArray) -> FloatArray:
     return np.asarray(z / z.sum(axis=-1, keepdims=True))
 
 
-def calibrated_scales(held: FloatArray, codes: IntArray, *, bounds: tuple[float, float]) -> FloatArray:
+def calibrated_scales(
+    held: FloatArray, codes: IntArray, *, bounds: tuple[float, float], pseudo: float = 1.0
+) -> FloatArray:
     """Return the T of each of several models, (J,), by Newton's method for all of them at once.
 
     Parameters
@@ -96,6 +106,8 @@ def calibrated_scales(held: FloatArray, codes: IntArray, *, bounds: tuple[float,
         Classes.
     bounds : tuple of float
         Of T.
+    pseudo : float, default 1.0
+        Weight a of either pseudo-sample, > 0.
 
     Examples
     --------
@@ -112,14 +124,14 @@ def calibrated_scales(held: FloatArray, codes: IntArray, *, bounds: tuple[float,
         apart = held - np.take_along_axis(held, codes[None, :, None], axis=2)
     T = np.full(len(held), bounds[0])
     # The derivative increases with T. Where it is positive at the least T, that one is the best.
-    open_ = np.flatnonzero(_derivatives(apart, gap, others, T)[0] < 0)
+    open_ = np.flatnonzero(_derivatives(apart, gap, others, T, pseudo)[0] < 0)
     apart, gap = apart[open_], gap[open_]
     low, high = np.full(len(open_), bounds[0]), np.full(len(open_), bounds[1])
     t = np.clip(1.0 / np.maximum(gap, 1e-300), *bounds)
     for _ in range(_STEPS):
         if len(open_) == 0:
             break
-        first, second = _derivatives(apart, gap, others, t)
+        first, second = _derivatives(apart, gap, others, t, pseudo)
         low, high = np.where(first < 0, t, low), np.where(first < 0, high, t)
         newton = t - first / np.maximum(second, 1e-300)
         # Bisect where Newton leaves the bounds.
@@ -139,7 +151,9 @@ def _distances(held: FloatArray) -> FloatArray:
     return np.asarray((ordered[..., -1] - ordered[..., :-1].mean(axis=2)).mean(axis=1))
 
 
-def _derivatives(apart: FloatArray, gap: FloatArray, others: int, T: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _derivatives(
+    apart: FloatArray, gap: FloatArray, others: int, T: FloatArray, pseudo: float
+) -> tuple[FloatArray, FloatArray]:
     """Return two derivatives by T (J,) of the loss log(sum_k exp(T apart_k)), and of that of the pseudo-samples."""
     z = T[:, None, None] * apart
     if apart.shape[2] == 1:
@@ -155,4 +169,5 @@ def _derivatives(apart: FloatArray, gap: FloatArray, others: int, T: FloatArray)
         p *= apart
         first, second = mean.sum(axis=1), ((p @ ones) / total - mean**2).sum(axis=1)
     wrong = expit(np.log(others) - T * gap)  # probability that the right pseudo-sample gives to the others
-    return first + gap * (1.0 - 2.0 * wrong), second + 2.0 * gap**2 * wrong * (1.0 - wrong)
+    first = first + pseudo * gap * (1.0 - 2.0 * wrong)
+    return first, second + pseudo * 2.0 * gap**2 * wrong * (1.0 - wrong)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp, softmax
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine, make_blobs
 from sklearn.metrics import balanced_accuracy_score
@@ -16,6 +18,7 @@ from sklearn.svm import SVC
 import specmargin as sm
 from specmargin.candidates import CONSTANTS
 from specmargin.exceptions import InvalidInputError, SingleClassWarning
+from specmargin.objectives.calibration import log_probabilities
 
 
 def blobs(n=120, n_classes=2, d=5, seed=0):
@@ -40,6 +43,50 @@ def test_training_samples_and_new_ones_are_predicted_alike(moons):
     new, labels = sm.datasets.make_two_moons(n_samples=300, noise=0.1, random_state=5)
     assert np.mean(clf.predict(new) == labels) > 0.9
     assert np.isfinite(clf.predict_proba(np.array([[1e6, -1e6]]))).all()
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_probabilities_are_those_of_the_mixture_at_the_scale_of_left_out_labels(n_classes):
+    X, truth = make_blobs(150, n_features=4, centers=n_classes, cluster_std=4.0, random_state=3)
+    y = sm.hide_labels(truth, n_labeled=24, random_state=0)
+    clf = sm.AutoSSL().fit(X, y)
+    for fitted, scale in ((clf, clf.calibration_), (clf.baseline_, clf.baseline_.calibration_)):
+        held, own = np.log(fitted.held_out_), y[y != -1]
+        ordered = np.sort(held, axis=1)
+        margin = (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
+        pseudo = np.array([margin] + [0.0] * (n_classes - 1))
+
+        def loss(T, held=held, own=own, pseudo=pseudo):
+            of_labels = (logsumexp(T * held, axis=1) - T * held[np.arange(len(own)), own]).sum()
+            return of_labels + sum(logsumexp(T * pseudo) - T * pseudo[k] for k in (0, 1))
+
+        expected = minimize_scalar(loss, bounds=(1e-3, 30), options={"xatol": 1e-9}).x
+        assert scale == pytest.approx(expected, rel=1e-5)
+        mixture = fitted.mixture if fitted is clf.baseline_ else clf._fitted.mixture
+        np.testing.assert_allclose(
+            fitted.predict_proba(X), softmax(scale * mixture.log_proba(X), axis=1), rtol=1e-9, atol=1e-300
+        )
+        np.testing.assert_array_equal(fitted.predict(X), clf.classes_[mixture.log_proba(X).argmax(axis=1)])
+
+
+def test_the_only_label_of_a_class_says_nothing_of_the_scale():
+    X, truth = blobs(60)
+    clf = sm.AutoSSL().fit(X, sm.hide_labels(truth, per_class=1, random_state=0))
+    assert clf.calibration_ == 1.0
+    np.testing.assert_allclose(clf.probabilities_, np.exp(clf._fitted.mixture.log_probabilities), rtol=1e-12)
+
+
+def test_a_mean_of_probabilities_is_less_sure_than_it_is_right():
+    """Log-losses of the unlabelled samples, with the scale and without it."""
+    X, truth = load_breast_cancer(return_X_y=True)
+    X, truth = StandardScaler().fit_transform(X)[:300], truth[:300]
+    ours, mixture = [], []
+    for seed in range(4):
+        y = sm.hide_labels(truth, n_labeled=20, random_state=seed)
+        clf, new = sm.AutoSSL().fit(X, y), np.flatnonzero(y == -1)
+        ours.append(-np.log(clf.probabilities_[new, truth[new]]).mean())
+        mixture.append(-clf._fitted.mixture.log_probabilities[new, truth[new]].mean())
+    assert (np.array(ours) < np.array(mixture)).all()
 
 
 def test_the_baseline_ignores_the_unlabelled_samples_but_for_centre_and_threshold(moons):
@@ -263,8 +310,9 @@ def test_known_shares_of_the_classes():
     with warnings.catch_warnings():
         warnings.simplefilter("error", sm.exceptions.ClassShareWarning)  # labels do not speak against known shares
         clf = sm.AutoSSL(class_prior=shares, unlabeled="?").fit(X, y)
-    np.testing.assert_allclose(clf.probabilities_.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
-    np.testing.assert_allclose(clf.baseline_.probabilities_.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
+    for one in (clf, clf.baseline_):
+        p = np.exp(log_probabilities(np.log(one.probabilities_) / one.calibration_))
+        np.testing.assert_allclose(p.mean(axis=0), [shares[name] for name in "abc"], atol=1e-3)
     with pytest.warns(sm.exceptions.ClassShareWarning, match="or give class_prior= where the shares are known"):
         plain = sm.AutoSSL(unlabeled="?").fit(X, y)
     assert np.mean(clf.transduction_ == names) >= np.mean(plain.transduction_ == names)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
+from scipy.stats import beta
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import calibration
@@ -15,8 +16,8 @@ from specmargin.objectives.calibration import (
 )
 
 
-def literal_loss(T, h, sign):
-    """Log-loss of the samples, and of one right and one wrong sample at the mean distance."""
+def literal_loss(T, h, sign, a=0.5):
+    """Log-loss of the samples, and of a right and a wrong sample at the mean distance, each of the weight a."""
     F = np.column_stack([-h / 2, h / 2]) if h.ndim == 1 else h
     own = (sign > 0).astype(int) if h.ndim == 1 else sign.argmax(axis=1)
     K = F.shape[1]
@@ -24,7 +25,7 @@ def literal_loss(T, h, sign):
     m = (ordered[:, -1] - ordered[:, :-1].mean(axis=1)).mean()
     loss = (logsumexp(T * F, axis=1) - T * F[np.arange(len(F)), own]).sum()
     pseudo = np.concatenate([[m], np.zeros(K - 1)])
-    return loss + sum(logsumexp(T * pseudo) - T * pseudo[k] for k in (0, 1))
+    return loss + a * sum(logsumexp(T * pseudo) - T * pseudo[k] for k in (0, 1))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 7])
@@ -39,14 +40,20 @@ def test_it_is_the_minimum_of_the_literal_loss(rng, n_classes):
         T = calibrated_scale(scale * h, sign)
         expected = minimize_scalar(lambda t: literal_loss(t, h, sign), bounds=(1e-4, 50), options={"xatol": 1e-10})
         assert scale * T == pytest.approx(expected.x, rel=1e-5)
+    for a in (0.1, 1.0, 4.0):
+        T = calibrated_scale(h, sign, pseudo=a)
+        expected = minimize_scalar(
+            lambda t, a=a: literal_loss(t, h, sign, a), bounds=(1e-4, 50), options={"xatol": 1e-10}
+        )
+        assert abs(T - expected.x) < 1e-5 * expected.x
 
 
 def test_all_right_by_one_margin_is_a_closed_form():
-    """Of l right samples, and the pseudo-samples, l + 1 of l + 2 are right."""
+    """Of l right samples, and the pseudo-samples, l + a of l + 2 a are right: the mean under a Beta(a, a) prior."""
     for l in (1, 4, 50):
         sign = np.where(np.arange(l) % 2, 1.0, -1.0)
-        T = calibrated_scale(0.5 * sign, sign)
-        assert np.exp(0.5 * T) == pytest.approx(l + 1)
+        assert expit(0.5 * calibrated_scale(0.5 * sign, sign)) == pytest.approx(beta(l + 0.5, 0.5).mean())
+        assert expit(0.5 * calibrated_scale(0.5 * sign, sign, pseudo=1.0)) == pytest.approx(beta(l + 1, 1).mean())
 
 
 def test_decisions_that_are_wrong_or_none_keep_their_order():
@@ -63,9 +70,11 @@ def test_one_scale_is_that_of_several_models(rng):
     held = np.stack([sign * a + b * rng.normal(size=(40, 3)) for a, b in ((1, 0.3), (1, 2), (0.2, 1), (-1, 1))])
     T = calibrated_scales(held, codes, bounds=(1e-3, 1e3))
     for one, h in zip(T[:3], held[:3], strict=True):
-        expected = minimize_scalar(lambda t, h=h: literal_loss(t, h, sign), bounds=(1e-4, 50), options={"xatol": 1e-10})
+        expected = minimize_scalar(
+            lambda t, h=h: literal_loss(t, h, sign, 1.0), bounds=(1e-4, 50), options={"xatol": 1e-10}
+        )
         assert one == pytest.approx(expected.x, rel=1e-5)
-        assert calibrated_scale(h, sign) == pytest.approx(one, rel=1e-9)
+        assert calibrated_scale(h, sign, pseudo=1.0) == pytest.approx(one, rel=1e-9)
     assert T[3] == 1e-3  # mostly wrong: the least
 
 
@@ -101,7 +110,7 @@ def test_decisions_of_any_size_have_derivatives():
     """Of three classes: exponentials of what one lacks of the best, which do not overflow."""
     apart = np.array([[[0.0, -3.0, 2.0], [0.0, 5.0, -1.0]]])
     for T in (1e-3, 1.0, 30.0, 1e4):
-        first, second = calibration._derivatives(apart, np.zeros(1), 2, np.array([T]))
+        first, second = calibration._derivatives(apart, np.zeros(1), 2, np.array([T]), 1.0)
         z = T * apart[0]
         p = np.exp(z - logsumexp(z, axis=1)[:, None])
         mean = (p * apart[0]).sum(axis=1)
