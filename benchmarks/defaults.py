@@ -275,8 +275,8 @@ def silence(report: harness.Report, rows: Rows) -> None:
 _ALL_DEFAULTS = (
     "## All defaults",
     "",
-    "Means over the sets of two classes, each next to that of the tuned SVM on the same draws, of which every set has",
-    "at least so many. A classifier over a graph can be far above an SVM where the graph says nothing about the",
+    "Means over the sets of two classes, each next to that of the tuned SVM on the same draws; *draws* are those that",
+    "every set has. A classifier over a graph can be far above an SVM where the graph says nothing about the",
     "classes: that is what `baseline_` of the searches, `AutoSSL` and `compare` are for.",
     "",
 )

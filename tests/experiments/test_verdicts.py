@@ -101,7 +101,7 @@ def test_contexts_lead_to_the_claims_below_them():
 
 
 def test_every_verdict_of_a_whole_table_is_read():
-    text = (ROOT / "docs" / "tables" / "spectrum_learning.md").read_text()
+    text = (ROOT / "results" / "recorded" / "spectrum_learning" / "table.md").read_text(encoding="utf-8")
     remarks = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     judged = [line for line in remarks if re.match(r"(partly |not )?reproduced: ", line)]
     found = parse_claims(Report("t", "T", remarks=remarks))
