@@ -151,7 +151,7 @@ def draw(data: dict[str, Any]) -> Any:
                 ax.set_title(f"{name}, $C = {C}$\nerror of the optima: {level}")
                 ax.axvspan(zero / 2.5, 2.5 * zero, color="0.92", linewidth=0, zorder=0)
                 ax.set(xscale="log", xlim=(zero / 2.5, 1.5 * decades[-1]), ylim=(len(SOLVERS) - 0.5, -0.5))
-                shown = decades[len(decades) > 2 :: 1 + len(decades) // 4]  # a name beside that of 0 would run into it
+                shown = decades[len(decades) > 2 :: 1 + len(decades) // 4]  # a name next to that of 0 would run into it
                 ticks_at(ax.xaxis, [zero, *shown], ["0", *(f"{x:g}" for x in shown)])
                 ticks_at(ax.yaxis, range(len(SOLVERS)), list(SOLVERS.values()))
                 ax.tick_params(axis="y", length=0, labelleft=ax is axes[i, 0])
