@@ -62,10 +62,8 @@ def calibration_error(p: np.ndarray, right: np.ndarray, *, adaptive: bool) -> fl
     return float(np.abs(gaps).sum() / len(p))
 
 
-def of_predicted(clf: Any, X: Any, predicted: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the probability of the predicted class of every sample, by the way that made it."""
-    f, p = clf.decision_function(X), clf.predict_proba(X)
-    own = np.searchsorted(clf.classes_, predicted)
+def of_predicted(f: np.ndarray, p: np.ndarray, own: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the probability of the predicted class of every sample, 0 .. K - 1, by the way that made it."""
     rows = np.arange(len(own))
     scaled = (f - f.min()) / max(float(np.ptp(f)), 1e-300)
     if f.ndim == 1:
@@ -113,16 +111,16 @@ def row(name: str, X: Any, truth: np.ndarray, classifier: str, l: int, draw: int
         warnings.simplefilter("ignore")  # of shares, components and gaps: defaults are judged as they are
         clf = getattr(sm, classifier)().fit(X, y)
         fitted = time.process_time()
-        predicted = clf.predict(X[new])
-        by = of_predicted(clf, X[new], predicted)
-    right = predicted == truth[new]
-    f, own = clf.decision_function(X[new]), np.searchsorted(clf.classes_, truth[new])
+        predicted = np.searchsorted(clf.classes_, clf.predict(X[new]))
+        f, p = clf.decision_function(X[new]), clf.predict_proba(X[new])
+    told, true = time.process_time(), np.searchsorted(clf.classes_, truth[new])
+    by, right = of_predicted(f, p, predicted), predicted == true
     errors = {
-        f"{way}, {'equal numbers' if adaptive else 'equal width'}": calibration_error(p, right, adaptive=adaptive)
-        for way, p in by.items()
+        f"{way}, {'equal numbers' if adaptive else 'equal width'}": calibration_error(each, right, adaptive=adaptive)
+        for way, each in by.items()
         for adaptive in (True, False)
     }
-    errors.update(explained(f, own, by["ours"], right, l, draw))
+    errors.update(explained(f, true, by["ours"], right, l, draw))
     return {
         "set": name,
         "classifier": classifier,
@@ -132,7 +130,7 @@ def row(name: str, X: Any, truth: np.ndarray, classifier: str, l: int, draw: int
         "accuracy": float(right.mean()),
         "mean probability": float(by["ours"].mean()),
         "fit": fitted - start,
-        "probabilities": time.process_time() - fitted,
+        "probabilities": told - fitted,
     }
 
 

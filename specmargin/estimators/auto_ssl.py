@@ -81,7 +81,7 @@ class FittedMixture:
         kept = counted(labels.sign, one_left_out(labels.n_labeled))
         log_p = np.log(np.maximum(held, _LEAST))
         # The weights of candidates are not as free of a label as refits are: whole pseudo-samples.
-        scale = calibrated_scale(log_odds(log_p)[kept], labels.sign[kept], pseudo=1.0)
+        scale = calibrated_scale(_log_odds(log_p)[kept], labels.sign[kept], pseudo=1.0)
         return cls(labels.classes, mixture, held, scale)
 
     @property
@@ -231,7 +231,7 @@ class AutoSSL(SemiSupervisedClassifier):
             one.forget()
         for group in trained:
             group.map.forget()
-        return log_odds(self._fitted.scaled(chosen.log_probabilities)), []
+        return _log_odds(self._fitted.scaled(chosen.log_probabilities)), []
 
     @property
     def held_out_(self) -> FloatArray:
@@ -270,10 +270,10 @@ class AutoSSL(SemiSupervisedClassifier):
             return in_batches(self._fitted.predict_proba, X, len(self.transduction_))
 
     def _decision(self, X: Matrix) -> FloatArray:
-        return log_odds(self._fitted.log_proba(X))
+        return _log_odds(self._fitted.log_proba(X))
 
 
-def log_odds(log_p: FloatArray) -> FloatArray:
+def _log_odds(log_p: FloatArray) -> FloatArray:
     """Return the log-odds (m,) of the second of two classes; of more the log-probabilities as they are."""
     return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
