@@ -18,7 +18,7 @@ from specmargin.experiments.claims import CLOSE, LAPLACIANS, RULE, claim, compar
 from specmargin.experiments.engine.published import published
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.engine.significance import Errors, paired_comparison, paired_p_value
-from specmargin.papers._belkin_fits import CONVEX, METHODS, PAIRS, PARTS, SPEAKER_LABELS, TSVM, TSVM_LABELS
+from specmargin.papers._belkin_fits import CONVEX, METHODS, PAIRS, PARTS, SPEAKER_LABELS, TSVM, TSVM_LABELS, VARIANTS
 from specmargin.typing import FloatArray
 
 PAPER = "manifold_regularization_jmlr2006"
@@ -328,6 +328,20 @@ def of_laplacians(rows: Sequence[Row]) -> list[str]:
             inside = {False: plain[: len(drawn)], True: normalised[: len(drawn)]}
             sentences.append(verdict_on(f"{name}, LapRLS and LapSVM, compared with figure 4", drawn, inside))
     return ["Which Laplacian the published numbers belong to:", *sentences] if sentences else []
+
+
+def of_intercepts(rows: Sequence[Row]) -> list[str]:
+    """Say what LapRLS and LapSVM err with and without an intercept, by Laplacian, with the plain kernel, on U."""
+    methods = [name for pair in zip(VARIANTS, (method for _, method in PAIRS), strict=True) for name in reversed(pair)]
+    sentences = []
+    numbers = dict.fromkeys(row["param_per_class"] for row in rows if row["method"] in VARIANTS)
+    for per_class, normalized in product(numbers, LAPLACIANS):
+        setting = {"per_class": per_class, "kernel": "plain", "normalized": normalized}
+        means = {method: _mean(rows, method, "unlabeled", setting) for method in methods}
+        errors = ", ".join(f"{method} {mean:.2f}" for method, mean in means.items())
+        sentences.append(f"{per_class} per class, plain kernel, {LAPLACIANS[normalized]}, U: {errors}.")
+    head = "With and without an intercept (of the paper's LapRLS has none, LapSVM one):"
+    return [head, *sentences] if sentences else []
 
 
 def _mean(rows: Sequence[Row], method: str, part: str, setting: Mapping[str, Any]) -> float:

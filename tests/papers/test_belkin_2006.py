@@ -50,15 +50,15 @@ def test_table_has_a_line_for_each_setting_part_and_method(nowhere, isolet, tmp_
     monkeypatch.setattr(fits, "N_SPEAKERS", 4)
     report = run_table("manifold_regularization", quick=True, data=nowhere, out=tmp_path, progress=False)
     # Pairs, both numbers of labels and two more kernels at two, methods with either Laplacian, draws; the speakers.
-    # The TSVM on pairs at two labels with two kernels.
-    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4
+    # The TSVM on pairs at two labels with two kernels; there the two variants of the intercept, with one.
+    n_cells = 3 * (2 + 2) * 6 * 3 + 6 * 4 + 3 * 2 * 3 + 4 + 3 * 2 * 2 * 3
     text = report.text()
     assert "NOT AVAILABLE: usps. In its place: pairs of scikit-learn's digits" in text
     assert "QUICK" in text
     assert f"cells: {n_cells}, failed: 0" in text
     assert str(tmp_path) not in text
-    # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers.
-    assert len(report.lines) == 2 * 6 * (2 + 2 + 1) + 2 * 3
+    # Two parts, methods with either Laplacian; both numbers of labels, the other kernels, the speakers; the variants.
+    assert len(report.lines) == 2 * 6 * (2 + 2 + 1) + 2 * 3 + 2 * 2 * 2
     assert sum(line.method == "TSVM" for line in report.lines) == 6
     isolet_lines = [line for line in report.lines if line.dataset.startswith("isolet")]
     assert all(line.published_mean > 0 and line.n_splits == 4 for line in isolet_lines)

@@ -7,7 +7,7 @@ import pytest
 from claim_rows import line_on
 
 from specmargin.papers import _belkin_claims as claims
-from specmargin.papers._belkin_fits import CONVEX, METHODS, PARTS, SPEAKER_LABELS, split_names
+from specmargin.papers._belkin_fits import CONVEX, FITTED, METHODS, PARTS, SPEAKER_LABELS, split_names
 
 SPEAKERS = split_names("isolet", SPEAKER_LABELS, 0, 30)
 
@@ -39,7 +39,7 @@ def row(dataset, method, split, errors, per_class, kernel, normalized=False):
         "split": split,
         "param_per_class": per_class,
         "param_kernel": kernel,
-        "param_normalized": normalized if METHODS[method].graph else None,
+        "param_normalized": normalized if FITTED[method].graph else None,
         "error_unlabeled": float(errors[0]),
         "error_test": float(errors[1]),
     }
@@ -190,3 +190,26 @@ def test_the_laplacian_that_explains_the_print():
         "(2.00), the normalised Laplacian 0.00 (0.00)."
     )
     assert claims.of_laplacians(drawn_rows(False)) == []  # nothing to compare
+
+
+def test_intercepts_are_compared_by_laplacian():
+    assert claims.of_intercepts(pair_rows(GOOD)) == []
+    errors = GOOD | {"LapRLS with an intercept": (7, 9, 1), "LapSVM without an intercept": (3, 9, 1)}
+    rows = pair_rows(errors)
+    for method, u in {
+        "LapRLS": 10,
+        "LapSVM": 20,
+        "LapRLS with an intercept": 30,
+        "LapSVM without an intercept": 40,
+    }.items():
+        rows.append(row("usps 0-1", method, "s0", (u, 0), 2, "plain", normalized=True))
+    _, plain, normalised = claims.of_intercepts(rows)
+    # Three pairs and two draws: 2 and half a spread more in the mean.
+    assert plain == (
+        "2 per class, plain kernel, D - W, U: LapRLS 4.25, LapRLS with an intercept 9.50, LapSVM 4.35, "
+        "LapSVM without an intercept 5.50."
+    )
+    assert normalised == (
+        "2 per class, plain kernel, the normalised Laplacian, U: LapRLS 10.00, LapRLS with an intercept 30.00, "
+        "LapSVM 20.00, LapSVM without an intercept 40.00."
+    )

@@ -80,15 +80,15 @@ def known(y, labeled):
     return sm.encode_labels(np.where(np.isin(np.arange(len(y)), labeled), y, -1))
 
 
-@pytest.mark.parametrize("method", fits.CONVEX)
+@pytest.mark.parametrize("method", [*fits.CONVEX, *fits.VARIANTS])
 @pytest.mark.parametrize(
     ("kernel", "normalized"), [("plain", False), ("plain", True), ("unit", False), ("scaled", True)]
 )
 def test_fit_is_the_problems_solution(nowhere, tol, method, kernel, normalized):
     n, per_class = 30, 2
-    options, (gamma_A, gamma_I) = fits.METHODS[method].options, fits.gammas(method, "digits")
+    options, (gamma_A, gamma_I) = fits.FITTED[method].options, fits.gammas(method, "digits")
     parameters = {"per_class": per_class, "n": n, "kernel": kernel, "seed": 0}
-    parameters["normalized"] = normalized if fits.METHODS[method].graph else None
+    parameters["normalized"] = normalized if fits.FITTED[method].graph else None
     name = fits.split_names("digits 3-8", per_class, 0, 2)[1]
     row = fits.work(Cell("t", method, "digits 3-8", name, parameters), data=nowhere)
     K, K_test, X, y, y_test = digits(kernel, n)
