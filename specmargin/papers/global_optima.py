@@ -194,7 +194,10 @@ _OF_SOLVER = ("converged", "flipped", "error", "error_flipped")
 def work(cell: Cell, *, data: Path | None = None) -> dict[str, Any]:
     """Run all solvers and branch and bound on one problem: a row of `rows` with the columns of each solver."""
     p = cell.parameters
-    problem = _tasks(p["n_unlabeled"], p["seeds"], data)[cell.dataset, cell.split]
+    problems, key = _tasks(p["n_unlabeled"], p["seeds"], data), (cell.dataset, cell.split)
+    if key not in problems:
+        load("uspst", data_home=data, download=False)  # a cell of its digits: where the file is missing, it says so
+    problem = problems[key]
     solved = _solved(problem, p["C"], p["time_limit"])
     shared = {name: solved[0][name] for name in (*_OF_PROBLEM, "bound")}
     each = {f"{row['solver']}_{name}": row.get(name) for row in solved for name in _OF_SOLVER}

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from specmargin.exceptions import DataNotFoundError
+from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.methods import Method
 from specmargin.papers import global_optima
 from specmargin.papers.global_optima import METHODS, Problem, rows, summary, tasks
@@ -75,3 +77,10 @@ def test_label_switching_ends_in_local_minima():
     (line,) = global_optima.judged([*local, *(row(1.0, 2.0 + 1e-6) for _ in range(4))])
     assert line.startswith("not reproduced")
     assert global_optima.judged(others) == []
+
+
+def test_cell_of_a_missing_file_names_the_file(nowhere):
+    parameters = {"C": 10.0, "n_unlabeled": 4, "seeds": 1, "time_limit": 1.0}
+    with pytest.raises(DataNotFoundError, match="uspst"):
+        global_optima.work(Cell("s3vm_optima", "all", "USPST 2-7", "seed0", parameters), data=nowhere)
+    assert global_optima.work(Cell("s3vm_optima", "all", "digits 2-7", "seed0", parameters), data=nowhere)["proved"]
