@@ -146,7 +146,9 @@ class GraphParameters:
     metric : str
         Metric of the neighbours; "cosine" for text.
     normalized : bool
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W.
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The graph norm of the first vanishes on the square roots
+        of the degrees: with an intercept, few labels and a small `gamma_A` set by hand decisions then follow the
+        degrees. There take `fit_intercept=False`, or D - W.
     """
 
     n_neighbors: int | None = None
