@@ -12,6 +12,7 @@ from specmargin.graphs.convert import from_networkx, to_networkx
 from specmargin.graphs.laplacians import Laplacian, laplacian
 from specmargin.graphs.neighbor_graphs import knn_graph, neighbor_weights, radius_graph, resolve_sigma
 from specmargin.graphs.neighbors import NeighborSearch
+from specmargin.graphs.propagation import normalized_adjacency
 
 __all__ = [
     "knn_graph",
@@ -22,6 +23,7 @@ __all__ = [
     "check_adjacency",
     "Laplacian",
     "laplacian",
+    "normalized_adjacency",
     "Components",
     "components",
     "warn_components",

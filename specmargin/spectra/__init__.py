@@ -11,6 +11,9 @@ of equal eigenvalues the basis is still arbitrary: an answer that depends on it 
 `Spectrum.block_ends` says where blocks end, `Spectrum.cuts_tie` whether the last one is cut.
 
 `transforms` holds the spectra that are set by a rule (diffusion, Gaussian field, ...) instead of learned.
+
+Where nodes have features, `filter_bank` filters them by a family of functions of the graph's spectrum (`Resolvents`,
+`Powers`, `Bernstein`, `Bands`), without an eigenvector.
 """
 
 from typing import Any
@@ -24,9 +27,24 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
+from specmargin.spectra.filtered_features import FilterBank, filter_bank
+from specmargin.spectra.filters import Bands, Bernstein, GraphFilters, Powers, Resolvents
 from specmargin.spectra.spectrum import Spectrum
 
-__all__ = ["laplacian_eigenpairs", "Spectrum", "extend", "nystrom", "transforms"]
+__all__ = [
+    "laplacian_eigenpairs",
+    "Spectrum",
+    "extend",
+    "nystrom",
+    "transforms",
+    "filter_bank",
+    "FilterBank",
+    "GraphFilters",
+    "Resolvents",
+    "Powers",
+    "Bernstein",
+    "Bands",
+]
 
 # Arguments are checked at these public entries; the modules call each other unchecked.
 _SPECTRUM = instance(Spectrum, "pass specmargin.spectra.laplacian_eigenpairs(W)")
@@ -56,4 +74,14 @@ laplacian_eigenpairs = checked(
     random_state=seed,
 )(laplacian_eigenpairs)
 extend = checked(values=numbers_array("values of the training samples, (n,) or (n, k)"), weights=_WEIGHTS)(extend)
+_DEGREES = {"degree": count(0)}
+Powers.__init__ = checked(**_DEGREES)(Powers.__init__)  # type: ignore[method-assign]  # before any object exists
+Bernstein.__init__ = checked(**_DEGREES)(Bernstein.__init__)  # type: ignore[method-assign]
+filter_bank = checked(
+    S=numbers_array("specmargin.graphs.normalized_adjacency(W), (n, n)", ndim=2),
+    X=maybe(numbers_array("finite features of the nodes, a row per node", ndim=2)),
+    filters=maybe(instance((Resolvents, Powers, Bernstein, Bands), "pass specmargin.spectra.Resolvents()")),
+    normalization=choice("unit", "centered", "trace", None),
+    tol=number(above=0),
+)(filter_bank)
 nystrom = checked(spectrum=_SPECTRUM, weights=_WEIGHTS, floor=number(above=0))(nystrom)
