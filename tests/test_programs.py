@@ -27,7 +27,7 @@ PRINTED_BY = "1.9"
 BEGIN, END = "<!-- built: {} -->", "<!-- end -->"
 
 # No two sizes are equal, so that every shape tells which one it is.
-SIZES = {"n": 16, "l": 6, "u": 10, "q": 8, "m": 7, "r": 3, "l + 2u": 26, "3l": 18, "r + 1": 4, "2r - 1": 5}
+SIZES = {"n": 16, "l": 6, "u": 10, "q": 8, "m": 7, "r": 3, "l + 2u": 26, "3l": 18, "r + 1": 4, "K": 5}
 
 
 def _labels() -> Any:
@@ -63,6 +63,14 @@ def _margin(**parameters: Any) -> Any:
     return sm.objectives.SpectrumMargin(_spectrum(), _labels(), C=2.0, **parameters)
 
 
+def _blocks(**parameters: Any) -> Any:
+    """Return blocks of r columns and of one over K classes."""
+    y = np.full(SIZES["n"], -1)
+    y[: SIZES["l"]] = np.arange(SIZES["l"]) % SIZES["K"]
+    X = _features()
+    return sm.objectives.BlockMargin([X, X[:, :1]], sm.encode_labels(y), C=2.0, **parameters)
+
+
 def _s3vm() -> Any:
     return sm.objectives.S3VM(_features(), _labels(), "hinge", C=2.0, C_star=0.5)
 
@@ -85,12 +93,16 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
     "storm, primal": lambda: sm.problems.storm(_margin(B=1.5, eps=1e-3), "primal"),
     "stoam": lambda: sm.problems.stoam(_margin()),
     "mkl": lambda: sm.problems.mkl(_margin(order=False)),
+    "block_margin, literal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "literal"),
+    "block_margin, compact": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "compact"),
+    "block_margin, primal": lambda: sm.problems.block_margin(_blocks(loss="squared_hinge", eps=1e-3), "primal"),
     "s3vm_relaxation": lambda: sm.problems.s3vm_relaxation(_s3vm()),
     "cccp_subproblem": lambda: sm.problems.cccp_subproblem(_s3vm(), np.full(SIZES["u"], 0.5)),
 }
 
 # Builders of `sm.problems` that are described on the page.
 BUILDERS = {
+    "block_margin",
     "cccp_subproblem",
     "kta",
     "lapsvm_dual",
@@ -150,7 +162,7 @@ def printed(built: Any) -> str:
     text = _ARRAY.sub("#", built.problem.format_labeled())
     text = re.sub(r"Promote\(([^()]*(?:\([^()]*\)[^()]*)?), \(\d+,\)\)", r"\1", text)
     text = text.replace(", None, False)", ")").replace(", 1.0)", ")")
-    return re.sub(r"(?<=sums: )(.*)(?:\n\s+sums: .*)+", r"\1   (and so on)", text)
+    return re.sub(r"\b(sums|blocks): (.*)(?:\n\s+\1: .*)+", r"\1: \2   (and so on)", text)
 
 
 def section(name: str) -> str:

@@ -17,6 +17,9 @@ from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels
 from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
 from specmargin.objectives.alignment import Alignment
+from specmargin.objectives.block_alignment import BlockAlignment
+from specmargin.objectives.block_cone import BlockCone, MonotoneCone
+from specmargin.objectives.block_margin import BlockMargin
 from specmargin.objectives.clustering import ClusteringBasis, RegularizedClustering
 from specmargin.objectives.cone import Cone, FixedSpectrum, ProductCone, SpectrumCone
 from specmargin.objectives.contract import Objective, certify
@@ -36,12 +39,16 @@ from specmargin.spectra import Spectrum
 
 __all__ = [
     "Alignment",
+    "BlockAlignment",
+    "BlockCone",
+    "BlockMargin",
     "ClusteringBasis",
     "Cone",
     "Features",
     "FixedSpectrum",
     "LapRLS",
     "LapSVM",
+    "MonotoneCone",
     "Objective",
     "ProductCone",
     "RMM",
@@ -108,6 +115,10 @@ def _unweighted(name: str, value: Any) -> Any:
     return value
 
 
+def _order(name: str, value: Any) -> Any:
+    return value if isinstance(value, Cone) else flag(name, value)
+
+
 _LAPLACIAN = operator_like("Laplacian", "pass specmargin.graphs.laplacian(W), or a symmetric matrix")
 _DELTA = numbers_array("nonnegative weights of the eigenvectors, (q,)", finite=False)
 
@@ -150,6 +161,15 @@ _check_arguments(
     intercept=choice("balance", "regularized", "free"),
 )
 _check_arguments(
+    BlockMargin,
+    labels=_LABELS,
+    C=numeric,
+    B=numeric,
+    order=_order,
+    eps=numeric,
+    delta=maybe(_DELTA),
+)
+_check_arguments(
     SpectrumMargin,
     spectrum=_spectra,
     labels=_LABELS,
@@ -160,6 +180,7 @@ _check_arguments(
     ties=flag,
     delta=maybe(_DELTA),
 )
+_check_arguments(BlockAlignment, labels=_unweighted, order=_order, centered=flag)
 _check_arguments(Alignment, spectrum=_spectra, labels=_unweighted, order=flag, ties=flag)
 _check_arguments(
     SpectralRidge,
@@ -195,4 +216,6 @@ def _cost(name: str, value: Any) -> Any:
 _check_arguments(RelativeMargin, C=_cost, B=numeric)
 _check_arguments(FixedSpectrum, delta=_DELTA)
 _check_arguments(SpectrumCone, q=count(1), order=flag)
+_check_arguments(MonotoneCone, q=count(1))
+_check_arguments(BlockCone, blocks=instance(Cone, "pass MonotoneCone(m) or SpectrumCone(m, order=False)"))
 _check_arguments(RegularizedClustering, K=_kernel, L=_LAPLACIAN, gamma=numeric)

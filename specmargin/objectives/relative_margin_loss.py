@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from specmargin.objectives.intercept import balanced, hinge_intercepts
 from specmargin.rounding import EXTENDED_UNIT, UNIT, extended_product
 from specmargin.typing import AnyArray, FloatArray
 
-__all__ = ["RelativeMargin"]
+__all__ = ["RelativeMargin", "with_sum_zero"]
 
 _ON_MARGIN = 1e-6
 """Distance from one at which a margin is meant to be one."""
@@ -51,6 +51,7 @@ class RelativeMargin:
 
     C: float | FloatArray
     B: float = np.inf
+    name: ClassVar[str] = "hinge"
 
     @classmethod
     def of(cls, C: float, B: float, weights: FloatArray | None) -> RelativeMargin:
@@ -135,9 +136,9 @@ class RelativeMargin:
     def repair_multipliers(self, y: FloatArray, gamma: FloatArray) -> FloatArray:
         """Return the nearest multipliers with 1'gamma = 0 (and 0 <= y gamma <= C where B is infinite)."""
         if np.isfinite(self.B):
-            return _with_sum_zero(gamma - gamma.mean(), np.full(len(y), -np.inf), np.full(len(y), np.inf))
+            return with_sum_zero(gamma - gamma.mean(), np.full(len(y), -np.inf), np.full(len(y), np.inf))
         gamma = y * balanced(y, np.clip(y * gamma, 0.0, self.C))
-        return _with_sum_zero(gamma, np.where(y > 0, 0.0, -self.C), np.where(y > 0, self.C, 0.0))
+        return with_sum_zero(gamma, np.where(y > 0, 0.0, -self.C), np.where(y > 0, self.C, 0.0))
 
     def repair_decisions(self, y: FloatArray, f: FloatArray, b: float) -> tuple[float, float]:
         """Return (scale, b) for which scale*f + b lies within [-B, B] and b is the best intercept there.
@@ -186,7 +187,7 @@ class RelativeMargin:
         return v, b
 
 
-def _with_sum_zero(gamma: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
+def with_sum_zero(gamma: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
     """Return multipliers of sum 0: what rounding left of it is taken off the smallest one that can hold it."""
     for _ in range(3):
         rest = math.fsum(gamma)

@@ -11,6 +11,8 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    BlockAlignment,
+    BlockMargin,
     LapSVM,
     S3VMRelaxation,
     SpectralRidge,
@@ -18,6 +20,7 @@ from specmargin.objectives import (
 )
 from specmargin.problems.alignment import kta
 from specmargin.problems.base import BuiltProblem, Recovered, default_solvers, solve
+from specmargin.problems.blocks import BlockForm, block_margin
 from specmargin.problems.cccp import cccp_subproblem
 from specmargin.problems.expressions import as_cvxpy, conjugate_as_cvxpy
 from specmargin.problems.lapsvm import lapsvm_dual, lapsvm_primal, lapsvm_problem
@@ -27,10 +30,12 @@ from specmargin.problems.spectral_ridge import spectral_ridge_primal
 from specmargin.problems.spectrum_margin import Form, mkl, stoam, storm
 
 __all__ = [
+    "BlockForm",
     "BuiltProblem",
     "Form",
     "Recovered",
     "as_cvxpy",
+    "block_margin",
     "cccp_subproblem",
     "conjugate_as_cvxpy",
     "default_solvers",
@@ -57,8 +62,9 @@ def _names(name: str, value: Any) -> Any:
 
 _MARGIN = instance(SpectrumMargin, _OBJ)
 
+block_margin = checked(obj=instance(BlockMargin, _OBJ))(block_margin)
 cccp_subproblem = checked(obj=instance(S3VM, _OBJ))(cccp_subproblem)
-kta = checked(obj=instance(Alignment, _OBJ))(kta)
+kta = checked(obj=instance((Alignment, BlockAlignment), _OBJ))(kta)
 lapsvm_dual = checked(obj=instance(LapSVM, _OBJ))(lapsvm_dual)
 lapsvm_primal = checked(obj=instance(LapSVM, _OBJ))(lapsvm_primal)
 lapsvm_problem = checked(obj=instance(LapSVM, _OBJ))(lapsvm_problem)

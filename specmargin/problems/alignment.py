@@ -11,13 +11,13 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 
-from specmargin.objectives import Alignment
+from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.problems.base import BuiltProblem, Recovered
 
 __all__ = ["kta"]
 
 
-def kta(obj: Alignment) -> BuiltProblem:
+def kta(obj: Alignment | BlockAlignment) -> BuiltProblem:
     """Build the projection whose ray has the best alignment.
 
     Variable ``kappa`` (m,), the drops of the spectrum; constraint ``order`` (kappa >= 0, which is delta_2 >= ... >=
@@ -26,7 +26,7 @@ def kta(obj: Alignment) -> BuiltProblem:
 
     Parameters
     ----------
-    obj : Alignment
+    obj : Alignment or BlockAlignment
         Ordered or not.
 
     Returns
@@ -46,16 +46,16 @@ def kta(obj: Alignment) -> BuiltProblem:
     >>> sm.solve(sm.problems.kta(obj)).certificate.is_optimal(1e-6)
     True
     """
-    cone, scale = obj.cone, obj.unit * float(obj.labels.n_labeled)
+    cone, scale = obj.cone, obj.unit * obj.target_norm
     kappa = cp.Variable(cone.m, name="kappa")
     A = cone.matrix()
     # Columns scaled to the trace of their extreme spectrum: all of them are then of one size.
     A = A / cone.c[:, None]
-    H, h = A @ (obj.M / scale**2) @ A.T, A @ (obj.a / scale) / float(obj.labels.n_labeled)
+    H, h = A @ (obj.M / scale**2) @ A.T, A @ (obj.a / scale) / obj.target_norm
     constraints: dict[str, Any] = {"order": kappa >= 0}
     value = 0.5 * cp.quad_form(kappa, cp.psd_wrap((H + H.T) / 2)) - h @ kappa
 
-    def recover(current: Alignment) -> Recovered:
+    def recover(current: Alignment | BlockAlignment) -> Recovered:
         solved = np.maximum(kappa.value, 0.0)
         # Near the optimum the bound is of first order in kappa, and a solver of cones knows kappa to 1e-4 only; who is
         # positive it does know, and the normal equations of these give all digits.
@@ -65,10 +65,10 @@ def kta(obj: Alignment) -> BuiltProblem:
         candidates = [current.cone.weights(np.maximum(k, 0.0) / current.cone.c) for k in (solved, exact)]
         candidates = [d for d in candidates if d.any()] or [current.cone.weights(1.0 / current.cone.c)]
         delta = min(candidates, key=lambda d: abs(current.prove(d).gap))
-        return Recovered({"delta": current.repair(delta)}, current.prove(delta))
+        return Recovered({"delta": current.weights_of(current.repair(delta))}, current.prove(delta))
 
     return BuiltProblem(
-        name="KTA",
+        name=obj.name,
         problem=cp.Problem(cp.Minimize(value), list(constraints.values())),
         objective=obj,
         variables={"kappa": kappa},

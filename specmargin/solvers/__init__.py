@@ -13,6 +13,8 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    BlockAlignment,
+    BlockMargin,
     LapRLS,
     LapSVM,
     RegularizedClustering,
@@ -41,6 +43,7 @@ from specmargin.solvers.s3vm.quasi_newton import quasi_newton
 from specmargin.solvers.s3vm.weighted_svm import weighted_svm
 from specmargin.solvers.spectrum.alignment import alignment
 from specmargin.solvers.spectrum.alternation import alternation
+from specmargin.solvers.spectrum.block_margin import block_margin
 from specmargin.solvers.spectrum.graph_transducer import graph_transducer
 from specmargin.solvers.spectrum.path import spectrum_path
 from specmargin.solvers.spectrum.spectral_ridge import spectral_ridge
@@ -50,6 +53,7 @@ __all__ = [
     "alignment",
     "alternation",
     "annealing",
+    "block_margin",
     "branch_and_bound",
     "cccp",
     "continuation",
@@ -103,9 +107,10 @@ def _signs(name: str, value: Any) -> Any:
     return value
 
 
-alignment = _check_arguments(alignment, Alignment)
+alignment = _check_arguments(alignment, Alignment, BlockAlignment)
 alternation = _check_arguments(alternation, SpectrumMargin)
 annealing = _check_arguments(annealing, S3VM, rules=_TO_THE_END)
+block_margin = _check_arguments(block_margin, BlockMargin)
 branch_and_bound = _check_arguments(branch_and_bound, S3VM)
 cccp = _check_arguments(cccp, S3VM, rules=_TO_THE_END)
 continuation = _check_arguments(continuation, S3VM)

@@ -29,6 +29,7 @@ Certificate Comparison Diagnosis SolveResult SolverError DataNotFoundError Statu
 experiments.StaleResultsError experiments.SweepInterruptedError experiments.Report experiments.Section graphs.Components
 graphs.Laplacian kernels.DeformedKernel kernels.KernelMap kernels.LandmarkFeatures labels.Labels
 labels.Targets Verification objectives.ClusteringBasis objectives.SpectrumPoint problems.BuiltProblem problems.Recovered
+spectra.FilterBank
 """
 INSIDE = """
 experiments.Experiment experiments.Findings experiments.Method experiments.Options experiments.Reference
@@ -39,8 +40,8 @@ losses.is_better_label objectives.ProductCone objectives.Reduction
 WITHOUT_INPUT = """
 datasets.make_clock kernels.KernelOperator papers.tables losses.Hinge losses.Loss losses.MarginLoss losses.SmoothLoss
 losses.Squared losses.SquaredHinge losses.SymmetricHinge losses.SymmetricSquaredHinge losses.UnlabeledLoss
-objectives.Cone objectives.Objective papers.modules plots.decision_colormap plots.style problems.Form
-problems.default_solvers
+objectives.Cone objectives.Objective papers.modules plots.decision_colormap plots.style problems.BlockForm
+problems.Form problems.default_solvers spectra.GraphFilters
 """
 NO_ENTRY = frozenset(f"{ANSWERS} {INSIDE} {WITHOUT_INPUT}".split())
 """Public names without a cell: what functions return; what the package calls with what it checked itself (arrays of

@@ -141,6 +141,10 @@ def graph_functions() -> Iterator[Cell]:
         ("warn_components", lambda W: graphs.warn_components(W, np.array([0])).sizes),
     ):
         yield from adjacencies(f"graphs.{name}", function)
+    yield from adjacencies("graphs.normalized_adjacency", lambda W: graphs.normalized_adjacency(W).toarray())
+    yield from nonsense(
+        "graphs.normalized_adjacency", with_defaults(graphs.normalized_adjacency, W=W), self_loops=(*NONNEGATIVE, None)
+    )
     eigenvalues = lambda W: spectra.laplacian_eigenpairs(W, q=5).eigenvalues
     yield from adjacencies("spectra.laplacian_eigenpairs", eigenvalues, strict=True)
     yield from nonsense(
@@ -308,6 +312,24 @@ def spectral_functions() -> Iterator[Cell]:
             called="eigenvalue",
             **{name: values for name, values in bad.items() if name in known},
         )
+    S = graphs.normalized_adjacency(W)
+    yield from nonsense(
+        "spectra.filter_bank",
+        with_defaults(spectra.filter_bank, S=S, X=X),
+        S=(None, "operator", Bad(np.ones((3, 2)), r"\(3, 2\)"), Bad(5 * S, "eigenvalue", "too large"), S * np.nan),
+        X=("features", X[:, 0], Bad(X[:5], r"\(5, 2\)"), X * np.nan, X + 1j, np.full(X.shape, "a"), 0 * X),
+        filters=("resolvents", 3),
+        normalization=WORD,
+        tol=(0.0, -1.0, 1.0, np.nan, "tight", None),
+        dtype=(int, "wide"),
+    )
+    inside = (None, "strong", [], [1.0], [-1.5], [np.nan])
+    yield from nonsense("spectra.Resolvents", with_defaults(spectra.Resolvents), g=inside)
+    degrees = (-1, 1.5, 61, np.nan, "many", None)
+    yield from nonsense("spectra.Powers", with_defaults(spectra.Powers), degree=degrees)
+    yield from nonsense("spectra.Bernstein", with_defaults(spectra.Bernstein), degree=(0, *degrees))
+    edges = (0, None, "four", [0.0, 1.0], [0.0, 1.0, 1.0, 2.0], Bad([0.0, np.nan, 2.0], r"edges\[1\] is nan"))
+    yield from nonsense("spectra.Bands", with_defaults(spectra.Bands), edges=edges)
     yield from nonsense(
         "spectra.Spectrum",
         with_defaults(spectra.Spectrum, eigenvalues=np.ones(8), eigenvectors=SPECTRUM.eigenvectors, n_components=1),
@@ -362,6 +384,45 @@ def objective_cells() -> Iterator[Cell]:
         "SpectrumMargin": (
             spectral,
             {**of_spectrum, **order, "B": bound, "eps": (*NONNEGATIVE, None), "delta": deltas},
+        ),
+        "BlockMargin": (
+            {"blocks": [X, X[:, :2]], "labels": LABELS},
+            {
+                "blocks": (
+                    None,
+                    "features",
+                    [],
+                    Bad([X, X[:5]], r"\(5, 2\)", "blocks of different samples"),
+                    Bad([X * np.nan], r"blocks\[0\]", "blocks of nan"),
+                    Bad([np.full(X.shape, "a")], r"\(24, 2\)", "blocks of text"),
+                ),
+                "labels": labels[:-1],
+                "C": (*POSITIVE, None),
+                "loss": (*WORD, None),
+                "B": bound,
+                "order": FLAG,
+                "eps": (*NONNEGATIVE, None),
+                "delta": (
+                    "weights",
+                    Bad(np.ones(3), r"\(3,\)", "one too many"),
+                    Bad(-np.ones(2), r"\[0\] is -1", "negative"),
+                    np.full(2, np.nan),
+                ),
+            },
+        ),
+        "BlockAlignment": (
+            {"blocks": [X, X[:, :2]], "labels": LABELS},
+            {
+                "blocks": (None, "features", [], Bad([X, X[:5]], r"\(5, 2\)", "blocks of different samples")),
+                "labels": labels[:-1],
+                "order": FLAG,
+                "centered": FLAG,
+            },
+        ),
+        "MonotoneCone": ({"q": 8}, {"q": (*COUNT, None)}),
+        "BlockCone": (
+            {"blocks": objectives.MonotoneCone(2), "sizes": [1, 2]},
+            {"blocks": (None, "cone", 3), "sizes": (None, [1], [0, 1], [1.5, 2.0], "sizes")},
         ),
         "Alignment": (spectral, {"spectrum": of_spectrum["spectrum"], "labels": labels, **order}),
         "SpectralRidge": (
@@ -508,8 +569,8 @@ MORE: dict[str, tuple[Any, ...]] = {
 }
 """Arguments that a solver or a problem needs besides the objective."""
 PROBLEMS = (
-    *("cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm", "s3vm_relaxation"),
-    *("spectral_ridge_primal", "stoam", "storm"),
+    *("block_margin", "cccp_subproblem", "kta", "lapsvm_dual", "lapsvm_primal", "lapsvm_problem", "mkl", "rmm"),
+    *("s3vm_relaxation", "spectral_ridge_primal", "stoam", "storm"),
 )
 
 
@@ -518,6 +579,7 @@ def solver_cells() -> Iterator[Cell]:
         "S3VM": objectives.S3VM(X, LABELS, "squared_hinge"),
         "LapSVM": objectives.LapSVM(K, L, LABELS, loss="squared_hinge", gamma_I=1.0),
         "SpectrumMargin": objectives.SpectrumMargin(SPECTRUM, LABELS),
+        "BlockMargin": objectives.BlockMargin([X, X[:, :2]], LABELS, loss="squared"),
         "Alignment": objectives.Alignment(SPECTRUM, LABELS),
         "RMM": objectives.RMM(K[np.ix_(LABELS.labeled, LABELS.labeled)], LABELS),
         "SpectralGraphTransducer": objectives.SpectralGraphTransducer(SPECTRUM, LABELS, C=1.0),

@@ -352,9 +352,9 @@ def test_decisions_that_fill_the_interval_have_one_intercept():
 
 def test_what_rounding_left_may_go_to_the_very_end_of_a_box():
     low, high = np.array([0.0, -1.0]), np.array([1.0, 0.0])
-    moved = relative_margin_loss._with_sum_zero(np.array([1.0, -1.0 + 2.0**-40]), low, high)
+    moved = relative_margin_loss.with_sum_zero(np.array([1.0, -1.0 + 2.0**-40]), low, high)
     assert moved.tolist() == [1.0, -1.0]
-    moved = relative_margin_loss._with_sum_zero(np.array([1.0 - 2.0**-40, -1.0]), low, high)
+    moved = relative_margin_loss.with_sum_zero(np.array([1.0 - 2.0**-40, -1.0]), low, high)
     assert moved.tolist() == [1.0, -1.0]
 
 

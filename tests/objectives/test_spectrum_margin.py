@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog, nnls
 
 import specmargin as sm
-from specmargin.objectives import Alignment, SpectrumMargin, alignment, spectrum_margin
+from specmargin.objectives import Alignment, SpectrumMargin, alignment_over_cone, margin_over_cone
 from specmargin.objectives.spectrum_margin import SpectrumPoint
 from specmargin.rounding import EXTENDED_UNIT, extended_product
 
@@ -467,7 +467,7 @@ def test_sums_of_squares_are_charged_for_every_term(spectrum_data, monkeypatch):
     z = obj.U.T @ gamma
     quadratic = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)[0]
     assert quadratic < 0
-    monkeypatch.setattr(spectrum_margin, "EXTENDED_UNIT", 1e-6)
+    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
     value, least = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)
     assert value - least == pytest.approx(8 * (obj.q + 4) * 1e-6 * -quadratic / obj.rho, rel=1e-9)
 
@@ -530,7 +530,7 @@ def test_every_sum_of_an_alignment_is_charged_for_its_terms(monkeypatch):
     U = np.zeros((q + 5, q))
     U[:2] = np.outer([1.0, -1.0], np.linspace(0.5, 1.0, q)) / 10
     obj = Alignment(sm.spectra.Spectrum(np.arange(1.0 * q), U, 1), sm.encode_labels([1, 0] + [-1] * (q + 3)))
-    monkeypatch.setattr(alignment, "gamma_bound", lambda n: 1e-6 * n)
+    monkeypatch.setattr(alignment_over_cone, "gamma_bound", lambda n: 1e-6 * n)
     least, most = obj._bounds(np.full(q, 1.0 / q))
     assert least <= 1.0 - 1e-6 * q < 1.0 + 1e-6 * q <= most
     assert most - least < 1e-3
@@ -587,7 +587,7 @@ def test_bounds_of_an_alignment_are_charged_for_the_sums_over_its_rays(monkeypat
     delta = np.array([1.0, 0.0, 0.0, 0.0])
     value, unit = obj.value_at(delta), 1e-3 * (2 * 4 + 16)
     excess = obj.upper_bound(delta) - value
-    monkeypatch.setattr(alignment, "gamma_bound", lambda n: 1e-3 * n if n == 24 else 0.0)
+    monkeypatch.setattr(alignment_over_cone, "gamma_bound", lambda n: 1e-3 * n if n == 24 else 0.0)
     least, most = obj._bounds(delta)
     assert least <= value * (1 - unit)
     assert most >= value * (1 + unit) ** 1.5 + excess * (1 + unit) ** 2 - 1e-9

@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg as sla
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives import Alignment
+from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.objectives.cholesky import cholesky
 from specmargin.results import History, SolveResult, Status
 from specmargin.typing import BoolArray, FloatArray, IntArray
@@ -39,7 +39,7 @@ _VANISHING = 1e-28  # share of the largest trace below which a ray is rounding: 
 _KKT = 2e-15  # violation, relative to the largest |h|, that is left alone
 
 
-def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None) -> SolveResult:
+def alignment(obj: Alignment | BlockAlignment, *, tol: float = 1e-10, max_iter: int | None = None) -> SolveResult:
     r"""Maximise the alignment of eq. 2 exactly.
 
     Active set of Lawson and Hanson, with several rays entering at once. In every step the peaks of the gradient
@@ -55,7 +55,7 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
 
     Parameters
     ----------
-    obj : Alignment
+    obj : Alignment or BlockAlignment
         Ordered or not, with any ties; H may be singular.
     tol : float, default 1e-10
         Relative gap that the certificate has to prove for the status OPTIMAL.
@@ -93,15 +93,19 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
         raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1, or None for the default.")
     rays, history = _Rays(obj), History()
     kappa, message = _active_set(rays, 3 * obj.cone.m if max_iter is None else max_iter, history)
-    multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.labels.n_labeled * obj.unit)
+    multipliers = (rays.image(kappa) - rays.h) * rays.traces / (obj.cone.c * obj.target_norm * obj.unit)
     kappa = kappa * rays.inverse
     kappa /= float(obj.cone.c @ kappa)
     weights = obj.cone.weights(kappa)
     certificate, delta = obj.prove(weights), obj.repair(weights)  # which is what is certified
     return SolveResult(
-        problem="KTA",
+        problem=obj.name,
         status=certificate.status(tol, None if message else Status.MAX_ITER),
-        variables={"delta": delta, "kappa": kappa, "alignment": np.asarray(certificate.primal_objective)},
+        variables={
+            "delta": obj.weights_of(delta),
+            "kappa": kappa,
+            "alignment": np.asarray(certificate.primal_objective),
+        },
         duals={"order": np.maximum(multipliers, 0.0)},
         certificate=certificate,
         history=history,
@@ -113,19 +117,19 @@ def alignment(obj: Alignment, *, tol: float = 1e-10, max_iter: int | None = None
 
 
 class _Rays:
-    """The extreme kernels of the cone, scaled to trace one, and the target yy'/l.
+    """The extreme kernels of the cone, scaled to trace one, and the target TT' of length one.
 
     `h` holds their inner products with the target. Those between each other, H, are never formed as a whole: A M
     gives a product with H, and the block of a support, by what is left of A. `inverse` are the reciprocal traces, zero
     for a vanishing ray: it then has no gradient, and never enters.
     """
 
-    def __init__(self, obj: Alignment) -> None:
+    def __init__(self, obj: Alignment | BlockAlignment) -> None:
         cone = obj.cone
         self.traces: FloatArray = cone.sums(np.sqrt(obj.M.diagonal()))
         kept = self.traces > _VANISHING * self.traces.max()
         self.inverse: FloatArray = np.divide(1.0, self.traces, out=np.zeros_like(self.traces), where=kept)
-        self.h: FloatArray = cone.sums(obj.a) * self.inverse / obj.labels.n_labeled
+        self.h: FloatArray = cone.sums(obj.a) * self.inverse / obj.target_norm
         self._AM = cone.sums(obj.M)
         self._obj = obj
         self._vectors: dict[int, FloatArray] = {}
@@ -166,17 +170,18 @@ class _Rays:
 
     @cached_property
     def _basis(self) -> tuple[FloatArray, FloatArray]:
-        """The labelled rows U and y; of more than q rows only what lies in the span of the columns of U."""
-        U, y = self._obj.U, self._obj.labels.sign
+        """Labelled rows and target; of more than q rows only what lies in the span of the columns of U."""
+        U, T = self._obj.U, self._obj.target
+        T = T if T.ndim == 2 else T[:, None]
         if len(U) <= U.shape[1]:
-            return U, y
+            return U, T
         Q, R = np.linalg.qr(U)
-        return R, Q.T @ y
+        return R, Q.T @ T
 
     @cached_property
     def _target(self) -> FloatArray:
-        y = self._basis[1]
-        return _vector(np.outer(y, y) / self._obj.labels.n_labeled)
+        T = self._basis[1]
+        return _vector(T @ T.T / self._obj.target_norm)
 
     def _vector_of(self, r: int) -> FloatArray:
         """Return a kernel of trace one as a vector."""

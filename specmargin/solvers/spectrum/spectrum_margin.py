@@ -18,12 +18,13 @@ import numpy as np
 
 from specmargin.exceptions import InvalidInputError, SolverError
 from specmargin.objectives import RMM, FixedSpectrum, RelativeMargin, SpectrumMargin, SpectrumPoint
+from specmargin.objectives.margin_over_cone import MarginOverCone
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.spectrum.active_set import ActiveSet, identify, on_spectrum, polish, restore_margins
 from specmargin.solvers.spectrum.interior_point import MarginData, Point, interior_step, start
 from specmargin.typing import FloatArray
 
-__all__ = ["relative_margin", "spectrum_margin"]
+__all__ = ["margin_over_cone", "relative_margin", "spectrum_margin"]
 
 _PATIENCE = 12
 """Steps without a smaller gap, once it is small, after which rounding has the last word."""
@@ -121,7 +122,17 @@ def spectrum_margin(
     >>> result.status.name, result.certificate.relative_gap < 1e-12
     ('OPTIMAL', True)
     """
-    problem = _over_spectrum(obj)
+    return margin_over_cone(obj, "spectrum_margin", tol, max_iter, warm_start)
+
+
+def margin_over_cone(
+    obj: MarginOverCone, solver: str, tol: float, max_iter: int, warm_start: SolveResult | None = None
+) -> SolveResult:
+    """Solve for two classes and the hinge, whatever the columns are; weights of all columns, as the objective has them.
+
+    `spectrum_margin` is this over eigenvectors, `block_margin` over blocks.
+    """
+    problem = _over_cone(obj)
     neighbor = None if warm_start is None else _neighbor(problem, warm_start, problem.scale)
     outcome = _solve(problem, tol, max_iter, neighbor)
     point = outcome.candidate.point
@@ -134,7 +145,7 @@ def spectrum_margin(
         "f": obj.decisions_at(point.v, point.b),
     }
     duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
-    return outcome.result(obj.name, "spectrum_margin", variables, duals, tol)
+    return outcome.result(obj.name, solver, variables, duals, tol)
 
 
 def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
@@ -184,7 +195,7 @@ def relative_margin(obj: RMM, *, tol: float = 1e-9, max_iter: int = 100) -> Solv
     )
 
 
-def _over_spectrum(obj: SpectrumMargin) -> _Problem:
+def _over_cone(obj: MarginOverCone) -> _Problem:
     """Return the problem of an objective."""
     y, cone = obj.labels.sign, obj.cone
     diagonal = np.einsum("ij,ij->j", obj.U, obj.U) @ cone.weights(obj.rho / (cone.m * cone.c) + obj.eps) / len(y)
@@ -206,7 +217,7 @@ def _over_spectrum(obj: SpectrumMargin) -> _Problem:
         )
 
     largest = float(obj.labels.weights_or_ones.max())
-    return _Problem(data, certify, lambda C: _over_spectrum(replace(obj, C=C / scale / largest)), obj.name, scale)
+    return _Problem(data, certify, lambda C: _over_cone(obj.with_(C=C / scale / largest)), obj.name, scale)
 
 
 def _on_kernel(obj: RMM, eigen: tuple[FloatArray, FloatArray] | None = None, share: float | None = None) -> _Problem:

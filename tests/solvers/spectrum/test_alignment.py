@@ -8,6 +8,7 @@ from itertools import combinations
 import networkx as nx
 import numpy as np
 import pytest
+from block_problems import blocks_of, labels_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import nnls
@@ -16,7 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.neighbors import kneighbors_graph
 
 import specmargin as sm
-from specmargin.objectives import Alignment
+from specmargin.objectives import Alignment, BlockAlignment
 from specmargin.problems import kta, solve
 from specmargin.results import Status
 from specmargin.solvers.spectrum.alignment import alignment
@@ -440,3 +441,46 @@ def test_alignment_and_bound_are_those_of_fractions_where_products_cancel(seed):
         assert exact(least) ** 2 * l**2 * squared <= aligned**2 <= exact(most) ** 2 * l**2 * squared
         if delta[0] == 1.0:
             assert least < obj.value_at(delta) * (1 - 1e-10)  # which rounding of 1e-16 of 1e-8 might have made up
+
+
+# Blocks of features, several classes
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize("centered", [True, False])
+@pytest.mark.parametrize("order", [True, False])
+def test_over_blocks_it_is_nonnegative_least_squares(n_classes, centered, order):
+    labels = labels_of(n_classes)
+    blocks = blocks_of(labels, [3, 40, 1, 7])
+    obj = BlockAlignment(blocks, labels, order=order, centered=centered)
+    kernels = [R @ R.T for R in np.split(obj.U, obj.cone.starts[1:], axis=1)]
+    rays = np.tensordot(obj.cone.blocks.matrix(), kernels, 1)
+    T = obj.target if obj.target.ndim == 2 else obj.target[:, None]
+    kappa, _ = nnls(np.column_stack([K.ravel() for K in rays]), (T @ T.T).ravel())
+    delta = obj.cone.blocks.weights(kappa)
+    result = alignment(obj)
+    np.testing.assert_allclose(result.variables["delta"], delta / delta.sum(), atol=1e-9)
+    assert result.certificate.is_optimal(1e-10)
+    assert sm.certify(obj, result).is_optimal(1e-10)
+
+
+@pytest.mark.parametrize("order", [True, False])
+def test_over_blocks_it_agrees_with_cvxpy(order):
+    labels = labels_of(3)
+    obj = BlockAlignment(blocks_of(labels, [3, 40, 1, 7]), labels, order=order)
+    ours, theirs = alignment(obj), sm.solve(sm.problems.kta(obj))
+    np.testing.assert_allclose(ours.variables["delta"], theirs.variables["delta"], atol=1e-5)
+    assert theirs.certificate.is_optimal(1e-6)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_problems_over_blocks_are_proved(seed):
+    rng = np.random.default_rng(seed)
+    labels = labels_of(int(rng.integers(2, 6)), n=60, labelled=int(rng.integers(12, 50)), seed=seed)
+    sizes = rng.integers(1, 60, size=int(rng.integers(1, 15)))
+    blocks = blocks_of(labels, sizes, seed=seed, signal=float(rng.choice([0.0, 0.3, 1.0])))
+    if len(blocks) > 1:
+        blocks[-1] = blocks[0].copy() if rng.random() < 0.5 else 1e-8 * blocks[-1]
+    result = alignment(BlockAlignment(blocks, labels, order=bool(rng.random() < 0.5)))
+    assert result.certificate.is_optimal(1e-8), result.certificate
+    assert result.variables["delta"].sum() == pytest.approx(1.0)

@@ -1,0 +1,117 @@
+r"""Alignment of a weighted sum of kernels of any rank with the labels, for two classes or several.
+
+`BlockAlignment` asks for the weights of blocks of features (`specmargin.objectives.BlockMargin`) whose kernel looks
+most like the labels: eq. 2 of the spectrum paper with blocks in place of eigenvectors. As for `Alignment`, the best
+ray is a projection on a cone: nonnegative least squares of as many unknowns as there are blocks. Kernels and target
+are centred over the labelled samples, so that what the intercept can do does not count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from specmargin.checks import flag
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
+from specmargin.objectives.alignment_over_cone import AlignmentOverCone
+from specmargin.objectives.cone import Cone
+from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
+from specmargin.objectives.over_blocks import OverBlocks
+from specmargin.typing import FloatArray
+
+__all__ = ["BlockAlignment"]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockAlignment(OverBlocks, AlignmentOverCone):
+    """Alignment of sum_b delta_b F_b F_b' with the labels, over the labelled samples.
+
+    Parameters
+    ----------
+    blocks, labels, order
+        As in `BlockMargin`; weights of labels have no place here.
+    centered : bool, default True
+        Whether rows of blocks, and the target, are taken less their means over the labelled samples.
+
+    Raises
+    ------
+    ValueError
+        If no block correlates with the labels, or labels have weights.
+
+    Notes
+    -----
+    ``delta`` (m,) decides the value, whatever its sum is. `certificate` needs no multipliers. With two classes the
+    target is y, with several a column of zeros and ones per class.
+
+    References
+    ----------
+    Cortes, Mohri & Rostamizadeh, Algorithms for learning kernels based on centered alignment, JMLR 2012. Shivaswamy &
+    Jebara, Laplacian spectrum learning, eq. 2, for blocks of rank one.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[1.0, 0.0], [-1.0, 0.0], [1.0, 1.0], [-1.0, 1.0]])
+    >>> obj = BlockAlignment([X[:, :1], X[:, 1:]], encode_labels([1, 0, 1, 0], unlabeled=-1))
+    >>> round(obj.value({"delta": np.array([1.0, 0.0])}), 12), round(obj.value({"delta": np.array([0.0, 1.0])}), 12)
+    (1.0, 0.0)
+    """
+
+    blocks: Any
+    labels: Labels
+    order: bool | Cone = False
+    centered: bool = True
+    delta: None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        flag("centered", self.centered)
+        if self.labels.weights is not None:
+            raise InvalidInputError("labels have weights, which an alignment has no place for; pass them without.")
+        _ = self.cone  # which checks the order
+        scale = float((self.U**2).sum()) * float((self.target**2).sum())
+        if not self.a.max() > 1e-24 * scale:
+            raise InvalidInputError(
+                f"none of the {self.n_blocks} blocks correlates with the {self.labels.n_labeled} labels, so that the "
+                "alignment is undefined; take other features, or more labels."
+            )
+
+    name = "KTA over blocks"
+
+    @property
+    def variables(self) -> Shapes:
+        """Names and shapes of what decides the value."""
+        return {"delta": (self.n_blocks,)}
+
+    def with_(self, **changes: Any) -> BlockAlignment:
+        """Return the same problem with fields changed."""
+        require_fields(self, changes)
+        return replace(self, **changes)
+
+    @cached_property
+    def U(self) -> FloatArray:
+        """R_1, ..., R_m side by side, (l, q), less their means where they are centred."""
+        U = super().U
+        return U - U.mean(axis=0) if self.centered else U
+
+    @cached_property
+    def target(self) -> FloatArray:
+        """The signs of two classes, or zeros and ones, a column per class; less their means where they are centred."""
+        T = self.labels.sign if self.labels.is_binary else (self.labels.sign + 1.0) / 2.0
+        return T - T.mean(axis=0) if self.centered else T
+
+    @cached_property
+    def target_norm(self) -> float:
+        """|TT'|."""
+        T = self.target if self.target.ndim == 2 else self.target[:, None]
+        return float(np.linalg.norm(T.T @ T))
+
+    def _read(self, variables: Arrays) -> FloatArray:
+        return self.cone.over_columns(read(self.variables, variables)[0])
+
+    def weights_of(self, delta: FloatArray) -> FloatArray:
+        """Return the weights of the blocks from those of all columns."""
+        return delta[self.cone.starts] / delta[self.cone.starts].sum()

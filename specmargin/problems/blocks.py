@@ -1,0 +1,263 @@
+r"""A classifier and one weight per block of features, in three equivalent forms.
+
+All of them solve `specmargin.objectives.BlockMargin`: eq. 7 of the spectrum paper with blocks of any rank in place of
+eigenvectors, any of its losses, and several classes that share one delta.
+
+``literal``
+    eq. 16: one quadratic constraint per extreme spectrum, 1/2 sum_k gamma_k'K_r gamma_k <= c_r tau - lambda_r. An order
+    makes their cones grow with r.
+``compact``
+    one cone per *block*, 1/2 |R_b'Gamma|^2 <= t_b, whose sums over the rays are linear. The default.
+``primal``
+    over delta and v: 1/2 sum_b |v_b|^2 / delta_b with a cone per block, and the loss.
+
+The multipliers of the constraints ``sums`` are kappa, delta = A'kappa, and those of ``balance`` the intercepts.
+Quadratic constraints of full rank are where solvers of cones are slowest: `specmargin.solvers.block_margin` does the
+same in a hundredth of the time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import cvxpy as cp
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.block_margin import BlockMargin
+from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.problems.expressions import costs
+from specmargin.typing import FloatArray
+
+__all__ = ["BlockForm", "block_margin"]
+
+BlockForm = Literal["literal", "compact", "primal"]
+
+
+@dataclass
+class _Formulation:
+    """CVXPY objective, variables and constraints of a form, and what reads gamma, kappa, b and v (or None) from it."""
+
+    objective: Any
+    candidate: Callable[[BlockMargin], tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]]
+    variables: dict[str, cp.Variable] = field(default_factory=dict)
+    constraints: dict[str, Any] = field(default_factory=dict)
+
+
+def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
+    """Build the joint problem of classifier and weights of blocks.
+
+    Parameters
+    ----------
+    obj : BlockMargin
+        Of two classes or more, any loss, ordered or not.
+    form : {"compact", "literal", "primal"}
+        See the module's docstring. Variables by form: ``gamma tau t`` (compact), ``gamma tau`` (literal), with ``h``
+        where B is finite, and ``v b delta xi`` (primal); gamma, h, v, b and xi have a column, or an entry, per class.
+        Constraint labels: ``balance``, ``box``, ``nonnegative``, ``conjugate``, ``scores`` (z = U'gamma), ``blocks``,
+        ``sums``; in the primal ``margin``, ``nonnegative``, ``upper``, ``lower``, ``rays``, ``order``, ``trace``,
+        ``squares``. Parameters ``C`` and, where finite, ``B``.
+
+    Returns
+    -------
+    BuiltProblem
+        Solved, it gives what `specmargin.solvers.block_margin` gives.
+
+    Raises
+    ------
+    ValueError
+        If the form is unknown.
+
+    References
+    ----------
+    Shivaswamy & Jebara, Laplacian spectrum learning, eqs. 7 and 16. Bach, Lanckriet & Jordan, Multiple kernel learning,
+    conic duality, and the SMO algorithm, ICML 2004.
+
+    Examples
+    --------
+    >>> import numpy as np, specmargin as sm
+    >>> y = np.repeat([0, 1, 2], 6)
+    >>> blocks = [np.eye(3)[y] * 3**0.5, np.random.default_rng(0).normal(size=(18, 2)) / 2**0.5]
+    >>> obj = sm.objectives.BlockMargin(blocks, sm.encode_labels(y), C=1.0, loss="squared_hinge")
+    >>> values = [sm.solve(sm.problems.block_margin(obj, form)).certificate.primal_objective
+    ...           for form in ("literal", "compact", "primal")]
+    >>> bool(np.ptp(values) < 1e-6)
+    True
+    """
+    forms: dict[str, Callable[..., _Formulation]] = {"literal": _literal, "compact": _compact, "primal": _primal}
+    if form not in forms:
+        raise InvalidInputError(f"unknown form {form!r}; choose one of {sorted(forms)}.")
+    C = cp.Parameter(nonneg=True, value=obj.C, name="C")
+    parameters = {"C": C}
+    B = None
+    if np.isfinite(obj.B):
+        B = parameters["B"] = cp.Parameter(nonneg=True, value=obj.B, name="B")
+    formulation = forms[form](obj, C, B)
+
+    def recover(current: BlockMargin) -> Recovered:
+        gamma, kappa, b, v = formulation.candidate(current)
+        if current.labels.is_binary:
+            gamma, b, v = gamma[:, 0], b[0], None if v is None else v[:, 0]
+        point = current.repair(gamma, kappa, b, v)
+        variables = {
+            "delta": point.delta[current.cone.starts],
+            "kappa": point.kappa + current.eps,
+            "v": point.v,
+            "b": np.asarray(point.b),
+            "gamma": point.gamma,
+            "f": current.decisions_at(point.v, point.b),
+        }
+        return Recovered(variables, current.prove(point, gamma, kappa))
+
+    listed = [
+        part for held in formulation.constraints.values() for part in (held if isinstance(held, list) else [held])
+    ]
+    return BuiltProblem(
+        name=f"{obj.name} {form}",
+        problem=cp.Problem(formulation.objective, listed),
+        objective=obj,
+        variables=formulation.variables,
+        parameters=parameters,
+        constraints=formulation.constraints,
+        recover=recover,
+    )
+
+
+def _signs(obj: BlockMargin) -> FloatArray:
+    """Return the signs, a column per class, (l, K) or (l, 1)."""
+    sign = obj.labels.sign
+    return sign[:, None] if sign.ndim == 1 else sign
+
+
+def _pieces(obj: BlockMargin, v: Any) -> list[Any]:
+    """Cut rows of v into those of the blocks."""
+    ends = np.append(obj.cone.starts[1:], obj.cone.q)
+    return [v[a:e] for a, e in zip(obj.cone.starts, ends, strict=True)]
+
+
+def _multipliers(
+    obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None
+) -> tuple[cp.Variable, Any, dict[str, cp.Variable], dict[str, Any]]:
+    """Return gamma (l, K), the sum of the loss's concave conjugate, the variables and the constraints on them."""
+    Y = _signs(obj)
+    gamma = cp.Variable(Y.shape, name="gamma")
+    variables = {"gamma": gamma}
+    s = cp.multiply(Y, gamma)
+    constraints: dict[str, Any] = {"balance": cp.sum(gamma, axis=0) == 0}
+    if B is not None:
+        # The lines through the corners t = B, 1, -B of the loss; below B = 1 the middle corner is gone.
+        h = variables["h"] = cp.Variable(Y.shape, name="h")
+        middle = cp.CallbackParam(lambda: min(1.0, B.value), nonneg=True, name="min(1, B)")
+        low = cp.CallbackParam(lambda: C.value * max(0.0, 1 - B.value), nonneg=True, name="C max(0, 1 - B)")
+        high = cp.CallbackParam(lambda: C.value * (1 + B.value), nonneg=True, name="C (1 + B)")
+        low, high = _spread(costs(low, obj.labels), Y), _spread(costs(high, obj.labels), Y)
+        lines = [low + cp.multiply(B, s) - h, low + cp.multiply(middle, s) - h, high - cp.multiply(B, s) - h]
+        constraints["conjugate"] = cp.vstack(lines) >= 0
+        return gamma, cp.sum(h), variables, constraints
+    if obj.loss.name != "squared":
+        constraints["nonnegative"] = s >= 0
+    if obj.loss.name == "hinge":
+        constraints["box"] = s <= _spread(costs(C, obj.labels), Y)
+        return gamma, cp.sum(s), variables, constraints
+    half = cp.CallbackParam(lambda: 0.5 / C.value, nonneg=True, name="1 / (2 C)")
+    squares = cp.sum(cp.square(gamma), axis=1)
+    weighted = cp.sum(squares) if obj.labels.weights is None else (1.0 / obj.labels.weights) @ squares
+    return gamma, cp.sum(s) - half * weighted, variables, constraints
+
+
+def _spread(cost: Any, Y: FloatArray) -> Any:
+    """Return a cost per sample, or of all, for every class, as the shape of Y."""
+    if not cost.shape:
+        return cost * np.ones(Y.shape)
+    return cp.reshape(cost, (len(Y), 1), order="F") @ np.ones((1, Y.shape[1]))
+
+
+def _read(constraint: Any) -> FloatArray:
+    return np.ravel(np.asarray(constraint.dual_value, dtype=float))
+
+
+def _of_multipliers(gamma: cp.Variable, constraints: dict[str, Any], eps: float) -> Callable[[BlockMargin], Any]:
+    def candidate(current: BlockMargin) -> Any:
+        sums = constraints["sums"]
+        kappa = np.concatenate([_read(one) for one in sums]) if isinstance(sums, list) else _read(sums)
+        return np.asarray(gamma.value), kappa - eps, _read(constraints["balance"]), constraints["scores"].dual_value
+
+    return candidate
+
+
+def _scores(obj: BlockMargin, gamma: cp.Variable, constraints: dict[str, Any]) -> cp.Variable:
+    """Return Z = U'Gamma, (q, K). The multipliers of its definition are v, as exact as the solver's feasibility."""
+    z = cp.Variable((obj.cone.q, gamma.shape[1]), name="z")
+    constraints["scores"] = obj.U.T @ gamma - z == 0
+    return z
+
+
+def _literal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    tau = variables["tau"] = cp.Variable(name="tau")
+    z = _scores(obj, gamma, constraints)
+    rows = obj.cone.matrix()
+    squares = [0.5 * cp.sum_squares(np.diag(np.sqrt(row))[row > 0] @ z) for row in rows]
+    loss = value - tau
+    if obj.eps > 0:
+        lam = variables["lam"] = cp.Variable(obj.cone.m, name="lam", nonneg=True)
+        loss = loss + obj.eps * cp.sum(lam)
+        squares = [square + lam[r] for r, square in enumerate(squares)]
+    constraints["sums"] = [square <= obj.cone.c[r] * tau for r, square in enumerate(squares)]
+    return _Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, obj.eps), variables, constraints)
+
+
+def _compact(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+    gamma, value, variables, constraints = _multipliers(obj, C, B)
+    tau, t = cp.Variable(name="tau"), cp.Variable(len(obj.cone.starts), name="t")
+    variables |= {"tau": tau, "t": t}
+    pieces = _pieces(obj, _scores(obj, gamma, constraints))
+    constraints["blocks"] = [0.5 * cp.sum_squares(piece) <= t[b] for b, piece in enumerate(pieces)]
+    S = obj.cone.blocks.matrix() @ t
+    constraints["sums"] = obj.cone.c * tau >= S
+    loss = value - obj.rho * tau
+    if obj.eps > 0:
+        loss = loss - obj.eps * cp.sum(S)
+    return _Formulation(cp.Maximize(loss), _of_multipliers(gamma, constraints, 0.0), variables, constraints)
+
+
+def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formulation:
+    Y, cone = _signs(obj), obj.cone
+    n_blocks = len(cone.starts)
+    v, delta = cp.Variable((cone.q, Y.shape[1]), name="v"), cp.Variable(n_blocks, name="delta")
+    b, kappa = cp.Variable(Y.shape[1], name="b"), cp.Variable(cone.m, name="kappa")
+    xi = cp.Variable(Y.shape, name="xi")
+    f = obj.U @ v + np.ones((len(Y), 1)) @ cp.reshape(b, (1, Y.shape[1]), order="F")
+    t = cp.multiply(Y, f)
+    constraints: dict[str, Any] = {
+        "margin": t + xi == 1 if obj.loss.name == "squared" else t + xi >= 1,
+        "rays": delta == cone.blocks.matrix().T @ kappa,
+        "order": kappa >= obj.eps,
+        "trace": cone.c @ kappa == 1,
+    }
+    if obj.loss.name != "squared":
+        constraints["nonnegative"] = xi >= 0
+    if B is not None:
+        constraints["upper"], constraints["lower"] = f <= B, f >= -B
+    c = obj.labels.weights_or_ones[:, None] * np.ones(Y.shape)
+    if obj.loss.name == "hinge":
+        charged = C * cp.sum(cp.multiply(c, xi))
+    else:
+        # A cone of its own: in the quadratic part of the objective, next to the cones of the norms, Clarabel fails.
+        u, flat = cp.Variable(name="u"), cp.vec(cp.multiply(np.sqrt(c), xi), order="F")
+        constraints["squares"] = cp.SOC(u + 1, cp.hstack([2 * flat, u - 1]))
+        charged = 0.5 * C * u
+    norms = cp.sum(cp.hstack([cp.quad_over_lin(piece, delta[i]) for i, piece in enumerate(_pieces(obj, v))]))
+
+    def candidate(current: BlockMargin) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        multiplier = np.asarray(constraints["margin"].dual_value, dtype=float).reshape(Y.shape, order="F")
+        gamma = Y * (-multiplier if obj.loss.name == "squared" else multiplier)
+        if B is not None:
+            for label, side in (("upper", -1.0), ("lower", 1.0)):
+                gamma = gamma + side * np.asarray(constraints[label].dual_value).reshape(Y.shape, order="F")
+        return gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
+
+    variables = {"v": v, "b": b, "delta": delta, "xi": xi, "kappa": kappa}
+    return _Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints)

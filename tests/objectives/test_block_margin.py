@@ -1,0 +1,172 @@
+"""Blocks of any rank: value and bound against the formulas written out, and rank one against `SpectrumMargin`."""
+
+import numpy as np
+import pytest
+from block_problems import LOSSES, blocks_of, labels_of
+
+import specmargin as sm
+from specmargin.exceptions import InvalidInputError
+from specmargin.objectives import BlockMargin, SpectrumCone, SpectrumMargin
+
+losses = pytest.mark.parametrize("loss", LOSSES)
+classes = pytest.mark.parametrize("n_classes", [2, 4])
+
+
+def penalty(name, C, t):
+    missing = 1 - t if name == "squared" else np.maximum(1 - t, 0)
+    return C * missing if name == "hinge" else C / 2 * missing**2
+
+
+@losses
+@classes
+@pytest.mark.parametrize("weights", [None, "some"])
+def test_value_is_the_formula(loss, n_classes, weights, rng):
+    """Over w_b in the features of the blocks, not over the rotated v."""
+    labels = labels_of(n_classes, weights=weights)
+    blocks = blocks_of(labels, [3, 40, 1])
+    obj = BlockMargin(blocks, labels, C=2.5, loss=loss)
+    shape = (n_classes,) if n_classes > 2 else ()
+    v, b, delta = rng.normal(size=(obj.cone.q, *shape)), rng.normal(size=shape), np.array([0.5, 0.2, 0.3])
+    W, start = [], 0
+    for R, Q in obj.factors:
+        piece = v[start : start + R.shape[1]]
+        W.append(piece if Q is None else Q @ piece)
+        start += R.shape[1]
+    f = sum(F @ w for F, w in zip(blocks, W, strict=True)) + b
+    norm = 0.5 * sum((w**2).sum() / d for w, d in zip(W, delta, strict=True))
+    c = np.ones(labels.n_labeled) if labels.weights is None else labels.weights
+    losses = penalty(loss, 2.5, labels.sign * f[labels.labeled])
+    variables = {"v": v, "b": b, "delta": delta}
+    assert obj.value(variables) == pytest.approx(norm + (c @ losses).sum(), rel=1e-12)
+    np.testing.assert_allclose(obj.decisions(variables), f, atol=1e-12)
+    assert obj.value({**variables, "delta": [0.5, 0.2, 0.4]}) == np.inf
+
+
+@losses
+@classes
+@pytest.mark.parametrize("order", [False, True])
+def test_the_bound_is_the_formula_and_below_every_value(loss, n_classes, order, rng):
+    labels = labels_of(n_classes)
+    blocks = blocks_of(labels, [3, 40, 1])
+    obj = BlockMargin(blocks, labels, C=2.5, loss=loss, order=order)
+    gamma = obj.loss.repair_multipliers(labels.sign, 0.3 * labels.sign + 0.1 * rng.normal(size=labels.sign.shape))
+    G = gamma if gamma.ndim == 2 else gamma[:, None]
+    grams = [F[labels.labeled] @ F[labels.labeled].T for F in blocks]
+    q = np.array([0.5 * np.trace(G.T @ K @ G) for K in grams])
+    rays = np.cumsum(q) / np.array([1, 2, 3]) if order else q
+    s = labels.sign * gamma
+    linear = s.sum() - (0 if loss == "hinge" else (s**2).sum() / 5.0)
+    bound = obj.dual_bound(gamma)
+    assert bound == pytest.approx(linear - rays.max(), rel=1e-12)
+    delta = np.array([0.5, 0.3, 0.2])
+    for _ in range(20):
+        v, b = 0.1 * rng.normal(size=(obj.cone.q, *gamma.shape[1:])), 0.1 * rng.normal(size=gamma.shape[1:])
+        assert obj.value({"v": v, "b": b, "delta": delta}) >= bound
+
+
+def test_blocks_of_rank_one_are_spectrum_learning(spectrum_data, rng):
+    """The same value, bound and certificate as `SpectrumMargin`, whose eigenvectors are the blocks."""
+    spectrum, labels = spectrum_data("tied")
+    U = np.sqrt(spectrum.n_samples) * spectrum.eigenvectors
+    family = SpectrumCone(spectrum.q, True, spectrum.block_ends())
+    for order in (True, False):
+        one = SpectrumMargin(spectrum, labels, C=3.0, B=1.4, order=order)
+        blocks = BlockMargin(
+            [U[:, [j]] for j in range(spectrum.q)], labels, C=3.0, B=1.4, order=family if order else False
+        )
+        point = one.repair(rng.normal(size=labels.n_labeled), rng.random(one.cone.m), 0.1)
+        variables = {"v": point.v, "b": point.b, "delta": point.delta}
+        assert blocks.value(variables) == pytest.approx(one.value(variables), rel=1e-14)
+        assert blocks.dual_bound(point.gamma) == pytest.approx(one.dual_bound(point.gamma), rel=1e-14)
+        ours, theirs = (obj.certificate(variables, {"gamma": point.gamma}) for obj in (blocks, one))
+        assert ours.gap == pytest.approx(theirs.gap, rel=1e-12)
+
+
+@losses
+@classes
+def test_a_certificate_repairs_any_point_and_its_rounding_is_small(loss, n_classes, rng):
+    labels = labels_of(n_classes)
+    obj = BlockMargin(blocks_of(labels, [3, 40]), labels, C=1.5, loss=loss)
+    shape = labels.sign.shape[1:]
+    v, b = rng.normal(size=(obj.cone.q, *shape)), rng.normal(size=shape)
+    certificate = obj.certificate({"v": v, "b": b, "delta": [0.9, 0.3]})
+    assert certificate.primal_residual > 0
+    assert 0 < certificate.gap < np.inf
+    assert certificate.rounding < 1e-10 * certificate.primal_objective
+    feasible = obj.certificate({"v": v, "b": b, "delta": [0.75, 0.25]})
+    assert feasible.primal_objective == pytest.approx(obj.value({"v": v, "b": b, "delta": [0.75, 0.25]}), rel=1e-12)
+
+
+def test_bounds_of_several_classes_are_charged_for_their_rounding(monkeypatch):
+    """With a unit of 1e-6 for that of long doubles both bounds move apart by about that share of the objective."""
+    from specmargin.objectives import margin_over_cone
+
+    labels = labels_of(4)
+    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
+    point = obj.repair(0.2 * labels.sign, np.array([0.4, 0.6]), np.zeros(4))
+    before = obj.prove(point)
+    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
+    after = obj.prove(point)
+    assert before.rounding < 1e-12 < 1e-5 < after.rounding
+
+
+def test_sums_over_columns_and_classes_are_charged_for_every_term(monkeypatch):
+    """With a unit of 1e-6 for that of long doubles: q columns and K classes make sums of q + K - 1 terms."""
+    from specmargin.objectives import margin_over_cone
+
+    labels = labels_of(4)
+    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
+    gamma = obj.loss.repair_multipliers(labels.sign, 0.2 * labels.sign)
+    z = obj.U.T @ gamma
+    quadratic = -obj._dual_bounds(0.0 * gamma, z, 0.0 * z)[0]
+    monkeypatch.setattr(margin_over_cone, "EXTENDED_UNIT", 1e-6)
+    value, least = obj._dual_bounds(0.0 * gamma, z, 0.0 * z)
+    assert value - least == pytest.approx(8 * (7 + 4 + 3) * 1e-6 * quadratic, rel=1e-9)
+
+
+def test_multipliers_that_are_not_balanced_are_charged_class_by_class():
+    """What is missing in one class does not make up for another: intercepts are bounded, their products charged."""
+    labels = labels_of(4)
+    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
+    point = obj.repair(0.2 * labels.sign, np.array([0.4, 0.6]), np.zeros(4))
+    gamma = point.gamma.copy()
+    gamma[0] += [1e-3, -1e-3, 0.0, 0.0]
+    primal = obj.prove(point).primal_objective
+    assert obj.prove(point).rounding < 1e-9
+    assert obj.prove(point._replace(gamma=gamma)).rounding >= 2e-3 * obj._largest_intercept(primal)
+
+
+def test_another_C_shares_the_rows_and_other_fields_do_not():
+    labels = labels_of(4)
+    obj = BlockMargin(blocks_of(labels, [3, 4]), labels, C=1.5, loss="squared")
+    rows = obj.U
+    other = obj.with_(C=2.0)
+    assert other.U is rows
+    assert (other.loss.C, other.loss.name) == (2.0, "squared")
+    hinge = obj.with_(loss="hinge")
+    assert (hinge.loss.C, hinge.loss.name) == (1.5, "hinge")
+    assert sm.certify(other, sm.solvers.block_margin(other)).is_optimal(1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"blocks": []}, r"blocks=\[\] are no feature maps"),
+        ({"blocks": [np.ones((30, 2)), np.ones((29, 2))]}, r"shapes \[\(30, 2\), \(29, 2\)\] are no feature maps"),
+        ({"blocks": [np.ones((30, 0))]}, "are no feature maps"),
+        ({"blocks": [np.full((30, 2), np.nan)]}, r"blocks\[0\] holds"),
+        ({"blocks": [np.ones((9, 2))]}, "labels speak of 30 samples"),
+        ({"C": -1.0}, "C=-1.0 must be a positive number"),
+        ({"loss": "ramp"}, "loss='ramp' is unknown"),
+        ({"B": 2.0, "loss": "squared"}, "leave it at inf"),
+        ({"eps": 0.6}, "eps=0.6 must be a number"),
+        ({"delta": np.ones(3)}, "one weight per block"),
+        ({"delta": np.ones(2), "eps": 1e-3}, "nothing to keep"),
+        ({"order": SpectrumCone(5)}, "a family of 5 weights, but there are 2 blocks"),
+    ],
+)
+def test_what_does_not_fit_is_refused(change, message):
+    labels = labels_of(2)
+    arguments = {"blocks": blocks_of(labels, [3, 4]), "labels": labels, **change}
+    with pytest.raises(InvalidInputError, match=message):
+        BlockMargin(**arguments)

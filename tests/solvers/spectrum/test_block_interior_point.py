@@ -1,0 +1,73 @@
+"""The step of the interior point over blocks: its linear system against one written out, and what a step promises."""
+
+import numpy as np
+import pytest
+from block_problems import LOSSES, blocks_of, labels_of
+
+from specmargin.objectives import BlockMargin
+from specmargin.solvers.spectrum.block_interior_point import _System, block_start, block_step
+from specmargin.solvers.spectrum.block_margin import _Problem
+
+losses = pytest.mark.parametrize("loss", LOSSES)
+
+
+def data_of(loss, n_classes=3, B=np.inf, **options):
+    labels = labels_of(n_classes)
+    return _Problem.of(BlockMargin(blocks_of(labels, [3, 30, 1]), labels, C=2.0, loss=loss, B=B, **options)).data
+
+
+def test_the_system_is_the_one_written_out(rng):
+    l, n_classes, m = 5, 2, 3
+    R = rng.normal(size=(l, 3))
+    kernel, images, W = R @ R.T, rng.normal(size=(m, l, n_classes)), rng.random((l, n_classes)) + 0.5
+    kappa, w, c = rng.random(m) + 0.1, rng.random(m) + 0.1, np.array([1.0, 2.0, 3.0])
+    rhs, balance, weights, trace = rng.normal(size=(l, n_classes)), rng.normal(size=n_classes), rng.normal(size=m), 0.3
+    dgamma, db, dkappa, dtau = _System(kernel, images, W, kappa, w, c, shared=False).solve(rhs, balance, weights, trace)
+    for k in range(n_classes):
+        left = kernel @ dgamma[:, k] + dgamma[:, k] / W[:, k] + db[k] + images[:, :, k].T @ dkappa
+        np.testing.assert_allclose(left, rhs[:, k], atol=1e-9)
+    np.testing.assert_allclose(dgamma.sum(axis=0), balance, atol=1e-9)
+    left = np.einsum("rlk,lk->r", images, dgamma) - w / kappa * dkappa - c * dtau
+    np.testing.assert_allclose(left, weights, atol=1e-9)
+    assert c @ dkappa == pytest.approx(trace, abs=1e-9)
+
+
+@pytest.mark.parametrize(("loss", "B"), [*((loss, np.inf) for loss in LOSSES), ("hinge", 1.3)])
+def test_a_start_is_inside_all_bounds(loss, B):
+    data = data_of(loss, B=B)
+    point = block_start(data)
+    assert len(point.x) == len(point.s) == data.n_pairs
+    for part in (point.x, point.s, point.kappa, point.w):
+        assert (part > 0).all()
+    assert data.cone.c @ point.kappa == pytest.approx(data.rho)
+
+
+@losses
+def test_full_steps_meet_the_linear_conditions(loss):
+    """After a whole step balance and trace hold; a few steps more and the products are nearly gone."""
+    data = data_of(loss, order=True)
+    point, lengths, residuals = block_start(data), [], []
+    for _ in range(12):
+        step = block_step(data, point)
+        point, lengths, residuals = step.point, [*lengths, step.length], [*residuals, step.residual]
+    assert max(lengths) > 0.9
+    assert residuals[-1] < 1e-8
+    assert point.products() < 1e-8 * max(1.0, abs(point.tau))
+    np.testing.assert_allclose(point.gamma.sum(axis=0), 0.0, atol=1e-10)
+    assert data.cone.c @ point.kappa == pytest.approx(1.0, abs=1e-10)
+
+
+def test_a_step_that_only_centres_makes_products_alike():
+    data = data_of("hinge")
+    point = block_start(data)
+    for _ in range(3):
+        point = block_step(data, point).point
+
+    def spread(at):
+        products = np.concatenate([(at.x * at.s).ravel(), at.kappa * at.w])
+        return products.max() / products.min()
+
+    before = spread(point)
+    for _ in range(3):
+        point = block_step(data, point, centre=True).point
+    assert spread(point) < 0.5 * before
