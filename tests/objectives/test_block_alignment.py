@@ -6,7 +6,7 @@ from block_problems import blocks_of, labels_of
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
-from specmargin.objectives import Alignment, BlockAlignment, SpectrumCone
+from specmargin.objectives import Alignment, BlockAlignment, SpectrumCone, alignment_over_cone
 
 classes = pytest.mark.parametrize("n_classes", [2, 4])
 
@@ -45,6 +45,19 @@ def test_decisions_are_sums_of_the_kernel_with_the_target(n_classes):
     found = obj.decisions({"delta": delta})
     # Features are not shifted at other samples: decisions agree but for a constant, which an intercept takes.
     np.testing.assert_allclose(found - found.mean(axis=0), K @ T - (K @ T).mean(axis=0), atol=1e-10)
+
+
+def test_correlations_with_several_classes_are_charged_by_all_of_them(monkeypatch):
+    """With a unit of 1e-6 for products with the target: |T'u|^2 may be smaller by 2e-6 |u| |T| |T'u| at least."""
+    labels = labels_of(4)
+    obj = BlockAlignment(blocks_of(labels, [3, 4]), labels)
+    delta = obj.cone.over_columns(np.array([0.4, 0.6]))
+    lengths, scores = np.linalg.norm(obj.U, axis=0), np.linalg.norm(obj.U.T @ obj.target, axis=1)
+    missing = delta @ (2e-6 * lengths * np.linalg.norm(obj.target) * scores)
+    norm = obj.target_norm * np.sqrt(delta @ obj.M @ delta)
+    least = obj._bounds(delta)[0]
+    monkeypatch.setattr(alignment_over_cone, "gamma_bound", lambda n: 1e-6 if n == labels.n_labeled + 1 else 0.0)
+    assert obj._bounds(delta)[0] <= least - missing / norm
 
 
 @pytest.mark.parametrize("order", [True, False])
