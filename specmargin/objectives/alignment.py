@@ -55,6 +55,7 @@ class Alignment(OverSpectrum, AlignmentOverCone):
 
     Examples
     --------
+    >>> import numpy as np
     >>> from specmargin.graphs import knn_graph
     >>> from specmargin.labels import encode_labels
     >>> from specmargin.spectra import laplacian_eigenpairs

@@ -129,6 +129,26 @@ def test_random_problems_are_proved(seed):
     assert (result.variables["delta"] >= 0).all()
 
 
+@pytest.mark.parametrize("seed", [*range(6), 10, 21, 28, 33, 72, 117])
+def test_large_costs_and_low_ranks_are_proved(seed):
+    """C up to 1e10 where few directions separate no labels: multipliers of a size that nearly cancels in the scores.
+
+    Of the larger seeds each needs something: the second order of the products in the corrector, the shift of the
+    diagonal, or margins that are restored on their kinks.
+    """
+    rng = np.random.default_rng(seed)
+    l, m, n_classes = int(rng.integers(10, 60)), int(rng.integers(1, 6)), int(rng.integers(2, 6))
+    y = np.append(rng.integers(n_classes, size=l), -1)
+    y[:n_classes] = range(n_classes)
+    blocks = [rng.normal(size=(l + 1, int(rng.integers(1, 4)))) for _ in range(m)]
+    blocks = [F * np.sqrt((l + 1) / (F**2).sum()) for F in blocks]
+    loss, C = LOSSES[seed % 3], 10 ** rng.uniform(2, 10)
+    B = 1.5 if loss == "hinge" and rng.random() < 0.5 else np.inf
+    order, eps = bool(rng.random() < 0.4), 0.0 if rng.random() < 0.7 else 1e-6
+    obj = BlockMargin(blocks, sm.encode_labels(y), C=C, loss=loss, B=B, order=order, eps=eps)
+    assert block_margin(obj).certificate.is_optimal(1e-8)
+
+
 @pytest.mark.parametrize("C", [1e-10, 1e10])
 @losses
 @classes
