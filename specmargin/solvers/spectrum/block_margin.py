@@ -180,7 +180,7 @@ def _interior(problem: _Problem, tol: float, max_iter: int) -> tuple[_Candidate,
     data, history, message = problem.data, History(), ""
     best: _Candidate | None = None
     point = block_start(data)
-    least, stalled, gap, residual = np.inf, 0, np.inf, np.inf
+    least, before, stalled, gap, residual = np.inf, np.inf, 0, np.inf, np.inf
 
     def consider(at: BlockPoint) -> bool:
         nonlocal best
@@ -208,8 +208,10 @@ def _interior(problem: _Problem, tol: float, max_iter: int) -> tuple[_Candidate,
             point, residual = step.point, step.residual
             gap = point.products() / max(_value(data, point), 1e-300)
             history.record(gap=gap, length=step.length, residual=step.residual)
-            stalled = 0 if gap < 0.9 * least else stalled + 1
-            least = min(least, gap)
+            # Products may vanish before the linear conditions are met, which is progress as well.
+            advanced = gap < 0.9 * least or _MET < residual < 0.5 * before
+            stalled = 0 if advanced else stalled + 1
+            least, before = min(least, gap), residual
             if gap < 0.1 * tol:
                 better = consider(point)
                 proved = best is not None and best.certificate.is_optimal(tol)
