@@ -37,6 +37,13 @@ def weighted(loss: str, **more) -> objectives.WeightedSVM:
     return s3vm(loss).guessed(np.linspace(-1, 1, N - 8), **more)
 
 
+BLOCKS = [F * np.sqrt(N / (F**2).sum()) for F in (X, RNG.normal(size=(N, 11)), X[:, :1] + 1.0)]
+
+
+def blocks(labels, **more) -> objectives.BlockMargin:
+    return objectives.BlockMargin(BLOCKS, labels, C=2.0, **more)
+
+
 def margin(**more) -> objectives.SpectrumMargin:
     return objectives.SpectrumMargin(SPECTRUM, LABELS, C=2.0, **more)
 
@@ -83,6 +90,19 @@ CONVEX = {
     "STOAM, CVXPY": (margin(), solved(problems.stoam)),
     "MKL-S, CVXPY": (margin(order=False), solved(problems.mkl)),
     "KTA, alignment": (objectives.Alignment(SPECTRUM, LABELS), solvers.alignment),
+    **{
+        f"blocks, {loss}, {name}": (blocks(labels, loss=loss), solvers.block_margin)
+        for loss in ("hinge", "squared_hinge", "squared")
+        for name, labels in (("two classes", LABELS), ("three classes", THREE))
+    },
+    **{
+        f"blocks, squared hinge, CVXPY {form}": (
+            blocks(THREE, loss="squared_hinge"),
+            solved(problems.block_margin, form),
+        )
+        for form in ("literal", "compact", "primal")
+    },
+    "blocks, alignment": (objectives.BlockAlignment(BLOCKS, THREE), solvers.alignment),
     "KTA, CVXPY": (objectives.Alignment(SPECTRUM, LABELS), solved(problems.kta)),
     "SpectralRidge": (objectives.SpectralRidge(SPECTRUM, LABELS, RIDGE), solvers.spectral_ridge),
     "SpectralRidge, three classes": (objectives.SpectralRidge(SPECTRUM, THREE, RIDGE), solvers.spectral_ridge),
@@ -242,6 +262,9 @@ def test_what_is_neither_an_objective_nor_an_answer_is_refused():
         ("STORM, spectrum_margin", {"C": 0.3, "B": np.inf}),
         ("STORM, spectrum_margin", {"order": False}),
         ("KTA, alignment", {"order": False}),
+        ("blocks, squared, three classes", {"C": 0.3}),
+        ("blocks, squared, three classes", {"loss": "hinge"}),
+        ("blocks, alignment", {"centered": False}),
         ("SpectralRidge", {"penalty": 0.7}),
         ("SpectralRidge", {"delta": np.ones(7)}),
         ("SGT", {"C": 3.0}),
@@ -272,6 +295,7 @@ def test_what_stays_true_is_shared():
         ("LapSVM, hinge, factorized", {"loss": "squared"}, ("products", "reduction", "labeled_rows")),
         ("SpectralRidge", {"penalty": 0.7}, ("U", "design")),
         ("STORM, spectrum_margin", {"C": 3.0}, ("U", "cone")),
+        ("blocks, squared, three classes", {"C": 3.0}, ("U", "cone", "factors")),
         ("regularized eigenmaps", {"gamma": 0.7}, ("basis", "products")),
     ):
         obj, solver = CONVEX[name]

@@ -71,6 +71,7 @@ RUNS = {
     "s3vm_bound": lambda: solvers.s3vm_bound(s3vm()),
     "spectral_ridge": lambda: solvers.spectral_ridge(SpectralRidge(SPECTRUM, OF_GRAPH, power_spectrum(SPECTRUM))),
     "spectrum_margin": lambda: solvers.spectrum_margin(margin()),
+    "block_margin": lambda: solvers.block_margin(objectives.BlockMargin([X], LABELS, loss="squared")),
     "weighted_svm": lambda: solvers.weighted_svm(supervised("free")),
     "a CVXPY problem": lambda: sm.problems.solve(sm.problems.lapsvm_dual(lapsvm())),
 }
