@@ -29,13 +29,19 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    BlockAlignment,
+    BlockMargin,
     Features,
+    FixedSpectrum,
     LapRLS,
     LapSVM,
+    MonotoneCone,
+    ProductCone,
     RegularizedClustering,
     S3VMRelaxation,
     SpectralGraphTransducer,
     SpectralRidge,
+    SpectrumCone,
     SpectrumMargin,
     WeightedSVM,
 )
@@ -64,6 +70,8 @@ OBJECTIVES: dict[str, Any] = {
     cls.__name__: cls
     for cls in (
         Alignment,
+        BlockAlignment,
+        BlockMargin,
         LapRLS,
         LapSVM,
         RMM,
@@ -83,7 +91,8 @@ _LOSSES: dict[str, Any] = {
     for loss in (*LOSSES.values(), *UNLABELED_LOSSES.values(), Ramp())
     if type(loss).__module__.startswith("specmargin.losses.")
 }
-_PARTS = (BlockKernel, Features, Labels, Laplacian, LowRankKernel, ProofLog, RowSpace, Spectrum)
+_CONES = (FixedSpectrum, MonotoneCone, ProductCone, SpectrumCone)
+_PARTS = (*_CONES, BlockKernel, Features, Labels, Laplacian, LowRankKernel, ProofLog, RowSpace, Spectrum)
 PACKED: dict[str, Any] = {**OBJECTIVES, **_LOSSES, **{cls.__name__: cls for cls in _PARTS}}
 """All classes that a file can hold, by name."""
 
@@ -144,6 +153,10 @@ def pack(value: Any, arrays: dict[str, AnyArray], at: str) -> Any:
 
 def _packed_fields(value: Any, arrays: dict[str, AnyArray], at: str) -> dict[str, Any]:
     given = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+    if isinstance(value, BlockAlignment | BlockMargin):
+        given["blocks"] = list(value.maps)
+    if isinstance(value, BlockMargin):
+        given["loss"] = value.loss.name
     packed = {name: pack(item, arrays, f"{at}/{name}") for name, item in given.items()}
     if isinstance(value, LapSVM):
         packed["reduced"] = value.is_reduced

@@ -22,6 +22,8 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
+    BlockAlignment,
+    BlockMargin,
     Features,
     FixedSpectrum,
     LapRLS,
@@ -252,6 +254,14 @@ def _rays(cone: Any) -> dict[str, Any]:
 def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     (delta,) = _answer(obj, variables)
     return "alignment", {}, {"U": obj.U, "y": obj.labels.sign, "delta": obj.repair(delta), **_rays(obj.cone)}
+
+
+@_parts.register(BlockAlignment)
+@_parts.register(BlockMargin)
+def _(obj: Any, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
+    raise InvalidTypeError(
+        f"{type(obj).__name__} has no proof record; specmargin.certify recomputes its certificate: call that."
+    )
 
 
 @_parts.register

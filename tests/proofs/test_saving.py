@@ -221,6 +221,27 @@ def test_changed_objectives(tmp_path, lapsvm):
     assert same(sm.certify(again, result), sm.certify(plain, result))
 
 
+@pytest.mark.parametrize("order", [True, False, sm.objectives.SpectrumCone(2)])
+def test_blocks(tmp_path, order):
+    """Blocks, cones and losses come back; there is no record of a proof, and the file and `verify` say so."""
+    rng = np.random.default_rng(0)
+    labels = sm.encode_labels([0, 1, 2, 0, 1, 2, 0, 1, 2, -1])
+    blocks = [rng.normal(size=(10, 4)), rng.normal(size=(10, 2))]
+    for obj, solver in (
+        (sm.objectives.BlockMargin(blocks, labels, loss="squared", order=order), sm.solvers.block_margin),
+        (sm.objectives.BlockAlignment(blocks, labels, order=order), sm.solvers.alignment),
+    ):
+        result = solver(obj)
+        again, answer = saved(tmp_path, obj, result)
+        assert same(again.decisions(answer.variables), obj.decisions(result.variables))
+        assert same(sm.certify(again, answer), sm.certify(obj, result))
+        sm.save_result(tmp_path / "blocks.npz", obj, result)
+        with pytest.raises(InvalidInputError, match="it holds no proof: no record says yet"):
+            read_record(tmp_path / "blocks.npz")
+        with pytest.raises(TypeError, match="has no proof record"):
+            sm.verify(obj, result)
+
+
 def test_every_class_can_be_saved():
     """The list is that of the package: an objective or a loss that is added there must be known here."""
     names = {name for name in sm.objectives.__all__ if hasattr(getattr(sm.objectives, name), "certificate")}
