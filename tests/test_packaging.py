@@ -35,7 +35,7 @@ def source_files() -> list[Path]:
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
         paths = [ROOT / name for name in listed.split("\0") if name]
     except (OSError, subprocess.CalledProcessError):
-        skipped = {".git", ".venv", "__pycache__", "build", "dist", "output", "results"}
+        skipped = {".git", ".hypothesis", ".venv", "__pycache__", "build", "dist", "output", "results"}
         paths = [p for p in ROOT.rglob("*") if not skipped & set(p.relative_to(ROOT).parts)]
         paths = [p for p in paths if not any(part.endswith("_cache") for part in p.parts)]
     return [path for path in paths if path.is_file()]

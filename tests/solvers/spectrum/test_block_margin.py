@@ -129,7 +129,7 @@ def test_random_problems_are_proved(seed):
     assert (result.variables["delta"] >= 0).all()
 
 
-@pytest.mark.parametrize("seed", [*range(6), 10, 21, 28, 33, 46, 72, 82, 117, 262, 296])
+@pytest.mark.parametrize("seed", [*range(6), 10, 21, 28, 46, 72, 82, 117, 262, 296])
 def test_large_costs_and_low_ranks_are_proved(seed):
     """C up to 1e10 where few directions separate no labels: multipliers of a size that nearly cancels in the scores.
 
