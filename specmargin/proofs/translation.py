@@ -22,8 +22,6 @@ from specmargin.objectives import (
     RMM,
     S3VM,
     Alignment,
-    BlockAlignment,
-    BlockMargin,
     Features,
     FixedSpectrum,
     LapRLS,
@@ -131,7 +129,7 @@ def _answer(objective: Objective, variables: Variables) -> list[FloatArray]:
 
 @singledispatch
 def _parts(objective: Any, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
-    raise InvalidTypeError(f"there is no proof of the objective {type(objective).__name__}; pass one of this package.")
+    raise InvalidTypeError(f"there is no proof of the objective {type(objective).__name__}; call specmargin.certify.")
 
 
 def _loss(loss: Any) -> tuple[str, float]:
@@ -254,14 +252,6 @@ def _rays(cone: Any) -> dict[str, Any]:
 def _(obj: Alignment, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
     (delta,) = _answer(obj, variables)
     return "alignment", {}, {"U": obj.U, "y": obj.labels.sign, "delta": obj.repair(delta), **_rays(obj.cone)}
-
-
-@_parts.register(BlockAlignment)
-@_parts.register(BlockMargin)
-def _(obj: Any, variables: Variables, held: Variables, certificate: Certificate) -> Parts:
-    raise InvalidTypeError(
-        f"{type(obj).__name__} has no proof record; specmargin.certify recomputes its certificate: call that."
-    )
 
 
 @_parts.register
