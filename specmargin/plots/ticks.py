@@ -26,8 +26,9 @@ def plain_ticks(axis: Axis) -> None:
     >>> figure, axes = subplots(1, 1, width="column")
     >>> _ = axes[0, 0].set(xscale="log", xlim=(0.5, 200.0))
     >>> plain_ticks(axes[0, 0].xaxis)
-    >>> [label.get_text() for label in axes[0, 0].get_xticklabels()][2:7]
-    ['1', '3', '10', '30', '100']
+    >>> shown = [label.get_text() for label in axes[0, 0].get_xticklabels()]
+    >>> [text in shown for text in ("1", "3", "10", "30", "100")]
+    [True, True, True, True, True]
     """
     low, high = sorted(axis.get_view_interval())  # an axis may run from right to left
     within = (1.0,) if high > 1e3 * low else (1.0, 3.0) if high > 30 * low else (1.0, 2.0, 3.0, 5.0, 7.0)
