@@ -1,0 +1,166 @@
+"""Weights of blocks by a rule of choice: alignment, a margin whose C leave-one-out chooses, one block, or all alike.
+
+What follows is always ridge regression on the kernel that the weights make, its penalty by exact leave-one-out
+(`ridge_on_blocks`). Weights that were learned from a label make its leave-one-out error optimistic: it ranks settings,
+and is no estimate of the error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from specmargin.exceptions import InvalidInputError
+from specmargin.labels import Labels
+from specmargin.objectives.block_alignment import BlockAlignment
+from specmargin.objectives.block_margin import BlockMargin
+from specmargin.objectives.leave_one_out import RidgePath, squared_error
+from specmargin.results import SolveResult
+from specmargin.solvers.spectrum.alignment import alignment
+from specmargin.solvers.spectrum.block_margin import block_margin
+from specmargin.typing import FloatArray, IntArray
+
+__all__ = ["COSTS", "PENALTIES", "RULES", "BlockRidge", "LearnedWeights", "learn_weights", "ridge_on_blocks"]
+
+RULES = ("alignment", "margin", "ordered", "single", "mean")
+"""How weights are found."""
+COSTS = tuple(float(C) for C in 10.0 ** np.arange(-1, 2.1, 0.5))
+"""C of the margin, per unit mean kernel diagonal."""
+PENALTIES = tuple(float(p) for p in 10.0 ** np.arange(-4, 2.01, 0.25))
+"""Penalties of the ridge regression, per unit mean kernel diagonal."""
+
+
+class LearnedWeights(NamedTuple):
+    """Weights of blocks, and where they are from."""
+
+    delta: FloatArray
+    """Of sum one, (m,)."""
+    results: list[SolveResult]
+    """Of the problem that was solved, none where there was nothing to solve."""
+    C: float | None
+    """Of the margin."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRidge:
+    """Ridge regression on the kernel of weighted blocks: (K(delta) + penalty I) gamma + b = T, 1'gamma = 0."""
+
+    delta: FloatArray
+    penalty: float
+    gamma: FloatArray
+    b: FloatArray
+    left_out: FloatArray
+    """Decisions at each labelled sample by the labels of the others, (l,) or (l, K)."""
+    error: float
+    """Their mean squared error."""
+
+
+def ridge_on_blocks(
+    delta: FloatArray, grams: FloatArray, labels: Labels, penalties: Sequence[float] = PENALTIES
+) -> BlockRidge:
+    """Fit the ridge regression on K(delta), its penalty by exact leave-one-out.
+
+    Parameters
+    ----------
+    delta : ndarray of shape (m,)
+        Weights of the blocks.
+    grams : ndarray of shape (m, l, l)
+        Their kernels at the labelled samples.
+    labels : Labels
+        The labels; weights, where they have such, are those of the squared losses.
+    penalties : sequence of float
+        To choose from.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> fitted = ridge_on_blocks(np.ones(1), (X @ X.T)[None], encode_labels([0, 0, 1, 1]))
+    >>> (X[:, 0] * (X[:, 0] @ fitted.gamma) > 0).tolist()
+    [False, False, True, True]
+    """
+    path = RidgePath(np.tensordot(delta, grams, 1), labels.sign, weights=labels.weights)
+    decisions = path.leave_one_out(penalties)
+    errors = squared_error(decisions, labels.sign)
+    best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(penalties) - 1
+    gamma, b = path.solution(float(penalties[best]))
+    return BlockRidge(delta, float(penalties[best]), gamma, np.asarray(b), decisions[best], float(errors[best]))
+
+
+def learn_weights(
+    blocks: Any,
+    labels: Labels,
+    rule: str = "alignment",
+    *,
+    loss: str = "squared",
+    costs: Sequence[float] = COSTS,
+    smooth_first: IntArray | None = None,
+    tol: float = 1e-9,
+) -> LearnedWeights:
+    """Learn the weights of blocks.
+
+    Parameters
+    ----------
+    blocks : sequence of ndarray of shape (n, d_b), or an object with such ``blocks``
+        Feature maps of trace n.
+    labels : Labels
+        Of two classes or more.
+    rule : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
+        "alignment" solves `BlockAlignment`; "margin" `BlockMargin`, its C by the leave-one-out error of the ridge
+        regression with penalty 1 / C on the kernel found; "ordered" the same with weights that do not rise from
+        the smoothest block to the roughest. "single" takes the one block of least leave-one-out error, "mean" all
+        alike.
+    loss : {"squared", "squared_hinge", "hinge"}, default "squared"
+        Of the margin.
+    costs : sequence of float
+        The C to choose from.
+    smooth_first : ndarray of int of shape (m,), optional
+        Blocks from the smoothest on, for "ordered"; by default the last one is the smoothest.
+    tol : float, default 1e-9
+        Relative gap to be proved.
+
+    Raises
+    ------
+    ValueError
+        If there is no such rule.
+
+    Examples
+    --------
+    >>> from specmargin.labels import encode_labels
+    >>> X = np.array([[1.0, 0.3], [-1.0, 0.2], [1.0, -0.4], [-1.0, -0.3]])
+    >>> learn_weights([X[:, :1], X[:, 1:]], encode_labels([1, 0, 1, 0])).delta.round(6).tolist()
+    [1.0, 0.0]
+    """
+    if rule not in RULES:
+        raise InvalidInputError(f"rule={rule!r} is unknown; take one of {', '.join(RULES)}.")
+    if rule == "alignment":
+        result = alignment(BlockAlignment(blocks, _without_weights(labels)), tol=tol)
+        return LearnedWeights(np.asarray(result.variables["delta"]), [result], None)
+    maps = tuple(getattr(blocks, "blocks", blocks))
+    m = len(maps)
+    if rule == "mean":
+        return LearnedWeights(np.full(m, 1.0 / m), [], None)
+    order = np.arange(m)
+    if rule == "ordered":
+        order = order[::-1] if smooth_first is None else np.asarray(smooth_first)
+    margin = BlockMargin([maps[b] for b in order], labels, C=costs[0], loss=loss, order=rule == "ordered")
+    if rule == "single":
+        errors = [ridge_on_blocks(one, margin.grams, labels).error for one in np.eye(m)]
+        return LearnedWeights(np.eye(m)[int(np.nanargmin(errors))], [], None)
+    fits = []
+    for C in costs:
+        result = block_margin(margin.with_(C=float(C)), tol=tol)
+        delta = np.asarray(result.variables["delta"])
+        fits.append((ridge_on_blocks(delta, margin.grams, labels, [1.0 / C]).error, float(C), delta, result))
+    _, C, delta, result = min(fits, key=lambda fitted: fitted[0])
+    learned = np.empty(m)
+    learned[order] = delta
+    return LearnedWeights(learned, [result], C)
+
+
+def _without_weights(labels: Labels) -> Labels:
+    """Return labels for an alignment, which has no place for their weights."""
+    return replace(labels, weights=None)
