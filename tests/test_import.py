@@ -51,6 +51,7 @@ NAMES = {
         "STOAM",
         "STORM",
         "STORMCV",
+        "SpectralFilterClassifier",
         "SpectralGraphTransducer",
         "SpectralKernelSVM",
         "SpectralRidge",

@@ -20,6 +20,7 @@ from specmargin.estimators.s3vm import (
     MultiSwitchTSVM,
     QuasiNewtonS3VM,
 )
+from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
@@ -48,6 +49,7 @@ __all__ = [
     "STOAM",
     "STORM",
     "STORMCV",
+    "SpectralFilterClassifier",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",

@@ -20,7 +20,7 @@ from specmargin.estimators._feature_maps import ChosenFunctions, Eigenvectors, F
 from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._memory import require_memory
 from specmargin.estimators._parameter_rules import candidates
-from specmargin.estimators._shared_parameters import DEFAULT_NEIGHBORS, SearchedNeighbors
+from specmargin.estimators._shared_parameters import DEFAULT_NEIGHBORS, GraphParameters, SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, knn_graph, laplacian
 from specmargin.kernels import LowRankKernel, resolve_gamma
@@ -63,7 +63,7 @@ class Deformed(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class ManifoldGrid(SearchedNeighbors, ChosenFunctions):
+class ManifoldGrid(SearchedNeighbors, GraphParameters, ChosenFunctions):
     """What is tried, and how often something of size n is factorised for it.
 
     Parameters

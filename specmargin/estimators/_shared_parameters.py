@@ -132,7 +132,7 @@ def precomputed(K: Matrix, Y: Matrix | None = None) -> FloatArray:
 
 @with_graph_sections
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphParameters:
+class NeighborParameters:
     """A graph of nearest neighbours.
 
     Parameters
@@ -145,17 +145,12 @@ class GraphParameters:
         Edge weights.
     metric : str
         Metric of the neighbours; "cosine" for text.
-    normalized : bool
-        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The graph norm of the first vanishes on the square roots
-        of the degrees: with an intercept, few labels and a small `gamma_A` set by hand decisions then follow the
-        degrees. There take `fit_intercept=False`, or D - W.
     """
 
     n_neighbors: int | None = None
     kind: str = "symmetric"
     weight: str = "binary"
     metric: str = "euclidean"
-    normalized: bool = True
 
     def _count(self, n: int) -> int:
         """Return the number of neighbours among n samples."""
@@ -167,6 +162,21 @@ class GraphParameters:
             self._require_features()
         count = self._count(X.shape[0])
         return knn_graph(X, n_neighbors=count, kind=self.kind, weight=self.weight, metric=self.metric)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphParameters(NeighborParameters):
+    """A graph of nearest neighbours, and which of its Laplacians.
+
+    Parameters
+    ----------
+    normalized : bool
+        Whether the Laplacian is I - D^-1/2 W D^-1/2 or D - W. The graph norm of the first vanishes on the square roots
+        of the degrees: with an intercept, few labels and a small `gamma_A` set by hand decisions then follow the
+        degrees. There take `fit_intercept=False`, or D - W.
+    """
+
+    normalized: bool = True
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -182,7 +192,7 @@ class LaplacianParameters(GraphParameters):
     power: int = 1
 
 
-class SearchedNeighbors(GraphParameters):
+class SearchedNeighbors(NeighborParameters):
     """The search for neighbours is kept for new samples: no distance and no projection is computed twice."""
 
     random_state: Any

@@ -45,7 +45,7 @@ class FilterBank:
     Parameters
     ----------
     blocks : tuple of ndarray of shape (n, d)
-        Normalised.
+        Normalised; none where they are not kept, as in a fitted estimator.
     filters : GraphFilters
         The family; block b belongs to its b-th filter.
     power : ndarray of shape (m,)

@@ -46,12 +46,13 @@ SMALL: dict[str, dict[str, Any]] = {
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
 REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
-CONFORMAL = ("LapRLS", "SpectralRidge")
+CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
+LAPLACIAN += ("SpectralFilterClassifier",)
 WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
@@ -424,6 +425,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "eps": (*NONNEGATIVE, None),
     "exponent": (*NONNEGATIVE, None),
     "families": (*LISTED, None, ["graph", "trees"]),
+    "filters": (*WORD, None),
     "fit_intercept": FLAG,
     "gamma": (*POSITIVE, None),
     "gamma_A": (*POSITIVE, None),
@@ -436,6 +438,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "kernel": (*WORD, None),
     "kernels": (*LISTED, None, ["gaussian"], ["rbf", "precomputed"]),
     "kind": (*WORD, None),
+    "learn": (*WORD, None),
     "loss": (*WORD, None),
     "max_iter": COUNT,
     "metric": (*WORD, None),
@@ -458,6 +461,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
     "refine": WORD,
     "s": (*FINITE, None),
+    "self_loops": (*NONNEGATIVE, None),
     "sigma": POSITIVE,
     "solver": (0, None, [], {}, ["CLARABEL", 3], NOTHING),
     "solver_params": ("nonsense", 3, [1], {1: 2}, {"nonsense": 1}, NOTHING),

@@ -47,6 +47,9 @@ CONCEPTS = {
     "number of eigenvectors": "q",
     "accuracy of the eigenvectors": "eigen_tol",
     "leading components of the kernel map": "rank",
+    "filters of the features": "filters",
+    "how the weights of filters are learned": "learn",
+    "weight of the loop at every node": "self_loops",
     "transform of the spectrum": "transformation",
     "width of a transform": "sigma",
     "exponent of a transform": "exponent",
@@ -154,6 +157,7 @@ REASONS: dict[str, dict[str, str]] = {
         "1.0": "As in `sklearn.svm.SVC`, or per unit mean kernel diagonal; an S3VM takes units of the features.",
         "10.0": "The alignment chose the spectrum already; on 19 sets ten errs less than one, whatever the labels.",
         "10000.0": "Its loss is a mean per class, which is not the loss of a margin.",
+        '"loo"': "Left-out samples of the ridge regression that follows tell how hard the margin should be.",
     },
     "cv": {'"loo"': "Left-out samples follow from a formula, or nearly; a spectrum is learned anew in every fold."},
     "class_balance": {
@@ -171,7 +175,10 @@ REASONS: dict[str, dict[str, str]] = {
     "kernel": {
         '"rbf"': "Convex classifiers choose from many functions; an S3VM errs least with a linear kernel.",
     },
-    "loss": {'"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted."},
+    "loss": {
+        '"squared"': "Weights of filters: one factorisation serves all classes, and errs as little as the hinge.",
+        '"squared_hinge"': "Left-out samples follow from a formula; with the hinge each is refitted.",
+    },
     "n_components": {"None": "Stands for n_clusters - 1; coordinates are those of a picture."},
     "n_neighbors": {
         "(10, 20, 5)": "Candidates of a search; its graphs cost little compared with its folds.",
@@ -338,14 +345,15 @@ def test_what_is_wrong_is_noticed() -> None:
     assert faults({"one": one}, {**concepts, "loss": "loss"}, {}) == ["loss: nobody has it"]
 
 
-GRAPH = ("n_neighbors", "kind", "weight", "metric", "normalized", "power")
+GRAPH = ("n_neighbors", "kind", "weight", "metric")
+LAPLACIAN = ("normalized", "power")
 
 
 @pytest.mark.parametrize("name", estimators.__all__)
 def test_groups_of_parameters_come_whole(name: str) -> None:
     has = set(inspect.signature(getattr(estimators, name)).parameters)
     has |= {word.removesuffix("s") for word in ("powers", "gammas", "kernels", "qs") if word in has}
-    for whole in (GRAPH, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
+    for whole in (GRAPH, LAPLACIAN, ("kernel", "gamma", "degree", "coef0"), ("solver_params", "tol", "max_iter")):
         if whole[0] in has:
             assert set(whole) <= has
     if "span" in has:

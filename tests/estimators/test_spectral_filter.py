@@ -1,0 +1,111 @@
+"""The classifier over learned filters: its decisions written out, graphs of either kind, and bad input."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import specmargin as sm
+from specmargin.estimators.spectral_filter import SpectralFilterClassifier
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import normalized_adjacency
+from specmargin.solvers.spectrum.block_weights import RULES
+from specmargin.spectra import Powers, Resolvents, filter_bank
+
+
+def block_graph(h, seed=0, n=240, d=30):
+    """A graph of three classes of which about the share h of the edges joins one class, and features that know some."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    alike = y[:, None] == y
+    p = np.where(alike, h * 3, (1 - h) * 1.5) * 6 / n
+    W = np.triu(rng.random((n, n)) < p, 1).astype(float)
+    means = rng.normal(size=(3, d))
+    return sp.csr_array(W + W.T), 0.35 * means[y] + rng.normal(size=(n, d)), y
+
+
+def hidden(y, per_class=10, seed=0):
+    return sm.hide_labels(y, per_class=per_class, random_state=seed)
+
+
+@pytest.mark.parametrize("learn", RULES)
+def test_decisions_are_those_of_the_kernel_that_was_learned(learn):
+    W, X, y = block_graph(0.8)
+    clf = SpectralFilterClassifier(learn=learn).fit(X, hidden(y), graph=W)
+    bank = filter_bank(normalized_adjacency(W), X)
+    labeled = np.flatnonzero(hidden(y) >= 0)
+    K = sum(d * F @ F[labeled].T for d, F in zip(clf.filter_weights_, bank.blocks, strict=True))
+    sign = np.where(y[labeled][:, None] == np.arange(3), 1.0, -1.0)
+    system = np.block(
+        [
+            [K[labeled] + clf.penalty_ * np.eye(len(labeled)), np.ones((len(labeled), 1))],
+            [np.ones((1, len(labeled))), np.zeros((1, 1))],
+        ]
+    )
+    solved = np.linalg.solve(system, np.vstack([sign, np.zeros(3)]))
+    np.testing.assert_allclose(clf.scores_, K @ solved[:-1] + solved[-1], atol=1e-8)
+    assert (clf.transduction_ == y).mean() > 0.7
+    assert (clf.result_ is None) == (learn in ("single", "mean"))
+
+
+def test_the_filter_learned_is_low_pass_or_high_pass_as_the_graph_is():
+    for h, sign in ((0.95, 1.0), (0.02, -1.0)):
+        W, X, y = block_graph(h)
+        clf = SpectralFilterClassifier().fit(X, hidden(y, 20), graph=W)
+        assert sign * (clf.filter_weights_ @ clf.bank_.filters.parameters) > 0.3
+        features = SpectralFilterClassifier(filters=Resolvents([0.0])).fit(X, hidden(y, 20), graph=W)
+        assert (clf.transduction_ == y).mean() > (features.transduction_ == y).mean() + 0.02
+
+
+def test_graphs_of_networkx_and_matrices_are_one_thing():
+    W, X, y = block_graph(0.8)
+    first = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
+    second = SpectralFilterClassifier().fit(X, hidden(y), graph=nx.from_scipy_sparse_array(W))
+    np.testing.assert_allclose(first.scores_, second.scores_, atol=1e-12)
+
+
+def test_sparse_features_and_two_classes():
+    W, X, y = block_graph(0.8)
+    X, two = np.where(X > 0.5, X, 0.0), (y > 0).astype(int)
+    dense = SpectralFilterClassifier(filters="powers").fit(X, hidden(two), graph=W)
+    sparse = SpectralFilterClassifier(filters=Powers(10)).fit(sp.csr_array(X), hidden(two), graph=W)
+    np.testing.assert_allclose(dense.scores_, sparse.scores_, atol=1e-10)
+    assert dense.scores_.ndim == 1
+
+
+def test_costs_and_penalties_that_are_given_are_kept():
+    W, X, y = block_graph(0.8)
+    clf = SpectralFilterClassifier(learn="margin", C=2.0, penalty=0.3).fit(X, hidden(y), graph=W)
+    assert (clf.C_, clf.penalty_) == (2.0, 0.3)
+    assert np.isnan(SpectralFilterClassifier().fit(X, hidden(y), graph=W).C_)
+
+
+def test_probabilities_are_calibrated_on_left_out_decisions():
+    W, X, y = block_graph(0.8)
+    clf = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
+    p = clf.predict_proba(X[:5])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert clf.leave_one_out_.shape == (30, 3)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"learn": "best"}, "learn='best'"),
+        ({"filters": "wavelets"}, "filters='wavelets'"),
+        ({"filters": 3}, "filters=3"),
+        ({"loss": "ramp"}, "loss='ramp'"),
+        ({"C": "auto"}, "C='auto'"),
+        ({"self_loops": -1.0}, "self_loops=-1"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    W, X, y = block_graph(0.8)
+    with pytest.raises((InvalidInputError, TypeError), match=message):
+        SpectralFilterClassifier(**parameters).fit(X, hidden(y), graph=W)
+
+
+def test_a_graph_of_other_nodes_is_refused():
+    W, X, y = block_graph(0.8)
+    with pytest.raises(InvalidInputError, match="239"):
+        SpectralFilterClassifier().fit(X, hidden(y), graph=W[:239, :239])
