@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -19,12 +18,12 @@ import numpy as np
 from specmargin import solvers
 from specmargin.checks import Rule, count, number
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._label_search import LabelSearch, Trials, judged
+from specmargin.estimators._label_search import Trials, judged
 from specmargin.estimators._parameter_rules import RULES, candidates
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
 from specmargin.estimators._shared_parameters import LaplacianParameters, SolverParameters, within_bound
 from specmargin.estimators._spectrum_classifier import Graph, SpectrumClassifier, is_graph
-from specmargin.estimators._supervised_twin import supervised_twin
+from specmargin.estimators._supervised_twin import TwinnedSearch
 from specmargin.exceptions import InvalidInputError, MarkerWarning, SolverError
 from specmargin.graphs import NeighborSearch, check_adjacency, knn_graph, laplacian
 from specmargin.labels import Labels
@@ -37,7 +36,6 @@ from specmargin.typing import FloatArray, Matrix
 
 _LOGGER = logging.getLogger(__name__)
 
-_MOST_FOLDS = 10
 _FREE = 1.0 - 1e-6
 """Share of C below which the largest multiplier does not feel it."""
 _OF_THE_REFIT = (
@@ -55,7 +53,7 @@ class Neighborhood(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier):
+class SpectrumCV(TwinnedSearch, LaplacianParameters, ClassBalanceParameter, SolverParameters, SemiSupervisedClassifier):
     """Grid, folds, the supervised twin and the refit; a subclass knows the problem that a spectrum makes.
 
     Parameters
@@ -72,10 +70,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
         Neighbours of the graphs to try, unless `fit` is given a graph; more than n - 1 are n - 1.
     power : int
         The eigenvalues are those of L^power. The order of the eigenvectors is the same for every power.
-    cv : "auto", "loo", int or splitter
-        "auto": leave one labelled sample out up to 10 labels, beyond that 10 folds. "loo": leave one out, whatever
-        it takes. A number of folds (those of `LabeledKFold`, in the order of the samples), or any splitter, which is
-        shown the labelled samples only. Left-out samples stay as unlabelled ones.
     solver : str or sequence of str
         Of the refit, like `solver_params`, `tol` and `max_iter`; the folds are solved by the package's own.
     random_state : int, Generator or None
@@ -83,15 +77,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
 
     Attributes
     ----------
-    baseline_ : RMM
-        The supervised twin: an SVM on the features of the labelled samples, fitted. Kernel (linear, or RBF with half
-        the median distance for sigma, with it, and with twice it) and C (of `Cs`, per unit mean diagonal of the centred
-        kernel) are chosen by the same folds and criterion.
-    baseline_score_ : float
-        Its criterion with the sign changed, as `best_score_`.
-    comparison_ : specmargin.candidates.Comparison
-        The search against its twin, by their errors at left-out labels, each label judged by the settings that the
-        other labels choose: exact McNemar test, and a ``verdict`` in words.
     delta_ : ndarray of shape (q,) or (n_classes, q)
         The spectrum, of sum one.
     B_ : float or ndarray of shape (n_classes,)
@@ -107,9 +92,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     -----
     **Honest folds.** Every fold learns the spectrum and the classifier anew, without the left-out labels. ``graph=``
     of `fit` takes an adjacency, or the eigenpairs of one graph, as that of `STORM` does.
-
-    **Is it worth it?** The twin knows the labelled samples alone. `comparison_` counts at which left-out labels each of
-    the two errs; its verdict is "too few labels to judge" below ten.
     """
 
     Cs: Sequence[float] = (1.0, 10.0, 0.1, 100.0)  # ties, and labels that cannot choose, take the first
@@ -121,7 +103,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
     metric: str = "euclidean"
     normalized: bool = False
     power: int = 1
-    cv: Any = "auto"
     random_state: Any = 0
 
     _refitted: ClassVar[type[SpectrumClassifier]]
@@ -130,7 +111,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
         "Bs": candidates(RULES["B"]),
         "qs": candidates(count(1)),
         "n_neighbors": candidates(count(1)),
-        "cv": lambda name, value: value if isinstance(value, str) and value == "auto" else RULES["cv"](name, value),
     }
 
     def _problem_of(self, spectrum: Spectrum, labels: Labels) -> SpectrumMargin:
@@ -147,11 +127,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
         q = min(max(map(int, self.qs)), graph.q)
         return reused(graph, X.shape[0], q=q, normalized=self.normalized, power=self.power)
 
-    def _cv_for(self, labels: Labels) -> Any:
-        if not isinstance(self.cv, str) or self.cv != "auto":
-            return self.cv
-        return "loo" if labels.n_labeled <= _MOST_FOLDS else _MOST_FOLDS
-
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Graph | None) -> None:
         """Choose the parameters by the labelled samples, then learn from all."""
         self._check_criterion()
@@ -159,7 +134,7 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
         folds = self._folds(X, labels)
         kept = self._counted(labels, folds)
         tested = np.concatenate([fold.test for fold in folds])[kept]
-        shared = self._shared()
+        shared = self._kept_parameters(["n_neighbors"])
         trials = Trials(self.criterion, tested)
         neighborhoods = list(self._neighborhoods(X, graph))
         for params, _, spectrum in neighborhoods:
@@ -175,7 +150,7 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
             *(self.criterion, -self.best_score_, self.best_params_),
         )
         self._refit(X, y, neighborhoods, sample_weight)
-        self._compare(X, y, labels, folds, trials)
+        self._compare(X, y, labels, folds, trials, self.Cs)
 
     def _refit(self, X: Matrix, y: Any, neighborhoods: list[Neighborhood], sample_weight: Any) -> None:
         """Fit to all samples, with the graph that was chosen, or its eigenpairs where they are all that is needed."""
@@ -186,24 +161,6 @@ class SpectrumCV(LabelSearch, LaplacianParameters, ClassBalanceParameter, Solver
             self.estimator_ = self._refitted(**self.best_params_).fit(X, y, graph=graph, sample_weight=sample_weight)
         for name in _OF_THE_REFIT:
             setattr(self, name, getattr(self.estimator_, name))
-
-    def _compare(self, X: Matrix, y: Any, labels: Labels, folds: list[loo.Fold], trials: Trials) -> None:
-        """Choose and fit the supervised twin, and compare what the labels say of both."""
-        twin = supervised_twin(X, labels, folds, tuple(self.Cs), self.criterion)
-        weights = None
-        if labels.weights is not None:
-            weights = np.zeros(labels.n_samples)
-            weights[labels.labeled] = labels.weights
-        self.baseline_ = twin.fitted(X, y, weights, unlabeled=self.unlabeled, tol=self.tol)
-        self.baseline_score_ = twin.score
-        self.comparison_ = self._compared(trials.wrong_when_chosen_by_others(), twin.wrong)
-
-    def _shared(self) -> dict[str, Any]:
-        """Return the parameters that are no candidates and not the default of the estimator."""
-        usual = {name: entry.default for name, entry in signature(self._refitted).parameters.items()}
-        given = {name: value for name, value in self.get_params(deep=False).items() if name in usual}
-        del given["n_neighbors"]  # candidates here
-        return {name: value for name, value in given.items() if not _same(value, usual[name])}
 
     def _neighborhoods(self, X: Matrix, graph: Graph | None) -> Iterator[Neighborhood]:
         """Yield every graph with the most eigenpairs that are asked for."""
@@ -284,8 +241,3 @@ def _without(labels: Labels, left_out: Any) -> Labels:
     """Return the labels of the other labelled samples."""
     kept = np.setdiff1d(np.arange(labels.n_labeled), left_out)
     return labels.at(kept)
-
-
-def _same(value: Any, usual: Any) -> bool:
-    """Whether a parameter is the usual one; markers such as pandas.NA have no truth value when compared."""
-    return value is usual or (type(value) is type(usual) and bool(value == usual))
