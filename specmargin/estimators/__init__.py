@@ -21,6 +21,8 @@ from specmargin.estimators.s3vm import (
     QuasiNewtonS3VM,
 )
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
+from specmargin.estimators.spectral_filter_cv import SpectralFilterCV
+from specmargin.estimators.spectral_filter_regressor import SpectralFilterRegressor
 from specmargin.estimators.spectral_ridge import SpectralRidge
 from specmargin.estimators.spectrum_cv import KTACV, STORMCV
 from specmargin.estimators.spectrum_margin import MKL, STOAM, STORM
@@ -49,7 +51,9 @@ __all__ = [
     "STOAM",
     "STORM",
     "STORMCV",
+    "SpectralFilterCV",
     "SpectralFilterClassifier",
+    "SpectralFilterRegressor",
     "SpectralGraphTransducer",
     "SpectralKernelSVM",
     "SpectralRidge",

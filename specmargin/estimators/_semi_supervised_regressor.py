@@ -114,7 +114,7 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
             warn_components(graph, targets.labeled, stacklevel=outside() + 1)
         self._one_output = targets.values.ndim == 1
         f, results = self._fit(X, targets, graph)
-        self.n_iter_ = max(1, *(result.n_iter for result in results))
+        self.n_iter_ = max([1, *(result.n_iter for result in results)])
         self.transduction_ = targets.shaped(self._finite(f))
         self._warn_of_gaps(results)
 

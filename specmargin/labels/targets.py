@@ -41,6 +41,11 @@ class Targets:
     weights: FloatArray | None = None
 
     @property
+    def n_labeled(self) -> int:
+        """Number of labelled samples, l."""
+        return len(self.labeled)
+
+    @property
     def columns(self) -> FloatArray:
         """The values with a column per output, (l, n_outputs)."""
         return self.values[:, None] if self.values.ndim == 1 else self.values

@@ -14,7 +14,7 @@ from specmargin.arrays import numbers_array
 from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, operator_like, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.losses import LOSSES, get_loss, get_unlabeled_loss
 from specmargin.objectives.alignment import Alignment
 from specmargin.objectives.block_alignment import BlockAlignment
@@ -109,10 +109,13 @@ _ROWS = numbers_array("finite features, a row per sample", ndim=2, finite=False)
 _LABELS = instance(Labels, "pass specmargin.encode_labels(y)")
 
 
-def _unweighted(name: str, value: Any) -> Any:
-    if getattr(_LABELS(name, value), "weights", None) is not None:
-        raise InvalidInputError(f"{name} have weights, which this objective has no place for; pass them without.")
-    return value
+def _unweighted(rule: Rule) -> Rule:
+    def checked(name: str, value: Any) -> Any:
+        if rule(name, value).weights is not None:
+            raise InvalidInputError(f"{name} have weights, which this objective has no place for; pass them without.")
+        return value
+
+    return checked
 
 
 def _order(name: str, value: Any) -> Any:
@@ -180,8 +183,11 @@ _check_arguments(
     ties=flag,
     delta=maybe(_DELTA),
 )
-_check_arguments(BlockAlignment, labels=_unweighted, order=_order, centered=flag)
-_check_arguments(Alignment, spectrum=_spectra, labels=_unweighted, order=flag, ties=flag)
+_LABELS_OR_NUMBERS = instance(
+    (Labels, Targets), "pass specmargin.encode_labels(y), or specmargin.labels.encode_targets(y)"
+)
+_check_arguments(BlockAlignment, labels=_unweighted(_LABELS_OR_NUMBERS), order=_order, centered=flag)
+_check_arguments(Alignment, spectrum=_spectra, labels=_unweighted(_LABELS), order=flag, ties=flag)
 _check_arguments(
     SpectralRidge,
     spectrum=instance(Spectrum, _FROM_GRAPH),

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.objectives.cone import Cone
 from specmargin.objectives.contract import Arrays, Shapes, read
 from specmargin.objectives.margin_over_cone import squared_lengths
@@ -33,7 +33,7 @@ _VANISHING = 1e-28
 class AlignmentOverCone:
     """Value, bound and certificate of the alignment of a kernel; a subclass has `U`, `cone`, `target`, `variables`."""
 
-    labels: Labels
+    labels: Labels | Targets
 
     @cached_property
     def U(self) -> FloatArray:

@@ -16,7 +16,7 @@ import numpy as np
 
 from specmargin.checks import flag
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.objectives.alignment_over_cone import AlignmentOverCone
 from specmargin.objectives.cone import Cone
 from specmargin.objectives.contract import Arrays, Shapes, read, require_fields
@@ -32,8 +32,10 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
 
     Parameters
     ----------
-    blocks, labels, order
-        As in `BlockMargin`; weights of labels have no place here.
+    blocks, order
+        As in `BlockMargin`.
+    labels : Labels or Targets
+        Labels of these samples, or numbers; weights have no place here.
     centered : bool, default True
         Whether rows of blocks, and the target, are taken less their means over the labelled samples.
 
@@ -45,7 +47,7 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     Notes
     -----
     ``delta`` (m,) decides the value, whatever its sum is. `certificate` needs no multipliers. With two classes the
-    target is y, with several a column of zeros and ones per class.
+    target is y, with several a column of zeros and ones per class; numbers are taken in units of their largest.
 
     References
     ----------
@@ -62,7 +64,7 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     """
 
     blocks: Any
-    labels: Labels
+    labels: Labels | Targets
     order: bool | Cone = False
     centered: bool = True
     delta: None = field(default=None, init=False)
@@ -75,8 +77,8 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
         scale = float((self.U**2).sum()) * float((self.target**2).sum())
         if not self.a.max() > 1e-24 * scale:
             raise InvalidInputError(
-                f"none of the {self.n_blocks} blocks correlates with the {self.labels.n_labeled} labels, so that the "
-                "alignment is undefined; take other features, or more labels."
+                f"none of the {self.n_blocks} blocks correlates with the {self.labels.n_labeled} labels, so that "
+                "the alignment is undefined; take other features, or more labels."
             )
 
     name = "KTA over blocks"
@@ -99,8 +101,11 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
 
     @cached_property
     def target(self) -> FloatArray:
-        """The signs of two classes, or zeros and ones, a column per class; less their means where they are centred."""
-        T = self.labels.sign if self.labels.is_binary else (self.labels.sign + 1.0) / 2.0
+        """The signs of two classes, zeros and ones in a column per class, or numbers; centred, where it is so asked."""
+        if not isinstance(self.labels, Labels):
+            T = _in_units(self.labels.values)
+        else:
+            T = self.labels.sign if self.labels.is_binary else (self.labels.sign + 1.0) / 2.0
         return T - T.mean(axis=0) if self.centered else T
 
     @cached_property
@@ -115,3 +120,10 @@ class BlockAlignment(OverBlocks, AlignmentOverCone):
     def weights_of(self, delta: FloatArray) -> FloatArray:
         """Return the weights of the blocks from those of all columns."""
         return delta[self.cone.starts] / delta[self.cone.starts].sum()
+
+
+def _in_units(values: FloatArray) -> FloatArray:
+    """Return numbers less the first, over the largest that is left: squares neither over- nor underflow."""
+    T = values - values[0]
+    largest = float(np.abs(T).max())
+    return T / largest if largest > 0 else T

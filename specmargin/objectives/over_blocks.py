@@ -12,7 +12,7 @@ import scipy.linalg as sla
 from specmargin.arrays import finite_numbers
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.objectives.block_cone import BlockCone, MonotoneCone
 from specmargin.objectives.cone import Cone, FixedSpectrum, SpectrumCone
 from specmargin.objectives.over_spectrum import require_nodes
@@ -28,7 +28,7 @@ class OverBlocks:
     """
 
     blocks: Any
-    labels: Labels
+    labels: Labels | Targets
     order: bool | Cone
     delta: FloatArray | None
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels, several
+from specmargin.labels import Labels, Targets, several
 from specmargin.objectives.cone import Cone, ProductCone, SpectrumCone
 from specmargin.spectra import Spectrum
 from specmargin.typing import FloatArray
@@ -16,7 +16,7 @@ from specmargin.typing import FloatArray
 __all__ = ["OverSpectrum", "require_nodes"]
 
 
-def require_nodes(labels: Labels, n: int) -> None:
+def require_nodes(labels: Labels | Targets, n: int) -> None:
     """Raise unless labels are those of the n samples that the rows of the eigenvectors belong to."""
     if labels.n_samples != n:
         raise InvalidInputError(

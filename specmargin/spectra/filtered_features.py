@@ -53,7 +53,9 @@ class FilterBank:
     operator : csr_array of shape (n, n)
         S.
     features : csr_array or ndarray of shape (n, d), or None
-        X with rows of length one, as it was filtered; None where the nodes have none.
+        X as it was filtered: rows of length one, or units of the largest; None where the nodes have none.
+    normalization : {"unit", "centered", "trace"} or None
+        How the blocks were normalised.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class FilterBank:
     power: FloatArray
     operator: SparseArray
     features: Any
+    normalization: str | None = "unit"
 
     @property
     def n_samples(self) -> int:
@@ -109,8 +112,9 @@ def filter_bank(
     S : sparse matrix of shape (n, n)
         `specmargin.graphs.normalized_adjacency`: symmetric, with eigenvalues in [-1, 1].
     X : ndarray or sparse matrix of shape (n, d), or None
-        Features of the nodes; their rows are brought to length one first. None: a feature of its own for each node,
-        so that the graph alone is seen; blocks then have n columns.
+        Features of the nodes: with "unit" their rows are brought to length one first, else they are taken in units of
+        the largest. None: a feature of its own for each node, so that the graph alone is seen; blocks then have n
+        columns.
     filters : GraphFilters, optional
         `Resolvents()` by default.
     normalization : {"unit", "centered", "trace"} or None, default "unit"
@@ -150,17 +154,19 @@ def filter_bank(
     if kind is None:
         raise InvalidInputError(f"dtype={shown(dtype)} must be numpy.float32 or numpy.float64.")
     operator = _operator(S)
-    features = _unit_features(X, operator.shape[0])
+    features = _checked_features(X, operator.shape[0], unit_rows=normalization == "unit")
     blocks = _by_eigenvectors(operator, features, family) if isinstance(family, Bands) else None
     if blocks is None:
         blocks = _by_recursion(operator, features, family.chebyshev(tol), kind)
     power = np.array([_normalize(F, normalization) for F in blocks])
     if not power.any():
         raise InvalidInputError(
-            "every node has the same features once they are filtered, so that nothing tells one from another; pass "
-            "features that differ, or X=None for the graph alone."
+            f"every node has the same features once they are filtered (of {blocks[0].shape[1]} feature(s)), so that "
+            "nothing tells one from another; pass features that differ, or X=None for the graph alone."
         )
-    return FilterBank(tuple(F.astype(kind, copy=False) for F in blocks), family, power, operator, features)
+    return FilterBank(
+        tuple(F.astype(kind, copy=False) for F in blocks), family, power, operator, features, normalization
+    )
 
 
 def _operator(S: Any) -> SparseArray:
@@ -196,8 +202,8 @@ def _radius(S: SparseArray) -> float:
     return growth
 
 
-def _unit_features(X: Any, n: int) -> Any:
-    """Return the features with rows of length one, rows of zeros as they are."""
+def _checked_features(X: Any, n: int, unit_rows: bool) -> Any:
+    """Return the features in units of the largest, or with rows of length one, rows of zeros as they are."""
     if X is None:
         return None
     X = X if sp.issparse(X) else np.asarray(X)
@@ -216,6 +222,8 @@ def _unit_features(X: Any, n: int) -> Any:
             f"X of the shape {X.shape} holds zeros only; pass features that differ, or X=None for the graph alone."
         )
     X = X / largest  # squares neither over- nor underflow
+    if not unit_rows:
+        return X
     lengths = np.sqrt(np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))).ravel()
     inverse = np.divide(1.0, lengths, out=np.zeros(n), where=lengths > 0)
     return sp.csr_array(sp.diags_array(inverse) @ X) if sp.issparse(X) else X * inverse[:, None]

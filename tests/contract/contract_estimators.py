@@ -40,11 +40,12 @@ SMALL: dict[str, dict[str, Any]] = {
     "LapSVMCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "LapRLSRegressorCV": {"kernels": ["rbf"], "gammas": [1.0], "n_neighbors": [5], "powers": [1], "ratios": [1e2]},
     "RegularizedSpectralClustering": {"random_state": 0},
+    "SpectralFilterCV": {"learns": ["alignment", "single"], "filters": ["resolvents"], "cv": 2},
     "STORMCV": {"n_neighbors": [5], "qs": [10], "Cs": [1.0], "Bs": [1.5], "cv": 2},
 }
 """Parameters that keep a fit short."""
 CLUSTERING = ("RegularizedEigenmaps", "RegularizedSpectralClustering")
-REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV")
+REGRESSORS = ("LapRLSRegressor", "LapRLSRegressorCV", "SpectralFilterRegressor")
 CLASSIFIERS = [name for name in estimators.__all__ if name not in (*CLUSTERING, *REGRESSORS)]
 CONFORMAL = ("LapRLS", "SpectralFilterClassifier", "SpectralRidge")
 METHODS = ("predict", "decision_function", "predict_proba", "transform", "score")
@@ -52,7 +53,7 @@ SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
 LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
-LAPLACIAN += ("SpectralFilterClassifier",)
+LAPLACIAN += ("SpectralFilterCV", "SpectralFilterClassifier")
 WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
@@ -461,7 +462,10 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
     "reduce": (0, -1, 1.5, np.nan, "nonsense", True, [], NOTHING),
     "refine": WORD,
     "s": (*FINITE, None),
+    "learns": (*LISTED, None, ["best"], "alignment"),
     "self_loops": (*NONNEGATIVE, None),
+    "normalization": ("trace", None, 3),
+    "joint": FLAG,
     "sigma": POSITIVE,
     "solver": (0, None, [], {}, ["CLARABEL", 3], NOTHING),
     "solver_params": ("nonsense", 3, [1], {1: 2}, {"nonsense": 1}, NOTHING),
@@ -474,6 +478,7 @@ NONSENSE: dict[str, tuple[Any, ...]] = {
 }
 ALLOWED = {
     ("RegularizedSpectralClustering", "n_components"): (),
+    ("SpectralFilterCV", "self_loops"): ([1.0],),
     ("SpectralRidge", "power"): (1.5,),
     # At most n: landmarks or eigenvectors are not asked for by default.
     **{(name, "q"): (100,) for name in ("LapRLS", "LapRLSCV", *REGRESSORS, "LapSVM", "LapSVMCV", *S3VMS)},

@@ -46,6 +46,9 @@ CLASSIFIERS = [
     (sm.STORMCV, {"n_neighbors": [3], "qs": [5], "Cs": [1.0, 10.0]}),
     (sm.KTACV, {"n_neighbors": [5], "qs": [5, 10], "Cs": [10.0]}),
     (sm.LapSVMCV, {**SMALL, "gamma_As": [0.1]}),
+    (sm.SpectralFilterClassifier, {}),
+    (sm.SpectralFilterClassifier, {"learn": "margin", "loss": "squared_hinge", "class_balance": "shrunk"}),
+    (sm.SpectralFilterCV, {"learns": ["alignment", "single"], "filters": ["resolvents"]}),
     (sm.SpectralRidge, {}),
     (sm.SpectralRidge, {"refine": "kmeans"}),
     (sm.SpectralRidge, {"penalty": 0.1, "class_balance": None}),
@@ -65,6 +68,9 @@ pytestmark = [
 ]
 
 
+BALANCED = (sm.LapSVM, sm.SpectralFilterClassifier, sm.SpectralRidge, sm.LapRLSCV, sm.LapSVMCV)
+
+
 def by_design(estimator):
     # Repeated rows are nodes of the graph, move a kernel's width, and are left out one by one.
     reasons = {}
@@ -72,7 +78,7 @@ def by_design(estimator):
         repeated = "rows that are repeated, and labels that are left out, count as rows and labels"
         names = (f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse"))
         reasons |= dict.fromkeys(names, repeated)
-    if isinstance(estimator, sm.LapSVM | sm.SpectralRidge | sm.LapRLSCV | sm.LapSVMCV) and estimator.class_balance:
+    if isinstance(estimator, BALANCED) and estimator.class_balance:
         reasons["check_class_weight_classifiers"] = "class_balance cuts by the shares of labels, whatever they weigh"
     if getattr(estimator, "solver", None) == "CLARABEL":
         reasons["check_class_weight_classifiers"] = "max_iter, which it sets, is none of CVXPY's solvers"
@@ -132,6 +138,7 @@ def test_the_declared_failure_is_the_refusal_to_guess():
 REGRESSORS = [
     sm.LapRLSRegressor(),
     sm.LapRLSRegressorCV(**SMALL),
+    sm.SpectralFilterRegressor(),
     sm.LapRLSRegressor(gamma_I=0.0, kernel="linear"),
     sm.LapRLSRegressor(span="eigenvectors", q=150, n_neighbors=3, gamma_A=1e-4, gamma_I=1e-4),
     sm.LapRLSRegressor(span="landmarks", n_landmarks=5),

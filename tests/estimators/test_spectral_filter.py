@@ -80,6 +80,21 @@ def test_costs_and_penalties_that_are_given_are_kept():
     assert np.isnan(SpectralFilterClassifier().fit(X, hidden(y), graph=W).C_)
 
 
+def test_classes_apart_are_those_of_one_fit_each():
+    W, X, y = block_graph(0.8)
+    seen = hidden(y)
+    apart = SpectralFilterClassifier(joint=False).fit(X, seen, graph=W)
+    assert apart.filter_weights_.shape == (3, 7)
+    assert apart.penalty_.shape == (3,)
+    for k in range(3):
+        one = SpectralFilterClassifier().fit(X, np.where(seen < 0, -1, seen == k), graph=W)
+        np.testing.assert_allclose(apart.scores_[:, k], one.scores_, atol=1e-9)
+    assert len(apart.result_) == 3
+    assert apart.bank_.response(apart.filter_weights_, np.array([0.0, 1.0])).shape == (3, 2)
+    with pytest.raises(InvalidInputError, match="joint=True"):
+        apart.conformal_sets()
+
+
 def test_probabilities_are_calibrated_on_left_out_decisions():
     W, X, y = block_graph(0.8)
     clf = SpectralFilterClassifier().fit(X, hidden(y), graph=W)

@@ -35,12 +35,17 @@ from specmargin.exceptions import InvalidInputError, InvalidTypeError, SavedVers
 
 N = 400
 METHODS = ("predict", "decision_function", "predict_proba", "transform")
-CONFORMAL = {"LapRLS": "conformal_p_values", "LapRLSRegressor": "conformal_intervals"}
+CONFORMAL = {
+    "LapRLS": "conformal_p_values",
+    "SpectralFilterClassifier": "conformal_p_values",
+    "LapRLSRegressor": "conformal_intervals",
+}
 CV = {"kernels": ["rbf"], "gammas": [4.0], "n_neighbors": [5], "powers": [1], "ratios": np.array([1e2])}
 SPECTRUM_CV = {"qs": [20], "n_neighbors": [5], "Cs": [1.0], "cv": 3}
 SMALL = {
     **dict.fromkeys(("LapRLSCV", "LapRLSRegressorCV", "LapSVMCV"), CV),
     **dict.fromkeys(("STORMCV", "KTACV"), SPECTRUM_CV),
+    "SpectralFilterCV": {"learns": ["alignment", "single"], "filters": ["resolvents"], "cv": 3},
 }
 
 VARIANTS: dict[str, tuple[str, dict[str, Any], str]] = {

@@ -14,16 +14,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import Labels
+from specmargin.labels import Labels, Targets
 from specmargin.objectives.block_alignment import BlockAlignment
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.objectives.leave_one_out import RidgePath, squared_error
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.alignment import alignment
 from specmargin.solvers.spectrum.block_margin import block_margin
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import AnyArray, FloatArray, IntArray
 
-__all__ = ["COSTS", "PENALTIES", "RULES", "BlockRidge", "LearnedWeights", "learn_weights", "ridge_on_blocks"]
+__all__ = [
+    "COSTS",
+    "PENALTIES",
+    "RULES",
+    "BlockRidge",
+    "LearnedWeights",
+    "labeled_grams",
+    "learn_weights",
+    "ridge_on_blocks",
+]
 
 RULES = ("alignment", "margin", "ordered", "single", "mean")
 """How weights are found."""
@@ -58,8 +67,14 @@ class BlockRidge:
     """Their mean squared error."""
 
 
+def labeled_grams(maps: Sequence[AnyArray], labeled: IntArray) -> FloatArray:
+    """Return the kernels of feature maps at the labelled samples, (m, l, l)."""
+    rows = (np.asarray(F[labeled], dtype=np.float64) for F in maps)
+    return np.stack([R @ R.T for R in rows])
+
+
 def ridge_on_blocks(
-    delta: FloatArray, grams: FloatArray, labels: Labels, penalties: Sequence[float] = PENALTIES
+    delta: FloatArray, grams: FloatArray, labels: Labels | Targets, penalties: Sequence[float] = PENALTIES
 ) -> BlockRidge:
     """Fit the ridge regression on K(delta), its penalty by exact leave-one-out.
 
@@ -69,8 +84,8 @@ def ridge_on_blocks(
         Weights of the blocks.
     grams : ndarray of shape (m, l, l)
         Their kernels at the labelled samples.
-    labels : Labels
-        The labels; weights, where they have such, are those of the squared losses.
+    labels : Labels or Targets
+        Signs or numbers; weights, where they have such, are those of the squared losses.
     penalties : sequence of float
         To choose from.
 
@@ -82,9 +97,13 @@ def ridge_on_blocks(
     >>> (X[:, 0] * (X[:, 0] @ fitted.gamma) > 0).tolist()
     [False, False, True, True]
     """
-    path = RidgePath(np.tensordot(delta, grams, 1), labels.sign, weights=labels.weights)
+    wanted = labels.sign if isinstance(labels, Labels) else labels.values
+    if labels.n_labeled < 2:  # a constant; without the sample nothing is known
+        unknown = np.full(wanted.shape, np.nan)
+        return BlockRidge(delta, float(max(penalties)), np.zeros_like(wanted), wanted[0], unknown, np.nan)
+    path = RidgePath(np.tensordot(delta, grams, 1), wanted, weights=labels.weights)
     decisions = path.leave_one_out(penalties)
-    errors = squared_error(decisions, labels.sign)
+    errors = squared_error(decisions, wanted)
     best = int(np.nanargmin(errors)) if np.isfinite(errors).any() else len(penalties) - 1
     gamma, b = path.solution(float(penalties[best]))
     return BlockRidge(delta, float(penalties[best]), gamma, np.asarray(b), decisions[best], float(errors[best]))
@@ -92,7 +111,7 @@ def ridge_on_blocks(
 
 def learn_weights(
     blocks: Any,
-    labels: Labels,
+    labels: Labels | Targets,
     rule: str = "alignment",
     *,
     loss: str = "squared",
@@ -106,8 +125,8 @@ def learn_weights(
     ----------
     blocks : sequence of ndarray of shape (n, d_b), or an object with such ``blocks``
         Feature maps of trace n.
-    labels : Labels
-        Of two classes or more.
+    labels : Labels or Targets
+        Of two classes or more; numbers have no margin.
     rule : {"alignment", "margin", "ordered", "single", "mean"}, default "alignment"
         "alignment" solves `BlockAlignment`; "margin" `BlockMargin`, its C by the leave-one-out error of the ridge
         regression with penalty 1 / C on the kernel found; "ordered" the same with weights that do not rise from
@@ -125,7 +144,7 @@ def learn_weights(
     Raises
     ------
     ValueError
-        If there is no such rule.
+        If there is no such rule, or a margin is asked for numbers.
 
     Examples
     --------
@@ -143,13 +162,19 @@ def learn_weights(
     m = len(maps)
     if rule == "mean":
         return LearnedWeights(np.full(m, 1.0 / m), [], None)
+    if rule == "single":
+        grams = labeled_grams(maps, labels.labeled)
+        errors = [ridge_on_blocks(one, grams, labels).error for one in np.eye(m)]
+        # Of one labelled sample nothing is known without it: then all filters are alike.
+        return LearnedWeights(np.eye(m)[int(np.nanargmin([*errors, np.inf])) % m], [], None)
+    if not isinstance(labels, Labels):
+        raise InvalidInputError(
+            f"rule={rule!r} is a margin of classes; for numbers take 'alignment', 'single' or 'mean'."
+        )
     order = np.arange(m)
     if rule == "ordered":
         order = order[::-1] if smooth_first is None else np.asarray(smooth_first)
     margin = BlockMargin([maps[b] for b in order], labels, C=costs[0], loss=loss, order=rule == "ordered")
-    if rule == "single":
-        errors = [ridge_on_blocks(one, margin.grams, labels).error for one in np.eye(m)]
-        return LearnedWeights(np.eye(m)[int(np.nanargmin(errors))], [], None)
     fits = []
     for C in costs:
         result = block_margin(margin.with_(C=float(C)), tol=tol)
@@ -161,6 +186,6 @@ def learn_weights(
     return LearnedWeights(learned, [result], C)
 
 
-def _without_weights(labels: Labels) -> Labels:
+def _without_weights(labels: Labels | Targets) -> Labels | Targets:
     """Return labels for an alignment, which has no place for their weights."""
     return replace(labels, weights=None)

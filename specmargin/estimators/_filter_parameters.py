@@ -1,0 +1,177 @@
+"""What the estimators over filtered node features share: the filters, and the ridge regression on learned weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from specmargin.checks import Rule, choice, flag, instance, number
+from specmargin.estimators._conformal import KernelBlocks
+from specmargin.estimators._parameter_rules import or_word
+from specmargin.estimators._shared_parameters import SearchedNeighbors
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs import neighbor_weights, normalized_adjacency
+from specmargin.labels import Labels, Targets
+from specmargin.solvers.spectrum.block_weights import (
+    COSTS,
+    PENALTIES,
+    BlockRidge,
+    LearnedWeights,
+    labeled_grams,
+    learn_weights,
+    ridge_on_blocks,
+)
+from specmargin.spectra import Bands, Bernstein, FilterBank, GraphFilters, Powers, Resolvents, extend, filter_bank
+from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
+
+_FAMILIES: dict[str, Any] = {"resolvents": Resolvents, "powers": Powers, "bernstein": Bernstein, "bands": Bands}
+"""Families of filters by name."""
+
+
+def filters_rule(name: str, value: Any) -> Any:
+    """Check the name of a family of filters, or a family."""
+    if isinstance(value, str):
+        return choice(*_FAMILIES)(name, value)
+    return instance(tuple(_FAMILIES.values()), "pass one of specmargin.spectra, such as Resolvents()")(name, value)
+
+
+def filtered(X: Matrix, graph: SparseArray, filters: Any, self_loops: float, normalization: str) -> FilterBank:
+    """Return the blocks of features that the parameters of these names mean."""
+    family: GraphFilters = _FAMILIES[filters]() if isinstance(filters, str) else filters
+    return filter_bank(normalized_adjacency(graph, self_loops=self_loops), X, family, normalization=normalization)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FilterParameters(SearchedNeighbors):
+    """Filters of a graph's node features, and the ridge regression on the kernel that their weights make.
+
+    Parameters
+    ----------
+    filters : {"resolvents", "powers", "bernstein", "bands"} or a family of `specmargin.spectra`
+        The filters h_b.
+    normalization : {"unit", "centered"}
+        "unit": rows of features and of blocks have length one, so that their direction counts, as for words; blocks are
+        centred after that. "centered": blocks are centred as they are, so that sizes of features count; scale them.
+    penalty : float or "loo"
+        Of the ridge regression, per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled nodes.
+    self_loops : float
+        Weight of the loop at every node.
+    joint : bool
+        Whether all classes (outputs) share one delta, "a filter of the data set"; else each has its own, and its own
+        penalty.
+
+    Attributes
+    ----------
+    filter_weights_ : ndarray of shape (m,), or (n_outputs, m) where they are not joint
+        delta, of sum one, in the order of ``bank_.filters.parameters``.
+    bank_ : FilterBank
+        The filters, their power and what they were applied to, without the blocks: a learned filter's frequency
+        response is ``bank_.response(filter_weights_, lam)``.
+    penalty_ : float or ndarray of shape (n_outputs,)
+        In use.
+    """
+
+    filters: Any = "resolvents"
+    normalization: str = "unit"
+    penalty: float | str = "loo"
+    self_loops: float = 1.0
+    joint: bool = True
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {
+        "self_loops": number(least=0),
+        "filters": filters_rule,
+        "normalization": choice("unit", "centered"),
+        "joint": lambda name, value: flag(name, value),
+    }
+
+    def _fit_blocks(
+        self, X: Matrix, graph: SparseArray, parts: Sequence[Labels | Targets], learn: str, **options: Any
+    ) -> tuple[FloatArray, list[LearnedWeights]]:
+        """Return f at all nodes, with a column per part where there are several, and how weights were found."""
+        if self._search is None:
+            self._search = self._opened(X)
+        bank, penalties = filtered(X, graph, self.filters, self.self_loops, self.normalization), self._penalties()
+        grams = labeled_grams(bank.blocks, parts[0].labeled)
+        learned, fitted, decisions = [], [], []
+        for part in parts:
+            learned.append(learn_weights(bank, part, learn, smooth_first=smooth_first(bank), **options))
+            fitted.append(ridge_on_blocks(learned[-1].delta, grams, part, penalties))
+            decisions.append(decisions_at_nodes(bank, fitted[-1], part.labeled))
+        several = len(parts) > 1
+        self.bank_: FilterBank = replace(bank, blocks=())
+        self.filter_weights_: FloatArray = np.stack([one.delta for one in learned]) if several else learned[0].delta
+        self.penalty_: Any = np.array([one.penalty for one in fitted]) if several else fitted[0].penalty
+        self.leave_one_out_ = np.stack([one.left_out for one in fitted], 1) if several else fitted[0].left_out
+        self.intercept_ = np.ravel([one.b for one in fitted])
+        results = [one.results[0] for one in learned if one.results]
+        self.result_ = None if not results else tuple(results) if several else results[0]
+        return np.stack(decisions, axis=1) if several else decisions[0], learned
+
+    def _penalties(self) -> Sequence[float]:
+        return PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
+
+    def _neighbor_mean(self, X: Matrix, values: FloatArray) -> FloatArray:
+        """Return the weighted mean of training values at the nearest training samples of new ones."""
+        assert self._search is not None
+        return extend(values, neighbor_weights(X, self._search, self._count(len(values)), weight=self.weight))
+
+    def _learned_kernel(self, X: Matrix | None, labeled: IntArray) -> KernelBlocks:
+        """Return the rows and the diagonal of the learned kernel, for the training samples."""
+        if X is not None:
+            raise InvalidInputError(
+                "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit "
+                "with them among the unlabelled samples and leave X out."
+            )
+        if self.filter_weights_.ndim > 1:
+            raise InvalidInputError(
+                "joint=False makes a kernel per class, and conformal sets compare classes in one; take joint=True."
+            )
+        known = self.bank_
+        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
+        used = [(weight, F) for weight, F in zip(self.filter_weights_, bank.blocks, strict=True) if weight > 0]
+        cross = np.asarray(sum(weight * (F @ F[labeled].T) for weight, F in used))
+        diagonal = np.asarray(sum(weight * np.einsum("ij,ij->i", F, F) for weight, F in used))
+        return KernelBlocks(cross[labeled], cross, diagonal)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LearnsWeights:
+    """How a classifier learns the weights of filters.
+
+    Parameters
+    ----------
+    loss : {"squared", "squared_hinge", "hinge"}
+        Of the margin.
+    C : float or "loo"
+        Weight of the margin's loss per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled nodes.
+    """
+
+    loss: str = "squared"
+    C: float | str = "loo"
+
+    _parameter_rules: ClassVar[dict[str, Rule]] = {
+        "C": or_word(number(above=0), "loo"),
+        "loss": choice("squared", "squared_hinge", "hinge"),
+    }
+
+    def _costs(self) -> Sequence[float]:
+        return COSTS if isinstance(self.C, str) else (float(self.C),)
+
+
+def decisions_at_nodes(bank: FilterBank, fitted: BlockRidge, labeled: IntArray) -> FloatArray:
+    """Return f = sum_b delta_b F_b F_b[labelled]' gamma + b at all nodes."""
+    f: FloatArray = np.zeros((bank.n_samples, *fitted.gamma.shape[1:]))
+    for weight, F in zip(fitted.delta, bank.blocks, strict=True):
+        if weight > 0:
+            f += weight * (F @ (F[labeled].T @ fitted.gamma).astype(F.dtype, copy=False))
+    return f + fitted.b
+
+
+def smooth_first(bank: FilterBank) -> IntArray:
+    """Return the blocks from the smoothest on: by the mean frequency of each filter's power."""
+    lam = np.linspace(0.0, 2.0, 201)
+    h = bank.filters.response(1.0 - lam) ** 2
+    return np.argsort((h @ lam) / np.maximum(h.sum(axis=1), 1e-300), kind="stable")
