@@ -52,8 +52,19 @@ METHODS = ("predict", "decision_function", "predict_proba", "transform", "score"
 SPECTRAL = ("KTA", "MKL", "SpectralGraphTransducer", "SpectralKernelSVM", "STOAM", "STORM", "XuSpectralSVM")
 OVER_SPECTRA = (*SPECTRAL, "KTACV", "STORMCV", "SpectralRidge")
 S3VMS = tuple(name for name in CLASSIFIERS if name.endswith(("S3VM", "TSVM")))
-LAPLACIAN = ("AutoSSL", "KTACV", "STORMCV", "LapRLS", "LapRLSCV", "LapSVM", "LapSVMCV", "SpectralRidge", *SPECTRAL)
-LAPLACIAN += ("SpectralFilterCV", "SpectralFilterClassifier")
+LAPLACIAN = (
+    "AutoSSL",
+    "KTACV",
+    "STORMCV",
+    "LapRLS",
+    "LapRLSCV",
+    "LapSVM",
+    "LapSVMCV",
+    "SpectralFilterCV",
+    "SpectralFilterClassifier",
+    "SpectralRidge",
+    *SPECTRAL,
+)
 WEIGHTED = tuple(name for name in CLASSIFIERS if has_fit_parameter(getattr(estimators, name), "sample_weight"))
 OF_GRAPHS = (*LAPLACIAN, *REGRESSORS, *CLUSTERING, "QuasiNewtonS3VM with a graph", "CCCPS3VM with a graph")
 
