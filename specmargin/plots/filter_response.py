@@ -1,0 +1,309 @@
+"""Frequency responses of learned filters: which frequencies of a graph a method keeps.
+
+`FilterResponseDisplay` draws the power that learned weights pass, sum_b delta_b h_b(1 - lam)^2 / power_b, over the
+frequencies lam of the graph, one curve per method with a band over draws, and below it where the features have their
+energy. The curve ends at the graph's highest frequency: beyond it a filter has nothing to pass, and a rough one has its
+pole there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+from specmargin.arrays import numbers_array, vector
+from specmargin.checks import instance, shown
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.plots.theme import figure_of, pyplot_axes, style
+from specmargin.plots.weights import estimators_by_draw, rule_styles, same_filters, shares_of_draws
+from specmargin.spectra import FilterBank
+from specmargin.spectra.feature_energy import spectral_energy
+from specmargin.typing import FloatArray
+
+__all__ = ["FilterResponseDisplay"]
+
+_BARS = 0.24
+"""Share of the axes' height that the energy of the features takes, at the bottom."""
+_BAR_COLOR = "0.86"
+_POINTS = 301
+
+
+class FilterResponseDisplay:
+    """Responses over the frequencies of a graph, one curve per method.
+
+    Parameters
+    ----------
+    frequencies : array of shape (k,)
+        From 0 to the graph's highest, increasing.
+    responses : mapping of str to array of shape (k,) or (draws, k)
+        Power passed, by the method's name, not negative; the features as they are have 1. Of several draws the curve
+        is the median at each frequency, the band the range from 10 to 90 % of the draws.
+    edges, energy : array of shape (m + 1,) and (m,), optional
+        Bands of frequencies, and the share of the features' energy in each: drawn at the bottom.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    lines_ : dict of str to Line2D
+        By the method's name.
+
+    Notes
+    -----
+    A filter that keeps high frequencies (a resolvent with g < 0) makes blocks whose rows resemble each other little, so
+    that it also acts as a ridge: some weight on it does not say that classes differ along edges. Compare methods.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> lam = np.linspace(0.0, 1.5, 50)
+    >>> display = FilterResponseDisplay(lam, {"alignment": 1 / (0.1 + lam) ** 2}).plot(axes[0, 0])
+    >>> [float(end) for end in display.ax_.get_xlim()]
+    [0.0, 1.5]
+    """
+
+    figure_: Figure
+    ax_: Axes
+    lines_: dict[str, Line2D]
+
+    def __init__(
+        self,
+        frequencies: npt.ArrayLike,
+        responses: Mapping[str, npt.ArrayLike],
+        *,
+        edges: npt.ArrayLike | None = None,
+        energy: npt.ArrayLike | None = None,
+    ) -> None:
+        self.frequencies = vector("frequencies", frequencies, "frequencies of the graph, increasing from 0")
+        lam = self.frequencies
+        if len(lam) < 2 or lam[0] < 0 or (np.diff(lam) <= 0).any():
+            raise InvalidInputError(f"frequencies={shown(frequencies)} must be two or more, not negative, increasing.")
+        if not isinstance(responses, Mapping) or not responses:
+            raise InvalidTypeError(
+                f'responses={shown(responses)} names none; give at least one, e.g. {{"alignment": response}}.'
+            )
+        self.responses = {name: _draws(name, one, len(lam)) for name, one in responses.items()}
+        if (edges is None) != (energy is None):
+            raise InvalidInputError(
+                f"edges={shown(edges)} and energy={shown(energy)} belong together; pass both or neither."
+            )
+        self.edges = None if edges is None else vector("edges", edges, "ends of bands of frequencies, increasing")
+        self.energy = None if energy is None else vector("energy", energy, "shares of the features' energy, one a band")
+        if self.edges is not None and self.energy is not None:
+            if len(self.edges) != len(self.energy) + 1 or (np.diff(self.edges) <= 0).any():
+                raise InvalidInputError(
+                    f"edges={shown(edges)} must increase and be one more than energy={shown(energy)}."
+                )
+            if self.energy.min() < 0 or self.energy.max() <= 0:
+                raise InvalidInputError(f"energy={shown(energy)} must not be negative, and not zero throughout.")
+
+    @classmethod
+    def from_bank(cls, bank: FilterBank, weights: Mapping[str, npt.ArrayLike], *, n_bands: int = 24) -> Self:
+        """Evaluate the responses of learned weights; `plot` draws them.
+
+        Parameters
+        ----------
+        bank : FilterBank
+            The filtered features over which the weights were learned.
+        weights : mapping of str to array of shape (m,) or (draws, m)
+            By the method's name, not negative, one per filter.
+        n_bands : int, default 24
+            Bands of frequencies in which the energy of the features is summed.
+
+        Returns
+        -------
+        FilterResponseDisplay
+
+        Examples
+        --------
+        >>> import specmargin as sm
+        >>> W = sm.graphs.knn_graph(np.arange(30.0)[:, None], n_neighbors=2)
+        >>> X = np.random.default_rng(0).normal(size=(30, 2))
+        >>> bank = sm.spectra.filter_bank(sm.graphs.normalized_adjacency(W), X)
+        >>> features_alone = [0, 0, 1, 0, 0, 0, 0]
+        >>> display = FilterResponseDisplay.from_bank(bank, {"features": features_alone})
+        >>> bool(np.allclose(display.responses["features"], 1.0))
+        True
+        """
+        instance(FilterBank, "pass that of specmargin.spectra.filter_bank, or clf.bank_")("bank", bank)
+        if not isinstance(weights, Mapping) or not weights:
+            raise InvalidTypeError(
+                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
+            )
+        energy = spectral_energy(bank, n_bands)
+        top = float(energy.edges[-1])
+        # Denser at the ends, where resolvents have their poles.
+        lam = top * (1.0 - np.cos(np.linspace(0.0, np.pi, _POINTS))) / 2.0
+        responses = {}
+        for name, one in weights.items():
+            draws = shares_of_draws(f"the weights of {name!r}", one, len(bank.blocks))
+            responses[name] = energy.total * np.array([bank.response(delta, lam) for delta in draws])
+        return cls(lam, responses, edges=energy.edges, energy=energy.share)
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | None = None, **options: Any) -> Self:
+        """Draw the responses that fitted estimators have learned.
+
+        Parameters
+        ----------
+        estimators : mapping of str to estimator, or to a sequence of them
+            With ``filter_weights_`` and ``bank_``, all on one graph with the same features and filters. A sequence
+            holds fits to several draws of the labels.
+        ax : Axes, optional
+            See `plot`.
+        **options
+            Passed to `plot`.
+
+        Returns
+        -------
+        FilterResponseDisplay
+        """
+        fitted = estimators_by_draw(estimators)
+        every = [(name, one) for name, draws in fitted.items() for one in draws]
+        for name, one in every:
+            if not hasattr(one, "filter_weights_") or not hasattr(one, "bank_"):
+                raise InvalidInputError(
+                    f"{name!r} ({type(one).__name__}) has no filter_weights_: fit it first, or pick a method that "
+                    "learns weights of filters (SpectralFilterClassifier)."
+                )
+        same_filters(every)
+        bank = every[0][1].bank_
+        for name, one in every:
+            theirs = one.bank_
+            if theirs.n_samples != bank.n_samples or not np.allclose(theirs.power, bank.power, rtol=1e-5):
+                raise InvalidInputError(
+                    f"{name!r} was fitted on another graph or other features than {every[0][0]!r}; draw each graph in "
+                    "axes of its own."
+                )
+        return cls.from_bank(
+            bank, {name: [one.filter_weights_ for one in draws] for name, draws in fitted.items()}
+        ).plot(ax, **options)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        scale: Literal["log", "linear"] = "log",
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        scale : {"log", "linear"}
+            Of the power passed.
+        legend : bool, default True
+            Whether to say above the axes what is drawn.
+        title : str, optional
+            Of the axes.
+
+        Returns
+        -------
+        FilterResponseDisplay
+            Itself, with its attributes set.
+        """
+        if scale not in ("log", "linear"):
+            raise InvalidInputError(f"scale={scale!r} is unknown; take 'log' or 'linear'.")
+        with style():
+            ax = pyplot_axes((3.4, 2.4))[0] if ax is None else ax
+            looks, lam = rule_styles(self.responses), self.frequencies
+            ax.axhline(1.0, color="0.55", linewidth=0.6, zorder=1)
+            ends = []
+            self.lines_ = {}
+            for order, (name, draws) in enumerate(self.responses.items()):
+                look = looks[name]
+                low, middle, high = np.quantile(draws, [0.1, 0.5, 0.9], axis=0)
+                if scale == "log":  # which has no zero
+                    low, middle, high = (np.where(one > 0, one, np.nan) for one in (low, middle, high))
+                if len(draws) > 1:
+                    ax.fill_between(lam, low, high, color=look.color, alpha=0.22, linewidth=0, zorder=2 + 0.1 * order)
+                shape: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 + 0.1 * order}
+                self.lines_[name] = ax.plot(lam, middle, label=name, **shape)[0]
+                ends += [np.nanmin(low, initial=np.inf), np.nanmax(high, initial=0.0)]
+            ax.set(xlim=(0.0, lam[-1]), xlabel=r"frequency $\lambda$ of the graph")
+            ax.set_ylabel("power passed (features: 1)")
+            ax.set_yscale(scale)
+            self._limits(ax, scale, max(min(*ends, 1.0), 1e-4 * max(*ends, 1.0)), max(*ends, 1.0))
+            if self.edges is not None and self.energy is not None:
+                # Heights in shares of the axes: they have no unit in common with the curves.
+                ax.bar(
+                    self.edges[:-1],
+                    _BARS * self.energy / self.energy.max(),
+                    np.diff(self.edges),
+                    align="edge",
+                    color=_BAR_COLOR,
+                    edgecolor="white",
+                    linewidth=0.3,
+                    zorder=0,
+                    transform=ax.get_xaxis_transform(),
+                )
+            if legend:
+                ax.legend(handles=self.legend_handles(), loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+            if title is not None:
+                ax.set_title(title, pad=4 + 12 * -(-len(self.legend_handles()) // 2) * legend)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+    def _limits(self, ax: Axes, scale: str, low: float, high: float) -> None:
+        """Leave room for the energy below the curves."""
+        room = _BARS / (1.0 - _BARS) if self.energy is not None else 0.0
+        if scale == "linear":
+            ax.set_ylim(-1.04 * room * high, 1.04 * high)
+            ticks = [tick for tick in ax.get_yticks() if tick >= 0]
+            ax.set_yticks(ticks)
+            ax.set_ylim(-1.04 * room * high, 1.04 * high)
+            return
+        decades = max(np.log10(high / low), 0.6)
+        ax.set_ylim(high / 10 ** (decades * (1.0 + room + 0.04)), high * 10 ** (0.06 * decades))
+        subs = (1.0,) if decades > 1.8 else (1.0, 3.0) if decades > 0.9 else (1.0, 2.0, 3.0, 5.0)
+        ax.yaxis.set_major_locator(LogLocator(10.0, subs=subs, numticks=12))
+        # No number beside the bars of the energy, which it does not measure.
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}" if tick >= 0.999 * low else ""))
+        ax.yaxis.set_minor_locator(NullLocator())
+
+    def legend_handles(self) -> list[Artist]:
+        """Entries for a legend that several panels share: a line for each method, the band, the energy."""
+        looks = rule_styles(self.responses)
+        draws = max(map(len, self.responses.values()))
+        with style():
+            handles: list[Artist] = [
+                Line2D([], [], color=looks[name].color, linestyle=looks[name].linestyle, label=_told(name, draws))
+                for name in self.responses
+            ]
+            if draws > 1:
+                handles.append(Patch(color="0.4", alpha=0.3, linewidth=0, label=f"10 to 90 % of {draws} draws"))
+            if self.energy is not None:
+                handles.append(Patch(color=_BAR_COLOR, label="energy of the features, no scale"))
+        return handles
+
+
+def _told(name: str, draws: int) -> str:
+    return f"{name}, median" if draws > 1 else name
+
+
+def _draws(name: str, response: npt.ArrayLike, k: int) -> FloatArray:
+    """Return the responses of the draws, (draws, k), or say what is wrong with them."""
+    what = f"the response of {name!r}"
+    numbers_array("power passed at each frequency, (k,), or a row for each draw, (draws, k)")(what, response)
+    draws = np.atleast_2d(np.asarray(response, dtype=np.float64))
+    if draws.ndim != 2 or draws.shape[1] != k or not len(draws):
+        raise InvalidInputError(f"{what} has the shape {np.shape(response)}; pass ({k},) or (draws, {k}).")
+    if draws.min() < 0:
+        at = np.unravel_index(int(draws.argmin()), draws.shape)
+        raise InvalidInputError(
+            f"{what} is negative at {tuple(map(int, at))} ({draws[at]:.3g}); pass powers, which are squares."
+        )
+    return draws

@@ -1,0 +1,234 @@
+"""Learned weights as bars: how much of each filter, or of each graph, a method uses.
+
+`WeightsDisplay` draws the ``filter_weights_`` of spectral filters by their parameter, or the ``graph_weights_`` of
+methods that were fitted with several graphs, as a group of bars for each method. Draws of an experiment are a bar at
+their median with a whisker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
+
+from specmargin.arrays import numbers_array
+from specmargin.checks import shown, texts
+from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.plots.theme import METHODS, MethodStyle, figure_of, method_styles, pyplot_axes, style
+from specmargin.plots.ticks import ticks_at
+from specmargin.typing import FloatArray
+
+__all__ = ["WeightsDisplay"]
+
+_RULES: dict[str, MethodStyle] = {
+    "alignment": METHODS["KTA"],
+    "margin": METHODS["STORM"],
+    "ordered": METHODS["STOAM"],
+    "single": METHODS["RLS"],
+    "mean": METHODS["LapRLS"],
+}
+"""Ways to learn weights of filters look like the methods over eigenvectors that they are akin to."""
+
+
+class WeightsDisplay:
+    """Bars of weights, a group for each filter or graph and a bar for each method.
+
+    Parameters
+    ----------
+    weights : mapping of str to array of shape (m,) or (draws, m)
+        By the method's name, not negative. They are divided by their sum. Of several draws the bar shows the median,
+        the whisker the range from 10 to 90 % of the draws.
+    names : sequence of m str
+        Of the filters or graphs.
+
+    Attributes
+    ----------
+    figure_, ax_ : Figure, Axes
+        Set by `plot`.
+    bars_ : dict of str to BarContainer
+        By the method's name.
+
+    Examples
+    --------
+    >>> from specmargin.plots import subplots
+    >>> figure, axes = subplots(width="column")
+    >>> display = WeightsDisplay({"alignment": [0.2, 0.8], "margin": [[1, 1], [1, 3]]}, names=["g = 0", "g = 0.9"])
+    >>> [float(bar.get_height()) for bar in display.plot(axes[0, 0]).bars_["margin"]]
+    [0.375, 0.625]
+    """
+
+    figure_: Figure
+    ax_: Axes
+    bars_: dict[str, BarContainer]
+
+    def __init__(self, weights: Mapping[str, npt.ArrayLike], *, names: Sequence[str]) -> None:
+        if not isinstance(weights, Mapping) or not weights:
+            raise InvalidTypeError(
+                f'weights={shown(weights)} names none; give at least one, e.g. {{"alignment": clf.filter_weights_}}.'
+            )
+        self.names = list(texts("names of the filters or graphs")("names", names))
+        self.weights = {
+            name: shares_of_draws(f"the weights of {name!r}", one, len(self.names)) for name, one in weights.items()
+        }
+
+    @classmethod
+    def from_estimators(cls, estimators: Mapping[str, Any], *, ax: Axes | None = None, **options: Any) -> Self:
+        """Draw the weights that fitted estimators have learned.
+
+        Parameters
+        ----------
+        estimators : mapping of str to estimator, or to a sequence of them
+            With ``filter_weights_`` over the same filters, or ``graph_weights_`` over as many graphs. A sequence holds
+            fits to several draws of the labels.
+        ax : Axes, optional
+            See `plot`.
+        **options
+            Passed to `plot`.
+
+        Returns
+        -------
+        WeightsDisplay
+        """
+        fitted = estimators_by_draw(estimators)
+        every = [(name, one) for name, draws in fitted.items() for one in draws]
+        kinds = ("filter_weights_", "graph_weights_")
+        kind = next((one for one in kinds if hasattr(every[0][1], one)), kinds[0])
+        for name, one in every:
+            if not hasattr(one, kind):
+                raise InvalidInputError(
+                    f"{name!r} ({type(one).__name__}) has no {kind}: fit it first, or pick methods that all learn "
+                    "weights of filters (SpectralFilterClassifier) or of graphs (STORM, STOAM, MKL, KTA)."
+                )
+        if kind == "filter_weights_":
+            names = [f"{parameter:g}" for parameter in same_filters(every)]
+        else:
+            names = [f"{k + 1}" for k in range(np.shape(every[0][1].graph_weights_)[-1])]
+        learned = {name: [getattr(one, kind) for one in draws] for name, draws in fitted.items()}
+        for name, draws in learned.items():
+            for weights in draws:
+                if np.shape(weights) != (len(names),):
+                    raise InvalidInputError(
+                        f"{name!r}: {kind} has the shape {np.shape(weights)} instead of {(len(names),)}; draw methods "
+                        "over the same filters or graphs together, and with several classes one row of weights, "
+                        "WeightsDisplay({...: clf.graph_weights_[k]}, names=...)."
+                    )
+        label = _filter_label(every[0][1].bank_.filters.name) if kind == "filter_weights_" else "graph"
+        return cls(learned, names=names).plot(ax, **{"xlabel": label, **options})
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        xlabel: str | None = None,
+        legend: bool = True,
+        title: str | None = None,
+    ) -> Self:
+        """Draw the bars.
+
+        Parameters
+        ----------
+        ax : Axes, optional
+            Where to draw; a new pyplot figure by default.
+        xlabel : str, optional
+            What the groups are.
+        legend : bool, default True
+            Whether to name the methods.
+        title : str, optional
+            Of the axes.
+
+        Returns
+        -------
+        WeightsDisplay
+            Itself, with its attributes set.
+        """
+        with style():
+            ax = pyplot_axes((3.4, 2.2))[0] if ax is None else ax
+            looks = rule_styles(self.weights)
+            width, most = 0.8 / len(self.weights), max(len(draws) for draws in self.weights.values())
+            self.bars_ = {}
+            for order, (name, draws) in enumerate(self.weights.items()):
+                at = np.arange(len(self.names)) + (order + 0.5) * width - 0.4
+                low, middle, high = np.quantile(draws, [0.1, 0.5, 0.9], axis=0)
+                self.bars_[name] = ax.bar(at, middle, 0.88 * width, color=looks[name].color, label=name)
+                if len(draws) > 1:
+                    seen = high > low
+                    ax.vlines(at[seen], low[seen], high[seen], color="white", linewidth=2.2, zorder=3)
+                    ax.vlines(at[seen], low[seen], high[seen], color="0.15", linewidth=0.9, zorder=4)
+            ticks_at(ax.xaxis, range(len(self.names)), self.names)
+            ax.tick_params(axis="x", length=0)
+            ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.0), xlim=(-0.6, len(self.names) - 0.4))
+            if xlabel is not None:
+                ax.set_xlabel(xlabel)
+            if legend:
+                told = f"median of {most} draws; whiskers: 10 to 90 %" if most > 1 else None
+                ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=min(4, len(self.weights)), title=told)
+            if title is not None:
+                lines = 1 + (most > 1) if legend else 0
+                ax.set_title(title, pad=4 + 12 * lines)
+        self.ax_, self.figure_ = ax, figure_of(ax)
+        return self
+
+
+def rule_styles(names: Mapping[str, Any]) -> dict[str, MethodStyle]:
+    """Return a style for each name; the rules of `SpectralFilterClassifier` have theirs in all figures."""
+    others = method_styles([name for name in names if name not in _RULES]) if set(names) - _RULES.keys() else {}
+    return {name: _RULES[name] if name in _RULES else others[name] for name in names}
+
+
+def shares_of_draws(what: str, weights: npt.ArrayLike, m: int) -> FloatArray:
+    """Return weights as shares, (draws, m), or say what is wrong with them."""
+    numbers_array("weights, (m,), or a row for each draw, (draws, m)")(what, weights)
+    draws = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    if draws.ndim != 2 or draws.shape[1] != m or not len(draws):
+        raise InvalidInputError(f"{what} have the shape {np.shape(weights)}; pass ({m},) or (draws, {m}).")
+    if draws.min() < -1e-8 * max(draws.max(), 0.0) or (draws.max(axis=1) <= 0).any():
+        at = np.unravel_index(int(draws.argmin()), draws.shape)
+        raise InvalidInputError(
+            f"{what} hold {draws[at]:.3g} at {tuple(map(int, at))}; pass weights >= 0, some of them "
+            "above 0 in each draw."
+        )
+    draws = np.maximum(draws, 0.0)
+    return np.asarray(draws / draws.sum(axis=1, keepdims=True))
+
+
+def estimators_by_draw(estimators: Any) -> dict[str, list[Any]]:
+    """Return the estimators of each method as a list."""
+    if not isinstance(estimators, Mapping) or not estimators:
+        raise InvalidTypeError(
+            f'estimators={shown(estimators)} names none; give at least one, e.g. {{"alignment": clf}}, or a list of '
+            "fits to several draws of the labels by name."
+        )
+    fitted = {name: list(one) if isinstance(one, list | tuple) else [one] for name, one in estimators.items()}
+    for name, draws in fitted.items():
+        if not draws:
+            raise InvalidInputError(f"estimators[{name!r}] is empty; give one fitted estimator or more.")
+    return fitted
+
+
+def same_filters(estimators: list[tuple[str, Any]]) -> FloatArray:
+    """Return the parameters of the filters of all estimators, or say which has others."""
+    (first, reference), *others = estimators
+    family = reference.bank_.filters
+    for name, other in others:
+        theirs = other.bank_.filters
+        if theirs.name != family.name or not np.array_equal(theirs.parameters, family.parameters):
+            raise InvalidInputError(
+                f"{name!r} has other filters ({theirs.name}) than {first!r} ({family.name}); draw them apart."
+            )
+    return np.asarray(family.parameters)
+
+
+def _filter_label(family: str) -> str:
+    """Return what the parameter of a family is."""
+    known = {
+        "resolvents": "$g$ of the filter: rough < 0 (features) < smooth",
+        "powers": "power of the adjacency",
+        "bernstein": "centre of the Bernstein polynomial",
+        "bands": "middle of the band of frequencies",
+    }
+    return known.get(family, f"parameter of {family}")
