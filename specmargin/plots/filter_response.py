@@ -18,12 +18,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 
 from specmargin.arrays import numbers_array, vector
 from specmargin.checks import instance, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.plots.theme import figure_of, pyplot_axes, style
+from specmargin.plots.ticks import ticks_at
 from specmargin.plots.weights import estimators_by_draw, rule_styles, same_filters, shares_of_draws
 from specmargin.spectra import FilterBank
 from specmargin.spectra.feature_energy import spectral_energy
@@ -33,7 +34,7 @@ __all__ = ["FilterResponseDisplay"]
 
 _BARS = 0.24
 """Share of the axes' height that the energy of the features takes, at the bottom."""
-_BAR_COLOR = "0.86"
+_BAR_COLOR = "#EFE3AE"
 _POINTS = 301
 
 
@@ -194,6 +195,7 @@ class FilterResponseDisplay:
         ax: Axes | None = None,
         *,
         scale: Literal["log", "linear"] = "log",
+        limits: tuple[float, float] | None = None,
         legend: bool = True,
         title: str | None = None,
     ) -> Self:
@@ -205,6 +207,8 @@ class FilterResponseDisplay:
             Where to draw; a new pyplot figure by default.
         scale : {"log", "linear"}
             Of the power passed.
+        limits : (float, float), optional
+            Least and largest power shown; `extremes` by default. Panels side by side take the outermost of theirs.
         legend : bool, default True
             Whether to say above the axes what is drawn.
         title : str, optional
@@ -217,26 +221,24 @@ class FilterResponseDisplay:
         """
         if scale not in ("log", "linear"):
             raise InvalidInputError(f"scale={scale!r} is unknown; take 'log' or 'linear'.")
+        low, high = self.extremes() if limits is None else _limits(limits)
         with style():
             ax = pyplot_axes((3.4, 2.4))[0] if ax is None else ax
             looks, lam = rule_styles(self.responses), self.frequencies
             ax.axhline(1.0, color="0.55", linewidth=0.6, zorder=1)
-            ends = []
             self.lines_ = {}
             for order, (name, draws) in enumerate(self.responses.items()):
                 look = looks[name]
-                low, middle, high = np.quantile(draws, [0.1, 0.5, 0.9], axis=0)
-                if scale == "log":  # which has no zero
-                    low, middle, high = (np.where(one > 0, one, np.nan) for one in (low, middle, high))
+                # A logarithmic scale has no zero: half of the least power shown lies below their part of the axes.
+                few, middle, most = np.maximum(np.quantile(draws, [0.1, 0.5, 0.9], axis=0), 0.5 * low)
                 if len(draws) > 1:
-                    ax.fill_between(lam, low, high, color=look.color, alpha=0.22, linewidth=0, zorder=2 + 0.1 * order)
+                    ax.fill_between(lam, few, most, color=look.color, alpha=0.22, linewidth=0, zorder=2 + 0.1 * order)
                 shape: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 + 0.1 * order}
                 self.lines_[name] = ax.plot(lam, middle, label=name, **shape)[0]
-                ends += [np.nanmin(low, initial=np.inf), np.nanmax(high, initial=0.0)]
             ax.set(xlim=(0.0, lam[-1]), xlabel=r"frequency $\lambda$ of the graph")
             ax.set_ylabel("power passed (features: 1)")
             ax.set_yscale(scale)
-            self._limits(ax, scale, max(min(*ends, 1.0), 1e-4 * max(*ends, 1.0)), max(*ends, 1.0))
+            _set_limits(ax, scale, low, high, _BARS / (1.0 - _BARS) if self.energy is not None else 0.0)
             if self.edges is not None and self.energy is not None:
                 # Heights in shares of the axes: they have no unit in common with the curves.
                 ax.bar(
@@ -257,22 +259,11 @@ class FilterResponseDisplay:
         self.ax_, self.figure_ = ax, figure_of(ax)
         return self
 
-    def _limits(self, ax: Axes, scale: str, low: float, high: float) -> None:
-        """Leave room for the energy below the curves."""
-        room = _BARS / (1.0 - _BARS) if self.energy is not None else 0.0
-        if scale == "linear":
-            ax.set_ylim(-1.04 * room * high, 1.04 * high)
-            ticks = [tick for tick in ax.get_yticks() if tick >= 0]
-            ax.set_yticks(ticks)
-            ax.set_ylim(-1.04 * room * high, 1.04 * high)
-            return
-        decades = max(np.log10(high / low), 0.6)
-        ax.set_ylim(high / 10 ** (decades * (1.0 + room + 0.04)), high * 10 ** (0.06 * decades))
-        subs = (1.0,) if decades > 1.8 else (1.0, 3.0) if decades > 0.9 else (1.0, 2.0, 3.0, 5.0)
-        ax.yaxis.set_major_locator(LogLocator(10.0, subs=subs, numticks=12))
-        # No number beside the bars of the energy, which it does not measure.
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda tick, _: f"{tick:g}" if tick >= 0.999 * low else ""))
-        ax.yaxis.set_minor_locator(NullLocator())
+    def extremes(self) -> tuple[float, float]:
+        """Return the least and the largest power of curves, bands and features, over at most four decades."""
+        shown = [np.quantile(draws, [0.1, 0.5, 0.9], axis=0) for draws in self.responses.values()]
+        high = max(1.0, *(float(one.max()) for one in shown))
+        return max(min(1.0, *(float(one.min()) for one in shown)), 1e-4 * high), high
 
     def legend_handles(self) -> list[Artist]:
         """Entries for a legend that several panels share: a line for each method, the band, the energy."""
@@ -288,6 +279,29 @@ class FilterResponseDisplay:
             if self.energy is not None:
                 handles.append(Patch(color=_BAR_COLOR, label="energy of the features, no scale"))
         return handles
+
+
+def _limits(limits: Any) -> tuple[float, float]:
+    """Check the powers shown."""
+    ends = vector("limits", limits, "the least and the largest power shown")
+    if len(ends) != 2 or not 0 < ends[0] < ends[1]:
+        raise InvalidInputError(f"limits={shown(limits)} must be two powers above 0, the least first.")
+    return float(ends[0]), float(ends[1])
+
+
+def _set_limits(ax: Axes, scale: str, low: float, high: float, room: float) -> None:
+    """Leave room below the curves, a share of their height, and put ticks where the scale measures something."""
+    if scale == "linear":
+        ax.set_ylim(-1.04 * room * high, 1.04 * high)
+        ticks = MaxNLocator(5).tick_values(0.0, high)
+        ticks_at(ax.yaxis, [tick for tick in ticks if 0 <= tick <= 1.04 * high])
+        return
+    decades = max(float(np.log10(high / low)), 0.6)
+    ax.set_ylim(high / 10 ** (decades * (1.0 + room + 0.04)), high * 10 ** (0.04 * decades))
+    steps = (1.0,) if decades > 1.8 else (1.0, 3.0) if decades > 0.9 else (1.0, 2.0, 3.0, 5.0)
+    first, last = int(np.floor(np.log10(low))), int(np.ceil(np.log10(high)))
+    ticks = np.outer(10.0 ** np.arange(first, last + 1), steps).ravel()
+    ticks_at(ax.yaxis, [tick for tick in ticks if 0.99 * low <= tick <= 1.01 * high])
 
 
 def _told(name: str, draws: int) -> str:

@@ -154,11 +154,14 @@ class WeightsDisplay:
             for order, (name, draws) in enumerate(self.weights.items()):
                 at = np.arange(len(self.names)) + (order + 0.5) * width - 0.4
                 low, middle, high = np.quantile(draws, [0.1, 0.5, 0.9], axis=0)
-                self.bars_[name] = ax.bar(at, middle, 0.88 * width, color=looks[name].color, label=name)
+                color = looks[name].color
+                pale = 0.55 if len(draws) > 1 else 1.0  # whiskers stand out against the bar, in its own colour
+                self.bars_[name] = ax.bar(at, middle, 0.88 * width, color=color, alpha=pale, label=name)
                 if len(draws) > 1:
-                    seen = high > low
-                    ax.vlines(at[seen], low[seen], high[seen], color="white", linewidth=2.2, zorder=3)
-                    ax.vlines(at[seen], low[seen], high[seen], color="0.15", linewidth=0.9, zorder=4)
+                    told = high > 0.005
+                    ax.vlines(at[told], low[told], high[told], color=color, linewidth=1.1, zorder=3)
+                    ends = {"color": color, "marker": "_", "linestyle": "none", "markersize": 3.0, "zorder": 3}
+                    ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], **ends)
             ticks_at(ax.xaxis, range(len(self.names)), self.names)
             ax.tick_params(axis="x", length=0)
             ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.0), xlim=(-0.6, len(self.names) - 0.4))
