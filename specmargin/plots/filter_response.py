@@ -228,12 +228,12 @@ class FilterResponseDisplay:
             ax.axhline(1.0, color="0.55", linewidth=0.6, zorder=1)
             self.lines_ = {}
             for order, (name, draws) in enumerate(self.responses.items()):
-                look = looks[name]
+                look = looks[name]  # the first on top: broken lines of it show where they meet a whole one
                 # A logarithmic scale has no zero: half of the least power shown lies below their part of the axes.
                 few, middle, most = np.maximum(np.quantile(draws, [0.1, 0.5, 0.9], axis=0), 0.5 * low)
                 if len(draws) > 1:
-                    ax.fill_between(lam, few, most, color=look.color, alpha=0.22, linewidth=0, zorder=2 + 0.1 * order)
-                shape: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 + 0.1 * order}
+                    ax.fill_between(lam, few, most, color=look.color, alpha=0.22, linewidth=0, zorder=2 - 0.1 * order)
+                shape: dict[str, Any] = {"color": look.color, "linestyle": look.linestyle, "zorder": 3 - 0.1 * order}
                 self.lines_[name] = ax.plot(lam, middle, label=name, **shape)[0]
             ax.set(xlim=(0.0, lam[-1]), xlabel=r"frequency $\lambda$ of the graph")
             ax.set_ylabel("power passed (features: 1)")
@@ -293,8 +293,7 @@ def _set_limits(ax: Axes, scale: str, low: float, high: float, room: float) -> N
     """Leave room below the curves, a share of their height, and put ticks where the scale measures something."""
     if scale == "linear":
         ax.set_ylim(-1.04 * room * high, 1.04 * high)
-        ticks = MaxNLocator(5).tick_values(0.0, high)
-        ticks_at(ax.yaxis, [tick for tick in ticks if 0 <= tick <= 1.04 * high])
+        ticks_at(ax.yaxis, [tick for tick in MaxNLocator(5).tick_values(0.0, high) if 0 <= tick <= 1.04 * high])
         return
     decades = max(float(np.log10(high / low)), 0.6)
     ax.set_ylim(high / 10 ** (decades * (1.0 + room + 0.04)), high * 10 ** (0.04 * decades))
@@ -310,7 +309,7 @@ def _told(name: str, draws: int) -> str:
 
 def _draws(name: str, response: npt.ArrayLike, k: int) -> FloatArray:
     """Return the responses of the draws, (draws, k), or say what is wrong with them."""
-    what = f"the response of {name!r}"
+    what = f"responses[{name!r}]"
     numbers_array("power passed at each frequency, (k,), or a row for each draw, (draws, k)")(what, response)
     draws = np.atleast_2d(np.asarray(response, dtype=np.float64))
     if draws.ndim != 2 or draws.shape[1] != k or not len(draws):

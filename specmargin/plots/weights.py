@@ -160,11 +160,17 @@ class WeightsDisplay:
                 if len(draws) > 1:
                     told = high > 0.005
                     ax.vlines(at[told], low[told], high[told], color=color, linewidth=1.1, zorder=3)
-                    ends = {"color": color, "marker": "_", "linestyle": "none", "markersize": 3.0, "zorder": 3}
+                    ends: dict[str, Any] = {
+                        "color": color,
+                        "marker": "_",
+                        "linestyle": "none",
+                        "markersize": 3.0,
+                        "zorder": 3,
+                    }
                     ax.plot(np.tile(at[told], 2), np.r_[low[told], high[told]], **ends)
             ticks_at(ax.xaxis, range(len(self.names)), self.names)
             ax.tick_params(axis="x", length=0)
-            ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.0), xlim=(-0.6, len(self.names) - 0.4))
+            ax.set(ylabel="weight, share of the sum", ylim=(0.0, 1.03), xlim=(-0.6, len(self.names) - 0.4))
             if xlabel is not None:
                 ax.set_xlabel(xlabel)
             if legend:

@@ -874,6 +874,35 @@ def plot_cells() -> Iterator[Cell]:
         ),
         margins=("wide", np.ones(3), 3.0),
     )
+    yield from nonsense(
+        "plots.WeightsDisplay",
+        with_defaults(plots.WeightsDisplay, weights={"a": [1.0, 2.0]}, names=["b", "c"]),
+        weights=(
+            *(None, {}, 3, "weights", Bad({"a": "b"}, "'b'"), Bad({"a": [np.nan, 1.0]}, "'a'.* nan", "not a number")),
+            Bad({"a": [-1.0, 1.0]}, r"'a' hold -1 at \(0, 0\)", "negative"),
+            Bad({"a": [1.0]}, r"'a' have the shape \(1,\)", "too few"),
+        ),
+        names=(None, 3, "b", [3, 4]),
+    )
+    yield from nonsense(
+        "plots.FilterResponseDisplay",
+        with_defaults(plots.FilterResponseDisplay, frequencies=[0.0, 1.0], responses={"a": [1.0, 2.0]}),
+        frequencies=(
+            None,
+            3,
+            "low",
+            np.ones((2, 2)),
+            Bad([0.0, np.nan], r"\[1\] is nan"),
+            Bad([1.0, 0.0], r"\[1.0, 0.0\]", "falling"),
+        ),
+        responses=(
+            *(None, {}, 3, "responses", Bad({"a": "b"}, "'b'"), Bad({"a": [np.nan, 1.0]}, "'a'.* nan", "not a number")),
+            Bad({"a": [-1.0, 1.0]}, r"'a'\] is negative at \(0, 0\)", "negative"),
+            Bad({"a": [1.0]}, r"'a'\] has the shape \(1,\)", "too few"),
+        ),
+        edges=(Bad([0.0, 1.0], r"\[0.0, 1.0\]", "without energy"), "low", 3.0),
+        energy=(Bad([1.0], r"\[1.0\]", "without edges"), "low", 3.0),
+    )
     folder = tempfile.mkdtemp()
     yield from nonsense(
         "plots.subplots",
