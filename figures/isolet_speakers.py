@@ -26,7 +26,7 @@ PER_CLASS = 2
 FEW = 10
 """Draws up to which each is a marker of its own."""
 
-SECONDS = {"quick": (3, 3), "standard": (4, 20), "full": (4, 75)}  # of one core: bundled data, real data
+SECONDS = {"quick": (3, 3), "standard": (4, 10), "full": (4, 75)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:

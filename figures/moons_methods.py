@@ -33,7 +33,7 @@ SIZES: dict[str, dict[str, Any]] = {
     "standard": {"resolution": 200, "n_draws": 5, "sigmas": (0.2, 0.35, 0.5, 1.0), "n_weights": 3},
     "full": {"resolution": 240, "n_draws": 20, "sigmas": (0.2, 0.35, 0.5, 1.0), "n_weights": 3},
 }
-SECONDS = {"quick": (4, 4), "standard": (14, 14), "full": (50, 50)}  # of one core: bundled data, real data
+SECONDS = {"quick": (4, 4), "standard": (8, 8), "full": (50, 50)}  # of one core: bundled data, real data
 
 
 def compute(size: str, seed: int = 0) -> dict[str, Any]:
