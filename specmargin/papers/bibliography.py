@@ -146,6 +146,15 @@ PAPERS = (
         ("s3vm_gaps",),
     ),
     Paper(
+        "spectral_filters",
+        "Which filter do the labels of a graph's nodes ask for?",
+        "Features of the nodes are filtered by seven resolvents of the graph, and one weight for each is learned from "
+        "labels alone, on Cora, Texas and Cornell. Texas and Cornell have the same features and classes, and differ in "
+        "edges and splits.",
+        (),
+        ("learned_filters",),
+    ),
+    Paper(
         "auto_ssl",
         "AutoSSL on two dozen sets",
         "Labels are drawn at random until each class has one, and everything is tuned on them alone. Errors on the "

@@ -6,6 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 import specmargin as sm
+from specmargin.experiments.figure_scripts import figure_scripts, load_script
 from specmargin.plots import FilterResponseDisplay, subplots
 from specmargin.plots.weights import rule_styles
 from specmargin.spectra import Resolvents
@@ -121,6 +122,24 @@ def test_estimators_with_several_draws(ax):
     other = sm.SpectralFilterClassifier().fit(X, y, graph=wider)
     with pytest.raises(ValueError, match="'b' was fitted on another graph or other features than 'a'"):
         FilterResponseDisplay.from_estimators({"a": fits[0], "b": other}, ax=ax)
+
+
+def test_figure_of_learned_filters_shows_what_its_graphs_were_made_for(monkeypatch):
+    monkeypatch.delenv("SPECMARGIN_DATA", raising=False)
+    script = load_script(figure_scripts()["learned_filters"])
+    data = script.compute("quick")
+    alike, unlike, chance = data["results"]["cora"], data["results"]["texas"], data["results"]["cornell"]
+    for rule in script.RULES:
+        assert alike[rule]["mean weight, low-pass (g > 0)"] > 0.9
+        assert unlike[rule]["mean weight, high-pass (g < 0)"] > 0.8
+        assert max(chance[rule].values()) < 0.8
+    shares = [one["share of edges within a class"] for one in (alike, unlike, chance)]
+    assert np.abs(np.array(shares) - [0.9, 0.05, 1 / 3]).max() < 0.05
+    assert data["certificates"]["worst relative gap"] < 1e-9
+    figure = script.draw(data)
+    top = figure.axes[:3]
+    assert len({ax.get_ylim() for ax in top}) == 1
+    assert all("block model" in ax.get_title() for ax in top)
 
 
 def test_without_axes_there_is_a_pyplot_figure():
