@@ -91,3 +91,13 @@ def test_a_graph_without_edges_is_refused():
     S = sm.graphs.normalized_adjacency(sp.csr_array((4, 4)))
     with pytest.raises(ValueError, match="all frequencies of this graph are 0: it has no edge"):
         spectral_energy(sm.spectra.filter_bank(S, np.eye(4)))
+
+
+def test_damping_keeps_a_line_where_it_is():
+    """Without Jackson's factors the step of each band would ring through all others."""
+    moments = np.cos(np.arange(257) * np.arccos(0.3))
+    edges = np.linspace(0.0, 2.0, 41)
+    share = feature_energy._in_bands(moments, edges)
+    middles = (edges[1:] + edges[:-1]) / 2
+    assert share[np.abs(middles - 0.7) > 0.15].sum() < 2e-4
+    assert share.sum() == pytest.approx(1.0)
