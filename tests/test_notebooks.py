@@ -12,7 +12,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 # Each of them asks the reader to write a CVXPY problem.
-PROBLEMS = {"03_newton_pcg_early_stopping", "04_regularized_spectral_clustering", "05_s3vm_local_minima"}
+PROBLEMS = {
+    "03_newton_pcg_early_stopping",
+    "04_regularized_spectral_clustering",
+    "05_s3vm_local_minima",
+    "06_from_laprls_to_a_graph_network",
+}
 
 
 def complaints(notebook: nbformat.NotebookNode) -> list[str]:
@@ -70,7 +75,7 @@ def test_notebooks_are_clean() -> None:
     assert found == {}
 
 
-def test_three_notebooks_ask_for_a_problem_in_cvxpy() -> None:
+def test_four_notebooks_ask_for_a_problem_in_cvxpy() -> None:
     for name in PROBLEMS:
         notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
         text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
