@@ -13,9 +13,9 @@ stay as they are. Beware of one reading: a rough block (g < 0, and g = 0) has a 
 that it also serves as a ridge. Some weight of the margin there does not make a filter high-pass, which is why both
 methods are drawn.
 
-Cora has 20 labels of each class, drawn at random; Texas and Cornell have those of their published training sets. These
-two have the same features and classes in the published archives, and differ in edges and splits. A graph that the data
-folder lacks is replaced by a drawn block model, with as many edges within a class, about; its title says so.
+Cora has 20 labels of each class, drawn at random; Texas and Cornell have those of their published training sets. In
+the archives that are read these two have the same features and classes, and differ in edges and splits. A graph that
+the data folder lacks is replaced by a drawn block model, with about as many edges within a class; its title says so.
 """
 
 from __future__ import annotations
