@@ -11,7 +11,6 @@ Only what reaches a labelled node takes part in the training.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.experiments.tasks import dataset, is_available
-from specmargin.typing import FloatArray, IntArray
+from specmargin.typing import IntArray
 
 __all__ = [
     "HOMOPHILIES",
