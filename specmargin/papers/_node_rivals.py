@@ -166,7 +166,7 @@ def correct_and_smooth(W: Any, X: Any, y_train: IntArray, train: IntArray, n_cla
             for j, b in enumerate(SMOOTHED):
                 f = smooth(corrected, known[kept], train[kept], ranks[b])[train[fold.test]]
                 errors[i, j] += ((f - known[fold.test]) ** 2).sum()
-    i, j = np.unravel_index(int(errors.argmin()), errors.shape)
+    i, j = divmod(int(errors.argmin()), errors.shape[1])
     base = kernel_ridge(kernel, known, train)[0]
     return smooth(correct(base, known, train, ranks[CORRECTED[i]]), known, train, ranks[SMOOTHED[j]])
 
