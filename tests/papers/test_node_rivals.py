@@ -208,9 +208,8 @@ def test_correction_and_smoothing_by_hand():
     corrected = rivals.correct(base, known, train, rivals.exact_pagerank(S, 0.5))
     # Every row of the spread error points along (1, -1), scaled to the mean absolute error 0.8.
     np.testing.assert_allclose(corrected, base + np.array([0.4, -0.4]), atol=1e-12)
-    smoothed = rivals.smooth(corrected, known, train, lambda F: S @ F)
-    r = np.sqrt(0.5)
-    expected = [[r * 0.9, r * 0.1], [r * 1.6, r * 0.4], [r * 0.9, r * 0.1]]
+    smoothed = rivals.smooth(base, known, train, lambda F: S @ F)
+    expected = np.sqrt(0.5) * np.array([[0.5, 0.5], [1.2, 0.8], [0.5, 0.5]])
     np.testing.assert_allclose(smoothed, expected, atol=1e-12)
 
 
