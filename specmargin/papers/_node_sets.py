@@ -23,6 +23,7 @@ from specmargin.typing import IntArray
 __all__ = [
     "HOMOPHILIES",
     "NODE_TASKS",
+    "STAND_IN",
     "NodeGraph",
     "NodeSplit",
     "NodeTask",
@@ -33,7 +34,7 @@ __all__ = [
     "node_splits",
 ]
 
-N_RANDOM = 100
+N_RANDOM = 100  # splits of Cora
 PER_CLASS = 20
 N_TEST = 1000
 HOMOPHILIES = (0.05, 0.15, 0.33, 0.5, 0.7, 0.9)
