@@ -18,9 +18,10 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import log_softmax, softmax
 
+from specmargin.graphs import normalized_adjacency
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Adam", "Network", "appnp", "gcn", "normalized_adjacency", "pagerank", "train_network", "unit_rows"]
+__all__ = ["Adam", "Network", "appnp", "gcn", "pagerank", "train_network", "unit_rows"]
 
 EPOCHS = 200
 STEP = 0.01
@@ -29,19 +30,6 @@ GCN_HIDDEN, GCN_DECAY = 16, 5e-4
 APPNP_HIDDEN, APPNP_DECAY = 64, 5e-3
 TELEPORT, N_STEPS = 0.1, 10
 """Share that restarts at the node itself, and steps of PageRank: APPNP's for citation graphs."""
-
-
-def normalized_adjacency(W: Any, self_loops: bool = True) -> Any:
-    """Return S, the adjacency (with self-loops) divided by the roots of the degrees of both ends; CSR.
-
-    Rows of nodes without an edge are zero where there are no self-loops.
-    """
-    W = sp.csr_matrix(W, dtype=float)
-    if self_loops:
-        W = W + sp.eye(W.shape[0], format="csr")
-    degrees = np.asarray(W.sum(axis=1)).ravel()
-    root = sp.diags(np.divide(1.0, np.sqrt(degrees), out=np.zeros_like(degrees), where=degrees > 0))
-    return (root @ W @ root).tocsr()
 
 
 def unit_rows(X: Any, order: int = 2) -> Any:

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from scipy.sparse import csgraph
 from scipy.sparse.linalg import splu
 
-from specmargin.graphs import laplacian
+from specmargin.graphs import laplacian, normalized_adjacency
 from specmargin.objectives.leave_one_out import Fold, RidgePath, dealt_folds, squared_error
-from specmargin.papers._node_networks import appnp, gcn, normalized_adjacency, pagerank, unit_rows
+from specmargin.papers._node_networks import appnp, gcn, pagerank, unit_rows
 from specmargin.typing import FloatArray, IntArray
 
 __all__ = ["RIVALS", "Rival"]
@@ -139,7 +139,7 @@ def label_spreading(W: Any, X: Any, y_train: IntArray, train: IntArray, n_classe
     Without its own label the decision of a labelled node is less by what that label contributes: exact, because the
     decisions are linear in the labels.
     """
-    S, known = normalized_adjacency(W, self_loops=False), one_hot(y_train, n_classes)
+    S, known = normalized_adjacency(W, self_loops=0.0), one_hot(y_train, n_classes)
     start = np.zeros((W.shape[0], len(train)))
     start[train, np.arange(len(train))] = 1.0
     fits = []
@@ -157,7 +157,7 @@ def correct_and_smooth(W: Any, X: Any, y_train: IntArray, train: IntArray, n_cla
 
     Among equal numbers of errors the least squared error decides.
     """
-    S, F = normalized_adjacency(W, self_loops=False), unit_rows(X)
+    S, F = normalized_adjacency(W, self_loops=0.0), unit_rows(X)
     kernel, known = _dense(F @ F[train].T), one_hot(y_train, n_classes)
     ranks = {passed_on: exact_pagerank(S, passed_on) for passed_on in {*CORRECTED, *SMOOTHED}}
     scores = {(a, b): np.zeros(2) for a in CORRECTED for b in SMOOTHED}
@@ -255,7 +255,7 @@ def exact_pagerank(S: Any, passed_on: float) -> Callable[[FloatArray], FloatArra
     """Return what multiplies by (1 - a) (I - a S)^-1, from one factorisation."""
     if passed_on == 0.0:
         return lambda F: F
-    factor = splu(sp.csc_matrix(sp.eye(S.shape[0]) - passed_on * S), permc_spec="MMD_AT_PLUS_A")
+    factor = splu(sp.csc_array(sp.eye_array(S.shape[0]) - passed_on * S), permc_spec="MMD_AT_PLUS_A")
     return lambda F: np.asarray((1.0 - passed_on) * factor.solve(np.ascontiguousarray(F)))
 
 

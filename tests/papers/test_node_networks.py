@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from specmargin.graphs import normalized_adjacency
 from specmargin.papers import _node_networks as networks
-from specmargin.papers._node_networks import Adam, Network, normalized_adjacency, pagerank, unit_rows
+from specmargin.papers._node_networks import Adam, Network, pagerank, unit_rows
 from specmargin.papers._node_sets import STAND_IN, node_graph, node_splits
 
 
@@ -60,17 +61,6 @@ def test_adam_by_its_sums(rng):
         second = 0.999 ** np.arange(t)[::-1] @ gradients[:t] ** 2 / (0.999 ** np.arange(t)).sum()
         expected -= 0.1 * first / (np.sqrt(second) + 1e-8)
     np.testing.assert_allclose(weights[0], expected, rtol=1e-12)
-
-
-def test_normalized_adjacency_of_a_path_and_a_lone_node():
-    W = np.zeros((4, 4))
-    W[0, 1] = W[1, 0] = W[1, 2] = W[2, 1] = 1.0
-    a, b = 1 / np.sqrt(6), 0.5
-    loops = [[b, a, 0, 0], [a, 1 / 3, a, 0], [0, a, b, 0], [0, 0, 0, 1]]
-    np.testing.assert_allclose(normalized_adjacency(W).toarray(), loops, atol=1e-15)
-    r = np.sqrt(0.5)
-    plain = [[0, r, 0, 0], [r, 0, r, 0], [0, r, 0, 0], [0, 0, 0, 0]]
-    np.testing.assert_allclose(normalized_adjacency(W, self_loops=False).toarray(), plain, atol=1e-15)
 
 
 def test_unit_rows():

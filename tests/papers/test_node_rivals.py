@@ -10,9 +10,9 @@ from sklearn.metrics import log_loss
 from sklearn.preprocessing import normalize
 
 import specmargin as sm
+from specmargin.graphs import normalized_adjacency
 from specmargin.objectives.leave_one_out import dealt_folds
 from specmargin.papers import _node_rivals as rivals
-from specmargin.papers._node_networks import normalized_adjacency
 from specmargin.papers._node_rivals import RIVALS
 from specmargin.papers._node_sets import STAND_IN, NodeGraph, node_graph, node_splits
 
@@ -156,7 +156,7 @@ def test_label_propagation_is_harmonic(problem):
 
 def test_label_spreading_is_a_dense_solve(problem):
     graph, split = problem
-    S = normalized_adjacency(graph.W, self_loops=False).toarray()
+    S = normalized_adjacency(graph.W, self_loops=0.0).toarray()
     train, T = split.train, np.eye(3)[graph.y[split.train]]
 
     def spread(a, kept):
@@ -176,7 +176,7 @@ def test_label_spreading_is_a_dense_solve(problem):
 
 
 def test_exact_pagerank_is_a_dense_solve(problem, rng):
-    S = normalized_adjacency(problem[0].W, self_loops=False)
+    S = normalized_adjacency(problem[0].W, self_loops=0.0)
     F = rng.standard_normal((150, 2))
     dense = 0.2 * np.linalg.solve(np.eye(150) - 0.8 * S.toarray(), F)
     np.testing.assert_allclose(rivals.exact_pagerank(S, 0.8)(F), dense, atol=1e-12)
@@ -195,14 +195,14 @@ def test_correct_and_smooth_without_propagation_is_its_base(problem, monkeypatch
 def test_right_decisions_are_not_corrected(problem):
     graph, split = problem
     right = np.eye(3)[graph.y]
-    rank = rivals.exact_pagerank(normalized_adjacency(graph.W, self_loops=False), 0.8)
+    rank = rivals.exact_pagerank(normalized_adjacency(graph.W, self_loops=0.0), 0.8)
     assert np.array_equal(rivals.correct(right, right[split.train], split.train, rank), right)
 
 
 def test_correction_and_smoothing_by_hand():
     """Three nodes in a row, the first labelled: the error 0.4 goes halfway along, the labels come back before."""
     W = sp.csr_matrix(np.array([[0.0, 1, 0], [1, 0, 1], [0, 1, 0]]))
-    S = normalized_adjacency(W, self_loops=False)
+    S = normalized_adjacency(W, self_loops=0.0)
     base, train = np.array([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]]), np.array([0])
     known = np.array([[1.0, 0.0]])
     corrected = rivals.correct(base, known, train, rivals.exact_pagerank(S, 0.5))
