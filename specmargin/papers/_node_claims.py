@@ -119,11 +119,11 @@ def standard_error(values: Sequence[float]) -> float:
 
 def places(rows: Iterable[Row]) -> dict[str, Place]:
     """Return the places by name, in the order of the rows; failed cells take no part."""
-    found: dict[str, list[Row]] = {}
+    by_name: dict[str, list[Row]] = {}
     for row in rows:
         if row["status"] == "ok":
-            found.setdefault(re.sub(r", draw \d+$", "", row["dataset"]), []).append(row)
-    return {name: _place(name, of) for name, of in found.items()}
+            by_name.setdefault(re.sub(r", draw \d+$", "", row["dataset"]), []).append(row)
+    return {name: _place(name, of) for name, of in by_name.items()}
 
 
 def _place(name: str, rows: Sequence[Row]) -> Place:
@@ -141,19 +141,19 @@ def _place(name: str, rows: Sequence[Row]) -> Place:
 
 def judge(rows: Sequence[Row]) -> list[str]:
     """Return a sentence for each claim that the rows can judge, verdict first."""
-    found = places(rows)
-    sentences = [sentence for one in CLAIMS if (sentence := one(found))]
+    by_name = places(rows)
+    sentences = [sentence for one in CLAIMS if (sentence := one(by_name))]
     return [*sentences, *certified(rows)]
 
 
-def public_split(found: Mapping[str, Place]) -> str:
+def public_split(by_name: Mapping[str, Place]) -> str:
     """Judge the accuracy on Cora's public split."""
-    return at_least(found.get("cora"), f"at least {PUBLIC:.1f} % on Cora's public split", PUBLIC)
+    return at_least(by_name.get("cora"), f"at least {PUBLIC:.1f} % on Cora's public split", PUBLIC)
 
 
-def random_splits(found: Mapping[str, Place]) -> str:
+def random_splits(by_name: Mapping[str, Place]) -> str:
     """Judge the mean accuracy on random splits of Cora."""
-    return at_least(found.get("cora random"), f"at least {RANDOM:.1f} % in the mean of Cora's random splits", RANDOM)
+    return at_least(by_name.get("cora random"), f"at least {RANDOM:.1f} % in the mean of Cora's random splits", RANDOM)
 
 
 def at_least(place: Place | None, text: str, least: float) -> str:
@@ -165,9 +165,9 @@ def at_least(place: Place | None, text: str, least: float) -> str:
     return claim(text, int(place.mean(DEFAULT) >= least - _ROUNDING), 1, f"Accuracy, {_splits(n)}, {shown}")
 
 
-def networks(found: Mapping[str, Place]) -> str:
+def networks(by_name: Mapping[str, Place]) -> str:
     """Judge that no mean difference to GCN, SGC and APPNP on random splits of Cora is negative."""
-    place, rivals = found.get("cora random"), ("gcn", "sgc_l1", "sgc_l2", "appnp_linear", "appnp")
+    place, rivals = by_name.get("cora random"), ("gcn", "sgc_l1", "sgc_l2", "appnp_linear", "appnp")
     if place is None or not place.has(DEFAULT, *rivals):
         return ""
     differences = {rival: place.less(DEFAULT, rival) for rival in rivals}
@@ -181,9 +181,9 @@ def networks(found: Mapping[str, Place]) -> str:
     )
 
 
-def laprls(found: Mapping[str, Place]) -> str:
+def laprls(by_name: Mapping[str, Place]) -> str:
     """Judge that LapRLS is significantly lower on random splits of Cora."""
-    place = found.get("cora random")
+    place = by_name.get("cora random")
     if place is None or not place.has(DEFAULT, "laprls") or place.less(DEFAULT, "laprls").n < 2:
         return ""
     a, b = place.pairs(DEFAULT, "laprls")
@@ -198,9 +198,9 @@ def laprls(found: Mapping[str, Place]) -> str:
     )
 
 
-def heterophily(found: Mapping[str, Place]) -> str:
+def heterophily(by_name: Mapping[str, Place]) -> str:
     """Judge that neither Texas nor Cornell is more than a standard error below the better of its two halves."""
-    there = [found[name] for name in ("texas", "cornell") if name in found]
+    there = [by_name[name] for name in ("texas", "cornell") if name in by_name]
     there = [place for place in there if place.has(DEFAULT, "features", "graph")]
     if not there:
         return ""
@@ -218,9 +218,9 @@ def heterophily(found: Mapping[str, Place]) -> str:
     )
 
 
-def sweep(found: Mapping[str, Place]) -> str:
+def sweep(by_name: Mapping[str, Place]) -> str:
     """Judge that the sweep is nowhere more than a point below the features alone."""
-    there = [place for place in _sweep(found) if place.has(DEFAULT, "features")]
+    there = [place for place in _sweep(by_name) if place.has(DEFAULT, "features")]
     if not there:
         return ""
     differences = {place.name.removeprefix(SWEEP): place.less(DEFAULT, "features") for place in there}
@@ -231,28 +231,28 @@ def sweep(found: Mapping[str, Place]) -> str:
     return f"{verdict}: {text}. So at {part} of {len(there)} homophilies, {counts}."
 
 
-def low(found: Mapping[str, Place]) -> str:
+def low(by_name: Mapping[str, Place]) -> str:
     """Judge the accuracy at the lowest homophily."""
-    return at_least(found.get(f"{SWEEP}0.05"), f"at least {LOW:.0f} % at homophily 0.05", LOW)
+    return at_least(by_name.get(f"{SWEEP}0.05"), f"at least {LOW:.0f} % at homophily 0.05", LOW)
 
 
-def high(found: Mapping[str, Place]) -> str:
+def high(by_name: Mapping[str, Place]) -> str:
     """Judge the accuracy at the highest homophily."""
-    return at_least(found.get(f"{SWEEP}0.9"), f"at least {HIGH:.0f} % at homophily 0.9", HIGH)
+    return at_least(by_name.get(f"{SWEEP}0.9"), f"at least {HIGH:.0f} % at homophily 0.9", HIGH)
 
 
-def learning_pays(found: Mapping[str, Place]) -> str:
+def learning_pays(by_name: Mapping[str, Place]) -> str:
     """Hold alignment against equal weights of the same filters."""
-    return _pays(found, "learning the spectrum pays", DEFAULT, "mean", "equal weights of all filters")
+    return _pays(by_name, "learning the spectrum pays", DEFAULT, "mean", "equal weights of all filters")
 
 
-def order_pays(found: Mapping[str, Place]) -> str:
+def order_pays(by_name: Mapping[str, Place]) -> str:
     """Hold the margin with the order against the one without."""
-    return _pays(found, "the order constraint pays", "ordered", "margin", "the same margin without it")
+    return _pays(by_name, "the order constraint pays", "ordered", "margin", "the same margin without it")
 
 
-def _pays(found: Mapping[str, Place], text: str, first: str, second: str, against: str) -> str:
-    differences = _by_homophily(found, first, second)
+def _pays(by_name: Mapping[str, Place], text: str, first: str, second: str, against: str) -> str:
+    differences = _by_homophily(by_name, first, second)
     if not differences:
         return ""
     signs = [difference.sign for _, difference in differences]
@@ -266,9 +266,9 @@ def _pays(found: Mapping[str, Place], text: str, first: str, second: str, agains
     )
 
 
-def order_follows_homophily(found: Mapping[str, Place]) -> str:
+def order_follows_homophily(by_name: Mapping[str, Place]) -> str:
     """Judge that the order, which allows low-pass filters alone, helps where neighbours are alike and nowhere else."""
-    differences = _by_homophily(found, "ordered", "margin")
+    differences = _by_homophily(by_name, "ordered", "margin")
     if not differences:
         return ""
     held = [d.mean > _ROUNDING if place.homophily >= _ALIKE else d.mean < -_ROUNDING for place, d in differences]
@@ -281,10 +281,10 @@ def order_follows_homophily(found: Mapping[str, Place]) -> str:
     )
 
 
-def filter_follows_homophily(found: Mapping[str, Place]) -> str:
+def filter_follows_homophily(by_name: Mapping[str, Place]) -> str:
     """Judge that the learned filter is low-pass where neighbours are alike, high-pass where they are not."""
     g = np.array([float(name.removeprefix("weight ")) for name in WEIGHTS])
-    there = [place for place in found.values() if DEFAULT in place.weights]
+    there = [place for place in by_name.values() if DEFAULT in place.weights]
     there = [place for place in there if not _UNLIKE < place.homophily < _ALIKE]
     if not there:
         return ""
@@ -312,13 +312,13 @@ def certified(rows: Iterable[Row]) -> list[str]:
     return [f"{yes_or_no(part == len(gaps))}: {text}. {counts}."]
 
 
-def _sweep(found: Mapping[str, Place]) -> list[Place]:
-    return [place for name, place in found.items() if name.startswith(SWEEP)]
+def _sweep(by_name: Mapping[str, Place]) -> list[Place]:
+    return [place for name, place in by_name.items() if name.startswith(SWEEP)]
 
 
-def _by_homophily(found: Mapping[str, Place], first: str, second: str) -> list[tuple[Place, Difference]]:
+def _by_homophily(by_name: Mapping[str, Place], first: str, second: str) -> list[tuple[Place, Difference]]:
     """Return differences with a standard error, from the least homophily on."""
-    there = [(place, place.less(first, second)) for place in found.values() if place.has(first, second)]
+    there = [(place, place.less(first, second)) for place in by_name.values() if place.has(first, second)]
     return sorted(((place, d) for place, d in there if d.n > 1), key=lambda pair: pair[0].homophily)
 
 

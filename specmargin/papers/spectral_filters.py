@@ -1,4 +1,4 @@
-"""Learned spectra over node features, beside their rivals, on graphs from heterophily to homophily.
+"""Learned spectra over node features, next to their rivals, on graphs from heterophily to homophily.
 
 No paper: the question is our own, what it is worth to learn from the labels which frequencies of a graph a kernel over
 node features passes. A cell is one method on one split of one graph; a graph's filtered features serve all its splits.
@@ -116,18 +116,18 @@ def _setup(options: Options) -> Setup:
 
 
 def _report(rows: Sequence[Row], plan: Plan, options: Options) -> Findings:
-    found = places(rows)
+    by_name = places(rows)
     sections = [
         Section(
             "Accuracy in percent, mean (standard error over the splits)",
-            [line for place in found.values() for line in (*_accuracies(place), *_as_printed(place))],
+            [line for place in by_name.values() for line in (*_accuracies(place), *_as_published(place))],
         ),
         Section(
             "Alignment less each other method on the same splits, points of accuracy (standard error)",
-            [line for place in found.values() for line in _differences(place)],
+            [line for place in by_name.values() for line in _differences(place)],
         ),
     ]
-    return Findings(sections, _PROTOCOL, [*judge(rows), "", _FILTERS, *map(_weights, found.values())])
+    return Findings(sections, _PROTOCOL, [*judge(rows), "", _FILTERS, *map(_weights, by_name.values())])
 
 
 def _accuracies(place: Place) -> list[Line]:
@@ -146,24 +146,15 @@ def _accuracies(place: Place) -> list[Line]:
     ]
 
 
-def _as_printed(place: Place) -> list[Line]:
-    """Return the printed numbers of a graph, each a line of its own: they saw more labels than ours."""
-    printed = published(quantity="accuracy_percent")
+def _as_published(place: Place) -> list[Line]:
+    """Return the published numbers of a graph, each a line of its own: they saw more labels than ours."""
+    theirs = published(quantity="accuracy_percent")
     lines = []
-    for row in printed[printed["dataset"] == place.name].to_dict("records"):
-        more = _MORE in row["note"]
+    for row in theirs[theirs["dataset"] == place.name].to_dict("records"):
+        tuning = "with 500 more labels" if _MORE in row["note"] else "theirs"
         numbers = (math.nan, math.nan, 0, row["mean"], row["std"])
         source = f"{row['paper']} table {row['table']}"
-        lines.append(
-            Line(
-                place.name,
-                f"{row['method']}, as printed",
-                "with 500 more labels" if more else "theirs",
-                *numbers,
-                source,
-                row["note"],
-            )
-        )
+        lines.append(Line(place.name, f"{row['method']}, as published", tuning, *numbers, source, row["note"]))
     return lines
 
 
@@ -193,13 +184,13 @@ _PROTOCOL = (
     "'margin', 'ordered', 'single' and 'mean' are its other rules. gcn and appnp: the mean of three seeds.",
     "Texas and Cornell share one file of features and labels, and differ in edges and splits: two tasks, not two "
     "independent sets.",
-    "Lines 'as printed' are numbers of their authors; those 'with 500 more labels' stopped or tuned by them.",
+    "Lines 'as published' are numbers of their authors; those 'with 500 more labels' stopped or tuned by them.",
 )
 
 
 SPECTRAL_FILTERS = Experiment(
     "spectral_filters",
-    "Learned spectra over node features on Cora, Texas, Cornell and a sweep of homophily, beside graph networks",
+    "Learned spectra over node features on Cora, Texas, Cornell and a sweep of homophily, next to graph networks",
     "Learned spectra over node features: accuracy on the test nodes in percent",
     _setup,
     work,

@@ -105,7 +105,7 @@ def made(dataset, method, split, error, weights=(0.0,) * 6 + (1.0,)):
     return row | dict(zip(WEIGHTS, weights, strict=True)) if method in OURS and method != "storm" else row
 
 
-def test_the_report_shows_means_differences_weights_and_printed_numbers():
+def test_the_report_shows_means_differences_weights_and_published_numbers():
     rows = [made("cora", "gcn", "s0", 18.0), made("cora", "alignment", "s0", 16.5)]
     for split, ours, theirs, weight in (("s0", 14.0, 18.0, 1.0), ("s1", 16.0, 18.0, 0.6), ("s2", 18.0, 21.0, 0.5)):
         rows.append(made("texas", "features", split, theirs))
@@ -117,14 +117,14 @@ def test_the_report_shows_means_differences_weights_and_printed_numbers():
     (less,) = [line for line in differences if line.dataset == "texas"]
     assert (less.method, less.mean, less.tuning) == ("features", 3.0, "homophily 0.81")
     assert less.std == pytest.approx(1 / math.sqrt(3))
-    printed = {line.method: line for line in accuracies if line.method.endswith(", as printed")}
-    assert {line.dataset for line in printed.values()} == {"cora"}
-    gcn = printed["gcn, as printed"]
+    theirs = {line.method: line for line in accuracies if line.method.endswith(", as published")}
+    assert {line.dataset for line in theirs.values()} == {"cora"}
+    gcn = theirs["gcn, as published"]
     assert (gcn.published_mean, gcn.tuning, gcn.n_splits) == (81.5, "with 500 more labels", 0)
     assert math.isnan(gcn.mean)
     assert math.isnan(gcn.difference)
-    assert printed["gat, as printed"].published_mean == 83.0
-    assert printed["manireg, as printed"].tuning == "theirs"
+    assert theirs["gat, as published"].published_mean == 83.0
+    assert theirs["manireg, as published"].tuning == "theirs"
     remarks = table.SPECTRAL_FILTERS.report(rows, None, OPTIONS).remarks
     assert "texas (homophily 0.81) alignment 40 0 0 0 0 0 60" in remarks
     assert any(line.startswith("reproduced: at least 83.0 %") for line in remarks)
