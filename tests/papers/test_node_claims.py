@@ -174,8 +174,10 @@ def test_the_filter_follows_the_homophily():
     assert verdict(text, made(LOW_PASS, HIGH_PASS)) == "reproduced"
     line = line_on(text, judge(made(LOW_PASS, LOW_PASS)))
     assert line.startswith("partly reproduced")
-    assert "a (homophily 0.50) +0.91, b (homophily 0.30) +0.91" in line
+    assert "a (0.50) 100 % low-pass, b (0.30) 0 % high-pass" in line
     assert verdict(text, made(HIGH_PASS, LOW_PASS)) == "not reproduced"
+    features = (0.2, 0, 0.6, 0, 0, 0, 0.2)  # most of it neither
+    assert verdict(text, made(features, features)) == "not reproduced"
 
 
 def test_one_answer_without_proof_is_enough_to_fail():
