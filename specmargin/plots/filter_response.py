@@ -147,7 +147,7 @@ class FilterResponseDisplay:
         lam = top * (1.0 - np.cos(np.linspace(0.0, np.pi, _POINTS))) / 2.0
         responses = {}
         for name, one in weights.items():
-            draws = shares_of_draws(f"the weights of {name!r}", one, len(bank.blocks))
+            draws = shares_of_draws(f"the weights of {name!r}", one, len(bank.filters.parameters))
             responses[name] = energy.total * np.array([bank.response(delta, lam) for delta in draws])
         return cls(lam, responses, edges=energy.edges, energy=energy.share)
 
