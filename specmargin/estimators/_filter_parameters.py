@@ -13,7 +13,7 @@ from specmargin.estimators._conformal import KernelBlocks
 from specmargin.estimators._parameter_rules import or_word
 from specmargin.estimators._shared_parameters import SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
-from specmargin.graphs import neighbor_weights, normalized_adjacency
+from specmargin.graphs import check_adjacency, neighbor_weights, normalized_adjacency
 from specmargin.labels import Labels, Targets
 from specmargin.solvers.spectrum.block_weights import (
     COSTS,
@@ -24,7 +24,17 @@ from specmargin.solvers.spectrum.block_weights import (
     learn_weights,
     ridge_on_blocks,
 )
-from specmargin.spectra import Bands, Bernstein, FilterBank, GraphFilters, Powers, Resolvents, extend, filter_bank
+from specmargin.spectra import (
+    Bands,
+    Bernstein,
+    FilterBank,
+    GraphFilters,
+    Powers,
+    Resolvents,
+    extend,
+    filter_bank,
+    filter_new_nodes,
+)
 from specmargin.typing import FloatArray, IntArray, Matrix, SparseArray
 
 _FAMILIES: dict[str, Any] = {"resolvents": Resolvents, "powers": Powers, "bernstein": Bernstein, "bands": Bands}
@@ -70,6 +80,8 @@ class FilterParameters(SearchedNeighbors):
     bank_ : FilterBank
         The filters, their power and what they were applied to, without the blocks: a learned filter's frequency
         response is ``bank_.response(filter_weights_, lam)``.
+    coef_ : ndarray of shape (m, n_features) or (m, n_features, n_outputs)
+        Weights of the filtered features, delta_b F_b[labelled]' gamma.
     penalty_ : float or ndarray of shape (n_outputs,)
         In use.
     """
@@ -105,6 +117,8 @@ class FilterParameters(SearchedNeighbors):
         self.filter_weights_: FloatArray = np.stack([one.delta for one in learned]) if several else learned[0].delta
         self.penalty_: Any = np.array([one.penalty for one in fitted]) if several else fitted[0].penalty
         self.leave_one_out_ = np.stack([one.left_out for one in fitted], 1) if several else fitted[0].left_out
+        weights = [_coefficients(bank, one, parts[0].labeled) for one in fitted]
+        self.coef_: FloatArray = np.stack(weights, axis=-1) if several else weights[0]
         self.intercept_ = np.ravel([one.b for one in fitted])
         results = [one.results[0] for one in learned if one.results]
         self.result_ = None if not results else tuple(results) if several else results[0]
@@ -112,6 +126,13 @@ class FilterParameters(SearchedNeighbors):
 
     def _penalties(self) -> Sequence[float]:
         return PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
+
+    def _at_new_nodes(self, X: Matrix, graph: Any) -> FloatArray:
+        """Return f at new nodes of a graph that holds the training nodes first."""
+        W = check_adjacency(graph, self.bank_.n_samples + X.shape[0])
+        blocks = filter_new_nodes(self.bank_, normalized_adjacency(W, self_loops=self.self_loops), X)
+        f = np.asarray(sum(F @ w for F, w in zip(blocks, self.coef_, strict=True)))
+        return f + (self.intercept_ if f.ndim > 1 else self.intercept_[0])
 
     def _neighbor_mean(self, X: Matrix, values: FloatArray) -> FloatArray:
         """Return the weighted mean of training values at the nearest training samples of new ones."""
@@ -159,6 +180,10 @@ class LearnsWeights:
 
     def _costs(self) -> Sequence[float]:
         return COSTS if isinstance(self.C, str) else (float(self.C),)
+
+
+def _coefficients(bank: FilterBank, fitted: BlockRidge, labeled: IntArray) -> FloatArray:
+    return np.stack([d * (F[labeled].T @ fitted.gamma) for d, F in zip(fitted.delta, bank.blocks, strict=True)])
 
 
 def decisions_at_nodes(bank: FilterBank, fitted: BlockRidge, labeled: IntArray) -> FloatArray:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice
 from specmargin.estimators._calibrated import CalibratedScores
@@ -19,12 +20,12 @@ from specmargin.estimators._conformal import ConformalSets, KeepsTraining, Kerne
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._filter_parameters import FilterParameters, LearnsWeights
 from specmargin.estimators._label_weights import LabelWeights
-from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
+from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, check_features, numerical_failures
 from specmargin.labels import Labels
 from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
 from specmargin.solvers.spectrum.block_weights import RULES
-from specmargin.typing import FloatArray, Matrix, SparseArray
+from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralFilterClassifier"]
 
@@ -68,8 +69,8 @@ class SpectralFilterClassifier(
 
     Notes
     -----
-    New samples get the weighted mean of the scores of their nearest training samples; new nodes with edges make a new
-    graph, which is fitted.
+    Isolated nodes keep their features, and nodes without features get the intercept. A class without a label has no
+    column.
 
     References
     ----------
@@ -102,6 +103,43 @@ class SpectralFilterClassifier(
         self._held_out = self.leave_one_out_
         self.balance_ = Balance.of(f, labels, self.class_balance)
         return self.balance_(f), [result for one in learned for result in one.results]
+
+    def decision_function(self, X: Matrix, graph: Any = None) -> FloatArray:
+        """Return f at new samples, or at new nodes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (k, n_features)
+            Features.
+        graph : {ndarray, sparse matrix} of shape (n + k, n + k) or networkx.Graph, optional
+            The n nodes of `fit` first, then the new ones, with their edges. Features are filtered on it; what was
+            learned stays. Without it new samples get the weighted mean of the scores of their nearest training samples.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (k, n_classes)
+            Positive means ``classes_[1]`` with two classes; with more the largest column wins.
+        """
+        if graph is None:
+            return super().decision_function(X)
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            return self._finite(self.balance_(self._at_new_nodes(X, graph)))
+
+    def predict(self, X: Matrix, graph: Any = None) -> AnyArray:
+        """Return the classes of new samples, or of new nodes.
+
+        Parameters
+        ----------
+        X, graph
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (k,)
+        """
+        return self._classes_of(self.decision_function(X, graph))
 
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
 from specmargin.checks import Rule, choice
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._filter_parameters import FilterParameters
+from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.estimators._semi_supervised_regressor import SemiSupervisedRegressor
 from specmargin.labels import Targets
 from specmargin.results import SolveResult
@@ -42,8 +45,7 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
     Notes
     -----
     Where all targets are the same, as where there is one, nothing can be learned, and all filters are alike. Outputs
-    of different units should be scaled where they share a delta, as the largest decides. New samples get the weighted
-    mean of what is predicted at their nearest training samples; new nodes with edges make a new graph, which is fitted.
+    of different units should be scaled where they share a delta, as the largest decides.
 
     References
     ----------
@@ -79,6 +81,29 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
         f = f.reshape(targets.n_samples, -1)
         self._f = f
         return f, [result for one in learned for result in one.results]
+
+    def predict(self, X: Matrix, graph: Any = None) -> FloatArray:
+        """Return f at new samples, or at new nodes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (k, n_features)
+            Features.
+        graph : {ndarray, sparse matrix} of shape (n + k, n + k) or networkx.Graph, optional
+            The n nodes of `fit` first, then the new ones, with their edges. Features are filtered on it; what was
+            learned stays. Without it new samples get the weighted mean of what is predicted at their nearest training
+            samples.
+
+        Returns
+        -------
+        ndarray of shape (k,) or (k, n_outputs)
+        """
+        if graph is None:
+            return super().predict(X)
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        with numerical_failures(self):
+            return self._finite(self._at_new_nodes(X, graph))
 
     def _values(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self._f)

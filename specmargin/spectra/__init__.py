@@ -27,7 +27,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import transforms
 from specmargin.spectra.eigenpairs import laplacian_eigenpairs
 from specmargin.spectra.extension import extend, nystrom
-from specmargin.spectra.filtered_features import FilterBank, filter_bank
+from specmargin.spectra.filtered_features import FilterBank, filter_bank, filter_new_nodes
 from specmargin.spectra.filters import Bands, Bernstein, GraphFilters, Powers, Resolvents
 from specmargin.spectra.spectrum import Spectrum
 
@@ -38,6 +38,7 @@ __all__ = [
     "nystrom",
     "transforms",
     "filter_bank",
+    "filter_new_nodes",
     "FilterBank",
     "GraphFilters",
     "Resolvents",
@@ -84,4 +85,9 @@ filter_bank = checked(
     normalization=choice("unit", "centered", "trace", None),
     tol=number(above=0),
 )(filter_bank)
+filter_new_nodes = checked(
+    bank=instance(FilterBank, "pass what specmargin.spectra.filter_bank returns"),
+    S=numbers_array("specmargin.graphs.normalized_adjacency(W), (n + k, n + k)", ndim=2),
+    X=numbers_array("finite features of the new nodes, a row per node", ndim=2),
+)(filter_new_nodes)
 nystrom = checked(spectrum=_SPECTRUM, weights=_WEIGHTS, floor=number(above=0))(nystrom)

@@ -15,24 +15,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg as sla
 import scipy.sparse as sp
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError
-from specmargin.spectra.filters import Bands, GraphFilters, Resolvents
+from specmargin.spectra._filtering import applied, checked_features, operator_of
+from specmargin.spectra.filters import GraphFilters, Resolvents
 from specmargin.typing import AnyArray, FloatArray, SparseArray
 
-__all__ = ["FilterBank", "filter_bank"]
+__all__ = ["FilterBank", "filter_bank", "filter_new_nodes"]
 
-_CHUNK = 32
-"""Columns that are filtered together: they, and a sum per filter, stay in the cache."""
-_DENSE = 4000
-"""Nodes up to which all eigenvectors are computed, for bands."""
-_ROWS = 4096
-"""Rows that are normalised together."""
-_STEPS = 20
-"""Of the power method that looks for eigenvalues beyond one."""
+_LARGE = 2**31
+"""Bytes that blocks of float64 may take, unless the caller says so."""
+_ROWS = 128
+"""Rows that are normalised together, in the cache."""
 _NO_DIRECTION = 1e-12
 """Length of a row, relative to the largest, below which it has no direction and stays as it is."""
 NORMALIZATIONS = ("unit", "centered", "trace", None)
@@ -56,6 +52,12 @@ class FilterBank:
         X as it was filtered: rows of length one, or units of the largest; None where the nodes have none.
     normalization : {"unit", "centered", "trace"} or None
         How the blocks were normalised.
+    centers, scales : ndarray of shape (m, d) and (m,)
+        What was taken off the rows of each block, and what they were multiplied by after that.
+    unit : float
+        What the features were divided by first.
+    tol : float
+        Error of the series.
 
     Examples
     --------
@@ -72,6 +74,10 @@ class FilterBank:
     operator: SparseArray
     features: Any
     normalization: str | None = "unit"
+    centers: FloatArray | None = None
+    scales: FloatArray | None = None
+    unit: float = 1.0
+    tol: float = 1e-6
 
     @property
     def n_samples(self) -> int:
@@ -103,7 +109,7 @@ def filter_bank(
     *,
     normalization: str | None = "unit",
     tol: float = 1e-6,
-    dtype: Any = np.float64,
+    dtype: Any = None,
 ) -> FilterBank:
     """Filter the features of a graph's nodes, and normalise each block.
 
@@ -122,8 +128,9 @@ def filter_bank(
         first two. None leaves the blocks as they are filtered.
     tol : float, default 1e-6
         Error of the series relative to the largest value of a filter, in (0, 1).
-    dtype : dtype, default float64
-        Of the blocks, and of the arithmetic that filters. float32 halves time and memory and keeps six digits.
+    dtype : {float64, float32}, optional
+        Of the blocks, and of the arithmetic that filters. float32 halves time and memory and keeps six digits, as many
+        as the default `tol`. None: float64 unless the blocks would take more than 2 GiB.
 
     Returns
     -------
@@ -151,168 +158,141 @@ def filter_bank(
         raise InvalidInputError(f"tol={tol!r} must lie between 0 and 1; take 1e-6, the default.")
     kinds: dict[str, Any] = {"float32": np.float32, "float64": np.float64}
     kind = kinds.get(getattr(dtype, "__name__", str(dtype)))
-    if kind is None:
+    if kind is None and dtype is not None:
         raise InvalidInputError(f"dtype={shown(dtype)} must be numpy.float32 or numpy.float64.")
-    operator = _operator(S)
-    features = _checked_features(X, operator.shape[0], unit_rows=normalization == "unit")
-    blocks = _by_eigenvectors(operator, features, family) if isinstance(family, Bands) else None
-    if blocks is None:
-        blocks = _by_recursion(operator, features, family.chebyshev(tol), kind)
-    power = np.array([_normalize(F, normalization) for F in blocks])
+    operator = operator_of(S)
+    n = operator.shape[0]
+    features, unit = checked_features(X, n, unit_rows=normalization == "unit")
+    if kind is None:
+        entries = len(family.parameters) * n * (n if features is None else features.shape[1])
+        kind = np.float32 if 8 * entries > _LARGE else np.float64
+    blocks = applied(operator, features, family, tol, kind)
+    each = [_normalize(F, normalization) for F in blocks]
+    power, scales = np.array([one[0] for one in each]), np.array([one[2] for one in each])
     if not power.any():
         raise InvalidInputError(
             f"every node has the same features once they are filtered (of {blocks[0].shape[1]} feature(s)), so that "
             "nothing tells one from another; pass features that differ, or X=None for the graph alone."
         )
+    centers = np.stack([one[1] for one in each])
     return FilterBank(
-        tuple(F.astype(kind, copy=False) for F in blocks), family, power, operator, features, normalization
+        tuple(blocks), family, power, operator, features, normalization, centers, scales, unit, float(tol)
     )
 
 
-def _operator(S: Any) -> SparseArray:
-    if not sp.issparse(S):
-        S = np.asarray(S, dtype=float)
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not S.shape[0]:
+def filter_new_nodes(bank: FilterBank, S: Any, X: Any) -> tuple[AnyArray, ...]:
+    """Return the blocks at new nodes of a graph that holds the nodes of a bank first.
+
+    Features are filtered on the new graph; lengths, means and scales are those of the bank, so that a classifier that
+    was learned on its blocks can be used on these.
+
+    Parameters
+    ----------
+    bank : FilterBank
+        With features; its blocks are not needed.
+    S : sparse matrix of shape (n + k, n + k)
+        `specmargin.graphs.normalized_adjacency` of the new graph.
+    X : ndarray or sparse matrix of shape (k, d)
+        Features of the new nodes.
+
+    Returns
+    -------
+    tuple of ndarray of shape (k, d)
+
+    Raises
+    ------
+    ValueError
+        If the bank has no features, or S or X are not of the nodes that they should be.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> W, X = sm.graphs.knn_graph(np.arange(20.0)[:, None], n_neighbors=2), np.eye(20)
+    >>> bank = filter_bank(sm.graphs.normalized_adjacency(W), X)
+    >>> twice = sp.block_diag([W, W])  # a copy of the graph next to it
+    >>> blocks = filter_new_nodes(bank, sm.graphs.normalized_adjacency(twice), X)
+    >>> all(abs(new - old).max() < 1e-9 for new, old in zip(blocks, bank.blocks))
+    True
+    """
+    if bank.features is None or bank.centers is None or bank.scales is None:
         raise InvalidInputError(
-            f"S has the shape {S.shape}; pass the square matrix of specmargin.graphs.normalized_adjacency(W)."
+            "the nodes of this bank have no features, so that new ones have no place in its blocks; make a "
+            "bank of features with filter_bank."
         )
-    S = sp.csr_array(S).astype(np.float64)
-    if not np.isfinite(S.data).all() or (S.nnz and abs(S - S.T).max() > 1e-12):
-        raise InvalidInputError("S is not a finite symmetric matrix; pass specmargin.graphs.normalized_adjacency(W).")
-    radius = _radius(S)
-    if radius > 1 + 1e-6:
+    operator, n = operator_of(S), bank.n_samples
+    k, d = operator.shape[0] - n, bank.features.shape[1]
+    if k < 1:
         raise InvalidInputError(
-            f"S has an eigenvalue of at least {radius:.3g} in size, but those of a normalised adjacency lie in "
-            "[-1, 1]; pass specmargin.graphs.normalized_adjacency(W) for an adjacency W."
+            f"the graph has {operator.shape[0]} nodes, and {n} were known before; pass a graph of these and the new "
+            "ones, the known ones first."
         )
-    return S
-
-
-def _radius(S: SparseArray) -> float:
-    """Return a lower bound on the largest eigenvalue in size: the growth in a few steps of the power method."""
-    v = np.random.default_rng(0).normal(size=S.shape[0])
-    growth = 0.0
-    for _ in range(_STEPS):
-        length = float(np.linalg.norm(v))
-        if length == 0:
-            break
-        image = S @ (v / length)
-        growth = max(growth, float(np.linalg.norm(image)))
-        v = image
-    return growth
-
-
-def _checked_features(X: Any, n: int, unit_rows: bool) -> Any:
-    """Return the features in units of the largest, or with rows of length one, rows of zeros as they are."""
-    if X is None:
-        return None
-    X = X if sp.issparse(X) else np.asarray(X)
-    if X.ndim != 2 or X.shape[0] != n or not X.shape[1]:
-        raise InvalidInputError(
-            f"X has the shape {X.shape}, but the graph has {n} nodes; pass one row of features per node, in the order "
-            "of the graph's rows."
-        )
-    X = sp.csr_array(X).astype(np.float64) if sp.issparse(X) else X.astype(np.float64)
-    stored = X.data if sp.issparse(X) else X
-    if not np.isfinite(stored).all():
-        raise InvalidInputError("X holds NaN or infinite features; impute or drop them first.")
-    largest = float(np.abs(stored).max(initial=0.0))
-    if largest == 0:
-        raise InvalidInputError(
-            f"X of the shape {X.shape} holds zeros only; pass features that differ, or X=None for the graph alone."
-        )
-    X = X / largest  # squares neither over- nor underflow
-    if not unit_rows:
-        return X
-    lengths = np.sqrt(np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1))).ravel()
-    inverse = np.divide(1.0, lengths, out=np.zeros(n), where=lengths > 0)
-    return sp.csr_array(sp.diags_array(inverse) @ X) if sp.issparse(X) else X * inverse[:, None]
-
-
-def _columns(features: Any, n: int, start: int, stop: int, kind: Any) -> AnyArray:
-    """Return some columns of the features, dense; of None those of the identity."""
+    new, _ = checked_features(X, k, unit_rows=bank.normalization == "unit", unit=bank.unit)
+    if new.shape[1] != d:
+        raise InvalidInputError(f"X has {new.shape[1]} features, but the bank has {d}; pass the same features.")
+    sparse = sp.issparse(bank.features)
+    features = sp.vstack([bank.features, sp.csr_array(new)], format="csr") if sparse else None
     if features is None:
-        out = np.zeros((n, stop - start), kind)
-        out[np.arange(start, stop), np.arange(stop - start)] = 1.0
-        return out
-    chunk = features[:, start:stop]
-    return np.ascontiguousarray(chunk.toarray() if sp.issparse(chunk) else chunk, dtype=kind)
+        features = np.vstack([bank.features, new.toarray() if sp.issparse(new) else new])
+    blocks = applied(operator, features, bank.filters, bank.tol, bank.centers.dtype.type)
+    out = []
+    for F, center, scale in zip(blocks, bank.centers, bank.scales, strict=True):
+        rows = F[n:]
+        if bank.normalization == "unit":
+            squares = np.einsum("ij,ij->i", F.astype(np.float64), F)
+            rows = rows * _inverse_lengths(squares)[n:, None].astype(F.dtype)
+        out.append((rows - center) * F.dtype.type(scale))
+    return tuple(out)
 
 
-def _by_recursion(S: SparseArray, features: Any, coefficients: FloatArray, kind: Any) -> list[AnyArray]:
-    """Return h_b(S) X of all filters by T_k+1 = 2 S T_k - T_k-1, some columns at a time."""
-    n = S.shape[0]
-    d = n if features is None else features.shape[1]
-    S = S.astype(kind)
-    c = coefficients.astype(kind)
-    blocks = [np.empty((n, d), kind) for _ in c]
-    stops = [int(np.flatnonzero(row)[-1]) + 1 if row.any() else 1 for row in c]
-    csc = features.tocsc() if sp.issparse(features) else features
-    for start in range(0, d, _CHUNK):
-        stop = min(d, start + _CHUNK)
-        before = _columns(csc, n, start, stop, kind)
-        parts = [row[0] * before for row in c]
-        now = S @ before if c.shape[1] > 1 else before
-        scratch = np.empty_like(now)
-        for k in range(1, c.shape[1]):
-            for b, part in enumerate(parts):
-                if k < stops[b] and c[b, k]:
-                    np.multiply(now, c[b, k], out=scratch)
-                    part += scratch
-            if k + 1 < c.shape[1]:
-                following = S @ now
-                following *= 2
-                following -= before
-                before, now = now, following
-        for block, part in zip(blocks, parts, strict=True):
-            block[:, start:stop] = part
-    return blocks
+def _normalize(F: AnyArray, normalization: str | None) -> tuple[float, AnyArray, float]:
+    """Normalise a block in place.
 
-
-def _by_eigenvectors(S: SparseArray, features: Any, family: Bands) -> list[AnyArray]:
-    n = S.shape[0]
-    if n > _DENSE:
-        raise InvalidInputError(
-            f"bands take all eigenvectors of the {n} nodes, which are computed up to {_DENSE}; take Resolvents(), "
-            "Powers() or Bernstein()."
-        )
-    values, vectors = sla.eigh(S.toarray(), check_finite=False)
-    X = np.eye(n) if features is None else features.toarray() if sp.issparse(features) else features
-    projected = vectors.T @ X
-    return [vectors[:, kept > 0] @ projected[kept > 0] for kept in family.response(values)]
-
-
-def _normalize(F: AnyArray, normalization: str | None) -> float:
-    """Normalise a block in place; return the mean squared length of its rows less their mean row before that."""
-    n = len(F)
-    before = _mean_square(F, F.mean(axis=0, dtype=np.float64))
+    Returned are the mean squared length of its rows less their mean row before that, what was taken off rows of the
+    right length, and what they were multiplied by.
+    """
+    squares, mean, before = _moments(F)
+    total, size = before, float(squares.max())
     if normalization is None:
-        return before
+        return before, np.zeros_like(mean), 1.0
     if normalization == "unit":
-        _to_unit_rows(F)
-    mean = F.mean(axis=0, dtype=np.float64) if normalization != "trace" else np.zeros(F.shape[1])
-    total = _mean_square(F, mean)
+        squares, mean, total = _moments(F, _inverse_lengths(squares))
+        size = float(squares.max())
+    elif normalization == "trace":
+        mean, total = np.zeros_like(mean), float(squares.mean())
     # What is left of a block whose rows are all the same is rounding: it becomes a block of zeros.
-    size = float(np.abs(F).max(initial=0.0))
-    scale = 1 / np.sqrt(total) if total > F.shape[1] * (16 * np.finfo(F.dtype).eps * size) ** 2 else 0.0
-    for start in range(0, n, _ROWS):
-        F[start : start + _ROWS] -= mean.astype(F.dtype)
-        F[start : start + _ROWS] *= F.dtype.type(scale)
-    return before if scale else 0.0
-
-
-def _to_unit_rows(F: AnyArray) -> None:
-    lengths = np.concatenate(
-        [np.linalg.norm(F[start : start + _ROWS].astype(np.float64), axis=1) for start in range(0, len(F), _ROWS)]
-    )
-    kept = lengths > _NO_DIRECTION * lengths.max(initial=0.0)
-    inverse = np.divide(1.0, lengths, out=np.ones_like(lengths), where=kept)
-    F *= inverse.astype(F.dtype)[:, None]
-
-
-def _mean_square(F: AnyArray, mean: FloatArray) -> float:
-    total = 0.0
+    scale = 1 / np.sqrt(total) if total > size * (16 * np.finfo(F.dtype).eps) ** 2 else 0.0
+    mean = mean.astype(F.dtype)
     for start in range(0, len(F), _ROWS):
-        rows = F[start : start + _ROWS].astype(np.float64) - mean
-        total += float(np.vdot(rows, rows))
-    return total / len(F)
+        rows = F[start : start + _ROWS]
+        rows -= mean
+        rows *= F.dtype.type(scale)
+    return before if scale else 0.0, mean, float(scale)
+
+
+def _moments(F: AnyArray, factors: FloatArray | None = None) -> tuple[FloatArray, FloatArray, float]:
+    """Return squared lengths of the rows, their mean, and their mean squared distance from it.
+
+    With factors the rows are multiplied by them first. Distances are taken from the first row, so that rows which are
+    nearly alike keep their digits.
+    """
+    n = len(F)
+    squares, moved, distance = np.empty(n), np.zeros(F.shape[1]), 0.0
+    origin = F[0].astype(np.float64) * (1.0 if factors is None else factors[0])
+    for start in range(0, n, _ROWS):
+        rows = F[start : start + _ROWS]
+        if factors is not None:
+            rows *= factors[start : start + _ROWS, None].astype(F.dtype)
+        rows = rows.astype(np.float64)
+        squares[start : start + _ROWS] = np.einsum("ij,ij->i", rows, rows)
+        rows -= origin
+        moved += rows.sum(axis=0)
+        distance += float(np.vdot(rows, rows))
+    moved /= n
+    return squares, origin + moved, max(distance / n - float(moved @ moved), 0.0)
+
+
+def _inverse_lengths(squares: FloatArray) -> FloatArray:
+    """Return what brings rows of these squared lengths to length one; 1 for rows without a direction."""
+    lengths = np.sqrt(squares)
+    kept = lengths > _NO_DIRECTION * lengths.max(initial=0.0)
+    return np.divide(1.0, lengths, out=np.ones_like(lengths), where=kept)

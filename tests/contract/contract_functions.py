@@ -181,6 +181,17 @@ def graph_functions() -> Iterator[Cell]:
         nodelist=(Bad([0, 9], "first 9"), Bad([0, 0], "2 entries but only 1 different"), Bad([], "no nodes")),
         called="nodes",
     )
+    named = nx.path_graph(3)
+    nx.set_node_attributes(named, 1.0, "x")
+    nx.set_node_attributes(named, "a", "word")
+    yield from nonsense(
+        "graphs.node_features",
+        with_defaults(graphs.node_features, graph=named, attribute="x"),
+        graph=(*(W, "graph", None), Bad(nx.Graph(), "no nodes", "a graph without nodes")),
+        attribute=(Bad("y", "has no attribute 'y'"), Bad("word", "not finite numbers"), Bad(None, "has no attribute")),
+        nodelist=(Bad([9], "names 9"), Bad([], "nodelist")),
+        called="attributes",
+    )
     yield from nonsense(
         "graphs.to_networkx",
         with_defaults(graphs.to_networkx, W=W),
@@ -322,6 +333,14 @@ def spectral_functions() -> Iterator[Cell]:
         normalization=WORD,
         tol=(0.0, -1.0, 1.0, np.nan, "tight", None),
         dtype=(int, "wide"),
+    )
+    bank = spectra.filter_bank(S, X)
+    yield from nonsense(
+        "spectra.filter_new_nodes",
+        with_defaults(spectra.filter_new_nodes, bank=bank, S=graphs.normalized_adjacency(np.kron(np.eye(2), W)), X=X),
+        bank=(None, "bank", Bad(spectra.filter_bank(S, None), "have no features", "a bank without features")),
+        S=(None, "operator", Bad(np.ones((3, 2)), r"\(3, 2\)"), Bad(S, "known before", "the old graph")),
+        X=("features", X[:, 0], Bad(X[:5], r"\(5, 2\)"), X * np.nan, X + 1j, Bad(X[:, :1], "1 features")),
     )
     inside = (None, "strong", [], [1.0], [-1.5], [np.nan])
     yield from nonsense("spectra.Resolvents", with_defaults(spectra.Resolvents), g=inside)

@@ -124,3 +124,51 @@ def test_a_graph_of_other_nodes_is_refused():
     W, X, y = block_graph(0.8)
     with pytest.raises(InvalidInputError, match="239"):
         SpectralFilterClassifier().fit(X, hidden(y), graph=W[:239, :239])
+
+
+@pytest.mark.parametrize("normalization", ["unit", "centered"])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_new_nodes_of_a_copy_of_the_graph_are_the_old_ones(normalization, kind):
+    W, X, y = block_graph(0.8)
+    for joint in (True, False):
+        clf = SpectralFilterClassifier(normalization=normalization, joint=joint).fit(kind(X), hidden(y), graph=W)
+        f = clf.decision_function(kind(X), graph=sp.block_diag([W, W]))
+        np.testing.assert_allclose(f, clf.scores_, atol=1e-9)
+        np.testing.assert_array_equal(clf.predict(kind(X), graph=sp.block_diag([W, W])), clf.transduction_)
+
+
+@pytest.mark.parametrize("normalization", ["unit", "centered"])
+def test_new_nodes_are_filtered_on_the_new_graph(normalization):
+    """Functions of the new operator by its eigenvectors; means and scales of the blocks at the old nodes."""
+    W, X, y = block_graph(0.8, n=240)
+    n = 200
+    seen, old = hidden(y[:n], 8), X[:n]
+    clf = SpectralFilterClassifier(filters=Resolvents([-0.5, 0.0, 0.8]), normalization=normalization)
+    clf.fit(old, seen, graph=W[:n, :n])
+    unit = lambda F: F / np.linalg.norm(F, axis=1, keepdims=True)
+    values, vectors = np.linalg.eigh(normalized_adjacency(W).toarray())
+    before_values, before_vectors = np.linalg.eigh(normalized_adjacency(W[:n, :n]).toarray())
+    f = np.zeros((240 - n, 3)) + clf.intercept_
+    for b in range(3):
+        every = (
+            vectors * clf.bank_.filters.response(values)[b] @ vectors.T @ (unit(X) if normalization == "unit" else X)
+        )
+        before = before_vectors * clf.bank_.filters.response(before_values)[b] @ before_vectors.T
+        before = before @ (unit(old) if normalization == "unit" else old)
+        if normalization == "unit":
+            every, before = unit(every), unit(before)
+        scale = np.sqrt(n / ((before - before.mean(axis=0)) ** 2).sum())
+        f += (every[n:] - before.mean(axis=0)) * scale @ clf.coef_[b]
+    np.testing.assert_allclose(clf.decision_function(X[n:], graph=W), f, atol=1e-5)
+    assert (clf.predict(X[n:], graph=W) == y[n:]).mean() > 0.7
+
+
+def test_bad_new_nodes_are_refused():
+    W, X, y = block_graph(0.8)
+    clf = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
+    with pytest.raises(InvalidInputError, match="240"):
+        clf.predict(X[:3], graph=W)
+    with pytest.raises(InvalidInputError, match="symmetric"):
+        clf.predict(X[:1], graph=np.triu(np.ones((241, 241)), 1))
+    with pytest.raises(ValueError, match="features"):
+        clf.predict(X[:1, :3], graph=np.ones((241, 241)))

@@ -95,3 +95,12 @@ def test_a_margin_is_of_classes():
         sm.solvers.spectrum.block_weights.learn_weights(
             filter_bank(normalized_adjacency(W), X, normalization="centered"), targets, "margin"
         )
+
+
+def test_new_nodes_of_a_copy_of_the_graph_are_the_old_ones():
+    W, X, _, y = ring()
+    for targets in (y, y[:, 0]):
+        for joint in (True, False):
+            model = SpectralFilterRegressor(joint=joint).fit(X, targets, graph=W)
+            twice = np.kron(np.eye(2), W)
+            np.testing.assert_allclose(model.predict(X, graph=twice), model.transduction_, atol=1e-9)

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import normalized_adjacency
 from specmargin.spectra import Bands, Bernstein, Powers, Resolvents, filter_bank
+from specmargin.spectra import filtered_features as module
 
 FAMILIES = [Resolvents(), Powers(4), Bernstein(5), Bands([0.0, 0.61, 1.03, 2.0])]
 families = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
@@ -61,6 +62,30 @@ def test_single_precision_has_six_digits(graph, X):
     for first, second in zip(double.blocks, single.blocks, strict=True):
         assert second.dtype == np.float32
         assert np.abs(first @ first.T - second.astype(float) @ second.T.astype(float)).max() < 1e-5
+
+
+def test_blocks_beyond_two_gigabytes_are_of_single_precision(graph, X, monkeypatch):
+    size = 7 * X.size * 8
+    for limit, kind in ((size, np.float64), (size - 1, np.float32)):
+        monkeypatch.setattr(module, "_LARGE", limit)
+        assert {F.dtype for F in filter_bank(graph, X).blocks} == {np.dtype(kind)}
+    assert filter_bank(graph, X, dtype=np.float64).blocks[0].dtype == np.float64
+    monkeypatch.setattr(module, "_LARGE", 7 * 34**2 * 8 - 1)
+    assert filter_bank(graph, None).blocks[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("difference", [1e-3, 1e-6, 1e-9])
+def test_features_that_are_nearly_alike_keep_their_digits(difference):
+    """What is left after the mean is small; written out in extended precision."""
+    noise = np.random.default_rng(0).normal(size=(34, 5))
+    X = np.ones((34, 5)) + difference * noise
+    bank = filter_bank(sp.eye_array(34), X, Resolvents([0.0]))
+    U = X.astype(np.longdouble)
+    U /= np.sqrt((U * U).sum(axis=1))[:, None]
+    U -= U.mean(axis=0)
+    power = float((U * U).sum()) / 34
+    assert bank.power[0] == pytest.approx(power, rel=1e-14 / difference)
+    np.testing.assert_allclose(bank.blocks[0], (U / np.sqrt(power)).astype(float), atol=1e-14 / difference)
 
 
 def test_without_features_the_graph_alone_is_seen(graph):

@@ -119,24 +119,33 @@ class BlockStep(NamedTuple):
 
 
 def block_start(data: BlockData) -> BlockPoint:
-    """Return a first point inside all bounds, whose multipliers are of the size that the best margin has."""
+    """Return a first point inside all bounds, whose multipliers are of the size that the best margin has.
+
+    For the squared loss they are those of the least squares on the mean kernel: its residuals are zero.
+    """
     Y, C, c, n_classes = data.Y, data.C, data.cone.c, data.Y.shape[1]
+    kappa = data.rho / (len(c) * c)
+    if data.loss == "squared":
+        gamma, b = _least_squares(data, kappa)
+        z = data.U.T @ gamma
+        q, mean = data.squares(z), 0.1 * float(np.abs(gamma).mean()) / len(Y)
+        tau = float((q / c).max()) * 1.5 + mean * len(c) / data.rho
+        t, none = Y * (data.decisions(kappa + data.eps, z) + b), np.zeros((0, *Y.shape))
+        return BlockPoint(gamma, b, kappa, c * tau - q, tau, t, none, none)
     positive = Y > 0
     count = np.where(positive, positive.sum(axis=0), (~positive).sum(axis=0))
     share = 0.5 / np.maximum(count, 1)
     q = data.squares(data.U.T @ (Y * share))
     most = data.rho * float((q / c).max()) + data.eps * float(q.sum())
-    if data.loss != "hinge":
+    if data.loss == "squared_hinge":
         most += float((share**2 / (2 * C)).sum())
     limit = 0.5 * float((C / share).min()) if data.loss == "hinge" else np.inf
     multiple = min(0.5 * n_classes / most if most > 0 else limit, limit)
     if not np.isfinite(multiple):
         multiple = float(np.min(C))
     gamma = multiple * Y * share
-    kappa = data.rho / (len(c) * c)
     t = Y * data.decisions(kappa + data.eps, data.U.T @ gamma)
     alpha = np.full(Y.shape, max(float(np.abs(gamma).mean()), 1e-300))
-    rows: list[tuple[FloatArray, FloatArray]] = []
     if data.loss == "hinge":
         alpha = np.minimum(alpha, 0.5 * C)
         rows = [(alpha, np.ones(Y.shape)), (C - alpha, alpha / (C - alpha))]
@@ -144,14 +153,25 @@ def block_start(data: BlockData) -> BlockPoint:
         if np.isfinite(data.B):
             slack = np.maximum(data.B - t, 1.0), np.maximum(data.B + t, 1.0)
             rows += [(alpha / one, one) for one in slack]
-    elif data.loss == "squared_hinge":
+    else:
         rows = [(alpha, np.ones(Y.shape))]
         t = 2.0 - alpha / C
-    x, s = (np.stack(part) for part in zip(*rows, strict=True)) if rows else (np.zeros((0, *Y.shape)),) * 2
-    mean = float(alpha.mean()) if rows else 0.1 * multiple / len(Y)
+    x, s = (np.stack(part) for part in zip(*rows, strict=True))
     q *= multiple**2
-    tau = float((q / c).max()) * 1.5 + mean * len(c) / data.rho
+    tau = float((q / c).max()) * 1.5 + float(alpha.mean()) * len(c) / data.rho
     return BlockPoint(gamma, np.zeros(n_classes), kappa, c * tau - q, tau, t, x, s)
+
+
+def _least_squares(data: BlockData, kappa: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return gamma and b of the least squares on K(kappa): (K + diag(1 / C)) gamma + 1 b' = Y, 1'gamma = 0."""
+    N = data.kernel(kappa + data.eps)
+    N.reshape(-1)[:: len(N) + 1] += 1.0 / data.C[:, 0] + _PROXIMAL * float(N.diagonal().mean())
+    factor = cholesky(N.T, clean=False, overwrite=True)
+    if factor is None:
+        raise np.linalg.LinAlgError(f"a pivot of {len(N)} is not positive")
+    solved = lapack.dpotrs(factor, np.column_stack([data.Y, np.ones(len(N))]), lower=1)[0]
+    b = solved[:, :-1].sum(axis=0) / solved[:, -1].sum()
+    return solved[:, :-1] - np.outer(solved[:, -1], b), b
 
 
 def block_step(data: BlockData, point: BlockPoint, last: float = np.inf, *, centre: bool = False) -> BlockStep:

@@ -174,7 +174,10 @@ def learn_weights(
     order = np.arange(m)
     if rule == "ordered":
         order = order[::-1] if smooth_first is None else np.asarray(smooth_first)
-    margin = BlockMargin([maps[b] for b in order], labels, C=costs[0], loss=loss, order=rule == "ordered")
+    # Every C is solved on the labelled rows; the decisions at all samples are wanted once.
+    rows = [np.asarray(maps[b])[labels.labeled] for b in order]
+    alone = replace(labels, labeled=np.arange(labels.n_labeled), n_samples=labels.n_labeled)
+    margin = BlockMargin(rows, alone, C=costs[0], loss=loss, order=rule == "ordered")
     fits = []
     for C in costs:
         result = block_margin(margin.with_(C=float(C)), tol=tol)
@@ -183,7 +186,9 @@ def learn_weights(
     _, C, delta, result = min(fits, key=lambda fitted: fitted[0])
     learned = np.empty(m)
     learned[order] = delta
-    return LearnedWeights(learned, [result], C)
+    whole = BlockMargin([maps[b] for b in order], labels, C=C, loss=loss, order=rule == "ordered")
+    f = whole.decisions_at(result.variables["v"], result.variables["b"])
+    return LearnedWeights(learned, [replace(result, variables={**result.variables, "f": f})], C)
 
 
 def _without_weights(labels: Labels | Targets) -> Labels | Targets:

@@ -42,6 +42,17 @@ def test_a_start_is_inside_all_bounds(loss, B):
     assert data.cone.c @ point.kappa == pytest.approx(data.rho)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_squared_loss_starts_at_the_least_squares_of_the_mean_kernel(n_classes):
+    data = data_of("squared", n_classes, eps=1e-3)
+    point, l = block_start(data), len(data.Y)
+    K = sum(R @ R.T for R in np.split(data.U, data.cone.starts[1:], axis=1)) / 3
+    bordered = np.block([[K + np.eye(l) / 2.0, np.ones((l, 1))], [np.ones((1, l)), np.zeros((1, 1))]])
+    expected = np.linalg.solve(bordered, np.vstack([data.Y, np.zeros(data.Y.shape[1])]))
+    np.testing.assert_allclose(np.vstack([point.gamma, point.b]), expected, atol=1e-9)
+    assert block_step(data, point).residual < 1e-9
+
+
 @losses
 def test_full_steps_meet_the_linear_conditions(loss):
     """After a whole step balance and trace hold; a few steps more and the products are nearly gone."""

@@ -5,6 +5,7 @@ import pytest
 from block_problems import blocks_of, labels_of
 from sklearn.linear_model import Ridge
 
+from specmargin import certify
 from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import BlockAlignment, BlockMargin
 from specmargin.solvers import alignment, block_margin
@@ -62,10 +63,13 @@ def test_the_cost_is_the_one_of_least_error(rule, loss):
     errors = []
     for C in COSTS:
         obj = BlockMargin([blocks[b] for b in order], labels, C=C, loss=loss, order=rule == "ordered")
-        delta = block_margin(obj).variables["delta"]
+        result = block_margin(obj)
+        delta = result.variables["delta"]
         errors.append(ridge_on_blocks(delta, obj.grams, labels, [1 / C]).error)
         if C == found.C:
             np.testing.assert_allclose(found.delta[order], delta, atol=1e-9)
+            np.testing.assert_allclose(found.results[0].variables["f"], result.variables["f"], atol=1e-9)
+            assert certify(obj, found.results[0]).is_optimal(1e-9)
     assert COSTS[int(np.argmin(errors))] == found.C
 
 
