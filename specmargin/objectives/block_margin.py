@@ -28,7 +28,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.cone import Cone
 from specmargin.objectives.contract import Arrays, Shapes, changed, read, require_fields
-from specmargin.objectives.margin_over_cone import MarginOverCone
+from specmargin.objectives.margin_over_cone import MarginOverCone, SpectrumPoint
 from specmargin.objectives.over_blocks import OverBlocks
 from specmargin.objectives.squared_losses import loss_of
 from specmargin.typing import FloatArray
@@ -143,6 +143,10 @@ class BlockMargin(OverBlocks, MarginOverCone):
     def decisions_at(self, v: FloatArray, b: Any) -> FloatArray:
         """Return f = sum_b F_b w_b + b at all samples, with w_b = Q_b v_b."""
         return self.over_samples(v) + b
+
+    def solution(self, point: SpectrumPoint) -> dict[str, FloatArray]:
+        """Return what solvers and problems give at a repaired point; delta has a weight per block."""
+        return {**super().solution(point), "delta": point.delta[self.cone.starts]}
 
     @cached_property
     def grams(self) -> FloatArray:

@@ -223,6 +223,17 @@ class MarginOverCone:
         v, b = self.loss.correct_rounding(y, self.U, point.v, point.b, self.primal_objective(point))
         return point._replace(v=v, b=b)
 
+    def solution(self, point: SpectrumPoint) -> dict[str, FloatArray]:
+        """Return what solvers and problems give at a repaired point: all variables and multipliers by name."""
+        return {
+            "delta": point.delta,
+            "kappa": point.kappa + self.eps,
+            "v": point.v,
+            "b": np.asarray(point.b),
+            "gamma": point.gamma,
+            "f": self.decisions_at(point.v, point.b),
+        }
+
     def prove(
         self, point: SpectrumPoint, gamma: FloatArray | None = None, kappa: FloatArray | None = None
     ) -> Certificate:

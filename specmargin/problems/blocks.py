@@ -101,15 +101,7 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
         if current.labels.is_binary:
             gamma, b, v = gamma[:, 0], b[0], None if v is None else v[:, 0]
         point = current.repair(gamma, kappa, b, v)
-        variables = {
-            "delta": point.delta[current.cone.starts],
-            "kappa": point.kappa + current.eps,
-            "v": point.v,
-            "b": np.asarray(point.b),
-            "gamma": point.gamma,
-            "f": current.decisions_at(point.v, point.b),
-        }
-        return Recovered(variables, current.prove(point, gamma, kappa))
+        return Recovered(current.solution(point), current.prove(point, gamma, kappa))
 
     listed = [
         part for held in formulation.constraints.values() for part in (held if isinstance(held, list) else [held])

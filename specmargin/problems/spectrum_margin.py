@@ -110,15 +110,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
     def recover(current: SpectrumMargin) -> Recovered:
         gamma, kappa, b, v = formulation.candidate(current)
         point = current.repair(gamma, kappa, b, v)
-        variables = {
-            "delta": point.delta,
-            "kappa": point.kappa + current.eps,
-            "v": point.v,
-            "b": np.asarray(point.b),
-            "gamma": point.gamma,
-            "f": current.decisions_at(point.v, point.b),
-        }
-        return Recovered(variables, current.prove(point, gamma, kappa))
+        return Recovered(current.solution(point), current.prove(point, gamma, kappa))
 
     return BuiltProblem(
         name=f"{obj.name} {form}",

@@ -9,34 +9,24 @@ of the smallest gap, which the objective recomputes.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from specmargin.exceptions import InvalidInputError, SolverError
+from specmargin.exceptions import SolverError
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.objectives.margin_over_cone import SpectrumPoint
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.spectrum.active_set import restore_margins
 from specmargin.solvers.spectrum.block_interior_point import BlockData, BlockPoint, block_start, block_step
+from specmargin.solvers.spectrum.interior_run import InteriorRun, require_accuracy
 from specmargin.solvers.spectrum.spectrum_margin import margin_over_cone
 from specmargin.typing import FloatArray
 
 __all__ = ["block_margin"]
 
-_PATIENCE = 12
-"""Steps without a smaller gap, once it is small, after which rounding has the last word."""
-_TURNS = 5
-"""Steps without a smaller gap, of a point that meets the linear conditions, after which a step only centres."""
-_MET = 0.1
-"""Error of a margin up to which the linear conditions count as met."""
-_SMALL = 1e-5
-"""Estimated gap from which on it has to shrink."""
 _CONVERGED = 1e-12
 """Relative gap above which margins on a kink are looked at one by one."""
-_CLOSE = 1e-3
-"""Estimated gap from which on the margins must not drift from those of the multipliers."""
 
 
 def block_margin(obj: BlockMargin, *, tol: float = 1e-9, max_iter: int = 100) -> SolveResult:
@@ -82,28 +72,14 @@ def block_margin(obj: BlockMargin, *, tol: float = 1e-9, max_iter: int = 100) ->
     >>> result.status.name, result.certificate.relative_gap < 1e-9, result.variables["delta"].round(2).tolist()
     ('OPTIMAL', True, [0.66, 0.34])
     """
-    if not tol > 0:
-        raise InvalidInputError(
-            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
-        )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
+    require_accuracy(tol, max_iter)
     if obj.labels.is_binary and obj.loss.name == "hinge":
-        result = margin_over_cone(obj, "block_margin", tol, max_iter)
-        variables = {**result.variables, "delta": result.variables["delta"][obj.cone.starts]}
-        return replace(result, variables=variables)
+        return margin_over_cone(obj, "block_margin", tol, max_iter)
     begin = time.perf_counter()
     problem = _Problem.of(obj)
     best, history, message, out_of_steps = _interior(problem, tol, max_iter)
     point, certificate = best.point, best.certificate
-    variables = {
-        "delta": point.delta[obj.cone.starts],
-        "kappa": point.kappa + obj.eps,
-        "v": point.v,
-        "b": np.asarray(point.b),
-        "gamma": point.gamma,
-        "f": obj.decisions_at(point.v, point.b),
-    }
+    variables = obj.solution(point)
     return SolveResult(
         problem=obj.name,
         status=certificate.status(tol, Status.MAX_ITER if out_of_steps else None),
@@ -177,10 +153,8 @@ class _Problem(NamedTuple):
 
 def _interior(problem: _Problem, tol: float, max_iter: int) -> tuple[_Candidate, History, str, bool]:
     """Run the interior point; return the candidate of the smallest gap, and how it ended."""
-    data, history, message = problem.data, History(), ""
     best: _Candidate | None = None
-    point = block_start(data)
-    least, before, stalled, gap, residual = np.inf, np.inf, 0, np.inf, np.inf
+    run = InteriorRun(problem.data, block_start(problem.data), block_step, _value, History())
 
     def consider(at: BlockPoint) -> bool:
         nonlocal best
@@ -195,39 +169,23 @@ def _interior(problem: _Problem, tol: float, max_iter: int) -> tuple[_Candidate,
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for _ in range(max_iter):
-            try:
-                drifted = residual if gap < _CLOSE else np.inf
-                turning = stalled > 0 and stalled % _TURNS == 0 and residual < _MET
-                step = block_step(data, point, drifted, centre=turning)
-            except np.linalg.LinAlgError:
-                message = "the linear system became singular"
+            if not run.advance():
                 break
-            if not np.isfinite(step.length) or not np.isfinite(step.point.products()):
-                message = "the linear system lost its digits"
-                break
-            point, residual = step.point, step.residual
-            gap = point.products() / max(_value(data, point), 1e-300)
-            history.record(gap=gap, length=step.length, residual=step.residual)
-            # Products may vanish before the linear conditions are met, which is progress as well.
-            advanced = gap < 0.9 * least or _MET < residual < 0.5 * before
-            stalled = 0 if advanced else stalled + 1
-            least, before = min(least, gap), residual
-            if gap < 0.1 * tol:
-                better = consider(point)
+            if run.gap < 0.1 * tol:
+                better = consider(run.point)
                 proved = best is not None and best.certificate.is_optimal(tol)
-                if proved and (gap < 1e-4 * tol or not better):
-                    message = "interior point"
+                if proved and (run.gap < 1e-4 * tol or not better):
+                    run.message = "interior point"
                     break
-            if stalled > _PATIENCE and least < _SMALL:
-                message = "the gap shrinks no more"
+            if run.gives_up():
                 break
     if best is None or not best.certificate.is_optimal(tol):
-        consider(point)
+        consider(run.point)
     if best is None:
         raise SolverError(
-            f"{problem.obj.name}: no step led to finite numbers ({message}); check features and graph for NaN."
+            f"{problem.obj.name}: no step led to finite numbers ({run.message}); check features and graph for NaN."
         )
-    return best, history, message, not message
+    return best, run.history, run.message, not run.message
 
 
 def _value(data: BlockData, point: BlockPoint) -> float:

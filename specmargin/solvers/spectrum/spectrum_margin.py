@@ -22,20 +22,11 @@ from specmargin.objectives.margin_over_cone import MarginOverCone
 from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.spectrum.active_set import ActiveSet, identify, on_spectrum, polish, restore_margins
 from specmargin.solvers.spectrum.interior_point import MarginData, Point, interior_step, start
+from specmargin.solvers.spectrum.interior_run import InteriorRun, require_accuracy
 from specmargin.typing import FloatArray
 
 __all__ = ["margin_over_cone", "relative_margin", "spectrum_margin"]
 
-_PATIENCE = 12
-"""Steps without a smaller gap, once it is small, after which rounding has the last word."""
-_TURNS = 5
-"""Steps without a smaller gap, of a point that meets the linear conditions, after which a step only centres."""
-_MET = 0.1
-"""Error of a margin up to which the linear conditions count as met: far from them the gap means little."""
-_SMALL = 1e-5
-"""Estimated gap from which on it has to shrink; far from the optimum it may well grow for a while."""
-_CLOSE = 1e-3
-"""Estimated gap from which on the margins must not drift from those of the multipliers."""
 _CONVERGED = 1e-12
 """Relative gap above which margins on a kink are looked at one by one."""
 _STEEP, _STEEPER, _STEEPEST = 1e5, 4.0, 1e12
@@ -128,7 +119,7 @@ def spectrum_margin(
 def margin_over_cone(
     obj: MarginOverCone, solver: str, tol: float, max_iter: int, warm_start: SolveResult | None = None
 ) -> SolveResult:
-    """Solve for two classes and the hinge, whatever the columns are; weights of all columns, as the objective has them.
+    """Solve for two classes and the hinge, whatever the columns are.
 
     `spectrum_margin` is this over eigenvectors, `block_margin` over blocks.
     """
@@ -136,15 +127,8 @@ def margin_over_cone(
     neighbor = None if warm_start is None else _neighbor(problem, warm_start, problem.scale)
     outcome = _solve(problem, tol, max_iter, neighbor)
     point = outcome.candidate.point
-    variables = {
-        "delta": point.delta,
-        "kappa": point.kappa + obj.eps,
-        "v": point.v,
-        "b": np.asarray(point.b),
-        "gamma": point.gamma,
-        "f": obj.decisions_at(point.v, point.b),
-    }
-    duals = {"balance": np.asarray(point.b), "sums": variables["kappa"]}
+    variables = obj.solution(point)
+    duals = {"balance": variables["b"], "sums": variables["kappa"]}
     return outcome.result(obj.name, solver, variables, duals, tol)
 
 
@@ -339,12 +323,7 @@ def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | No
     Where the labels are separated the answer does not depend on C once it is large, and elsewhere the active set no
     longer does: what is hard from a cold start, where the multipliers may be of any size up to C, is easy from there.
     """
-    if not tol > 0:
-        raise InvalidInputError(
-            f"tol={tol!r} must be positive: it is the relative gap to be proved; 1e-9 is the default."
-        )
-    if max_iter < 1:
-        raise InvalidInputError(f"max_iter={max_iter!r} must be at least 1; 100 is the default, 15 is usual.")
+    require_accuracy(tol, max_iter)
     begin = time.perf_counter()
     history, best = History(), _Best(problem)
     if neighbor is not None:
@@ -375,48 +354,31 @@ def _solve(problem: _Problem, tol: float, max_iter: int, neighbor: _Iterate | No
 def _interior(best: _Best, tol: float, max_iter: int, history: History) -> tuple[str, bool]:
     """Run the interior point until the active set, or it itself, is proved optimal; return how it ended."""
     data = best.problem.data
-    message = ""
-    point = start(data)
+    run = InteriorRun(data, start(data), interior_step, _value, history)
     attempt, tried = 1e-2, 0
-    least, stalled = np.inf, 0
-    gap = residual = np.inf
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         for k in range(1, max_iter + 1):
-            try:
-                # Early on the margins may well drift for a while; the path is then left and found again.
-                drifted = residual if gap < _CLOSE else np.inf
-                turning = stalled > 0 and stalled % _TURNS == 0 and residual < _MET
-                step = interior_step(data, point, drifted, centre=turning)
-            except np.linalg.LinAlgError:
-                message = "the linear system became singular"
+            if not run.advance():
                 break
-            if not np.isfinite(step.length) or not np.isfinite(step.point.products()):
-                message = "the linear system lost its digits"
-                break
-            point, residual = step.point, step.residual
-            gap = point.products() / max(_value(data, point), 1e-300)
-            history.record(gap=gap, length=step.length, residual=step.residual)
-            stalled = 0 if gap < 0.9 * least else stalled + 1
-            least = min(least, gap)
+            point, gap = run.point, run.gap
             if gap < attempt or (gap < 1e-2 and k >= tried + 3):
                 attempt, tried = min(attempt, gap) / 10, k
                 polished = polish(data, identify(data, point), point.kappa, point.gamma, point.b)
                 if polished is not None and polished.violation < 1e-6:
                     best.consider(_Iterate(*polished.solution[:3]), polished.active.kink)
                     if best.is_optimal(min(tol, 1e-11)):
-                        message = f"active set after {k} steps"
+                        run.message = f"active set after {k} steps"
                         break
             if gap < 0.1 * tol:
                 better = best.consider(_Iterate(point.gamma, point.kappa, point.b))
                 if best.is_optimal(tol) and (gap < 1e-4 * tol or not better):
-                    message = "interior point"
+                    run.message = "interior point"
                     break
-            if stalled > _PATIENCE and least < _SMALL:
-                message = "the gap shrinks no more"
+            if run.gives_up():
                 break
     if not best.is_optimal(tol):
-        best.consider(_Iterate(point.gamma, point.kappa, point.b))
-    return message, not message
+        best.consider(_Iterate(run.point.gamma, run.point.kappa, run.point.b))
+    return run.message, not run.message
 
 
 def _value(data: MarginData, point: Point) -> float:
