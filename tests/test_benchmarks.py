@@ -1,5 +1,7 @@
 """The table of failures: programs that their names draw again, what a row is counted as, and the table of made-up rows.
 
+And the random problems and the generated graph of the benchmark of spectral filters.
+
 The scripts in `benchmarks` are run by `make bench`; here is what they rest on.
 """
 
@@ -172,3 +174,37 @@ def test_an_exception_of_a_solver_becomes_a_row(bench):
     found = bench.outcome(program, "OSQP", {})  # which takes no cones
     assert found["end"] in ("error", "failed")
     assert found["message"]
+
+
+@pytest.fixture(scope="module")
+def filters():
+    """The benchmark of spectral filters, imported as its script."""
+    sys.path.insert(0, FOLDER)
+    try:
+        yield importlib.import_module("spectral_filters")
+    finally:
+        sys.path.remove(FOLDER)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [*range(12), 60, 79, 114, 135, 203])
+def test_random_problems_over_blocks_are_proved_and_small_ones_agree_with_cvxpy(filters, seed):
+    """The larger seeds took the most steps, lost digits, or ran away from another start."""
+    obj = filters.draw(seed)
+    result = filters.block_margin(obj)
+    assert result.certificate.is_optimal(1e-8)
+    if obj.labels.n_labeled <= filters.SMALL:
+        value, _ = filters.by_cvxpy(obj)
+        assert value == pytest.approx(result.certificate.primal_objective, rel=1e-6)
+
+
+def test_the_block_model_has_the_degree_and_the_homophily_it_was_asked_for(filters):
+    nodes = filters.block_model(4000, 30, n_classes=4, degree=10, homophily=0.7)
+    assert abs(nodes.W - nodes.W.T).max() == 0
+    assert nodes.W.diagonal().max() == 0
+    assert nodes.W.sum() / 4000 == pytest.approx(10, rel=0.02)
+    edges = nodes.W.tocoo()
+    assert np.mean(nodes.truth[edges.row] == nodes.truth[edges.col]) == pytest.approx(0.7, abs=0.02)
+    assert np.bincount(nodes.y[nodes.y >= 0]).tolist() == [20] * 4
+    means = np.array([nodes.X[nodes.truth == k].mean(axis=0) for k in range(4)])
+    assert 0.7 < np.linalg.norm(means, axis=1).mean() < 2.5

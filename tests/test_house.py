@@ -58,7 +58,7 @@ OF_NO_MODULE = {
     "solvers/s3vm/test_large_weights.py": "all S3VM searches at extreme weights",
     "solvers/spectrum/test_spectrum_rounding.py": "all spectrum solvers: rounding in their certificates",
     "solvers/test_seconds.py": "all solvers: what they say about their time",
-    "test_benchmarks.py": "the programs and tables of benchmarks/failures.py",
+    "test_benchmarks.py": "the programs and tables of benchmarks/failures.py, the problems of spectral_filters.py",
     "test_benchopt.py": "the race of benchmarks/benchopt: its values, and benchopt's contract",
     "test_conftest.py": "the suite's own fixtures",
     "test_contributing.py": "the examples of CONTRIBUTING.md",

@@ -181,6 +181,21 @@ def test_one_label_per_class_is_enough(loss, n_classes):
     proved(BlockMargin([rng.normal(size=(len(y), 4)) for _ in range(3)], sm.encode_labels(y), loss=loss))
 
 
+@pytest.mark.parametrize(("C", "scale"), [(1e-10, 1.0), (1e10, 1.0), (1e-16, 1e8), (1e16, 1e-8), (1.0, 1e-8)])
+@losses
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_one_label_of_a_class_over_equal_and_empty_blocks_at_extreme_costs(C, scale, loss, n_classes):
+    """C times the square of the features' scale is what counts: from 1e-16 to 1e10."""
+    rng = np.random.default_rng(n_classes)
+    y = np.append(rng.integers(1, n_classes, size=30), -1)
+    y[:n_classes] = range(n_classes)
+    wide, narrow = rng.normal(size=(31, 100)) / 10, rng.normal(size=(31, 3)) / np.sqrt(3)
+    blocks = [scale * F for F in (narrow, narrow, wide, np.zeros((31, 5)), wide, rng.normal(size=(31, 1)))]
+    for order in (False, True):
+        obj = BlockMargin(blocks, sm.encode_labels(y), C=C, loss=loss, order=order)
+        assert block_margin(obj).certificate.is_optimal(1e-8)
+
+
 @losses
 def test_blocks_that_are_equal_share_any_way_and_are_proved(loss):
     labels = labels_of(3)
