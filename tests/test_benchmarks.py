@@ -194,7 +194,7 @@ def test_random_problems_over_blocks_are_proved_and_small_ones_agree_with_cvxpy(
     result = filters.block_margin(obj)
     assert result.certificate.is_optimal(1e-8)
     if obj.labels.n_labeled <= filters.SMALL:
-        value, _ = filters.by_cvxpy(obj)
+        value, _ = filters.by_cvxpy(obj, **filters.TIGHT)
         assert value == pytest.approx(result.certificate.primal_objective, rel=1e-6)
 
 
