@@ -51,7 +51,13 @@ def filters_rule(name: str, value: Any) -> Any:
 def filtered(X: Matrix, graph: SparseArray, filters: Any, self_loops: float, normalization: str) -> FilterBank:
     """Return the blocks of features that the parameters of these names mean."""
     family: GraphFilters = _FAMILIES[filters]() if isinstance(filters, str) else filters
-    return filter_bank(normalized_adjacency(graph, self_loops=self_loops), X, family, normalization=normalization)
+    S = normalized_adjacency(graph, self_loops=self_loops * unit_of_edges(graph))
+    return filter_bank(S, X, family, normalization=normalization)
+
+
+def unit_of_edges(W: SparseArray) -> float:
+    """Return the median weight of an edge, 1 where there is none: the unit in which edges are given decides nothing."""
+    return float(np.median(W.data)) if W.nnz else 1.0
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -68,7 +74,7 @@ class FilterParameters(SearchedNeighbors):
     penalty : float or "loo"
         Of the ridge regression, per unit mean kernel diagonal; "loo" chooses by leave-one-out on the labelled nodes.
     self_loops : float
-        Weight of the loop at every node.
+        Weight of the loop at every node, in units of the median weight of an edge.
     joint : bool
         Whether all classes (outputs) share one delta, "a filter of the data set"; else each has its own, and its own
         penalty.
@@ -113,6 +119,7 @@ class FilterParameters(SearchedNeighbors):
             fitted.append(ridge_on_blocks(learned[-1].delta, grams, part, penalties))
             decisions.append(decisions_at_nodes(bank, fitted[-1], part.labeled))
         several = len(parts) > 1
+        self._unit = unit_of_edges(graph)
         self.bank_: FilterBank = replace(bank, blocks=())
         self.filter_weights_: FloatArray = np.stack([one.delta for one in learned]) if several else learned[0].delta
         self.penalty_: Any = np.array([one.penalty for one in fitted]) if several else fitted[0].penalty
@@ -130,7 +137,8 @@ class FilterParameters(SearchedNeighbors):
     def _at_new_nodes(self, X: Matrix, graph: Any) -> FloatArray:
         """Return f at new nodes of a graph that holds the training nodes first."""
         W = check_adjacency(graph, self.bank_.n_samples + X.shape[0])
-        blocks = filter_new_nodes(self.bank_, normalized_adjacency(W, self_loops=self.self_loops), X)
+        S = normalized_adjacency(W, self_loops=self.self_loops * self._unit)
+        blocks = filter_new_nodes(self.bank_, S, X)
         f = np.asarray(sum(F @ w for F, w in zip(blocks, self.coef_, strict=True)))
         return f + (self.intercept_ if f.ndim > 1 else self.intercept_[0])
 

@@ -172,3 +172,21 @@ def test_bad_new_nodes_are_refused():
         clf.predict(X[:1], graph=np.triu(np.ones((241, 241)), 1))
     with pytest.raises(ValueError, match="features"):
         clf.predict(X[:1, :3], graph=np.ones((241, 241)))
+
+
+@pytest.mark.parametrize("scale", [1e-8, 3.0, 1e8])
+def test_the_unit_of_the_edges_decides_nothing(scale):
+    W, X, y = block_graph(0.8)
+    plain = SpectralFilterClassifier().fit(X, hidden(y), graph=W)
+    scaled = SpectralFilterClassifier().fit(X, hidden(y), graph=scale * W)
+    np.testing.assert_allclose(scaled.scores_, plain.scores_, atol=1e-9)
+    new = [clf.decision_function(X, graph=c * sp.block_diag([W, W])) for clf, c in ((plain, 1.0), (scaled, scale))]
+    np.testing.assert_allclose(new[1], new[0], atol=1e-9)
+
+
+def test_a_graph_without_edges_leaves_the_features():
+    W, X, y = block_graph(0.8)
+    with pytest.warns(UserWarning, match="components"):
+        clf = SpectralFilterClassifier().fit(X, hidden(y), graph=0.0 * W)
+    alone = SpectralFilterClassifier(filters=Resolvents([0.0])).fit(X, hidden(y), graph=W)
+    np.testing.assert_allclose(clf.scores_, alone.scores_, atol=1e-6)
