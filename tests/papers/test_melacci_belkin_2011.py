@@ -19,6 +19,7 @@ from specmargin.experiments import Cell, Line, Report, Section, SweepInterrupted
 from specmargin.experiments.engine.published import published_parameters, published_sizes
 from specmargin.experiments.engine.records import make_row
 from specmargin.experiments.gallery import run_figures
+from specmargin.experiments.run import Options
 from specmargin.experiments.tasks import Samples, samples, splits
 from specmargin.kernels import gram
 from specmargin.papers import _melacci_belkin_fits as methods
@@ -57,6 +58,14 @@ def computed(cell, data):
 
 def dealt(y, n_labeled, n_validation, n_train=None):
     return methods.FourFolds(n_labeled, n_validation)(Samples(None, np.asarray(y), None, n_train))
+
+
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("name", ["lapsvm_primal", "lapsvm_primal_mnist", "lapsvm_primal_laplacian"])
+def test_rows_bear_the_name_of_their_table(tmp_path, name, quick):
+    # Else they could not be recorded, which nobody sees before the last of its hours.
+    options = Options(tmp_path, quick=quick, data=tmp_path)
+    assert all_tables()[name].setup(options).plan.experiment == name
 
 
 def test_splits_are_four_folds_dealt_three_times(rng):
