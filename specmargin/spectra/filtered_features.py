@@ -49,13 +49,13 @@ class FilterBank:
     operator : csr_array of shape (n, n)
         S.
     features : csr_array or ndarray of shape (n, d), or None
-        X as it was filtered: rows of length one, or units of the largest; None where the nodes have none.
+        X / unit, or with "unit" its rows brought to length one; None where the nodes have none.
     normalization : {"unit", "centered", "trace"} or None
         How the blocks were normalised.
     centers, scales : ndarray of shape (m, d) and (m,)
         What was taken off the rows of each block, and what they were multiplied by after that.
     unit : float
-        What the features were divided by first.
+        What the features were divided by first, so that squares neither over- nor underflow: the largest, or 1.
     tol : float
         Error of the series.
 
@@ -118,14 +118,13 @@ def filter_bank(
     S : sparse matrix of shape (n, n)
         `specmargin.graphs.normalized_adjacency`: symmetric, with eigenvalues in [-1, 1].
     X : ndarray or sparse matrix of shape (n, d), or None
-        Features of the nodes: with "unit" their rows are brought to length one first, else they are taken in units of
-        the largest. None: a feature of its own for each node, so that the graph alone is seen; blocks then have n
-        columns.
+        Features of the nodes: with "unit" their rows are brought to length one first. None: a feature of its own for
+        each node, so that the graph alone is seen; blocks then have n columns.
     filters : GraphFilters, optional
         `Resolvents()` by default.
     normalization : {"unit", "centered", "trace"} or None, default "unit"
         "unit": rows of length one, less their mean row, scaled to trace n. "centered" leaves out the first, "trace" the
-        first two. None leaves the blocks as they are filtered.
+        first two. None: h_b(S) X as it is, in the units of X.
     tol : float, default 1e-6
         Error of the series relative to the largest value of a filter, in (0, 1).
     dtype : {float64, float32}, optional
@@ -162,7 +161,8 @@ def filter_bank(
         raise InvalidInputError(f"dtype={shown(dtype)} must be numpy.float32 or numpy.float64.")
     operator = operator_of(S)
     n = operator.shape[0]
-    features, unit = checked_features(X, n, unit_rows=normalization == "unit")
+    as_it_is = 1.0 if normalization is None else None
+    features, unit = checked_features(X, n, unit_rows=normalization == "unit", unit=as_it_is)
     if kind is None:
         entries = len(family.parameters) * n * (n if features is None else features.shape[1])
         kind = np.float32 if 8 * entries > _LARGE else np.float64
