@@ -236,7 +236,12 @@ LAPSVM_PRIMAL_MNIST = replace(
     LAPSVM_PRIMAL,
     name="lapsvm_primal_mnist",
     summary="The same on MNIST, 3 against 8: 11,902 training samples, hours",
-    setup=partial(_setup, LARGE, *(replace(plan, experiment="lapsvm_primal_mnist") for plan in (_FULL, _QUICK))),
+    setup=partial(
+        _setup,
+        LARGE,
+        replace(_FULL, experiment="lapsvm_primal_mnist"),
+        replace(_QUICK, experiment="lapsvm_primal_mnist"),
+    ),
 )
 """Three splits of 11,902 training samples; quick on the bundled digits, whatever data are there."""
 
