@@ -6,6 +6,7 @@ from block_problems import blocks_of, labels_of
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels import encode_targets
 from specmargin.objectives import Alignment, BlockAlignment, SpectrumCone, alignment_over_cone
 
 classes = pytest.mark.parametrize("n_classes", [2, 4])
@@ -31,6 +32,13 @@ def test_value_is_the_cosine_of_two_matrices(n_classes, centered, rng):
         cosine = np.vdot(K, target) / (np.linalg.norm(K) * np.linalg.norm(target))
         assert obj.value({"delta": delta}) == pytest.approx(cosine, rel=1e-12)
         assert obj.upper_bound(obj.cone.over_columns(delta)) >= cosine
+
+
+def test_an_offset_of_the_numbers_costs_no_digits(rng):
+    blocks, far = [rng.normal(size=(12, 2)) for _ in range(3)], 1e8 + rng.normal(size=12)
+    delta = {"delta": np.array([0.2, 0.5, 0.3])}
+    near, moved = (BlockAlignment(blocks, encode_targets(y)) for y in (far - 1e8, far))
+    assert moved.value(delta) == pytest.approx(near.value(delta), rel=1e-12)
 
 
 @classes

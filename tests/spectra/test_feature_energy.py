@@ -87,9 +87,10 @@ def test_a_star_has_three_frequencies():
     assert energy.share[2] == pytest.approx(3 / 4)  # four dimensions are left of five
 
 
-def test_a_graph_without_edges_is_refused():
-    S = sm.graphs.normalized_adjacency(sp.csr_array((4, 4)))
-    with pytest.raises(ValueError, match="all frequencies of this graph are 0: it has no edge"):
+@pytest.mark.parametrize(("self_loops", "frequency"), [(1.0, 0), (0.0, 1)])
+def test_a_graph_without_edges_is_refused(self_loops, frequency):
+    S = sm.graphs.normalized_adjacency(sp.csr_array((4, 4)), self_loops=self_loops)
+    with pytest.raises(ValueError, match=f"all frequencies of this graph are {frequency}: it has no edge"):
         spectral_energy(sm.spectra.filter_bank(S, np.eye(4)))
 
 

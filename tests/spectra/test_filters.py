@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from numpy.polynomial import chebyshev
 
 from specmargin.exceptions import InvalidInputError
@@ -34,8 +35,8 @@ def test_formulas():
     g = np.array([-0.9, 0.0, 0.5])
     np.testing.assert_allclose(Resolvents(g).response(S), (1 - np.abs(g))[:, None] / (1 - g[:, None] * S))
     np.testing.assert_allclose(Powers(3).response(S), np.stack([S**0, S, S**2, S**3]))
-    np.testing.assert_allclose(Bernstein(7).response(S).sum(axis=0), 1.0)
-    assert (Bernstein(7).response(S) >= 0).all()
+    trials = binom.pmf(np.arange(8)[:, None], 7, (1 - S) / 2)
+    np.testing.assert_allclose(Bernstein(7).response(S), trials, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(Bands(5).response(S).sum(axis=0), 1.0)
     assert Bands([0.0, 0.5, 2.0]).response(np.array([1 + 1e-15, -1 - 1e-15])).tolist() == [[1.0, 0.0], [0.0, 1.0]]
     np.testing.assert_allclose(Bands(2).parameters, [0.5, 1.5])
