@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 from numpy.polynomial import chebyshev
+from scipy.stats import binom
 
 from specmargin.exceptions import InvalidInputError
 from specmargin.spectra import Bands, Bernstein, Powers, Resolvents
