@@ -447,11 +447,15 @@ def test_numbers_with_weights_are_searched(several):
 
 
 @pytest.mark.parametrize("clf", [sm.LapSVM(gamma=2.0, gamma_A=0.1, gamma_I=1.0), sm.SpectralRidge(q=15, penalty=0.01)])
-def test_weights_at_both_ends_of_what_squares_can_hold_are_an_error_with_a_remedy(clf):
+def test_weights_at_both_ends_of_what_squares_can_hold_claim_no_proof(clf):
+    """The last rounding of a pivot decides whether a factorisation breaks down, which is an error, or not."""
     X, truth = sm.datasets.make_two_moons(n_samples=60, noise=0.15, random_state=0)
     y = sm.hide_labels(truth, per_class=6, random_state=0)
-    with pytest.raises(SolverError, match="weights that are less far apart"):
-        clf.fit(X, y, sample_weight=np.where(np.arange(60) % 2, 1e-150, 1e150))
+    try:
+        said = clf.fit(X, y, sample_weight=np.where(np.arange(60) % 2, 1e-150, 1e150)).result_.status.name
+    except SolverError as error:
+        said = str(error)
+    assert "weights that are less far apart" in said or said == "UNPROVED"
 
 
 def test_fit_says_who_takes_weights():

@@ -250,7 +250,8 @@ def test_linear_appnp_propagates_decisions(problem):
     P = sum(0.1 * np.linalg.matrix_power(0.9 * S, k) for k in range(10)) + np.linalg.matrix_power(0.9 * S, 10)
     X = normalize(graph.X.toarray())
     expected = rivals.logistic(P @ X, graph.y[split.train], split.train, 3)
-    np.testing.assert_allclose(fitted("appnp_linear", problem), expected, atol=1e-6)
+    # L-BFGS ends where an objective gains less than 64 roundings: that leaves about half of the digits of a minimiser.
+    np.testing.assert_allclose(fitted("appnp_linear", problem), expected, atol=1e-5)
 
 
 def test_rivals_need_no_features_or_graph_that_they_do_not_use(problem):
