@@ -9,6 +9,7 @@ errors of the difference of two means over twelve splits, with the published dev
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -194,6 +195,10 @@ def within(line: Line) -> bool:
     return abs(line.difference) <= max(2.0 * math.sqrt(ours + theirs), 0.005)
 
 
+PROVED = 1e-6
+"""Relative gap up to which a fit counts as optimal in `proof_remark`."""
+
+
 def laplacian_findings(fits: Sequence[Row]) -> tuple[list[Section], list[str]]:
     """Return table 4 with either Laplacian, and task by task which one explains the published errors on U and T."""
     tables: dict[tuple[str, bool], list[Section]] = {}
@@ -222,3 +227,17 @@ def laplacian_findings(fits: Sequence[Row]) -> tuple[list[Section], list[str]]:
             remarks.append(f"  {verdict_on(name, [line.published_mean for line in theirs], ours, tolerances)}")
     head = "Which Laplacian the published numbers belong to (table 4, errors on U and T of LapRLS and both LapSVMs):"
     return [part for parts in tables.values() for part in parts if part.lines], [head, *remarks] if remarks else []
+
+
+def proof_remark(fits: Sequence[Row]) -> str:
+    """Return how many fits are not proved to be optimal, on which tasks, under which Laplacian, and how they err."""
+    unproved = [fit for fit in fits if not abs(fit["relative_gap"]) <= PROVED]
+    if not unproved:
+        return f"Relative gap of at most {PROVED:g} in all {len(fits)} fits."
+    where = Counter(f"{fit['dataset']} under {LAPLACIANS[fit['normalized']]}" for fit in unproved)
+    listed = ", ".join(f"{count} on {name}" for name, count in where.items())
+    ratio = min(fit["setting"][1] / fit["setting"][0] for fit in unproved)
+    return (
+        f"Relative gap above {PROVED:g} in {len(unproved)} of {len(fits)} fits: {listed}. Their gamma_I / gamma_A is "
+        f"at least {ratio:g}, and their error on U at least {min(fit['error_unlabeled'] for fit in unproved):.1f} %."
+    )

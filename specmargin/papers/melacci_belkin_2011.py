@@ -55,6 +55,7 @@ from specmargin.papers._melacci_belkin_sections import (
     CHOICE,
     METHODS_WITH_GRAPH,
     laplacian_findings,
+    proof_remark,
     sections,
     verdicts,
 )
@@ -208,12 +209,13 @@ def _report(results: tuple[list[Row], list[Row], Chosen], plan: Plan, options: O
 
 
 def _report_laplacian(rows: list[Row], plan: Plan, options: Options) -> Findings:
-    parts, remarks = laplacian_findings(fits_of(rows))
+    fits = fits_of(rows)
+    parts, remarks = laplacian_findings(fits)
     header = [
         "The paper used the normalised Laplacian; heat weights of mean width, no intercept, as in lapsvm_primal.",
         f"Grid {_listed(_EITHER.gamma_A)} for either gamma, and the published settings.",
     ]
-    return Findings(parts, header, remarks)
+    return Findings(parts, header, [*remarks, "", proof_remark(fits)])
 
 
 def _listed(values: Iterable[float]) -> str:

@@ -371,6 +371,17 @@ def test_laplacian_verdicts_by_hand():
     assert "g50c, published gammas: D - W explains the print" in verdicts({False: near, True: far})[2]
 
 
+def test_fits_that_are_not_proved_are_counted_by_hand():
+    fits = [
+        {"dataset": "a", "normalized": False, "setting": (1e-2, 1.0), "relative_gap": gap, "error_unlabeled": error}
+        for gap, error in ((1e-9, 1.0), (-2e-6, 40.0), (0.5, 30.0))
+    ]
+    assert report.proof_remark(fits[:1]) == "Relative gap of at most 1e-06 in all 1 fits."
+    text = "above 1e-06 in 2 of 3 fits: 2 on a under D - W. Their gamma_I / gamma_A is at least 100, and their error"
+    assert report.proof_remark(fits) == f"Relative gap {text} on U at least 30.0 %."
+    assert "in 1 of 1 fits" in report.proof_remark([fits[0] | {"relative_gap": math.nan}])
+
+
 def test_report_holds_every_section():
     parts = [Section(f"Table {k}", [Line(name, "svm", "v", 1.0, 0.5, 2)]) for k, name in ((4, "a"), (5, "b"))]
     whole = Report("x", "All", parts, ["before"], ["after"], ["so it is"])
