@@ -119,7 +119,4 @@ def _warning_text(parts: Components, labeled: Any) -> str:
             "these samples are predicted by the intercept/offset and, for kernel methods, by the kernel expansion. "
             "Label one of each."
         )
-    return (
-        f"{text} To connect a graph of neighbours, raise n_neighbors, or take kind='symmetric' or 'mutual+mst'; to "
-        "connect one of your own, add edges."
-    )
+    return text + " Raise n_neighbors, or take kind='symmetric' or 'mutual+mst', to connect it."

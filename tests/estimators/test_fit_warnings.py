@@ -186,7 +186,7 @@ def test_a_component_without_a_label(name, rng):
     y = np.full(160, -1)
     y[:4], y[4:8] = 0, 1  # of the first cluster all
     with pytest.warns(
-        DisconnectedGraphWarning, match=r"hold no label: .*Label one of each.*raise n_neighbors"
+        DisconnectedGraphWarning, match=r"hold no label: .*Label one of each.*Raise n_neighbors"
     ) as caught:
         getattr(sm, name)(**CLASSIFIERS[name]).fit(X + 100.0 * truth[:, None], y)
     assert {one.filename for one in caught} == {__file__}
