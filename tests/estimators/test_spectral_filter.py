@@ -95,6 +95,19 @@ def test_classes_apart_are_those_of_one_fit_each():
         apart.conformal_sets()
 
 
+def test_conformal_sets_compare_classes_in_the_learned_kernel():
+    W, X, y = block_graph(0.8)
+    seen = hidden(y)
+    fitted = SpectralFilterClassifier(learn="margin").fit(X, seen, graph=W)
+    blocks = filter_bank(normalized_adjacency(W), X).blocks
+    K = sum(weight * F @ F.T for weight, F in zip(fitted.filter_weights_, blocks, strict=True))
+    labeled = np.flatnonzero(seen >= 0)
+    among, rows, diagonal = fitted._learned_kernel(None, labeled)
+    np.testing.assert_allclose(among, K[np.ix_(labeled, labeled)], atol=1e-12)
+    np.testing.assert_allclose(rows, K[:, labeled], atol=1e-12)
+    np.testing.assert_allclose(diagonal, np.diag(K), atol=1e-12)
+
+
 def test_probabilities_are_calibrated_on_left_out_decisions():
     W, X, y = block_graph(0.8)
     clf = SpectralFilterClassifier().fit(X, hidden(y), graph=W)

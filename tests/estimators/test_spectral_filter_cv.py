@@ -80,6 +80,14 @@ def test_balancing_takes_part_in_the_choice():
     assert wrong == pytest.approx(np.mean(losses), abs=2e-3 * 10)
 
 
+def test_a_fold_without_a_class_still_tells_the_others_apart():
+    W, X, y = block_graph(0.9)
+    seen = hidden(y)
+    seen[np.flatnonzero(seen == 0)[1:]] = -1
+    search = SpectralFilterCV(joint=False, filters=["resolvents"], learns=["alignment"]).fit(X, seen, graph=W)
+    assert search.cv_results_["01"][0] < 0.1
+
+
 def test_one_label_a_class_cannot_choose():
     W, X, y = block_graph(0.9, n=60)
     with pytest.warns(UserWarning, match="cannot choose; the first candidates are taken"):
