@@ -11,7 +11,7 @@ import page_numbers
 from specmargin.candidates import FAMILIES
 from specmargin.experiments.engine.records import Row
 from specmargin.experiments.recorded import RecordedTable, recorded_tables
-from specmargin.papers._auto_ssl_sets import CHOOSING, PUBLISHED, SEVERAL, TEST_TUNED
+from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, PUBLISHED, SETS, SEVERAL, TEST_TUNED, UNSEEN
 from specmargin.report.headlines import headline_rows
 
 
@@ -40,11 +40,12 @@ def headlines() -> str:
 
 @cache
 def _draws() -> dict[int, dict[str, list[Row]]]:
-    """Return the rows on sets of two classes, by number of labels and set."""
+    """Return the rows on sets of two classes, by number of labels and set; 30 draws, of the unseen ones 12."""
     found: dict[int, dict[str, list[Row]]] = {}
-    for row in records()["auto_ssl-draws=30"].rows():
-        if row["dataset"] not in SEVERAL:
-            found.setdefault(row["param_labels"], {}).setdefault(row["dataset"], []).append(row)
+    for name in ("auto_ssl-draws=30", "auto_ssl-half=unseen"):
+        for row in records()[name].rows():
+            if row["dataset"] not in SEVERAL:
+                found.setdefault(row["param_labels"], {}).setdefault(row["dataset"], []).append(row)
     return found
 
 
@@ -53,13 +54,13 @@ def _mean_error(rows: Sequence[Row], method: str) -> float:
 
 
 def _over_sets(of_set: Callable[[list[Row]], float], digits: int, labels: int) -> str:
-    """Return the mean of a number over all sets, over those that chose constants, over those that confirm them."""
-    sets = _draws()[labels]
-    values = {name: of_set(rows) for name, rows in sets.items()}
+    """Return the mean of a number over both halves, over each of them, and over the unseen sets."""
+    values = {name: of_set(rows) for name, rows in _draws()[labels].items()}
     halves = [
-        values,
+        {k: v for k, v in values.items() if k in SETS},
         {k: v for k, v in values.items() if k in CHOOSING},
-        {k: v for k, v in values.items() if k not in CHOOSING},
+        {k: v for k, v in values.items() if k in CONFIRMING},
+        {k: v for k, v in values.items() if k in UNSEEN},
     ]
     means = [f"{statistics.fmean(half.values()):.{digits}f}" for half in halves]
     return " / ".join(mean.removeprefix("0") if digits == 2 else mean for mean in means)
@@ -88,7 +89,7 @@ def auto_ssl_sets() -> str:
         [name, *(f"{marks}{_over_sets(of_set, digits, labels)}{marks}" for labels in (20, 100))]
         for name, of_set, digits, marks in kinds
     ]
-    return _table(["", "20 labels, all / choosing / confirming", "100 labels"], rows)
+    return _table(["", "20 labels, both halves / choosing / confirming / unseen", "100 labels"], rows)
 
 
 def auto_ssl_published() -> str:

@@ -10,7 +10,7 @@ from specmargin.experiments.engine.records import Cell
 from specmargin.experiments.run import Options
 from specmargin.experiments.tasks import samples, splits
 from specmargin.papers import tables
-from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, PUBLISHED, SETS, SEVERAL, TEST_TUNED
+from specmargin.papers._auto_ssl_sets import CHOOSING, CONFIRMING, FLOORS, PUBLISHED, SETS, SEVERAL, TEST_TUNED, UNSEEN
 from specmargin.papers.auto_ssl import AUTO_SSL, VARIANTS, draw_labels, tuned_svm, work
 
 GENERATED = ("one Gaussian", "weak directions", "clusters against labels", "four clusters", "two_moons")
@@ -32,6 +32,19 @@ def test_generated_sets_are_always_the_same(name):
     assert 0.4 < y.mean() < 0.6
     samples.cache_clear()
     np.testing.assert_array_equal(samples(SETS[name], None).X, X)
+
+
+@pytest.mark.parametrize("name", ["checkerboard", "rings", "quadratic form", "other covariances"])
+def test_unseen_shapes_are_always_the_same_and_their_classes_can_be_told(name):
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import cross_val_score
+
+    assert not set(UNSEEN) & (set(SETS) | set(PUBLISHED))
+    X, y, *_ = samples(UNSEEN[name], None)
+    samples.cache_clear()
+    np.testing.assert_array_equal(samples(UNSEEN[name], None).X, X)
+    assert 0.4 < y.mean() < 0.6
+    assert cross_val_score(RandomForestClassifier(random_state=0), X, y, cv=3).mean() > 0.65
 
 
 @pytest.mark.data
