@@ -15,6 +15,8 @@ from specmargin.proofs.verification import digest_of, verify_record
 
 __all__ = ["Verdict", "verify_file"]
 
+Outcome = Literal["proved", "refuted", "unproved", "nothing to verify", "unreadable"]
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -36,7 +38,7 @@ class Verdict:
     """
 
     file: str
-    outcome: Literal["proved", "refuted", "unproved", "nothing to verify", "unreadable"]
+    outcome: Outcome
     message: str
     kind: str | None = None
     verification: Verification | None = None
@@ -101,6 +103,6 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     except (InvalidInputError, OSError) as error:
         return Verdict(file, "unreadable", str(error))
     verification = replace(verify_record(record), digest=digest)
-    outcomes = {True: "proved", "unproved": "unproved", "nothing to verify": "nothing to verify"}
-    outcome = outcomes.get(verification.holds or verification.message.partition(":")[0], "refuted")
+    named: dict[Any, Outcome] = {True: "proved", "unproved": "unproved", "nothing to verify": "nothing to verify"}
+    outcome = named.get(verification.holds or verification.message.partition(":")[0], "refuted")
     return Verdict(file, outcome, verification.message.removeprefix(f"{outcome}: "), record.kind, verification)

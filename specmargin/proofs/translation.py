@@ -131,8 +131,8 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
 
 def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: SolveResult) -> ProofRecord:
     claimed = result.certificate
-    numbers_claimed = (float(x) for x in (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
-    claim = Claim(*numbers_claimed, claimed.sense, str(result.status))
+    primal, dual, rounding = map(float, (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
+    claim = Claim(primal, dual, rounding, claimed.sense, str(result.status))
     return ProofRecord(kind, numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
 
 

@@ -256,7 +256,7 @@ def spoil_answer(path: Path, target: Path, rng: np.random.Generator, others: lis
     claim = read_record(path).claim
     if how == "called optimal" or name not in result.variables or name == "M":  # whose factor is free
         gap = {"primal": claim.primal + (1.0 if claim.sense == "minimize" else -0.5) * abs(claim.primal) + 1.0}
-        with_ = lambda header, _: (header["result"].update(status="optimal"), with_claim(header, **gap))  # noqa: E731
+        with_ = lambda header, _: (header["result"].update(status="optimal"), with_claim(header, **gap))
         return Spoilt("called optimal", edited(path, target, with_))
     x = np.asarray(result.variables[name], dtype=float)
     changed_x = -x if how == "negated" else 2.0 * x
