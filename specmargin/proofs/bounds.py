@@ -238,7 +238,7 @@ def alignment(r: SimpleNamespace) -> Proof:
 
     What sticks out of the half-space of t >= 0, e_r = <yy' - tK, K_r> of the extreme kernels K_r, bounds it from above
     by (t |K| + sum_r max(0, e_r) / |K_r|) / l, as inner products of kernels are not negative; where t is so large that
-    nothing sticks out it is t |K| / l.
+    nothing sticks out it is t |K| / l. Kernels of nearly no trace are left out where they would decide, and named.
     """
     delta, U, a = admissible(r, ZERO), entries(r.U), times(r.U.transpose(), r.y) ** 2
     if r.U.ncols() > r.U.nrows():  # the diagonal of U'KU, without M
@@ -253,8 +253,8 @@ def alignment(r: SimpleNamespace) -> Proof:
     if (Mh[out] > 0).all():
         bound = largest(h[out] / Mh[out]) * norm / len(r.y)
     if not bound - primal <= r.claim.gap:
-        sizes, t = extreme_sizes(r), aligned / norm**2
-        kept = sizes > 1e-28 * largest(sizes)
+        sizes, traces, t = extreme_sizes(r), sums(r, (U**2).sum(axis=0)), aligned / norm**2
+        kept = traces > 1e-28 * largest(traces)  # which `specmargin.objectives.Alignment` says, too
         out &= kept
         least = t * norm + total(positive_part(h - t * Mh)[kept] / sizes[kept])
         if (Mh[out] > 0).all():
