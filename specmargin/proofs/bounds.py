@@ -153,7 +153,7 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     least, charges = best(primal, 0), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
-        charges += least - best(primal + charges, 1)
+        charges += positive_part(least - best(primal + charges, 1))
     return Proof(primal, least, (s, t), charges)
 
 
