@@ -62,8 +62,8 @@ class Laplacian:
             or not 1 <= self.power <= POWERS
         ):
             raise InvalidInputError(
-                f"power={shown(self.power)}, but L is applied a whole number of times; take an integer >= 1 and at most "
-                f"{POWERS}."
+                f"power={shown(self.power)}, but L is applied a whole number of times; take an integer >= 1 and at "
+                f"most {POWERS}."
             )
         object.__setattr__(self, "power", int(self.power))
 

@@ -51,9 +51,10 @@ class Verdict:
     def line(self) -> str:
         """Return one line of text."""
         named = self.file if self.kind is None else f"{self.file}: {self.kind}"
-        more = () if self.verification is None else self.verification.assumptions
-        digest = f"; sha256 {self.verification.digest[:16]}" if self.verification and self.verification.digest else ""
-        return f"{named}: {self.outcome}: {'; '.join([self.message, *more])}{digest}"
+        told = [self.message]
+        if self.outcome == "proved" and self.verification is not None:
+            told += [*self.verification.assumptions, f"sha256 {self.verification.digest[:16]}"]
+        return f"{named}: {self.outcome}: {'; '.join(told)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return what JSON knows; what is infinite is None."""
@@ -103,6 +104,7 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     except (InvalidInputError, OSError) as error:
         return Verdict(file, "unreadable", str(error))
     verification = replace(verify_record(record), digest=digest)
-    named: dict[Any, Outcome] = {True: "proved", "unproved": "unproved", "nothing to verify": "nothing to verify"}
-    outcome = named.get(verification.holds or verification.message.partition(":")[0], "refuted")
+    if verification.message.startswith("nothing to verify"):
+        return Verdict(file, "nothing to verify", "its answer claims no bound (stationary)", record.kind)
+    outcome: Outcome = "proved" if verification else "unproved" if verification.charge else "refuted"
     return Verdict(file, outcome, verification.message.removeprefix(f"{outcome}: "), record.kind, verification)

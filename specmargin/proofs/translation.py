@@ -138,6 +138,9 @@ def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: 
 
 def _require_own(objective: Any, variables: Variables) -> None:
     """Raise where what a result says of its answer is not of that answer: decisions, labels, coefficients."""
+    for name, x in variables.items():
+        if np.asarray(x).dtype.kind not in "biuf":
+            raise InvalidInputError(f"{name}={shown(x)} of the result holds no real numbers.")
     of = objective.obj if isinstance(objective, S3VMRelaxation) and "w" in variables else objective
     own = {"f": of.decisions(variables)}
     if isinstance(objective, S3VM | WeightedSVM):
@@ -155,6 +158,8 @@ def _require_own(objective: Any, variables: Variables) -> None:
 def _plain(array: Any) -> AnyArray:
     """Return float64 or int64, contiguous."""
     array = np.asarray(array)
+    if array.dtype.kind not in "iuf":
+        raise InvalidInputError(f"an array of the problem or its answer holds {array.dtype}, not real numbers.")
     return np.ascontiguousarray(array, dtype=np.int64 if array.dtype.kind in "iu" else np.float64)
 
 

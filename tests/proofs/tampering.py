@@ -51,7 +51,7 @@ from specmargin.proofs.saving import KIND, provable
 SECONDS = 10.0
 """Within which any file is judged."""
 ALLOWED = 1e-6
-"""Share of the objective that a kernel which is semidefinite but for rounding may cost (`specmargin.proofs.verifier`)."""
+"""Share of the objective that a kernel which is semidefinite but for rounding may cost."""
 CLASSES = (
     ("Hinge", "SquaredHinge", "Squared"),
     ("SymmetricHinge", "SymmetricSquaredHinge", "ExpSquared", "SymmetricRamp"),

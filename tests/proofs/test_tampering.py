@@ -297,7 +297,7 @@ def test_losses_of_unlabelled_samples():
     assert verify(obj, sm.solvers.with_bound(obj, sm.solvers.label_switching(obj)))
     ramp = S3VM(X, LABELS, "hinge", SymmetricRamp(-0.5), C=1.0, balance=0.0)
     assert verify(ramp, ramp.result(result.variables["w"], solver="none")).message == "nothing to verify: stationary"
-    with pytest.raises(InvalidInputError, match="f of the result|labels"):
+    with pytest.raises(InvalidInputError, match=r"(f|labels) of the result is not"):
         verify(ramp, replace(result, variables={**result.variables, "f": -result.variables["f"]}, log=None, solver=""))
     # A bound of the hinge is none of the lower ramp.
     claimed = ramp.prove(result.variables["w"], result.certificate.dual_objective)
