@@ -106,7 +106,13 @@ def proved(record: ProofRecord, bits: int) -> Verification:
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
                 raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
-            return judged(record.claim, prove(read(record, arrays, numbers)), record.kind == "s3vm")
+            proof = prove(read(record, arrays, numbers))
+            if "moved" in record.numbers:
+                far = (
+                    f"of the feasible point that the certificate is for, {record.numbers['moved']:.2g} from the answer"
+                )
+                proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
+            return judged(record.claim, proof, record.kind == "s3vm")
         except Refuted as refuted:
             return Verification(False, str(refuted))
         except WRONG as error:

@@ -101,8 +101,11 @@ def test_the_claim_is_that_of_the_result(rmm):
 def test_points_beyond_the_bound_are_shortened_as_by_the_certificate(rmm):
     result = sm.solvers.relative_margin(rmm)
     far = {name: 2 * np.asarray(result.variables[name]) for name in ("gamma", "b")}
+    assert not any("feasible point" in note for note in verify(rmm, result).assumptions)
     result = answer(far, certificate=rmm.certificate(far))
-    assert verify(rmm, result), verify(rmm, result)
+    said = verify(rmm, result)
+    assert said, said
+    assert "of the feasible point that the certificate is for, 1 from the answer" in said.assumptions[0]
 
 
 def test_multipliers_are_derived_where_there_are_none(rng):
