@@ -221,9 +221,9 @@ def verify(
     files: Annotated[list[Path], typer.Argument(help="Files that sm.save_result has written.")],
     json_: Annotated[bool, typer.Option("--json", help="Write a list of JSON objects, one for each file.")] = False,
 ) -> None:
-    """Prove again what files of results claim, from the data in them, by exact and interval arithmetic.
+    """Prove again what files of results claim, of the problem and answer in them, by exact and interval arithmetic.
 
-    Exit code 0 if all claims are proved, 1 if one is refuted, 2 if a file cannot be read or claims nothing.
+    Exit code 0 if all claims are proved, 1 if one is refuted or unproved, 2 if a file cannot be read or claims nothing.
     """
     import json
 

@@ -55,6 +55,18 @@ class Laplacian:
     # ndarray @ Laplacian must come here instead of being tried element by element.
     __array_ufunc__ = None
 
+    def __post_init__(self) -> None:
+        if (
+            not isinstance(self.power, int | np.integer)
+            or isinstance(self.power, bool)
+            or not 1 <= self.power <= POWERS
+        ):
+            raise InvalidInputError(
+                f"power={shown(self.power)}, but L is applied a whole number of times; take an integer >= 1 and at "
+                f"most {POWERS}."
+            )
+        object.__setattr__(self, "power", int(self.power))
+
     @property
     def shape(self) -> tuple[int, int]:
         """(n, n)."""
@@ -114,11 +126,6 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
     >>> laplacian([[0, 4, 0], [4, 0, 0], [0, 0, 0]], normalized=True).toarray().tolist()
     [[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    if not isinstance(power, int | np.integer) or isinstance(power, bool) or not 1 <= power <= POWERS:
-        raise InvalidInputError(
-            f"power={shown(power)}, but L is applied a whole number of times; take an integer >= 1 and at most "
-            f"{POWERS}."
-        )
     flag("normalized", normalized)
     W = check_adjacency(W)
     degrees = np.asarray(W.sum(axis=1), dtype=np.float64).ravel()
@@ -127,4 +134,4 @@ def laplacian(W: Any, *, normalized: bool = True, power: int = 1) -> Laplacian:
     L = sp.csr_array((L + L.T) / 2)
     L.eliminate_zeros()
     L.sort_indices()
-    return Laplacian(L, int(power), bool(normalized), degrees)
+    return Laplacian(L, power, bool(normalized), degrees)

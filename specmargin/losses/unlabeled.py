@@ -9,7 +9,7 @@ two ramps, whose limit is the symmetric hinge. All decrease in |f|; `SymmetricHi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -270,6 +270,20 @@ UNLABELED_LOSSES: dict[str, UnlabeledLoss] = {
 """The losses of unlabelled samples by name."""
 
 
+def _is_even(loss: Any) -> bool:
+    """Whether a loss is the same for f and -f; one that was made for given samples is taken to be so."""
+    if hasattr(loss, "dual_value") or isinstance(loss, type):  # of the margin, or no object
+        return False
+    try:
+        near, far = (np.asarray(loss.value(sign * _SOME)) for sign in (1.0, -1.0))
+    except ValueError:  # smoothed by other amounts than there are decisions here
+        return True
+    return bool(np.allclose(near, far, rtol=1e-9, atol=1e-12))
+
+
+_SOME = np.array([0.25, 0.5, 1.0, 1.5])
+
+
 def better_label(loss: SmoothLoss) -> UnlabeledLoss | None:
     """Return U(f) = V(|f|), what V costs at the better of both labels; None where that is none of this module's.
 
@@ -298,12 +312,14 @@ def is_better_label(loss: SmoothLoss, unlabeled_loss: SmoothLoss) -> bool:
 
 
 def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:
-    """Return the loss of that name; a loss object passes through.
+    """Return the loss of that name; a loss object of the decision passes through.
 
     Raises
     ------
     ValueError
         If no loss has that name; the message lists those that exist.
+    TypeError
+        For what is no loss, or one of the margin, which is not even: no label is there to multiply the decision with.
 
     Examples
     --------
@@ -311,9 +327,12 @@ def get_unlabeled_loss(loss: str | UnlabeledLoss) -> UnlabeledLoss:
     ExpSquared(s=3.0)
     """
     if not isinstance(loss, str):
-        if not all(hasattr(loss, name) for name in ("value", "gradient")):
+        is_loss = all(hasattr(loss, name) for name in ("value", "gradient"))
+        if not is_loss or not _is_even(loss):
+            what = "is a loss of the margin, not the same for f and -f" if is_loss else "is no loss"
             raise InvalidTypeError(
-                f"loss={shown(loss)} is no loss; take one of {sorted(UNLABELED_LOSSES)}, or one of specmargin.losses."
+                f"loss={shown(loss)} {what}; take one of {sorted(UNLABELED_LOSSES)}, or one of "
+                "specmargin.losses.unlabeled."
             )
         return loss
     try:

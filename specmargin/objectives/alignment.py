@@ -53,6 +53,9 @@ class Alignment(OverSpectrum, AlignmentOverCone):
     -----
     ``delta`` (q,) decides the value, whatever its sum is. `certificate` needs no multipliers.
 
+    An extreme kernel with less than 1e-28 of the largest trace is rounding, as the eigenvector of a component without
+    labels: it is no candidate, and the bound of the certificate is that of the others.
+
     Examples
     --------
     >>> import numpy as np

@@ -27,7 +27,10 @@ from specmargin.typing import FloatArray
 __all__ = ["AlignmentOverCone"]
 
 _VANISHING = 1e-28
-"""Share of the largest trace below which an extreme kernel is rounding: eigenvectors of a component without labels."""
+"""Share of the largest trace below which an extreme kernel is rounding: eigenvectors of a component without labels.
+
+Such kernels do not count as admissible: the bound is that of the others, and `specmargin.verify` says how many are left
+out. Rounding alone decides how well they agree with the labels, which may be perfectly."""
 
 
 class AlignmentOverCone:
@@ -142,14 +145,16 @@ class AlignmentOverCone:
         """Measure the gap between the alignment of the repaired spectrum and the bound at it."""
         feasible = self.repair(delta)
         scaled = delta / delta.sum()
-        value, bound = self.value_at(feasible), self.upper_bound(feasible)
-        least, most = self._bounds(feasible)
+        value, (least, most) = self.value_at(feasible), self._bounds(feasible)
+        # Both bounds hold but for rounding, and neither is always the lower one.
+        bound = min(self.upper_bound(feasible), most)
+        above = most - bound + 4 * UNIT * bound if most < math.inf else 0.0  # nothing is known, and nothing to add
         return Certificate(
             primal_objective=value,
-            dual_objective=bound,
+            dual_objective=bound if most < math.inf else math.inf,
             primal_residual=float(np.abs(feasible - scaled).sum()),
             sense="maximize",
-            rounding=value - least + most - bound + 4 * UNIT * bound,
+            rounding=max(value - least, 0.0) + above,
         )
 
     def _bounds(self, delta: FloatArray) -> tuple[float, float]:

@@ -131,7 +131,12 @@ class S3VM:
             raise InvalidInputError(
                 f"X has {rows} rows, but there are {labels.n_samples} samples in labels; pass one label per row."
             )
-        if not isinstance(X, Features):
+        if isinstance(X, Features):  # which have one already
+            if X.penalty is not None:
+                intercept = "regularized" if X.penalty else "free"
+            elif X.mu is not None:
+                intercept, balance = "balance", float(X.offset)
+        else:
             kind: Intercept = "free" if intercept == "balance" and labels.n_labeled == labels.n_samples else intercept
             X = Features.of(X, kind, rows=labels.unlabeled, balance=balance)
         normalized = {"loss": loss, "unlabeled_loss": unlabeled_loss, "C": C, "C_star": C_star, "balance": balance}

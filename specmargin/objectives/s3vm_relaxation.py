@@ -87,7 +87,7 @@ class S3VMRelaxation:
     """The parabolas below the losses of the free samples."""
 
     def __init__(self, obj: S3VM, signs: FloatArray | None = None, space: RowSpace | None = None) -> None:
-        if obj.features.penalty == 0.0:
+        if obj.features.penalty not in (None, 1.0):
             raise InvalidInputError(
                 "the relaxation is unbounded for a free intercept; use intercept='balance' or 'regularized' "
                 "(without unlabelled samples only 'regularized' is not free)."

@@ -7,6 +7,7 @@ losses; nothing is shared with those who made the claims. r holds a record (`spe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from types import SimpleNamespace
@@ -36,6 +37,7 @@ from specmargin.proofs.balls import (
     largest,
     least_eigenvalue,
     matrix,
+    outward,
     positive_part,
     shift,
     solution,
@@ -43,10 +45,11 @@ from specmargin.proofs.balls import (
     times,
     total,
 )
-from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
+from specmargin.proofs.conjugates import box, branch, conjugate, margin_conjugate, parabola_top, unlabeled_value, value
 from specmargin.typing import AnyArray
 
 __all__ = [
+    "GLOBAL",
     "Proof",
     "Shift",
     "alignment",
@@ -54,6 +57,7 @@ __all__ = [
     "graph_transducer",
     "lapsvm",
     "parabolas_minimum",
+    "require_penalties",
     "rmm",
     "s3vm",
     "spectral_ridge",
@@ -63,13 +67,14 @@ __all__ = [
 
 
 class Proof(NamedTuple):
-    """Primal and bound; where a matrix is positive semidefinite with a shift only, its charges to primal and bound."""
+    """Primal and bound, and of what in words; with shifts of matrices also their charges to primal and bound."""
 
     primal: Ball
     bound: Ball
     shifts: tuple[Shift, ...] = ()
     charges: Ball = ZERO
     assumption: str = ""
+    of: str = "the global optimum"
 
 
 def lapsvm(r: SimpleNamespace) -> Proof:
@@ -148,7 +153,7 @@ def lapsvm(r: SimpleNamespace) -> Proof:
     least, charges = best(primal, 0), ZERO
     if s.s > 0 or t.s > 0:
         charges = r.scale * (2 * s.s * r.gamma_A * (r.alpha @ r.alpha) + r.gamma_I * t.s**r.power * (f @ f))
-        charges += least - best(primal + charges, 1)
+        charges += positive_part(least - best(primal + charges, 1))
     return Proof(primal, least, (s, t), charges)
 
 
@@ -233,7 +238,7 @@ def alignment(r: SimpleNamespace) -> Proof:
 
     What sticks out of the half-space of t >= 0, e_r = <yy' - tK, K_r> of the extreme kernels K_r, bounds it from above
     by (t |K| + sum_r max(0, e_r) / |K_r|) / l, as inner products of kernels are not negative; where t is so large that
-    nothing sticks out it is t |K| / l.
+    nothing sticks out it is t |K| / l. Kernels of nearly no trace are left out where they would decide, and named.
     """
     delta, U, a = admissible(r, ZERO), entries(r.U), times(r.U.transpose(), r.y) ** 2
     if r.U.ncols() > r.U.nrows():  # the diagonal of U'KU, without M
@@ -248,14 +253,19 @@ def alignment(r: SimpleNamespace) -> Proof:
     if (Mh[out] > 0).all():
         bound = largest(h[out] / Mh[out]) * norm / len(r.y)
     if not bound - primal <= r.claim.gap:
-        sizes, t = extreme_sizes(r), aligned / norm**2
-        kept = sizes > 1e-28 * largest(sizes)
+        sizes, traces, t = extreme_sizes(r), sums(r, (U**2).sum(axis=0)), aligned / norm**2
+        kept = traces > 1e-28 * largest(traces)  # which `specmargin.objectives.Alignment` says, too
         out &= kept
         least = t * norm + total(positive_part(h - t * Mh)[kept] / sizes[kept])
         if (Mh[out] > 0).all():
             least = least.min(largest(h[out] / Mh[out]) * norm)
         bound = bound.min(least / len(r.y))
-        note = "" if kept.all() else "extreme kernels of a share below 1e-28 are rounding, and do not count"
+        left = len(kept) - int(kept.sum())
+        note = (
+            f"{left} of {len(kept)} extreme kernels of a share below 1e-28 are rounding, and do not count"
+            if left
+            else ""
+        )
     return Proof(primal, bound, assumption=note)
 
 
@@ -326,14 +336,10 @@ def clustering(r: SimpleNamespace) -> Proof:
     kappa |f|^2 if 1'f = 0; that is so if gamma_A K + KNK > 0, N = L^p + Z diag(s) Z' - kappa + beta 11' with any beta.
     In K + tI, t > s, every f costs less than in K: the bound holds for both, and the charge is that of the primal.
     """
-    n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), matrix(r.L) ** r.power, shift(r.K, "K")
+    # Functions that K has by its rounding only cost gamma_A / t: s is to be as small as can be.
+    n, m, L, s = r.alpha.nrows(), r.alpha.ncols(), matrix(r.L) ** r.power, shift(r.K, "K", tight=True)
     K, ones = matrix(r.K), arb_mat([[ONE]] * n)
     mean, I = ones.transpose() * K, diagonal([ONE] * n)
-    # Functions that K has by its rounding only cost gamma_A / t: s is to be as small as can be.
-    for part in 2.0 ** np.arange(-8, 0, 0.25) if s.s > 0 else ():
-        if is_definite(K + I * (s.s * part)):
-            s = s._replace(s=s.s * part)
-            break
     P = I - gram(ones) * (ONE / n)
     if r.centred:
         K, alpha = P * K * P, P * r.alpha
@@ -345,6 +351,8 @@ def clustering(r: SimpleNamespace) -> Proof:
     if not off <= 0.01:  # coefficients of size 1 / gamma_A round; what is proved is proved of the orthonormal ones
         raise Refuted(f"the columns of K alpha are not orthonormal and of mean 0: they miss it by {float(off):.3g}")
     primal = mass.solve(alpha.transpose() * f * r.gamma_A + f.transpose() * L * f).trace()
+    if math.isinf(r.claim.dual):
+        return Proof(primal, -INFINITE)
     own = total(r.s * [total(z**2) for z in entries(r.Z).T])
     bound = (arb(r.claim.dual) - r.claim.rounding).max(primal - (arb(r.claim.primal) - r.claim.dual + r.claim.rounding))
     bound = (bound + 1e-60 * abs(bound)).upper()
@@ -419,7 +427,7 @@ def parabolas_minimum(Z: arb_mat, b: Ball, h: AnyArray, g: AnyArray, theta: AnyA
 
 
 def s3vm(r: SimpleNamespace) -> Proof:
-    """S3VM: 1/2 |w|^2 + C sum V(y f) + C* sum U(f), f = Xw + b, with a line or a parabola below every loss.
+    """S3VM: 1/2 w'Pw + C sum V(y f) + C* sum U(f), f = Xw + b, with a line or a parabola below every loss, P = I.
 
     The relaxation has W = ww' + FF' for ww', and U(sqrt(f^2 + |F'x|^2)); decided samples have a loss of the margin.
     """
@@ -428,12 +436,14 @@ def s3vm(r: SimpleNamespace) -> Proof:
     X, V = rows(r), diagonal([ONE] * r.X.ncols()) if r.V is None else r.V
     f, F = times(X * V, r.w) + r.b, arb_mat(V.ncols(), 1) if r.F is None else r.F
     free, spread = np.setdiff1d(np.arange(len(f)), [*r.J, *r.decided]), (entries(X * V * F) ** 2).sum(axis=1)
-    primal = (total(times(V, r.w) ** 2) + total(x**2 for x in (V * F).entries())) / 2
+    squares = times(V, r.w) ** 2 + (entries(V * F) ** 2).sum(axis=1)
+    primal = (total(squares) if r.P is None else r.P @ squares) / 2
     h, g, theta = (balls(np.zeros(len(f))) for _ in range(3))
-    for at, y, c, loss, p, multipliers in (
-        (r.J, r.y, r.C, r.loss, r.parameter, r.beta[: len(r.J)]),
-        (r.decided, r.signs, r.C_star, r.branch, r.unlabeled_parameter, r.beta[len(r.J) :]),
-    ):
+    sides = [(r.J, r.y, r.C, r.loss, r.parameter, r.beta[: len(r.J)])]
+    if len(r.decided):
+        of_side = r.C_star, branch(r.unlabeled_loss), r.unlabeled_parameter
+        sides.append((r.decided, r.signs, *of_side, r.beta[len(r.J) :]))
+    for at, y, c, loss, p, multipliers in sides:
         beta = balanced(y, multipliers, *box(loss, p), False)
         primal += c * total(value(loss, p, u) for u in 1 - y * f[at])
         h[at], g[at] = [c * conjugate(loss, p, x) for x in beta], -c * y * beta
@@ -441,6 +451,28 @@ def s3vm(r: SimpleNamespace) -> Proof:
         raise Refuted("there is no multiplier for each of the free samples")
     if r.C_star > 0:
         loss, p, theta[free] = r.unlabeled_loss, r.unlabeled_parameter, positive_part(r.theta)
-        h[free] = [r.C_star * parabola_top(loss, p, x / r.C_star) for x in theta[free]]
         primal += r.C_star * total(unlabeled_value(loss, p, x.sqrt()) for x in f[free] ** 2 + spread[free])
-    return Proof(primal, parabolas_minimum(X, r.b, h, g, theta).max(ZERO))
+    if math.isinf(r.claim.dual):
+        return Proof(primal, -INFINITE)
+    require_penalties(r)
+    if r.C_star > 0:
+        h[free] = [r.C_star * parabola_top(loss, p, x / r.C_star) for x in theta[free]]
+    bound = parabolas_minimum(X, r.b, h, g, theta).max(ZERO)
+    if r.V is None and not len(r.decided):
+        return Proof(primal, bound, of=GLOBAL)
+    least = f"the minimum of J is at least {outward(bound)[0]:.6g}, and may be higher"
+    if len(r.decided):
+        made = f"relaxation with {len(r.decided)} of the labels as this record decides them"
+        return Proof(primal, bound, of=f"the optimum of the {made}: with these {least}, with others nothing is proved")
+    return Proof(primal, bound, of=f"the optimum of the semidefinite relaxation: {least}")
+
+
+GLOBAL = "the global minimum of J"
+
+
+def require_penalties(r: SimpleNamespace) -> None:
+    """Raise where a weight has another penalty than 1, as a free intercept has: lines and parabolas bound |w|^2."""
+    if r.P is not None and not (r.P == ONE).all():
+        raise Refuted(
+            f"a weight has the penalty {float(r.P[r.P != ONE][0]):.3g}, and the bounds are for penalties of 1"
+        )

@@ -1,14 +1,21 @@
 """Losses of the verifier in balls: their values, concave conjugates, and the parabolas below them.
 
 Written from their formulas alone: V(t) of a margin t = y f with V*(beta) = inf_t V(t) + beta t, U(f) of a decision with
-h(theta) = inf_f U(f) + theta f^2 / 2. p is the parameter of a loss that has one.
+h(theta) = inf_f U(f) + theta f^2 / 2. p is the parameter of a loss that has one: of the symmetric ramp what its height
+is short of 1. A name that is in neither list below is refused.
 """
 
 from __future__ import annotations
 
 from specmargin.proofs.balls import INFINITE, ONE, ZERO, Ball, Refuted, positive_part
 
-__all__ = ["box", "conjugate", "parabola_top", "margin_conjugate", "touch", "unlabeled_value", "value"]
+__all__ = [
+    *("MARGIN_LOSSES", "UNLABELED_LOSSES", "box", "branch", "conjugate", "parabola_top", "margin_conjugate", "touch"),
+    *("unlabeled_value", "value"),
+]
+
+MARGIN_LOSSES = ("hinge", "squared_hinge", "squared", "huber_hinge", "smooth_hinge", "exp_envelope")
+UNLABELED_LOSSES = ("symmetric_hinge", "symmetric_squared_hinge", "exp", "symmetric_ramp")
 
 
 def value(loss: str, p: Ball, u: Ball) -> Ball:
@@ -33,7 +40,17 @@ def unlabeled_value(loss: str, p: Ball, f: Ball) -> Ball:
     """Return U(f)."""
     if loss == "exp":
         return (-p * f**2).exp()
-    return value(loss.removeprefix("symmetric_"), p, 1 - abs(f))
+    if loss == "symmetric_ramp":
+        return positive_part(1 - abs(f)).min(1 - p)
+    return value(branch(loss), p, 1 - abs(f))
+
+
+def branch(loss: str) -> str:
+    """Return the loss of the margin that an unlabelled sample has whose label is decided."""
+    branches = {"symmetric_hinge": "hinge", "symmetric_squared_hinge": "squared_hinge", "exp": "exp_envelope"}
+    if loss not in branches:
+        raise Refuted(f"the loss {loss!r} is not covered")
+    return branches[loss]
 
 
 def touch(p: Ball) -> tuple[Ball, Ball]:
@@ -65,6 +82,8 @@ def conjugate(loss: str, p: Ball, beta: Ball) -> Ball:
     ):  # exp(-x), x = p t^2, falls with the slope beta where x exp(-2x) = beta^2 / 4p
         x = -(-(beta**2) / (2 * p)).lambertw(-1) / 2
         return (-x).exp() + beta * (x / p).sqrt()
+    if loss not in ("hinge", "smooth_hinge", "exp_envelope"):
+        raise Refuted(f"the loss {loss!r} is not covered")
     return beta
 
 
@@ -74,6 +93,8 @@ def parabola_top(loss: str, p: Ball, theta: Ball) -> Ball:
         return theta / (2 + theta)
     if loss == "symmetric_hinge":
         return (theta.min(ONE) + 1 - 1 / theta.max(ONE)) / 2
+    if loss != "exp":
+        raise Refuted(f"no parabola is known below the loss {loss!r}")
     x = (theta / (2 * p)).min(ONE)
     return x * (1 - x.log()) if x > 0 else ZERO
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from specmargin.exceptions import InvalidInputError
+from specmargin.proofs.packing import contents_of
 from specmargin.proofs.record import Verification
-from specmargin.proofs.saving import read_record
-from specmargin.proofs.verification import verify_record
+from specmargin.proofs.saving import load_result, provable
+from specmargin.proofs.verification import digest_of, verify_record
 
 __all__ = ["Verdict", "verify_file"]
+
+Outcome = Literal["proved", "refuted", "unproved", "nothing to verify", "unreadable"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Verdict:
     ----------
     file : str
         Its name.
-    outcome : {"proved", "refuted", "nothing to verify", "unreadable"}
-        Nothing to verify is in the answer of a search that claims no bound.
+    outcome : {"proved", "refuted", "unproved", "nothing to verify", "unreadable"}
+        Unproved is a claim that a kernel's negative eigenvalues may cost more than rounding; nothing to verify is in
+        the answer of a search that claims no bound.
     message : str
         One sentence.
     kind : str, optional
@@ -35,24 +38,23 @@ class Verdict:
     """
 
     file: str
-    outcome: Literal["proved", "refuted", "nothing to verify", "unreadable"]
+    outcome: Outcome
     message: str
     kind: str | None = None
     verification: Verification | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 where the claim is proved, 1 where it is refuted, 2 where there is none."""
-        return {"proved": 0, "refuted": 1}.get(self.outcome, 2)
+        """0 where the claim is proved, 1 where it is refuted or unproved, 2 where there is none."""
+        return {"proved": 0, "refuted": 1, "unproved": 1}.get(self.outcome, 2)
 
     def line(self) -> str:
         """Return one line of text."""
         named = self.file if self.kind is None else f"{self.file}: {self.kind}"
-        if self.outcome != "proved" or self.verification is None:
-            return f"{named}: {self.outcome}: {self.message}"
-        low, high = self.verification.gap
-        ends = "".join(f"; {assumption}" for assumption in self.verification.assumptions)
-        return f"{named}: proved: the gap is in [{low:.3g}, {high:.3g}]{ends}"
+        told = [self.message]
+        if self.outcome == "proved" and self.verification is not None:
+            told += [*self.verification.assumptions, f"sha256 {self.verification.digest[:16]}"]
+        return f"{named}: {self.outcome}: {'; '.join(told)}"
 
     def as_json(self) -> dict[str, Any]:
         """Return what JSON knows; what is infinite is None."""
@@ -61,12 +63,13 @@ class Verdict:
             for name in ("primal", "bound", "gap"):
                 ends = getattr(self.verification, name)
                 row[name] = [end if math.isfinite(end) else None for end in ends]
+            row["charge"], row["sha256"] = self.verification.charge, self.verification.digest
             row["assumptions"] = list(self.verification.assumptions)
         return row
 
 
 def verify_file(path: str | os.PathLike[str]) -> Verdict:
-    """Read what a file of `specmargin.save_result` claims, and prove it anew; the section ``proof/`` alone is used.
+    """Read what a file of `specmargin.save_result` claims, and prove it anew of the very problem and answer it holds.
 
     Parameters
     ----------
@@ -95,10 +98,13 @@ def verify_file(path: str | os.PathLike[str]) -> Verdict:
     """
     file = str(path)
     try:
-        record = read_record(Path(path))
+        objective, result = load_result(path)
+        with contents_of(path):
+            record, digest = provable(objective, result), digest_of(objective, result)
     except (InvalidInputError, OSError) as error:
         return Verdict(file, "unreadable", str(error))
-    if not math.isfinite(record.claim.dual):
+    verification = replace(verify_record(record), digest=digest)
+    if verification.message.startswith("nothing to verify"):
         return Verdict(file, "nothing to verify", "its answer claims no bound (stationary)", record.kind)
-    verification = verify_record(record)
-    return Verdict(file, "proved" if verification.holds else "refuted", verification.message, record.kind, verification)
+    outcome: Outcome = "proved" if verification else "unproved" if verification.charge else "refuted"
+    return Verdict(file, outcome, verification.message.removeprefix(f"{outcome}: "), record.kind, verification)

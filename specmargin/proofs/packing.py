@@ -267,7 +267,7 @@ def contents_of(path: Any) -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise InvalidInputError(f"path={str(path)!r} cannot be used: {error}") from error
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(
             f"path={str(path)!r} has contents of another version ({type(error).__name__}: {error}); save it again, or "
             "use the specmargin that wrote it."

@@ -26,12 +26,15 @@ class Claim:
         By how much both together may be off.
     sense : {"minimize", "maximize"}
         Whether the bound is one from below or from above.
+    status : str, default ""
+        What the result is called (`specmargin.Status`), which must fit its gap; nothing is claimed by "".
     """
 
     primal: float
     dual: float
     rounding: float = 0.0
     sense: Literal["minimize", "maximize"] = "minimize"
+    status: str = ""
 
     @property
     def gap(self) -> float:
@@ -75,15 +78,21 @@ class Verification:
         One sentence: what was proved, or what fails, with the numbers.
     primal, bound, gap : pair of float
         Enclosures: exact values lie between both ends. (-inf, inf) where the check did not get that far.
+    charge : float, default 0
+        What the gap grows by for the nearest kernel or graph that is positive semidefinite by proof, where the one in
+        hand is so but for rounding.
     assumptions : tuple of str
         What the proof rests on beyond the data, such as the shift that makes a kernel positive semidefinite.
+    digest : str, default ""
+        SHA-256 of all that was judged: the problem, the answer, the multipliers and the claim, to the last bit. Of a
+        file and of the objective and result in it it is the same.
 
     Examples
     --------
     >>> bool(Verification(False, "the multipliers sum to 0.1, not to 0")), bool(Verification(True, "gap in [0, 1e-9]"))
     (False, True)
-    >>> print(Verification(True, "the gap is at most 1e-9", assumptions=("K as meant is positive semidefinite",)))
-    proved: the gap is at most 1e-9; K as meant is positive semidefinite
+    >>> print(Verification(True, "the gap is at most 1e-9", assumptions=("stated for K + 1e-15 I",)))
+    proved: the gap is at most 1e-9; stated for K + 1e-15 I
     """
 
     holds: bool
@@ -91,7 +100,9 @@ class Verification:
     primal: tuple[float, float] = (float("-inf"), float("inf"))
     bound: tuple[float, float] = (float("-inf"), float("inf"))
     gap: tuple[float, float] = (float("-inf"), float("inf"))
+    charge: float = 0.0
     assumptions: tuple[str, ...] = field(default=())
+    digest: str = ""
 
     def __bool__(self) -> bool:
         return self.holds

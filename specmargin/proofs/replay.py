@@ -22,10 +22,10 @@ import numpy as np
 from flint import arb, arb_mat, ctx
 
 from specmargin.proofs.balls import BITS, Refuted, balls, entries, gram, outward, times, total
-from specmargin.proofs.bounds import Proof, parabolas_minimum, rows
-from specmargin.proofs.conjugates import conjugate, parabola_top, unlabeled_value, value
+from specmargin.proofs.bounds import GLOBAL, Proof, parabolas_minimum, require_penalties, rows
+from specmargin.proofs.conjugates import branch, conjugate, parabola_top, unlabeled_value, value
 from specmargin.proofs.record import ProofRecord, Verification
-from specmargin.proofs.verifier import judged, read
+from specmargin.proofs.verifier import WRONG, judged, read
 from specmargin.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["replay"]
@@ -36,13 +36,14 @@ def replay(record: ProofRecord) -> Verification:
     with ctx.workprec(BITS):
         try:
             return judged(record.claim, proof(record))
-        except (Refuted, np.linalg.LinAlgError, ZeroDivisionError, OverflowError, ValueError) as refuted:
+        except (Refuted, *WRONG) as refuted:
             return Verification(False, str(refuted))
 
 
 def proof(record: ProofRecord) -> Proof:
     """Return J(w) and the bound of the whole tree."""
-    r = read(record, "X=nd mu=d? J=l y=l w=d", "loss parameter unlabeled_loss unlabeled_parameter C C_star b")
+    r = read(record, "X=nd mu=d? P=d? J=l y=l w=d", "loss parameter unlabeled_loss unlabeled_parameter C C_star b")
+    require_penalties(r)
     Z = rows(r)
     n, r.Z, r.G, r.label = Z.nrows(), Z, gram(Z), dict(zip(r.J.tolist(), r.y, strict=True))
     r.free = np.setdiff1d(np.arange(n), r.J)
@@ -56,11 +57,13 @@ def proof(record: ProofRecord) -> Proof:
     bounds = propagated(log, evident(r, log, n))
     if not bounds[0] >= record.claim.dual - record.claim.rounding:
         raise Refuted(weakest(log, bounds, record.claim.dual))
+    of = GLOBAL
     if "proved" in record.arrays:
         claimed, shared = np.asarray(record.arrays["proved"]), common(log, bounds > attained, n)[r.free]
         if claimed.shape != shared.shape or not ((claimed == 0) | (claimed == shared)).all():
             raise Refuted("not every label that is claimed for all optima is proved")
-    return Proof(J, arb(float(bounds[0])))
+        of += f", and {np.count_nonzero(claimed)} labels of unlabelled samples are those of every minimum"
+    return Proof(J, arb(float(bounds[0])), of=of)
 
 
 def tree(record: ProofRecord, r: SimpleNamespace, n: int) -> SimpleNamespace:
@@ -148,7 +151,7 @@ def top(r: SimpleNamespace, i: int, g: arb, theta: arb, lo: arb, hi: arb) -> arb
     if g == 0:
         return c * parabola_top(U, r.unlabeled_parameter, theta / c)
     decided = theta == 0 and (lo >= 0 if g < 0 else hi <= 0)
-    return c * conjugate(U.removeprefix("symmetric_"), r.parameter, abs(g) / c) if decided else none
+    return c * conjugate(branch(U), r.parameter, abs(g) / c) if decided else none
 
 
 def exp_top(c: arb, s: arb, g: arb, theta: arb, lo: arb, hi: arb) -> arb:

@@ -2,11 +2,12 @@
 
 A file (`specmargin.archive`) has sections, which share the arrays that are equal:
 
-- ``proof/``: what is claimed and why, as the record that `specmargin.proofs.verifier` checks. Who checks it needs
-  nothing else of the file, and builds no objective.
 - ``objective/``: the data and the weights that the objective is built from again.
-- ``result/``: the `SolveResult`.
+- ``result/``: the `SolveResult`: answer, multipliers, certificate, status.
 - ``log/``: the `ProofLog` of a branch and bound or a probing, where the result has one.
+
+There is no other copy of any of them: what is verified is what is loaded. `read_record` makes the record of it that
+`specmargin.proofs.verifier` checks.
 
 With them go the versions of the package and of what it computes with, the platform, the time, and a note.
 """
@@ -38,19 +39,16 @@ from specmargin.objectives import (
 )
 from specmargin.objectives.contract import read
 from specmargin.proofs.packing import OBJECTIVES, contents_of, pack, package_versions, unpack
-from specmargin.proofs.record import Claim, ProofRecord
+from specmargin.proofs.record import ProofRecord
 from specmargin.proofs.translation import DENSE as LARGEST_PROOF
-from specmargin.proofs.translation import lacks_its_tree, record_of, tree_record_of
+from specmargin.proofs.translation import record_of, tree_record_of
 from specmargin.results import Certificate, History, ProofLog, SolveResult, Status
 from specmargin.typing import AnyArray
 
-__all__ = ["load_result", "read_provenance", "read_record", "save_result"]
+__all__ = ["load_result", "provable", "read_provenance", "read_record", "save_result"]
 
 KIND = "result"
 """Of the archives that hold a result."""
-
-_CLAIMED = {"primal_objective": "primal", "dual_objective": "dual", "rounding": "rounding", "sense": "sense"}
-"""Numbers of a certificate, and how a claim calls them."""
 
 _PACKAGES = ("numpy", "scipy", "cvxpy", "python-flint")
 
@@ -73,7 +71,7 @@ def save_result(
         one's own is saved as a matrix, up to 5,000 samples.
     result : SolveResult
         Its answer, by any solver. Without a usable answer (`Status.has_solution`), with a kernel of more than 3,000
-        samples, of a problem over blocks, or of a search over labels that kept no log, it is saved without a proof.
+        samples, of a problem over blocks, or of a search over labels that kept no log, it is saved, but not verified.
     note : str or mapping of str to object, optional
         Anything that belongs to it and JSON knows: the data set, the seed. `read_provenance` returns it.
 
@@ -101,16 +99,14 @@ def save_result(
     if not (note is None or isinstance(note, str | Mapping)):
         raise InvalidTypeError(f"note={shown(note)} is no text; pass one, or a mapping of names to texts and numbers.")
     data: dict[str, AnyArray] = {}
-    arrays: dict[str, AnyArray] = {}
     packed = pack(objective, data, "objective")  # first, because it says what a file cannot hold
     header = {
-        "proof": _packed_proof(objective, result, arrays),
         "objective": packed,
         "result": _packed_result(result, data),
         "log": pack(result.log, data, "log"),
         "provenance": _provenance(note),
     }
-    write_archive(path, KIND, header, {**arrays, **data})
+    write_archive(path, KIND, header, data)
 
 
 def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
@@ -153,7 +149,7 @@ def load_result(path: str | os.PathLike[str]) -> tuple[Objective, SolveResult]:
 
 
 def read_record(path: str | os.PathLike[str]) -> ProofRecord:
-    """Read what a file of `save_result` claims, and why: the section ``proof/`` alone.
+    """Read what a file of `save_result` claims, and why: of the very problem and answer that `load_result` returns.
 
     Parameters
     ----------
@@ -168,7 +164,7 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     Raises
     ------
     ValueError
-        As `load_result`; or if the file holds no proof. The text says why.
+        As `load_result`; or if no record can be made of what it holds. The text says why.
 
     Examples
     --------
@@ -181,20 +177,9 @@ def read_record(path: str | os.PathLike[str]) -> ProofRecord:
     >>> record.kind, record.claim.gap < 1e-12
     ('rmm', True)
     """
-    header, arrays = read_archive(path, KIND, prefix="proof/")
+    objective, result = load_result(path)
     with contents_of(path):
-        proof, certificate = header["proof"], header["result"]["certificate"]["items"]
-        if "missing" in proof:
-            raise InvalidInputError(f"it holds no proof: {proof['missing']}; pass a file that holds one.")
-        record = ProofRecord(proof["kind"], proof["numbers"], unpack(proof["arrays"], arrays), Claim(**proof["claim"]))
-        claimed = {name: getattr(record.claim, _CLAIMED[name]) for name in _CLAIMED}
-        for name, ours in claimed.items():
-            if repr(ours) != repr(certificate[name]):
-                raise InvalidInputError(
-                    f"its proof claims {_CLAIMED[name]} {ours!r}, but the certificate of its result says "
-                    f"{certificate[name]!r}: the proof is that of another result; save it again."
-                )
-        return record
+        return provable(objective, result)
 
 
 def read_provenance(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -243,19 +228,18 @@ def _checked(objective: Any, result: Any) -> tuple[Objective, SolveResult]:
     return objective, result
 
 
-def _packed_proof(objective: Objective, result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:
-    """Return the proof as JSON, or why there is none."""
+def provable(objective: Objective, result: SolveResult) -> ProofRecord:
+    """Return the record of what a file holds, or say why there is none."""
+    missing = ""
     if not result.status.has_solution:
-        return {"missing": f"the result is {result.status.name} and has no answer"}
-    if isinstance(objective, BlockAlignment | BlockMargin):
-        return {"missing": "no record says yet what a problem over blocks claims; specmargin.certify recomputes it"}
-    if (entries := _entries(objective)) > LARGEST_PROOF**2:
-        return {"missing": f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"}
-    if isinstance(objective, S3VM) and result.log is not None:
-        return _packed_record(tree_record_of(objective, result), arrays)
-    if lacks_its_tree(objective, result):
-        return {"missing": f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True"}
-    return _packed_record(record_of(objective, result), arrays)
+        missing = f"the result is {result.status.name} and has no answer"
+    elif isinstance(objective, BlockAlignment | BlockMargin):
+        missing = "no record says yet what a problem over blocks claims; specmargin.certify recomputes it"
+    elif (entries := _entries(objective)) > LARGEST_PROOF**2:
+        missing = f"{entries} numbers of its data are more than the {LARGEST_PROOF**2} of a proof"
+    if missing:
+        raise InvalidInputError(f"it holds no proof: {missing}; pass a file that holds one.")
+    return record_of(objective, result) if result.log is None else tree_record_of(objective, result)
 
 
 def _entries(objective: Any) -> int:
@@ -265,15 +249,6 @@ def _entries(objective: Any) -> int:
     if isinstance(objective, S3VM | WeightedSVM):
         return int(objective.features.n_samples * objective.features.size)
     return int(objective.K.shape[0]) ** 2 if isinstance(objective, LapSVM | RegularizedClustering) else 0
-
-
-def _packed_record(record: ProofRecord, arrays: dict[str, AnyArray]) -> dict[str, Any]:
-    return {
-        "kind": record.kind,
-        "numbers": {name: pack(value, arrays, f"proof/numbers/{name}") for name, value in record.numbers.items()},
-        "arrays": pack(record.arrays, arrays, "proof"),
-        "claim": {name: pack(value, arrays, f"proof/claim/{name}") for name, value in asdict(record.claim).items()},
-    }
 
 
 def _packed_result(result: SolveResult, arrays: dict[str, AnyArray]) -> dict[str, Any]:

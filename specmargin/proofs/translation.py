@@ -1,7 +1,9 @@
 """Records of results: what an objective and an answer of any solver claim, and the evidence for it.
 
-Nobody has to trust this module. It may use the objectives freely: they know which multipliers belong to a point and how
-they are made feasible. `specmargin.proofs.verifier` judges what comes out.
+What the problem is and what the answer is must be trusted to this module, and nothing else: everything that the value
+of an objective depends on is in its record, or is refused by name. It may use the objectives freely to find evidence:
+they know which multipliers belong to a point and how they are made feasible. `specmargin.proofs.verifier` judges what
+comes out.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import Laplacian
 from specmargin.kernels import KernelOperator, LowRankKernel
-from specmargin.losses import ExpSquared
+from specmargin.losses import LOSSES, UNLABELED_LOSSES, SymmetricRamp
 from specmargin.objectives import (
     RMM,
     S3VM,
@@ -36,6 +38,7 @@ from specmargin.objectives import (
     SpectrumMargin,
     WeightedSVM,
 )
+from specmargin.objectives.reduction import Applied
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.results import Certificate, SolveResult
 from specmargin.solvers.s3vm.bound import s3vm_bound
@@ -51,6 +54,21 @@ Parts = tuple[str, dict[str, Any], dict[str, Any]]
 """Kind, numbers and arrays of a record."""
 
 _OF_TREES = ("branch_and_bound", "probe")
+_SAME = 1e-6
+"""Share of the largest decision that two computations of it may differ by."""
+_REPAIRED = {
+    "rmm": {"c": "gamma"},
+    "spectrum_margin": {"v": "v", "delta": "delta"},
+    "alignment": {"delta": "delta"},
+    "graph_transducer": {"w": "w"},
+    "clustering": {"alpha": "alpha"},
+}
+"""Answers that a record makes feasible, as the certificate does, and how the variables call them."""
+_PROVED_LOSSES = {
+    type(loss)
+    for loss in (*LOSSES.values(), *UNLABELED_LOSSES.values())
+    if type(loss).__module__.startswith("specmargin.losses.")
+}
 
 
 def lacks_its_tree(objective: Objective, result: SolveResult) -> bool:
@@ -78,10 +96,10 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     Raises
     ------
     InvalidTypeError
-        If `objective` is no objective of this package, or `result` no SolveResult.
+        If `objective` is no objective of this package or has a loss of one's own, or `result` is no SolveResult.
     InvalidInputError
-        If the result holds no answer, or one of another problem, if a kernel has too many samples to be written out, or
-        if its bound rests on a tree that was not kept.
+        If the result holds no answer, or one of another problem, if its decisions or labels are not those of its
+        answer, if a kernel has too many samples to be written out, or if its bound rests on a tree that was not kept.
 
     Examples
     --------
@@ -107,17 +125,57 @@ def record_of(objective: Objective, result: SolveResult) -> ProofRecord:
         raise InvalidInputError(
             f"the bound of {result.solver} rests on a tree that was not kept; solve with log=True, which keeps it."
         )
-    kind, numbers, arrays = _parts(objective, result.variables, held, result.certificate)
+    if "proved" in result.variables:
+        raise InvalidInputError(
+            "its labels that all optima share rest on a log that was not kept; solve with log=True."
+        )
+    if type(objective) not in _parts.registry:  # a class of one's own may mean another problem
+        raise InvalidTypeError(
+            f"there is no proof of the objective {type(objective).__name__}; call specmargin.certify."
+        )
+    _require_own(objective, result.variables)
+    return _record(*_parts(objective, result.variables, held, result.certificate), result)
+
+
+def _record(kind: str, numbers: dict[str, Any], arrays: dict[str, Any], result: SolveResult) -> ProofRecord:
+    moved = 0.0
+    for name, given in _REPAIRED.get(kind, {}).items():
+        x = np.asarray(arrays[name], dtype=float)
+        y = np.asarray(result.variables[given], dtype=float).reshape(x.shape)
+        y = y / y.sum() if kind == "alignment" else y
+        moved = max(moved, float(np.abs(x - y).max(initial=0.0) / (np.abs(x).max(initial=0.0) or 1.0)))
+    if not moved <= _SAME:
+        numbers = {**numbers, "moved": moved}
     claimed = result.certificate
-    claim = Claim(
-        float(claimed.primal_objective), float(claimed.dual_objective), float(claimed.rounding), claimed.sense
-    )
+    primal, dual, rounding = map(float, (claimed.primal_objective, claimed.dual_objective, claimed.rounding))
+    claim = Claim(primal, dual, rounding, claimed.sense, str(result.status))
     return ProofRecord(kind, numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
+
+
+def _require_own(objective: Any, variables: Variables) -> None:
+    """Raise where what a result says of its answer is not of that answer: decisions, labels, coefficients."""
+    for name, x in variables.items():
+        if np.asarray(x).dtype.kind not in "biuf":
+            raise InvalidInputError(f"{name}={shown(x)} of the result holds no real numbers.")
+    of = objective.obj if isinstance(objective, S3VMRelaxation) and "w" in variables else objective
+    own = {"f": of.decisions(variables)}
+    if isinstance(objective, S3VM | WeightedSVM):
+        own["v"], own["b"] = objective.features.coefficients(np.asarray(variables["w"], dtype=float))
+    if isinstance(objective, S3VM):
+        own["labels"] = np.where(own["f"] >= 0, 1.0, -1.0)[objective.unlabeled]
+    for name in own.keys() & variables.keys() - set(objective.variables):
+        given, meant = np.asarray(variables[name]), np.asarray(own[name])
+        allowed = _SAME * max(1.0, float(np.abs(meant).max(initial=0.0)))
+        near = abs(own["f"][objective.unlabeled]) <= allowed if name == "labels" else False
+        if given.shape != meant.shape or not np.all((np.abs(given - meant) <= allowed) | near):
+            raise InvalidInputError(f"{name} of the result is not that of its answer; take both from one result.")
 
 
 def _plain(array: Any) -> AnyArray:
     """Return float64 or int64, contiguous."""
     array = np.asarray(array)
+    if array.dtype.kind not in "iuf":
+        raise InvalidInputError(f"an array of the problem or its answer holds {array.dtype}, not real numbers.")
     return np.ascontiguousarray(array, dtype=np.int64 if array.dtype.kind in "iu" else np.float64)
 
 
@@ -133,7 +191,14 @@ def _parts(objective: Any, variables: Variables, held: Variables, certificate: C
 
 
 def _loss(loss: Any) -> tuple[str, float]:
-    """Return the name of a loss and its parameter."""
+    """Return the name of a loss and its parameter: of a loss that the verifier knows, to the last bit."""
+    if type(loss) not in _PROVED_LOSSES:
+        raise InvalidTypeError(
+            f"the loss {shown(loss)} of the class {type(loss).__name__} has no proof record, whose losses are those of "
+            "specmargin.losses; specmargin.certify recomputes a certificate with it: call that."
+        )
+    if isinstance(loss, SymmetricRamp):
+        return ("symmetric_ramp", -float(loss.s)) if loss.s else ("symmetric_hinge", 1.0)
     return loss.name, next((float(getattr(loss, name)) for name in ("h", "s") if hasattr(loss, name)), 1.0)
 
 
@@ -188,7 +253,7 @@ def _dense(K: Any, name: str) -> FloatArray:
 
 def _graph(L: Any, arrays: dict[str, Any]) -> int:
     """Put a Laplacian among the arrays and return its power."""
-    L = getattr(L, "L", L)  # `specmargin.objectives.products.Applied`
+    L = L.L if isinstance(L, Applied) else L  # with its product with K, which is the same again
     matrix, power = (L.matrix, L.power) if isinstance(L, Laplacian) else (L, 1)
     arrays["L"] = _dense(matrix, "L")
     return int(power)
@@ -294,10 +359,15 @@ def _(obj: RegularizedClustering, variables: Variables, held: Variables, certifi
 
 
 def _rows(features: Features) -> dict[str, Any]:
-    """Return the rows that decide, and the mean that sparse ones are still to be centred on."""
-    if not features.is_sparse or features.mu is None:
-        return {"X": features.dense()}
-    return {"X": features.X.toarray(), "mu": features.mu}
+    """Return the rows that decide, the mean that sparse ones are still to be centred on, and penalties other than 1."""
+    penalties = {} if (features.weights == 1).all() else {"P": features.weights}
+    if not features.is_sparse or features.mu is None or features.penalty is not None:
+        return {"X": features.dense(), **penalties}
+    if features.residue is not None:
+        raise InvalidInputError(
+            "sparse features with a residue of their mean have no proof; build them by Features.of."
+        )
+    return {"X": features.X.toarray(), "mu": features.mu, **penalties}
 
 
 @_parts.register
@@ -307,7 +377,7 @@ def _(obj: WeightedSVM, variables: Variables, held: Variables, certificate: Cert
     sides = [held[name] if name in held else -obj.loss.gradient(y * f) for name, y in (("plus", 1.0), ("minus", -1.0))]
     name, p = _loss(obj.loss)
     numbers = {"loss": name, "parameter": p, "b": float(obj.features.offset)}
-    arrays = {"P": obj.features.weights, "plus": obj.plus, "minus": obj.minus, "w": w, **_rows(obj.features)}
+    arrays = {"plus": obj.plus, "minus": obj.minus, "w": w, "P": obj.features.weights, **_rows(obj.features)}
     linear = np.zeros(len(f)) if obj.linear is None else obj.linear
     return "weighted_svm", numbers, {**arrays, "linear": linear, "theta_plus": sides[0], "theta_minus": sides[1]}
 
@@ -328,9 +398,7 @@ def _s3vm(obj: S3VM, held: Variables) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what an S3VM and its relaxation share."""
     _unweighted(obj)
     (name, p), (unlabeled, q) = _loss(obj.loss), _loss(obj.unlabeled_loss)
-    unlabeled = "symmetric_hinge" if unlabeled == "symmetric_ramp" else unlabeled
-    branch = "exp_envelope" if isinstance(obj.unlabeled_loss, ExpSquared) else unlabeled.removeprefix("symmetric_")
-    numbers = {"loss": name, "parameter": p, "unlabeled_loss": unlabeled, "branch": branch, "unlabeled_parameter": q}
+    numbers = {"loss": name, "parameter": p, "unlabeled_loss": unlabeled, "unlabeled_parameter": q}
     numbers.update(C=float(obj.C), C_star=float(obj.C_star), b=float(obj.features.offset))
     arrays = {**_rows(obj.features), "J": obj.labels.labeled, "y": obj.labels.sign}
     arrays["theta"] = np.asarray(held.get("theta", np.zeros(len(obj.unlabeled))))
@@ -386,15 +454,16 @@ def tree_record_of(objective: Objective, result: SolveResult) -> ProofRecord:
     >>> record.kind, "parent" in record.arrays
     ('s3vm_tree', True)
     """
-    if not isinstance(objective, S3VM):
+    if type(objective) is not S3VM:
         raise InvalidTypeError(f"objective={shown(objective)} is no S3VM, and only these have logs.")
     if result.log is None:
         raise InvalidInputError("the result holds no log; solve with branch_and_bound or probe and log=True.")
+    if not result.status.has_solution:
+        raise InvalidInputError(f"the result is {result.status.name}: it holds no answer to verify.")
+    _require_own(objective, result.variables)
     numbers, arrays = _s3vm(objective, {})
     arrays = {name: array for name, array in arrays.items() if name not in ("theta", "beta")}
     arrays.update(result.log.arrays, w=result.variables["w"])
     if "proved" in result.variables:
         arrays["proved"] = result.variables["proved"]
-    certificate = result.certificate
-    claim = Claim(certificate.primal_objective, certificate.dual_objective, certificate.rounding)
-    return ProofRecord("s3vm_tree", numbers, {name: _plain(array) for name, array in arrays.items()}, claim)
+    return _record("s3vm_tree", numbers, arrays, result)

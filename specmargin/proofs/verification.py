@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from dataclasses import asdict, replace
+
+import numpy as np
+
 from specmargin.objectives import Objective
+from specmargin.proofs.packing import pack
 from specmargin.proofs.record import ProofRecord, Verification
 from specmargin.proofs.translation import record_of, tree_record_of
 from specmargin.results import SolveResult
+from specmargin.typing import AnyArray
 
-__all__ = ["verify", "verify_record"]
+__all__ = ["digest_of", "verify", "verify_record"]
 
 
 def verify(objective: Objective, result: SolveResult) -> Verification:
@@ -27,15 +35,17 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     Returns
     -------
     Verification
-        True where the claim holds; its message says what was proved, or what fails. Of a problem that is not convex
-        and whose result claims no bound it says "nothing to verify: stationary", and is False.
+        True where the claim holds; its message says what was proved and of what, or what fails. Of a problem that is
+        not convex and whose result claims no bound it says "nothing to verify: stationary", and is False; its objective
+        is checked all the same.
 
     Raises
     ------
     InvalidTypeError
-        If `objective` is no objective of this package, or `result` no SolveResult.
+        If `objective` is no objective of this package or has a loss of one's own, or `result` is no SolveResult.
     InvalidInputError
-        If the result holds no answer, or if a kernel has too many samples to be written out.
+        If the result holds no answer or one whose decisions are of another, or if a kernel has too many samples to be
+        written out.
     SolverNotInstalledError
         Without python-flint, ``pip install 'specmargin[verify]'``.
 
@@ -50,7 +60,40 @@ def verify(objective: Objective, result: SolveResult) -> Verification:
     """
     with_log = isinstance(result, SolveResult) and result.log is not None
     record = tree_record_of(objective, result) if with_log else record_of(objective, result)
-    return verify_record(record)  # last: what is wrong with the arguments needs no flint
+    verification = verify_record(record)  # last: what is wrong with the arguments needs no flint
+    return replace(verification, digest=digest_of(objective, result))
+
+
+def digest_of(objective: Objective, result: SolveResult) -> str:
+    """Return the SHA-256 of a problem and its answer: of every number and name that a proof of them depends on.
+
+    Parameters
+    ----------
+    objective : Objective
+        One that `specmargin.save_result` can save.
+    result : SolveResult
+        Its answer. How long it took, who found it, and what was told on the way do not count.
+
+    Examples
+    --------
+    >>> import specmargin as sm
+    >>> svm = sm.objectives.RMM(np.eye(2), sm.encode_labels([0, 1]), C=1.0)
+    >>> result = sm.solvers.relative_margin(svm)
+    >>> digest_of(svm, result) == digest_of(svm.with_(C=1.0), replace(result, seconds=9.0))
+    True
+    >>> digest_of(svm, result) == digest_of(svm.with_(C=2.0), result)
+    False
+    """
+    arrays: dict[str, AnyArray] = {}
+    told = {name: getattr(result, name) for name in ("problem", "variables", "duals", "log")}
+    told |= {"status": str(result.status), "certificate": asdict(result.certificate)}
+    problem = pack(objective, arrays, "objective")
+    problem.pop("reduced", None)  # what is known of it already
+    digest = hashlib.sha256(json.dumps([problem, pack(told, arrays, "result")], sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
 
 
 def verify_record(record: ProofRecord) -> Verification:

@@ -17,10 +17,11 @@ import numpy as np
 from specmargin.proofs import bounds
 from specmargin.proofs.balls import BITS, Ball, Refuted, arb, balls, ctx, matrix, outward
 from specmargin.proofs.bounds import Proof
+from specmargin.proofs.conjugates import MARGIN_LOSSES, UNLABELED_LOSSES
 from specmargin.proofs.record import Claim, ProofRecord, Verification
 from specmargin.typing import AnyArray
 
-__all__ = ["KINDS", "check", "judged", "read"]
+__all__ = ["KINDS", "WRONG", "check", "judged", "read"]
 
 KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     "lapsvm": (
@@ -45,8 +46,8 @@ KINDS: dict[str, tuple[Callable[[SimpleNamespace], Proof], str, str]] = {
     ),
     "s3vm": (
         bounds.s3vm,
-        "X=nd mu=d? J=l y=l w=r theta=u beta=k decided=c signs=c V=dr? F=rs?",
-        "loss parameter unlabeled_loss unlabeled_parameter branch C C_star b",
+        "X=nd mu=d? P=d? J=l y=l w=r theta=u beta=k decided=c signs=c V=dr? F=rs?",
+        "loss parameter unlabeled_loss unlabeled_parameter C C_star b",
     ),
 }
 """The kinds of records: what proves them, arrays, numbers. Letters are sizes; what has a ? may be missing.
@@ -62,16 +63,29 @@ graph_transducer    labelled rows V; penalties Q; number n of samples; answer w;
 clustering          answer alpha; Z and s of the bound; whether K counts as centred
 weighted_svm        features X, less mu; penalties P of weights; weights plus and minus of both labels; linear term;
                     answer w; multipliers theta_plus, theta_minus
-s3vm                features X, less mu; answer w, in the coordinates V and with F where it is that of the relaxation;
-                    signs of decided samples with the loss branch; multipliers theta of free samples, beta of the others
+s3vm                features X, less mu; penalties P of weights; answer w, in the coordinates V and with F where it is
+                    that of the relaxation; signs of decided samples; multipliers theta of free samples, beta of the
+                    others
 ==================  ===============================================================================================
 """
 _POSITIVE = {"C", "gamma_A", "scale", "penalty", "n", "power", "parameter", "unlabeled_parameter"}
 _NONNEGATIVE = {"gamma_I", "C_star", "B", "eps", "plus", "minus", "P"}
 _SIGNS = {"y", "signs"}
 _INDICES = {"J": "n", "decided": "n", "first": "q", "last": "q"}
-_TYPES: dict[str, type] = dict.fromkeys(("loss", "unlabeled_loss", "branch"), str)
-_TYPES |= {"power": int, "fixed": bool, "fit_intercept": bool, "centred": bool}
+_LOSSES = {"loss": MARGIN_LOSSES, "unlabeled_loss": UNLABELED_LOSSES}
+_TYPES: dict[str, type] = {"loss": str, "unlabeled_loss": str, "power": int}
+_TYPES |= dict.fromkeys(("fixed", "fit_intercept", "centred"), bool)
+POWERS = 100
+"""Largest power of a graph, as of `specmargin.graphs`: the time of a proof grows with it."""
+CHARGED = 1e-6
+"""Share of the objective that a kernel which is semidefinite but for rounding may cost."""
+_STATUS_GAP = {"optimal": 1e-2, "optimal_inaccurate": 1e-2}
+"""Relative gaps beyond which no result is called so (`specmargin.results.INACCURATE_GAP`)."""
+
+
+NOTHING = ("nothing to verify: no bound is claimed", "nothing to verify: stationary")
+WRONG = (ArithmeticError, LookupError, MemoryError, RuntimeError, TypeError, ValueError)
+"""What arithmetic raises for a record that nobody made in earnest."""
 
 
 def check(record: ProofRecord) -> Verification:
@@ -85,18 +99,23 @@ def proved(record: ProofRecord, bits: int) -> Verification:
         try:
             if record.kind not in KINDS:
                 raise Refuted(f"there is no proof of the kind {record.kind!r}")
-            if not math.isfinite(record.claim.dual) or record.claim.rounding == math.inf:
-                nothing = "stationary" if record.kind == "s3vm" else "no bound is claimed"
-                raise Refuted(f"nothing to verify: {nothing}")
+            if math.isnan(record.claim.dual) or record.claim.rounding == math.inf:
+                raise Refuted(NOTHING[record.kind == "s3vm"])
             if math.isnan(record.claim.primal) or not record.claim.rounding >= 0:
                 raise Refuted(f"a claim of {record.claim.primal} up to {record.claim.rounding} is none")
             if record.claim.sense != ("maximize" if record.kind == "alignment" else "minimize"):
                 raise Refuted(f"to {record.claim.sense} is not the problem of a record of the kind {record.kind!r}")
             prove, arrays, numbers = KINDS[record.kind]
-            return judged(record.claim, prove(read(record, arrays, numbers)))
+            proof = prove(read(record, arrays, numbers))
+            if "moved" in record.numbers:
+                far = (
+                    f"of the feasible point that the certificate is for, {record.numbers['moved']:.2g} from the answer"
+                )
+                proof = proof._replace(assumption=f"{proof.assumption}; {far}" if proof.assumption else far)
+            return judged(record.claim, proof, record.kind == "s3vm")
         except Refuted as refuted:
             return Verification(False, str(refuted))
-        except (np.linalg.LinAlgError, ZeroDivisionError, OverflowError, ValueError) as error:
+        except WRONG as error:
             return Verification(False, f"the record contradicts itself, or leaves the range of floats: {error}")
 
 
@@ -107,6 +126,8 @@ def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:
         x = record.numbers.get(name)
         if not isinstance(x, _TYPES.get(name, int | float)) or not _is_allowed(name, np.asarray(x)):
             raise Refuted(f"{name}={x!r} is no number of a record of the kind {record.kind!r}")
+        if name in _LOSSES and x not in _LOSSES[name]:
+            raise Refuted(f"{name}={x!r} is none of the losses that have a proof: {', '.join(_LOSSES[name])}")
         setattr(out, name, x if name in _TYPES else arb(x))
     for name, letters in (spec.rstrip("?").split("=") for spec in arrays.split()):
         if name not in record.arrays and f"{name}={letters}?" in arrays:
@@ -126,6 +147,8 @@ def read(record: ProofRecord, arrays: str, numbers: str) -> SimpleNamespace:
 
 def _is_allowed(name: str, x: AnyArray) -> bool:
     """Whether what has that name is what it must be: a weight, signs, a symmetric matrix, indices in order."""
+    if name == "power" and x > POWERS:
+        return False
     if name in _POSITIVE or name in _NONNEGATIVE:
         return bool((x >= 0).all() and not (name in _POSITIVE and (x == 0).any()))
     if name in _SIGNS:
@@ -137,8 +160,8 @@ def _is_allowed(name: str, x: AnyArray) -> bool:
     return name in _TYPES or bool((x == x).all())
 
 
-def judged(claim: Claim, proof: Proof) -> Verification:
-    """Compare what was proved with what is claimed."""
+def judged(claim: Claim, proof: Proof, is_search: bool = False) -> Verification:
+    """Compare what was proved with what is claimed; a search claims no bound, but an objective."""
     sign = 1 if claim.sense == "minimize" else -1
     gap, claimed = sign * (proof.primal - proof.bound), sign * (arb(claim.primal) - claim.dual) + claim.rounding
     known: dict[str, Any] = {"primal": outward(proof.primal), "bound": outward(proof.bound), "gap": outward(gap)}
@@ -146,6 +169,10 @@ def judged(claim: Claim, proof: Proof) -> Verification:
         claim.primal
     ):
         message = f"the objective is {known['primal'][0]:.17g}, not {claim.primal:.17g}"
+    elif claim.status in _STATUS_GAP and not _share(claim) <= _STATUS_GAP[claim.status]:
+        message = f"its status is {claim.status}, beside a gap of {_share(claim):.3g} of the objective"
+    elif claim.dual == -sign * math.inf:
+        message = NOTHING[is_search]
     elif not sign * (proof.bound - claim.dual) >= -arb(claim.rounding):
         message = f"the multipliers prove the bound {known['bound'][0]:.17g}, not {claim.dual:.17g}"
     elif not gap <= claimed:
@@ -155,22 +182,30 @@ def judged(claim: Claim, proof: Proof) -> Verification:
     return Verification(False, message, **known)
 
 
+def _share(claim: Claim) -> float:
+    """Return the claimed gap as a share of the objective, as `specmargin.Certificate` has it."""
+    size = max(abs(claim.primal), min(abs(claim.dual), 1e300))
+    return claim.gap / size if size > 0 and math.isfinite(claim.gap) else claim.gap
+
+
 def _with_shifts(proof: Proof, gap: Ball, claimed: Ball, known: dict[str, Any]) -> Verification:
-    """Say what a claim that is proved rests on: matrices that are positive semidefinite but for rounding."""
-    message, assumptions = f"the gap is at most {_above(gap)}", (proof.assumption,) if proof.assumption else ()
+    """Say what is proved, and of what: matrices that are positive semidefinite but for rounding are charged for it."""
+    assumptions = (proof.assumption,) if proof.assumption else ()
     shifts = [one for one in proof.shifts if one.s > 0]
+    whole, size = gap + proof.charges, abs(proof.primal)
+    message = f"the gap is at most {_above(whole)}"
+    if whole > 0.01 * size > 0:
+        message += f", {100 * float(whole / size):.3g} % of the objective,"
+    message += f" to {proof.of}"
     if not shifts:
         return Verification(True, message, **known, assumptions=assumptions)
     shifted = " and ".join(f"{one.name} + {2 * float(one.s):.2g} I" for one in shifts)
-    message = f"{message}, and {_above(gap + proof.charges)} for {shifted}, which is positive semidefinite by proof"
-    if gap + proof.charges <= claimed:
-        return Verification(True, message, **known, assumptions=(*assumptions, f"stated for {shifted}"))
-    if all(one.is_rounding for one in shifts):
-        names = " and ".join(one.name for one in shifts)
-        return Verification(
-            True, message, **known, assumptions=(*assumptions, f"{names} as meant is positive semidefinite")
-        )
-    return Verification(False, f"{message}; {float(claimed):.3g} is claimed", **known)
+    told = f"of it {_above(proof.charges)} is the charge for {shifted}, which is positive semidefinite by proof"
+    known["charge"] = outward(proof.charges)[1]
+    affords = all(one.is_rounding for one in shifts) and proof.charges <= CHARGED * size
+    if affords or whole <= claimed:
+        return Verification(True, message, **known, assumptions=(*assumptions, told))
+    return Verification(False, f"unproved: {message}; {told}; {float(claimed):.3g} is claimed", **known)
 
 
 def _above(x: Ball) -> str:

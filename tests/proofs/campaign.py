@@ -3,8 +3,8 @@
     python tests/proofs/campaign.py --n 1000 --seed 0 --out FOLDER
 
 saves n results of all kinds and regimes of `proof_problems`, by our solvers and by CVXPY's, and verifies each of them
-from its file. Then each file is spoilt in one way of `TAMPERINGS`, which go round, and verified again. What is done
-is a line of FOLDER/campaign.jsonl; the same call goes on from there.
+from its file. Then each file, or the record that is made of it, is spoilt in one way of `TAMPERINGS`, which go round,
+and verified again. What is done is a line of FOLDER/campaign.jsonl; the same call goes on from there.
 
 A file is caught if it cannot be read, or if its claim is refuted. What is accepted is judged by a third party: the
 objective, whose code the verifier does not share, is built from the spoilt data and asked for its certificate. If the
@@ -34,6 +34,7 @@ import specmargin as sm
 from specmargin.archive import read_archive, write_archive
 from specmargin.proofs.files import Verdict, verify_file
 from specmargin.proofs.saving import KIND, read_record
+from specmargin.proofs.verification import verify_record
 
 MULTIPLIERS = {
     "lapsvm": ("theta",),
@@ -101,9 +102,14 @@ def edited(path: Path, target: Path, change: Callable[[dict[str, Any], dict[str,
     return verify_file(target)
 
 
+def judged(record: Any) -> Verdict:
+    """Verify a record, as if a file held it."""
+    verification = verify_record(record)
+    return Verdict("record", "proved" if verification else "refuted", verification.message, record.kind, verification)
+
+
 def with_claim(header: dict[str, Any], **changes: float) -> None:
-    """Change the claim of the proof and the certificate of the result."""
-    header["proof"]["claim"].update(changes)
+    """Change the certificate of the result."""
     names = {"primal": "primal_objective", "dual": "dual_objective"}
     header["result"]["certificate"]["items"].update({names[name]: x for name, x in changes.items()})
 
@@ -131,16 +137,6 @@ def changed(record: Any, name: str, at: tuple[int, ...], value: float, mirrored:
     if mirrored:
         array[at[::-1]] = value
     return replace(record, arrays={**record.arrays, name: array})
-
-
-def with_record(record: Any) -> Callable[[dict[str, Any], dict[str, Any]], None]:
-    """Return the change of a file's contents that puts in a record of the same claim."""
-
-    def change(header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        header["proof"]["numbers"] = dict(record.numbers)
-        arrays.update({f"proof/{name}": x for name, x in record.arrays.items()})
-
-    return change
 
 
 def matters(record: Any, other: Any) -> bool:
@@ -183,7 +179,7 @@ def spoil_number(
         other = changed(record, name, at, new, mirrored)
         if matters(record, other):
             what = f"{name}{list(at) if stored else ''} {old!r} -> {new!r}{', mirrored' * mirrored}"
-            return Spoilt(what, edited(path, target, with_record(other)))
+            return Spoilt(what, judged(other))
     return None
 
 
@@ -221,37 +217,54 @@ def spoil_label(path: Path, target: Path, rng: np.random.Generator, others: list
             new["plus"][k], new["minus"][k] = new["minus"][k], new["plus"][k]
         other = replace(record, arrays={**record.arrays, **new})
         if matters(record, other):
-            return Spoilt(f"label {k}", edited(path, target, with_record(other)))
+            return Spoilt(f"label {k}", judged(other))
     return None
 
 
 def spoil_proof(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
-    """Put the proof of another problem into the file: as it is, or under the claim of this one."""
-    own, keep = read_record(path).claim, bool(rng.integers(2))
+    """Put another problem into the file, or another answer, or an answer under the certificate of this one."""
+    own, part = read_record(path).claim, ("objective", "result", "certificate")[rng.integers(3)]
     for k in rng.permutation(len(others)):
-        header, arrays = read_archive(others[k], KIND, prefix="proof/")
-        apart = abs(header["proof"]["claim"]["primal"] - own.primal)
-        if not apart > 10 * (abs(own.gap) + own.rounding) + CLEAR * abs(own.primal):
-            continue
-        under = "under this claim" if keep else "with its claim"
-        return Spoilt(
-            f"the proof of {others[k].stem} {under}", edited(path, target, with_proof(header["proof"], arrays, keep))
-        )
+        apart = abs(read_record(others[k]).claim.primal - own.primal)
+        if apart > 10 * (abs(own.gap) + own.rounding) + CLEAR * abs(own.primal):
+            return Spoilt(f"the {part} of {others[k].stem}", edited(path, target, with_part(others[k], part)))
     return None
 
 
-def with_proof(
-    proof: dict[str, Any], arrays: dict[str, Any], keep: bool
-) -> Callable[[dict[str, Any], dict[str, Any]], None]:
-    """Return the change of a file's contents that puts in the proof of another file."""
+def with_part(other: Path, part: str) -> Callable[[dict[str, Any], dict[str, Any]], None]:
+    """Return the change of a file's contents that puts in a part of another file."""
+    section = "objective" if part == "objective" else "result"
+    header, arrays = read_archive(other, KIND, prefix=f"{section}/")
 
-    def change(header: dict[str, Any], mine: dict[str, Any]) -> None:
-        for name in [name for name in mine if name.startswith("proof/")]:
-            del mine[name]
-        mine.update(arrays)
-        header["proof"] = {**proof, "claim": header["proof"]["claim"]} if keep else proof
+    def change(mine: dict[str, Any], my_arrays: dict[str, Any]) -> None:
+        for name in [name for name in my_arrays if name.startswith(f"{section}/")]:
+            del my_arrays[name]
+        my_arrays.update(arrays)
+        mine[section] = {
+            **header[section],
+            **({"certificate": mine[section]["certificate"]} if section != part else {}),
+        }
 
     return change
+
+
+def spoil_answer(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
+    """Negate, double or shift an answer, or call it optimal beside a large gap, in the result alone."""
+    objective, result = sm.load_result(path)
+    name = next(iter(objective.variables))
+    how = ("negated", "doubled", "called optimal")[rng.integers(3)]
+    claim = read_record(path).claim
+    if how == "called optimal" or name not in result.variables or name == "M":  # whose factor is free
+        gap = {"primal": claim.primal + (1.0 if claim.sense == "minimize" else -0.5) * abs(claim.primal) + 1.0}
+        with_ = lambda header, _: (header["result"].update(status="optimal"), with_claim(header, **gap))
+        return Spoilt("called optimal", edited(path, target, with_))
+    x = np.asarray(result.variables[name], dtype=float)
+    changed_x = -x if how == "negated" else 2.0 * x
+    value = objective.value({**result.variables, name: changed_x})
+    if not abs(value - claim.primal) > 10 * (abs(claim.gap) + claim.rounding) + CLEAR * abs(claim.primal):
+        return None  # as the sign of eigenvectors, which is free
+    verdict = edited(path, target, lambda _, arrays: arrays.update({f"result/variables/{name}": changed_x}))
+    return Spoilt(f"{name} {how}", verdict)
 
 
 def spoil_leaf(path: Path, target: Path, rng: np.random.Generator, others: list[Path]) -> Spoilt | None:
@@ -279,7 +292,7 @@ def spoil_leaf(path: Path, target: Path, rng: np.random.Generator, others: list[
     if len(kept) == len(node):
         return None
     other = replace(record, arrays={**record.arrays, **new})
-    return Spoilt(f"leaf {leaf} of {len(leaves)}", edited(path, target, with_record(other)))
+    return Spoilt(f"leaf {leaf} of {len(leaves)}", judged(other))
 
 
 TAMPERINGS: dict[str, Callable[[Path, Path, np.random.Generator, list[Path]], Spoilt | None]] = {
@@ -288,7 +301,8 @@ TAMPERINGS: dict[str, Callable[[Path, Path, np.random.Generator, list[Path]], Sp
     "bound": spoil_bound,
     "data": spoil_data,
     "label": spoil_label,
-    "other proof": spoil_proof,
+    "answer": spoil_answer,
+    "other part": spoil_proof,
     "leaf": spoil_leaf,
 }
 """What is done to files; each says what it has changed, or None where nothing of that kind would matter."""

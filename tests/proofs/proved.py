@@ -39,7 +39,7 @@ wide = exact_numbers.wide
 def answer(variables, duals=None, certificate=None):
     """A result of no solver."""
     certificate = Certificate(0.0, 0.0) if certificate is None else certificate
-    return SolveResult("problem", Status.OPTIMAL, variables, certificate, duals={} if duals is None else duals)
+    return SolveResult("problem", Status.UNPROVED, variables, certificate, duals={} if duals is None else duals)
 
 
 def proof(record):

@@ -176,7 +176,8 @@ def s3vm(number, a):
     beta, l = a.get("beta", np.zeros(len(a["J"]) + len(decided))), len(a["J"])
     sides = [(a["J"], a["y"], beta[:l], number["C"], margin_loss(number["loss"], number["parameter"]))]
     if len(decided):
-        side = margin_loss(number["branch"], number["unlabeled_parameter"])
+        sides_of = {"symmetric_hinge": "hinge", "symmetric_squared_hinge": "squared_hinge", "exp": "exp_envelope"}
+        side = margin_loss(sides_of[number["unlabeled_loss"]], number["unlabeled_parameter"])
         sides.append((decided, a["signs"], beta[l:], number["C_star"], side))
     for at, y, multipliers, c, loss in sides:
         multipliers = np.clip(multipliers, loss.lower, loss.upper)

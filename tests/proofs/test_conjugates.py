@@ -10,7 +10,16 @@ from specmargin import losses
 from specmargin.objectives.minorants import ExpEnvelope, minorant
 from specmargin.objectives.relative_margin_loss import RelativeMargin
 from specmargin.proofs.balls import BITS, INFINITE, Refuted
-from specmargin.proofs.conjugates import box, conjugate, margin_conjugate, parabola_top, touch, unlabeled_value, value
+from specmargin.proofs.conjugates import (
+    box,
+    branch,
+    conjugate,
+    margin_conjugate,
+    parabola_top,
+    touch,
+    unlabeled_value,
+    value,
+)
 
 LOSSES = {
     "hinge": (losses.Hinge(), 1.0),
@@ -69,9 +78,26 @@ def test_values_of_decisions_are_those_of_the_package(name):
 
 
 def test_what_is_not_covered_is_refuted():
-    for name in ("ramp", "symmetric_ramp"):
-        with pytest.raises(Refuted, match="ramp' is not covered"):
+    for name in ("ramp", "hinge", "squared", "", "symmetric_"):
+        with pytest.raises(Refuted, match=f"the loss '{name}' is not covered"):
             unlabeled_value(name, arb(1), arb(0))
+        with pytest.raises(Refuted, match=f"no parabola is known below the loss '{name}'"):
+            parabola_top(name, arb(1), arb(1))
+        with pytest.raises(Refuted, match=f"the loss '{name}' is not covered"):
+            branch(name)
+    for name in ("ramp", "exp", "symmetric_hinge", ""):
+        with pytest.raises(Refuted, match=f"the loss '{name}' is not covered"):
+            conjugate(name, arb(1), arb(0.5))
+    with pytest.raises(Refuted, match="no parabola is known below the loss 'symmetric_ramp'"):
+        parabola_top("symmetric_ramp", arb(0.5), arb(1))
+
+
+@pytest.mark.parametrize("s", [-0.9, -0.25])
+def test_the_ramp_is_that_of_two_ramps(s):
+    ramp, f = losses.Ramp(s), np.linspace(-2, 2, 81)
+    two = ramp.value(f) + ramp.value(-f) - (1 - s)
+    found = [float(unlabeled_value("symmetric_ramp", arb(-s), arb(x))) for x in f.tolist()]
+    assert np.allclose(found, two, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LOSSES)

@@ -33,20 +33,15 @@ def test_a_file_is_proved_or_unreadable(file):
     assert verify_file(file).exit_code == 2
 
 
-def test_the_objective_is_not_built(file, monkeypatch):
-    def fail(*_, **__):
-        raise AssertionError
-
-    monkeypatch.setattr(RMM, "__init__", fail)
-    assert verify_file(file).outcome == "proved"
-
-
 def test_lines_and_json():
-    proved = Verification(True, "fine", (1.0, 1.5), (0.5, 1.0), (0.0, np.inf), ("K + 1e-12 I is semidefinite",))
+    ends = (1.0, 1.5), (0.5, 1.0), (0.0, np.inf)
+    proved = Verification(True, "fine", *ends, assumptions=("K + 1e-12 I is semidefinite",), digest="0123" * 16)
     verdict = Verdict("a.npz", "proved", "fine", "rmm", proved)
-    assert verdict.line() == "a.npz: rmm: proved: the gap is in [0, inf]; K + 1e-12 I is semidefinite"
+    assert verdict.line() == "a.npz: rmm: proved: fine; K + 1e-12 I is semidefinite; sha256 0123012301230123"
     assert verdict.as_json()["gap"] == [0.0, None]
+    assert verdict.as_json()["sha256"] == proved.digest
     assert verdict.as_json()["assumptions"] == ["K + 1e-12 I is semidefinite"]
     refuted = Verdict("a.npz", "refuted", "the bound is 1, not 2", "rmm", Verification(False, ""))
     assert refuted.line() == "a.npz: rmm: refuted: the bound is 1, not 2"
     assert [verdict.exit_code, refuted.exit_code, Verdict("a", "nothing to verify", "").exit_code] == [0, 1, 2]
+    assert Verdict("a", "unproved", "").exit_code == 1

@@ -20,6 +20,7 @@ from specmargin.proofs.balls import BITS, Refuted, balls, gram
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.replay import replay
 from specmargin.proofs.translation import tree_record_of
+from specmargin.results import ProofLog
 
 INF = math.inf
 LOG = ("parent", "sample", "at", "node", "start", "index", "value")
@@ -658,7 +659,7 @@ def test_bounds_of_random_logs_hold(i: int) -> None:
     J = np.array([obj.value_at(w) for w in W])
     level = np.sort(J)[len(J) // 2]
     w = W[level == J][0]
-    base = SimpleNamespace(certificate=obj.prove(w, 0.0), variables={"w": w})
+    base = obj.result(w, solver="none")
     F = W @ A.T + b
     y, checked = np.zeros(n), 0
     y[obj.labels.labeled] = obj.labels.sign
@@ -685,7 +686,8 @@ def test_bounds_of_random_logs_hold(i: int) -> None:
                 multipliers[int(j)] = float(-side * rng.uniform(0, obj.C_star))
             elif rng.uniform() < 0.5:
                 multipliers[int(j + n)] = float(rng.uniform(0, 0.3) / (A[j] @ A[j] * len(free) + 1e-9))
-        record = tree_record_of(obj, SimpleNamespace(log=SimpleNamespace(arrays={}), **vars(base)))
+        none = np.zeros(0, dtype=np.int64)
+        record = tree_record_of(obj, replace(base, log=ProofLog(n, none, none, none, none, none, none, none)))
         record = logged(record, splits, [(node, multipliers)])
         r = read(record)
         if smooth:

@@ -31,10 +31,12 @@ from proved import (
 )
 
 from specmargin.objectives.spectral_ridge import power_spectrum
+from specmargin.proofs import verifier
 from specmargin.proofs.balls import ONE, outward
 from specmargin.proofs.bounds import Proof, Shift
 from specmargin.proofs.record import Claim, ProofRecord
 from specmargin.proofs.verifier import KINDS, check, judged, read
+from specmargin.results import INACCURATE_GAP
 
 
 def solved(kind):
@@ -130,6 +132,7 @@ def test_a_digit_of_the_claim(kind):
     claim = record.claim
     sign = 1 if claim.sense == "minimize" else -1
     nothing = f"nothing to verify: {'stationary' if record.kind == 's3vm' else 'no bound is claimed'}$"
+    record = with_claim(record, status="")
     # A digit of the third place of the gap, or of what rounding leaves of the values.
     digit = 10.0 ** math.floor(math.log10(max(claim.gap / 100, 1e-9 * abs(claim.primal))))
     for changes, sentence in (
@@ -421,21 +424,45 @@ def test_shifts_are_assumptions():
     tiny = Shift("K", arb(1e-15))
     charged = says(CLAIM, Proof(arb(2), arb(1), (tiny, Shift("L")), arb(0.125)))
     assert charged
-    assert charged.assumptions == ("stated for K + 2e-15 I",)
-    assert (
-        charged.message == "the gap is at most 1.01, and 1.13 for K + 2e-15 I, which is positive semidefinite by proof"
-    )
-    both = says(CLAIM, Proof(arb(2), arb(1), (tiny, Shift("L", arb(1e-14))), arb(0.25), "note"))
-    assert both
-    assert both.assumptions == ("note", "K and L as meant is positive semidefinite")
-    assert "1.26 for K + 2e-15 I and L + 2e-14 I" in both.message
-    large = says(CLAIM, Proof(arb(2), arb(1), (Shift("K", arb(1e-9), False),), arb(0.25)))
-    assert not large
-    assert large.message.endswith("; 1.12 is claimed")
+    told = "of it 0.126 is the charge for K + 2e-15 I, which is positive semidefinite by proof"
+    assert charged.assumptions == (told,)
+    assert charged.charge == pytest.approx(0.125)
+    assert charged.message == "the gap is at most 1.13, 56.2 % of the objective, to the global optimum"
+    two = (tiny, Shift("L", arb(1e-14)))
+    both = says(CLAIM, Proof(arb(2), arb(1), two, arb(0.25), "note"))
+    assert not both  # beyond what is claimed, and more than a millionth of the objective
+    assert both.message.startswith("unproved: the gap is at most 1.26")
+    assert "0.251 is the charge for K + 2e-15 I and L + 2e-14 I" in both.message
+    assert both.message.endswith("; 1.12 is claimed")
+    exact = Claim(2.0, 1.0)
+    afforded = says(exact, Proof(arb(2), arb(1), two, arb(2e-6), "note"))
+    assert afforded
+    assert afforded.assumptions[0] == "note"
+    assert "2.01e-06 is the charge for K + 2e-15 I and L + 2e-14 I" in afforded.assumptions[1]
+    assert not says(exact, Proof(arb(2), arb(1), two, arb(2.1e-6)))
+    assert not says(exact, Proof(arb(2), arb(1), (Shift("K", arb(1e-9), False),), arb(2e-6)))
     assert says(CLAIM, Proof(arb(2), arb(1), (Shift("K", arb(1e-9), False),), arb(0.1)))
     plain = says(CLAIM, Proof(arb(2), arb(1), (Shift("K"),), assumption="note"))
-    assert (plain.assumptions, plain.message) == (("note",), "the gap is at most 1.01")
+    assert (plain.assumptions, plain.charge) == (("note",), 0.0)
     assert says(CLAIM, Proof(arb(2), arb(1))).assumptions == ()
+
+
+def test_a_status_must_fit_its_gap():
+    for status, gap, fits in (
+        ("optimal", 0.02, False),
+        ("optimal_inaccurate", 0.02, False),
+        ("optimal", 0.009, True),
+        ("unproved", 0.5, True),
+        ("max_iter", 0.5, True),
+    ):
+        said = says(Claim(1.0, 1.0 - gap, status=status), Proof(arb(1), arb(1)))
+        assert bool(said) is fits, status
+        assert fits or said.message == f"its status is {status}, beside a gap of {gap:.3g} of the objective"
+    assert says(Claim(1.0, -math.inf, status="optimal"), Proof(arb(1), arb(1))).message.startswith("its status is")
+    assert says(Claim(1.0, -math.inf, status="stationary"), Proof(arb(1), arb(1))).message.startswith("nothing to")
+    assert says(Claim(1.5, -math.inf), Proof(arb(1), arb(1))).message.startswith("the objective is")
+    assert verifier._STATUS_GAP["optimal"] == INACCURATE_GAP
+    assert verifier.POWERS == sm.graphs.laplacians.POWERS
 
 
 def test_numbers_out_of_range_are_refused():
