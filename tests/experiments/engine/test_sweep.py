@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specmargin import archive
-from specmargin.exceptions import SpecmarginError
+from specmargin import files
+from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin.experiments.engine import locking, records
-from specmargin.experiments.engine.artifacts import NotWrittenError
 from specmargin.experiments.engine.locking import LockedError, locked
 from specmargin.experiments.engine.processes import Terminated
 from specmargin.experiments.engine.records import Store
@@ -473,7 +472,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
 
             return ask
 
-    for module in (archive, locking, records):
+    for module in (files, locking, records):
         monkeypatch.setattr(module, "os", Disk())
 
     def run(folder):
