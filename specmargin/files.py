@@ -161,7 +161,9 @@ def read_file(path: str | os.PathLike[str], named: str | None = None) -> bytes:
             f"{named} does not exist; check the name and the folder, {str(Path(path).parent)!r}."
         ) from error
     except OSError as error:
-        raise InvalidInputError(f"{named} cannot be read: {error.strerror or error}; name another file.") from error
+        raise InvalidInputError(
+            f"{named} cannot be read: {error.strerror or error}; make it readable, or name another file."
+        ) from error
     except ValueError as error:  # a zero byte
         if isinstance(error, InvalidInputError):
             raise
