@@ -10,6 +10,9 @@ ARGS   ?=
 VENV := .venv
 BIN  := $(VENV)/bin
 PIP  := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+# What the locks list, and no file that has another checksum.
+INSTALL := $(PIP) install --require-hashes --requirement
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header $(ARGS)
 LOWEST := .venv-lowest
 LOCK := requirements.lock
 BENCH_LOCK := requirements-bench.lock
@@ -62,7 +65,7 @@ docs: $(READY) $(VENV)/.ready-docs ## the documentation site in docs/_build/html
 
 $(VENV)/.ready-docs: $(DOCS_LOCK) $(READY)
 	@echo "Installing what $(DOCS_LOCK) lists ..."
-	@$(PIP) install --requirement $(DOCS_LOCK)
+	@$(INSTALL) $(DOCS_LOCK)
 	@touch $@
 
 report: $(READY) ## one page of all recorded tables and figures: report.html (ARGS="--out PAGE")
@@ -82,7 +85,7 @@ bench: $(READY) $(VENV)/.ready-bench ## run the scripts in benchmarks: ratios of
 
 $(VENV)/.ready-bench: $(BENCH_LOCK) $(READY)
 	@echo "Installing what $(BENCH_LOCK) lists ..."
-	@$(PIP) install --requirement $(BENCH_LOCK) || echo "Not all rivals could be installed; their columns will be missing."
+	@$(INSTALL) $(BENCH_LOCK) || echo "Not all rivals could be installed; their columns will be missing."
 	@touch $@
 
 race: $(READY) $(VENV)/.ready-race ## benchmarks/benchopt, a race that others can join (ARGS="-d two_moons -s CVXPY")
@@ -90,7 +93,7 @@ race: $(READY) $(VENV)/.ready-race ## benchmarks/benchopt, a race that others ca
 
 $(VENV)/.ready-race: $(RACE_LOCK) $(READY)
 	@echo "Installing what $(RACE_LOCK) lists ..."
-	@$(PIP) install --requirement $(RACE_LOCK)
+	@$(INSTALL) $(RACE_LOCK)
 	@touch $@
 
 # One process, resumed where it ended; results lie in .mutation.
@@ -99,7 +102,7 @@ mutation: $(READY) $(VENV)/.ready-mutation ## how many mutants the tests notice,
 
 $(VENV)/.ready-mutation: $(MUTATION_LOCK) $(READY)
 	@echo "Installing what $(MUTATION_LOCK) lists ..."
-	@$(PIP) install --requirement $(MUTATION_LOCK)
+	@$(INSTALL) $(MUTATION_LOCK)
 	@touch $@
 
 test: lint ## lint, fast tests, slow tests, notebooks
@@ -130,10 +133,11 @@ test-wheel: $(READY) ## build sdist and wheel, install the wheel in a bare envir
 	$$python -m hatchling build --target wheel --directory "$$folder/dist"; \
 	$$python -m venv "$$folder/venv"; bare="$$folder/venv/bin/python"; \
 	pip="$$bare -m pip --quiet --quiet --disable-pip-version-check install"; \
-	$$pip --constraint $(LOCK) "$$folder"/dist/*.whl; \
+	grep -oE '^[a-z0-9][^ ;]*==[^ ;]+( ; [^\\]*)?' $(LOCK) > "$$folder/versions"; \
+	$$pip --constraint "$$folder/versions" "$$folder"/dist/*.whl; \
 	$$bare -c "import specmargin as sm; X, y = sm.datasets.make_two_moons(n_samples=60, random_state=0); \
 	print('bare wheel:', sm.LapSVM().fit(X, sm.hide_labels(y, per_class=3, random_state=0)).result_)"; \
-	$$pip --requirement $(LOCK); \
+	$$pip --require-hashes --requirement $(LOCK); \
 	$$bare -c "import os, specmargin, sysconfig; place = os.path.realpath(specmargin.__file__); \
 	assert place.startswith(os.path.realpath(sysconfig.get_path('purelib'))), place; print('testing', place)"; \
 	$(THREADS) $$bare -m pytest -n auto -m "not slow" $(ARGS)
@@ -155,18 +159,13 @@ format: $(READY) ## mend the style, strip the notebooks
 	@$(if $(NOTEBOOKS),$(BIN)/nbstripout $(NOTEBOOKS))
 
 # The extra `ecos` is left out on purpose: it drops the marker that keeps Pythons without a wheel from compiling it.
-lock: $(READY) ## resolve requirements.lock again from pyproject.toml
+# ARGS= keeps the versions that are locked and adds what is missing.
+lock: ARGS := --upgrade
+lock: $(READY) ## resolve the five locks again from pyproject.toml (ARGS= upgrades nothing; "--upgrade-package NAME")
 	@$(PIP) install uv
-	@$(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --extra data --extra experiments --extra cli --extra verify --group dev --output-file $(LOCK)
-	@$(BIN)/uv pip compile --group bench --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --output-file $(BENCH_LOCK)
-	@$(BIN)/uv pip compile --group mutation --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --output-file $(MUTATION_LOCK)
-	@$(BIN)/uv pip compile --group docs --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --output-file $(DOCS_LOCK)
-	@$(BIN)/uv pip compile --group race --constraint $(LOCK) --quiet --universal --python-version 3.11 --upgrade --no-header \
-	    --output-file $(RACE_LOCK)
+	@$(COMPILE) pyproject.toml --extra data --extra experiments --extra cli --extra verify --group dev --output-file $(LOCK)
+	@set -e; for group in bench mutation docs race; do \
+	  $(COMPILE) --group $$group --constraint $(LOCK) --output-file requirements-$$group.lock; done
 	@echo "$(LOCK), $(BENCH_LOCK), $(MUTATION_LOCK), $(DOCS_LOCK) and $(RACE_LOCK) are up to date; run make test, then commit them."
 
 clean: ## remove the environment, caches and builds; results and figures stay
@@ -194,6 +193,6 @@ $(READY): $(LOCK) pyproject.toml
 	  $(PYTHON) -m venv --clear $(VENV); \
 	fi
 	@echo "Installing what $(LOCK) lists into $(VENV) (a few minutes the first time) ..."
-	@$(PIP) install --requirement $(LOCK)
+	@$(INSTALL) $(LOCK)
 	@$(PIP) install --no-deps --no-build-isolation --editable .
 	@touch $(VENV)/.ready $@

@@ -17,11 +17,10 @@ import io
 import json
 import math
 import os
-import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +29,34 @@ import numpy as np
 from specmargin import __version__, checks
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.files import (
+    KINDS,
+    BadContentError,
+    Members,
+    npy_array,
+    parse_json,
+    read_file,
+    replace_file,
+    unpacked_limit,
+)
 from specmargin.typing import AnyArray
 
-__all__ = ["FORMAT_VERSION", "read_archive", "replace_file", "write_archive"]
+__all__ = ["FORMAT_VERSION", "read_archive", "write_archive"]
 
 FORMAT_VERSION = 1
 """Of the files that are written; those of later versions are refused."""
 
 _FORMAT = "specmargin archive"
 _HEADER = "header.json"
-_KINDS = "biufcSUMm"
-"""Kinds of numpy's types that a file can hold: numbers, texts and times."""
 _PAYS = 0.9
 """Share of its size to which a sample of an array must shrink for the array to be compressed,"""
 _SAMPLE = 2**16
 """and the number of its bytes."""
 _SEAL = b"sha256:"
-_UNREADABLE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, ValueError, KeyError, TypeError, AttributeError),
-    *(EOFError, IndexError, NotImplementedError, RuntimeError, OverflowError),
-)
-"""What zipfile, json and numpy raise for a file that was made wrongly."""
+_FREE, _RATIO = 2**22, 5
+"""Bytes that the header of any file may have, and times the size of the file that it may have in addition."""
+_UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, IndexError, RuntimeError, OverflowError)
+"""What is raised for a sealed file that was made wrongly."""
 
 
 def write_archive(
@@ -91,14 +97,32 @@ def write_archive(
         raise InvalidInputError(f"path={str(path)!r} is a folder; pass the name of a file in it.")
     if not target.parent.is_dir():
         raise InvalidInputError(f"path={str(path)!r} lies in no folder that exists; make {str(target.parent)!r} first.")
-    members: dict[str, bytes] = {}
-    table: dict[str, dict[str, Any]] = {}
-    stored: dict[str, str] = {}
+    entries: dict[str, tuple[dict[str, Any], bytes]] = {}
     for name, array in arrays.items():
         if not isinstance(name, str) or not name.isprintable() or not name.strip("/") or "\\" in name:
             raise InvalidInputError(f"arrays holds the name {name!r}; take printable letters, and no backslash.")
-        entry, content = _entry(name, array)
-        member = stored.setdefault(entry["sha256"], f"{name}.npy")
+        entries[name] = _entry(name, array)
+    plain = _plain(header, "header")
+    archive, size = _packed(kind, plain, entries, small=True)
+    whole = size + sum(len(content) for _, content in entries.values())
+    if size > _header_limit(archive) or whole > unpacked_limit(len(archive)):
+        archive, _ = _packed(kind, plain, entries, small=False)  # which `read_archive` does not refuse
+    replace_file(target, archive)
+
+
+def _header_limit(content: bytes) -> int:
+    return _FREE + _RATIO * len(content)
+
+
+def _packed(
+    kind: str, header: Any, entries: Mapping[str, tuple[dict[str, Any], bytes]], small: bool
+) -> tuple[bytes, int]:
+    """Return the file and the size of its header; a small one stores equal arrays once, and compresses."""
+    members: dict[str, bytes] = {}
+    table: dict[str, dict[str, Any]] = {}
+    stored: dict[str, str] = {}
+    for name, (entry, content) in entries.items():
+        member = stored.setdefault(entry["sha256"] if small else name, f"{name}.npy")
         members.setdefault(member, content)
         table[name] = {**entry, "member": member}
     document = {
@@ -106,11 +130,12 @@ def write_archive(
         "format_version": FORMAT_VERSION,
         "package_version": __version__,
         "kind": kind,
-        "header": _plain(header, "header"),
+        "header": header,
         "arrays": table,
     }
     document["checksum"] = _digest(_canonical(document))
-    replace_file(target, _zipped({_HEADER: json.dumps(document).encode(), **members}))
+    text = json.dumps(document).encode()
+    return _zipped({_HEADER: text, **members}, small), len(text)
 
 
 def read_archive(
@@ -148,67 +173,46 @@ def read_archive(
     """
     checks.path("path", path)
     named = f"path={str(path)!r}"
-    document, archive, content = _opened(named, Path(path))
+    document, members = _opened(named, path)
     version = document.get("format_version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise InvalidInputError(
             f"{named} has the format version {version!r}, written by specmargin {document.get('package_version')}, but "
             f"specmargin {__version__} reads versions up to {FORMAT_VERSION}; use a newer specmargin."
         )
-    if archive.comment != _seal(content[: len(content) - len(archive.comment)]):
-        raise InvalidInputError(
-            f"{named} does not match the checksum at its end, sha256 of all before it: it changed after it was "
-            "written, or its end is missing; use the original, or make it again."
-        )
     claimed = document.pop("checksum", None)
-    if claimed != _digest(_canonical(document)):
-        raise InvalidInputError(
-            f"{named} has a header that does not match its checksum {claimed!r}: it changed after it was written; use "
-            "the original, or make it again."
-        )
-    if document.get("kind") != kind:
-        raise InvalidInputError(
-            f"{named} holds {document.get('kind')!r}, not {kind!r}; pass a file of that kind, or call what reads this."
-        )
-    with _made_wrongly(named), archive:
+    with _made_wrongly(named):
+        if claimed != _digest(_canonical(document)):
+            raise InvalidInputError(
+                f"{named} has a header that does not match its checksum {claimed!r}: it changed after it was written; "
+                "use the original, or make it again."
+            )
+        if document.get("kind") != kind:
+            raise InvalidInputError(
+                f"{named} holds {document.get('kind')!r}, not {kind!r}; pass a file of that kind, or call what reads "
+                "this."
+            )
         table = document["arrays"]
         expected = {_HEADER, *(entry["member"] for entry in table.values())}
-        if sorted(archive.namelist()) != sorted(expected):
-            raise _WrongFormatError(f"it holds {sorted(archive.namelist())}, its header lists {sorted(expected)}")
+        if sorted(members.files) != sorted(expected):
+            raise BadContentError(f"it holds {sorted(members.files)}, its header lists {sorted(expected)}")
         arrays = {
-            name: _array(named, name, entry, archive.read(entry["member"]))
+            name: _array(named, name, entry, members.read(entry["member"]))
             for name, entry in table.items()
             if name.startswith(prefix)
         }
         return _restored(document["header"]), arrays
 
 
-def replace_file(path: Path, content: bytes) -> None:
-    """Write a new file, bring it to the disk, rename: the file is the old one or the new one, whatever happens."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    new = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with open(new, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(new, path)
-    except BaseException:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise
+def _opened(named: str, path: str | os.PathLike[str]) -> tuple[dict[str, Any], Members]:
+    """Return the document and the members of a file, or say why it is no archive of the package.
 
-
-def _opened(named: str, path: Path) -> tuple[dict[str, Any], zipfile.ZipFile, bytes]:
-    """Return the document, the open archive and all bytes of a file, or say why it is no archive of the package."""
-    if path.is_dir():
-        raise InvalidInputError(f"{named} is a folder; pass the name of a file in it.")
-    if not path.exists():
-        raise InvalidInputError(f"{named} does not exist; check the name and the folder, {str(path.parent)!r}.")
-    content = path.read_bytes()
+    Nothing is unpacked before the checksum of the whole file is known to be right.
+    """
+    content = read_file(path, named)
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    except _UNREADABLE as error:
+        members = Members(content)
+    except BadContentError as error:
         if content.startswith(b"PK\x03\x04"):
             raise InvalidInputError(
                 f"{named} is truncated: it begins as an archive does, but after {len(content)} bytes its end is "
@@ -216,24 +220,22 @@ def _opened(named: str, path: Path) -> tuple[dict[str, Any], zipfile.ZipFile, by
             ) from error
         what = f"begins with {content[:8]!r}" if content else "is empty"
         raise InvalidInputError(f"{named} {what}: no archive of specmargin; {_WROTE}.") from error
-    try:
-        document = json.loads(archive.read(_HEADER))
-        known = isinstance(document, dict) and document.get("format") == _FORMAT
-    except _UNREADABLE as error:
-        if _SEAL in archive.comment:
-            raise InvalidInputError(
-                f"{named} has a {_HEADER} that cannot be read ({error}): it changed after it was written; use the "
-                "original, or make it again."
-            ) from error
-        known = False
-    if not known:
-        names = shown(archive.namelist())
-        raise InvalidInputError(f"{named} is a zip archive of {names}, but none of specmargin; {_WROTE}.")
-    return document, archive, content
-
-
-class _WrongFormatError(ValueError):
-    """A sealed file that `write_archive` did not write; `_made_wrongly` says of which file."""
+    seal = members.archive.comment
+    if _SEAL not in seal:
+        raise InvalidInputError(
+            f"{named} is a zip archive of {shown(members.files)}, but none of specmargin, which would have a checksum "
+            f"at its end; {_WROTE}."
+        )
+    if seal != _seal(content[: len(content) - len(seal)]):
+        raise InvalidInputError(
+            f"{named} does not match the checksum at its end, sha256 of all before it: it changed after it was "
+            "written, or its end is missing; use the original, or make it again."
+        )
+    with _made_wrongly(named):
+        document = parse_json(members.read(_HEADER, _header_limit(content)))
+        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+            raise BadContentError(f"its {_HEADER} is none of {_FORMAT!r}")
+    return document, members
 
 
 _WROTE = "pass a file that specmargin has written, sm.save_result for instance"
@@ -256,7 +258,7 @@ def _entry(name: str, value: AnyArray) -> tuple[dict[str, Any], bytes]:
     """Return what the header says of an array, and the array in the format of npy."""
     if type(value) is not np.ndarray:
         raise InvalidTypeError(f"arrays[{name!r}]={shown(value)} is a {type(value).__name__}; pass an ndarray.")
-    if value.dtype.kind not in _KINDS or (value.dtype.kind in "fc" and value.dtype.newbyteorder("=") not in _FLOATS):
+    if value.dtype.kind not in KINDS or (value.dtype.kind in "fc" and value.dtype.newbyteorder("=") not in _FLOATS):
         raise InvalidTypeError(
             f"arrays[{name!r}] holds {value.dtype}, which no file can hold without pickle, or not on all computers; "
             "pass numbers of float64, or texts."
@@ -273,27 +275,16 @@ _FLOATS = {np.dtype(one) for one in ("f2", "f4", "f8", "c8", "c16")}
 
 def _array(named: str, name: str, entry: Mapping[str, Any], content: bytes) -> AnyArray:
     """Return an array from the format of npy, if it is the one that the header describes."""
-    file = io.BytesIO(content)
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise _WrongFormatError(f"the array {name!r} is not in version 1.0 of the format npy")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in _KINDS:
-        raise _WrongFormatError(f"the array {name!r} holds {dtype}, which only pickle could read")
-    count = math.prod(shape)
-    if _digest(content) != entry["sha256"] or [dtype.str, list(shape)] != [entry["dtype"], entry["shape"]]:
+    array = npy_array(content, name)
+    if _digest(content) != entry["sha256"] or [array.dtype.str, list(array.shape)] != [entry["dtype"], entry["shape"]]:
         raise InvalidInputError(
             f"{named} has an array {name!r} that does not match its checksum {entry['sha256']!r}: it changed after it "
             "was written; use the original, or make it again."
         )
-    if len(content) - file.tell() != count * dtype.itemsize:
-        raise _WrongFormatError(f"the array {name!r} has the shape {shape}, but other than {count} numbers")
-    if not count * dtype.itemsize:
-        return np.zeros(shape, dtype, order="F" if fortran else "C")
-    flat = np.frombuffer(content, dtype, count, file.tell()).copy()
-    return flat.reshape(shape, order="F" if fortran else "C")
+    return array
 
 
-def _zipped(members: Mapping[str, bytes]) -> bytes:
+def _zipped(members: Mapping[str, bytes], small: bool) -> bytes:
     """Return a zip archive that says nothing of time and place, with its own checksum as the comment."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
@@ -301,7 +292,7 @@ def _zipped(members: Mapping[str, bytes]) -> bytes:
             info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
             info.create_system, info.external_attr = 3, 0o644 << 16
             sample = content[:_SAMPLE]
-            pays = len(zlib.compress(sample, 6)) < _PAYS * len(sample)
+            pays = small and len(zlib.compress(sample, 6)) < _PAYS * len(sample)
             archive.writestr(info, content, zipfile.ZIP_DEFLATED if pays else zipfile.ZIP_STORED, 6)
         archive.comment = _seal(b"")  # of the right length, which the bytes before it tell
     content = buffer.getvalue()[: -len(_seal(b""))]
@@ -343,10 +334,12 @@ _FLOAT = "float"
 
 
 def _restored(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_restored(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    if value.keys() == {_FLOAT}:
-        return float(value[_FLOAT])
-    return {key: _restored(item) for key, item in value.items()}
+    """Put the numbers that JSON lacks back, in place."""
+    if isinstance(value, dict):
+        if value.keys() == {_FLOAT}:
+            return float(value[_FLOAT])
+        for key, item in value.items():
+            value[key] = _restored(item)
+    elif isinstance(value, list):
+        value[:] = map(_restored, value)
+    return value

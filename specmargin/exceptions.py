@@ -21,6 +21,7 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "MarkerWarning",
+    "NotWrittenError",
     "SavedVersionWarning",
     "SingleClassWarning",
     "SolverError",
@@ -72,6 +73,21 @@ class DataNotFoundError(SpecmarginError, FileNotFoundError):
     def __str__(self) -> str:
         # FileNotFoundError would show only what looks like an errno.
         return str(self.args[0]) if self.args else ""
+
+
+class NotWrittenError(SpecmarginError, OSError):
+    """A file could not be written: the disk is full, or the folder cannot be written into; the text says what is kept.
+
+    Parameters
+    ----------
+    errno : int
+        Of the system's error.
+    message : str
+        Where, why, and what is kept.
+    """
+
+    def __str__(self) -> str:
+        return str(self.args[-1]) if self.args else ""
 
 
 class SpecmarginWarning(UserWarning):

@@ -81,11 +81,12 @@ def test_traces_are_noticed(text: str) -> None:
 
 
 def pinned(lock: str) -> set[str]:
-    """Return the names that a lock file pins; all of its lines must."""
+    """Return the names that a lock file pins, each with checksums; all of its lines must."""
     text = (ROOT / lock).read_text(encoding="utf-8")
     assert "://" not in text
-    entries = [line for line in text.splitlines() if line and not line.lstrip().startswith("#")]
-    assert all(re.match(r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^\s;]+( ; .+)?$", line) for line in entries), entries
+    entries = [line for line in text.replace("\\\n", "").splitlines() if line and not line.lstrip().startswith("#")]
+    entry = r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^\s;]+( ; [^#]+?)?( +--hash=sha256:[0-9a-f]{64})+$"
+    assert [line for line in entries if not re.match(entry, line)] == []
     return {line.split("==")[0].split("[")[0] for line in entries}
 
 
@@ -140,6 +141,27 @@ def test_release_workflow_builds_what_a_tag_names_and_pins_its_actions() -> None
     used = re.findall(r"uses: \S+@(\S+)", workflow)
     assert used
     assert all(re.fullmatch("[0-9a-f]{40}", commit) for commit in used)
+
+
+def test_release_workflow_gives_the_right_to_write_to_no_job_that_runs_code_of_others() -> None:
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    head, *jobs = re.split(r"^  (?=\w+:$)", text.partition("\njobs:\n")[2], flags=re.MULTILINE)
+    assert head == ""
+    assert "\npermissions: {}\n" in text
+    named = {job.partition(":")[0]: job for job in jobs}
+    assert list(named) == ["test", "build", "publish"]
+    assert [name for name, job in named.items() if "write" in job] == ["publish"]
+    assert not any(word in named["publish"] for word in ("checkout", "make ", "python", "pip"))
+    assert "needs: [test, build]" in named["publish"]
+    assert "attest-build-provenance" in named["publish"]
+
+
+def test_every_installation_from_a_lock_checks_its_files() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    installed = [line for line in makefile.splitlines() if "--requirement" in line and "LOWEST" not in line]
+    assert installed
+    assert all("--require-hashes" in line for line in installed), installed
+    assert "--generate-hashes" in makefile
 
 
 def test_workflow_runs_the_two_commands_of_the_readme_and_pins_its_actions() -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.archive import replace_file
 from specmargin.assessment.comparison import FEWEST, Row
 from specmargin.assessment.evaluation import Outcome
 from specmargin.assessment.flaws import Flaw
@@ -21,6 +20,7 @@ from specmargin.assessment.predictions import Predictions, csv_bytes
 from specmargin.assessment.roles import Roles
 from specmargin.checks import path as check_path
 from specmargin.diagnosis import Diagnosis
+from specmargin.files import replace_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["Comparison", "Prepared"]

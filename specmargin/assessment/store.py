@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 from pathlib import Path
@@ -19,6 +20,8 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.typing import IntArray, Matrix
 
 __all__ = ["RowStore"]
+
+_logger = logging.getLogger(__name__)
 
 _KIND = "row of a comparison"
 _VERSION = 1
@@ -55,28 +58,32 @@ class RowStore:
             return None
         try:
             header, arrays = read_archive(path, _KIND)
-        except InvalidInputError:  # a damaged file is computed again
+            return Outcome(
+                method.name,
+                method.title,
+                is_supervised=method.is_supervised,
+                held_out=arrays["held_out"],
+                probabilities=arrays["probabilities"],
+                **header,
+            )
+        except (InvalidInputError, KeyError, TypeError) as error:
+            _logger.warning("the row of %s is computed again: %s", method.title, error)
             return None
-        return Outcome(
-            method.name,
-            method.title,
-            is_supervised=method.is_supervised,
-            held_out=arrays["held_out"],
-            probabilities=arrays["probabilities"],
-            **header,
-        )
 
     def write(self, method: Method, outcome: Outcome) -> None:
-        """Keep an outcome."""
+        """Keep an outcome; where it cannot be written, a warning says so, and the comparison goes on."""
         path = self.path(method)
         if path is None or not outcome.was_run:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
         header: dict[str, Any] = {
             name: getattr(outcome, name) for name in ("judged", "chosen", "seconds", "peak_bytes", "scale", "notes")
         }
         arrays = {"held_out": np.asarray(outcome.held_out), "probabilities": np.asarray(outcome.probabilities)}
-        write_archive(path, _KIND, header, arrays)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_archive(path, _KIND, header, arrays)
+        except OSError as error:
+            _logger.warning("the row of %s is not kept for a later run: %s", method.title, error)
 
 
 def _digest(X: Matrix, codes: IntArray, seed: int) -> str:

@@ -22,6 +22,7 @@ from specmargin.assessment.columns import MISSING, as_column, typed_column
 from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.files import BadContentError, Members, read_file
 from specmargin.labels import label_vector
 from specmargin.labels.markers import is_missing, missing_values
 from specmargin.typing import AnyArray, SparseArray
@@ -29,6 +30,10 @@ from specmargin.typing import AnyArray, SparseArray
 __all__ = ["Table", "as_table", "read_table", "split_target"]
 
 _SEPARATORS = ",;\t|"
+_PARTS = ("data", "indices", "indptr", "shape")
+"""Arrays of an npz file that a sparse matrix is made of."""
+_COLUMN = 4096
+"""Bytes that a column takes in addition to its values."""
 _READ = "pass a CSV file with a line of names, a Parquet file, or an npz file with the arrays X and y"
 
 
@@ -228,13 +233,19 @@ def _arrow(read: Any, name: str) -> AnyArray:
 
 def _npz(file: Path) -> Table:
     try:
-        with np.load(file, allow_pickle=False) as arrays:
-            held = {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError, EOFError, KeyError) as error:
+        return _of_members(Members(read_file(file)), file)
+    except BadContentError as error:
         raise InvalidInputError(f"the file {str(file)!r} cannot be read as npz ({error}); {_READ}.") from error
-    if {"data", "indices", "indptr", "shape"} <= held.keys():
+
+
+def _of_members(held: Members, file: Path) -> Table:
+    """Return a table of the features and of the arrays that have one value for each row; no other array is read."""
+    if held.keys() >= set(_PARTS):
         X: Any = sp.csr_array((held["data"], held["indices"], held["indptr"]), shape=tuple(held["shape"]))
     elif "X" in held:
+        rows, columns = (*held.shape("X"), 1, 1)[:2]
+        if columns * (8 * rows + _COLUMN) > held.left:
+            raise BadContentError(f"X of the shape {held.shape('X')} is more than a file of this size may hold")
         X = held["X"]
     else:
         raise InvalidInputError(
@@ -242,11 +253,7 @@ def _npz(file: Path) -> Table:
             "scipy.sparse.save_npz with y as one more array."
         )
     table = as_table(X)
-    others = {
-        name: np.asarray(values)
-        for name, values in held.items()
-        if values.ndim == 1 and len(values) == table.n_rows and name not in ("X", "data", "indices", "indptr", "shape")
-    }
+    others = {name: held[name] for name in held if name not in _PARTS and held.shape(name) == (table.n_rows,)}
     return replace(table, columns={**table.columns, **others})
 
 

@@ -7,7 +7,6 @@ check those, and a product with such a matrix reads memory out of bounds.
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from specmargin.datasets.registry import LAYOUTS, Entry
 from specmargin.exceptions import InvalidInputError, SpecmarginError
+from specmargin.files import Members
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["read_archive"]
@@ -40,12 +40,7 @@ def read_archive(entry: Entry, content: bytes, path: Path) -> tuple[Matrix, IntA
         If it is no such archive, or its arrays are invalid.
     """
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
-            arrays = {key: archive[key] for key in archive.files}
-    except Exception as error:  # zipfile, zlib and numpy's header parser raise some ten types on damaged bytes
-        raise _invalid_archive(entry, path, f"{type(error).__name__}: {error}") from error
-    try:
-        return _contents(entry, arrays)
+        return _contents(entry, dict(Members(content)))
     except (KeyError, ValueError, TypeError, AttributeError, OverflowError, MemoryError) as error:
         why = f"it has no array {error}" if isinstance(error, KeyError) else str(error)
         raise _invalid_archive(entry, path, why) from error

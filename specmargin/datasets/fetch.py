@@ -24,6 +24,7 @@ from specmargin.checks import shown
 from specmargin.datasets.contents import read_archive
 from specmargin.datasets.registry import LAYOUTS, REGISTRY, Entry
 from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.files import read_file
 from specmargin.typing import AnyArray, IntArray, Matrix
 
 __all__ = ["DATA_VARIABLE", "Dataset", "available", "cache_folder", "load"]
@@ -216,16 +217,13 @@ def _not_found(entry: Entry, data_home: str | os.PathLike[str] | None, why: str)
 
 def _checked(entry: Entry, path: Path) -> tuple[bytes, str]:
     """Content and sha256 of the file, which must be the registry's or the one recorded by a conversion."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise SpecmarginError(f"{path} cannot be read ({error}); make it readable, or delete it.") from error
+    content = read_file(path, str(path))
     digest = hashlib.sha256(content).hexdigest()
     expected = entry.sha256
     record = path.with_name(f"{path.name}.sha256")
     # A set that is published only as an archive has one sha256; a record next to it would admit any file.
     if digest != expected and entry.source == "download" and record.is_file():
-        expected = record.read_text(encoding="ascii", errors="replace").strip()
+        expected = read_file(record, str(record)).decode("ascii", "replace").strip()
     if digest != expected:
         raise SpecmarginError(
             f"{path} has the sha256 {digest}, but {expected} was expected: the file is damaged or another "

@@ -9,8 +9,8 @@ CBCL faces that lie in that folder already are used where they are.
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
-import os
 import shutil
 import tarfile
 import tempfile
@@ -31,6 +31,7 @@ from specmargin.datasets.conversions import (
     usps_from_files,
 )
 from specmargin.exceptions import InvalidInputError
+from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
 __all__ = ["SourceError", "fetch", "retrieve"]
@@ -164,20 +165,13 @@ def _first_of(attempts: list[tuple[str, Callable[[], dict[str, AnyArray]]]]) -> 
 
 
 def _store(name: str, folder: Path, arrays: dict[str, AnyArray]) -> Path:
-    target = folder / f"{name}.npz"
-    handle, temporary = tempfile.mkstemp(dir=folder, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            save: Any = np.savez_compressed
-            save(file, **arrays)
-        digest = hashlib.sha256(Path(temporary).read_bytes()).hexdigest()
-        record = Path(f"{temporary}.sha256")
-        record.write_text(digest + "\n", encoding="ascii")
-        # The record first: an archive without its record would be refused, a record alone does no harm.
-        record.replace(folder / f"{name}.npz.sha256")
-        Path(temporary).replace(target)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    target, buffer = folder / f"{name}.npz", io.BytesIO()
+    save: Any = np.savez_compressed
+    save(buffer, **arrays)
+    content = buffer.getvalue()
+    # The record first: an archive without its record would be refused, a record alone does no harm.
+    replace_file(folder / f"{name}.npz.sha256", f"{hashlib.sha256(content).hexdigest()}\n".encode())
+    replace_file(target, content)
     return target
 
 

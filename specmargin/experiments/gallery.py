@@ -19,7 +19,6 @@ import heapq
 import json
 import logging
 import os
-import shutil
 import time
 import traceback
 import warnings
@@ -30,10 +29,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from specmargin.archive import replace_file
-from specmargin.exceptions import DataNotFoundError, InvalidInputError, InvalidTypeError, SpecmarginError
-from specmargin.experiments.engine.artifacts import (
+from specmargin.exceptions import (
+    DataNotFoundError,
+    InvalidInputError,
+    InvalidTypeError,
     NotWrittenError,
+    SpecmarginError,
+)
+from specmargin.experiments.engine.artifacts import (
     explained,
     read_data,
     remove_unfinished,
@@ -57,6 +60,7 @@ from specmargin.experiments.figure_scripts import (
     load_script,
     script_dependencies,
 )
+from specmargin.files import replace_file
 
 __all__ = ["FigureError", "FigureResult", "available_figures", "run_figures"]
 
@@ -326,6 +330,7 @@ def _sole_writer(names: Sequence[str], out: Path, wait: bool) -> Iterator[None]:
 
 def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     from specmargin.plots.stamp import QUICK_NOTE, add_note
+    from specmargin.plots.theme import save
 
     name, target = path.stem, settings.out / path.stem
     module = load_script(path)
@@ -347,7 +352,7 @@ def _make(path: Path, settings: _Settings, report: Report) -> FigureResult:
     if settings.size == "quick":
         add_note(figure, QUICK_NOTE)
     with explained(settings.out, lambda: f"What {name} computed is kept."):
-        paths = _save(figure, target, settings.formats, (module.__doc__ or "").strip())
+        paths = save(figure, target, settings.formats, (module.__doc__ or "").strip())
         seconds_draw = time.perf_counter() - start
         sidecar = {
             "name": name,
@@ -377,18 +382,3 @@ def _compute(module: ModuleType, target: Path, depends: dict[str, Any], settings
     with explained(settings.out, lambda: f"The figure {target.name} is as it was."):
         meta = {"depends": depends, "provenance": provenance, "seconds": round(seconds, 3)}
         write_data(target.with_suffix(".npz"), data, meta)
-
-
-def _save(figure: Any, target: Path, formats: Sequence[str], caption: str) -> list[Path]:
-    """Save into a temporary folder and rename: an interrupted run leaves no half figure under its name."""
-    from specmargin.plots.theme import save
-
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        drawn = save(figure, temporary / target.name, formats, caption)
-        paths = [target.with_name(path.name) for path in drawn]
-        for path, final in zip(drawn, paths, strict=True):
-            os.replace(path, final)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return paths

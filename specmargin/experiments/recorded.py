@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import specmargin
-from specmargin.archive import replace_file
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.engine.artifacts import require_folder
 from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest
 from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row
 from specmargin.experiments.report import Report
+from specmargin.files import gunzip, parse_json, read_file, replace_file
 
 __all__ = ["RecordedTable", "read_record", "record_table", "recorded_folder", "recorded_tables", "restore_rows"]
 
@@ -170,14 +170,14 @@ def read_record(folder: str | Path) -> RecordedTable:
             "one."
         )
     try:
-        content = json.loads((place / _TABLE).read_bytes())
+        content = parse_json(read_file(place / _TABLE))
         if content["format"] > _FORMAT:
             raise InvalidInputError(f"the record {str(place)!r} was written by a later version; update specmargin.")
         report = None if content["report"] is None else Report.from_json(content["report"])
         numbers = (int(content["cells"]), int(content["failed"]), float(content["seconds"]))
         named = (place.name, str(content["experiment"]), dict(content["choices"]))
         return RecordedTable(*named, report, dict(content["runs"]), *numbers, str(content["crc32"]), place)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(
@@ -242,11 +242,11 @@ def _whole_row(experiment: str, line: Mapping[str, Any], runs: Mapping[str, Mapp
 
 def _lines(file: Path, checksum: str) -> list[dict[str, Any]]:
     try:
-        text = gzip.decompress(file.read_bytes())
+        text = gunzip(read_file(file))
         if f"{zlib.crc32(text):08x}" != checksum:
             raise InvalidInputError("its checksum is not that of table.json")
-        return [json.loads(line) for line in text.splitlines()]
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+        return [parse_json(line) for line in text.splitlines()]
+    except ValueError as error:
         raise InvalidInputError(
             f"the rows {str(file)!r} cannot be read ({error}); take the record from version control again."
         ) from None

@@ -9,6 +9,7 @@ same figure gives the same bytes.
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from matplotlib.figure import Figure
 
 from specmargin.checks import checked, count, instance, number, path, texts
 from specmargin.exceptions import InvalidInputError
+from specmargin.files import replace_file
 from specmargin.typing import AnyArray
 
 __all__ = [
@@ -351,19 +353,19 @@ def save(
     """
     title, _, rest = caption.partition("\n")
     told = {"Title": title, "Subject": " ".join(rest.split()), "Description": " ".join(rest.split())}
-    base = Path(path)
-    base.parent.mkdir(parents=True, exist_ok=True)
-    written = []
+    base, drawn = Path(path), {}
     with style():
         for suffix in formats:
-            target = base.with_name(f"{base.name}.{suffix}")
             # The style's dpi, not the figure's: a figure made for the screen prints like any other.
             # Portable documents have a subject, the others a description.
             known = told.keys() - {"Description" if suffix == "pdf" else "Subject"}
             metadata = _METADATA[suffix] | {key: told[key] for key in sorted(known) if told[key]}
-            figure.savefig(target, format=suffix, metadata=metadata, dpi=mpl.rcParams["savefig.dpi"])
-            written.append(target)
-    return written
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format=suffix, metadata=metadata, dpi=mpl.rcParams["savefig.dpi"])
+            drawn[base.with_name(f"{base.name}.{suffix}")] = buffer.getvalue()
+    for target, content in drawn.items():
+        replace_file(target, content)
+    return list(drawn)
 
 
 def figure_of(ax: Axes) -> Figure:

@@ -6,7 +6,6 @@ sentences on what it could not use.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from specmargin.experiments.engine.fingerprint import Fingerprint, digest, finge
 from specmargin.experiments.figure_scripts import figure_scripts, load_script
 from specmargin.experiments.recorded import RecordedTable, read_record
 from specmargin.experiments.report import Report
+from specmargin.files import parse_json, read_file
 
 __all__ = ["Figure", "Table", "read_figures", "read_reports", "read_tables"]
 
@@ -104,11 +104,11 @@ def read_figures(folder: Path) -> tuple[dict[str, Figure], list[str]]:
     scripts = _scripts()
     for file in sorted(folder.glob("*.json")):
         try:
-            sidecar = json.loads(file.read_bytes())
+            sidecar = parse_json(read_file(file))
             name, caption = sidecar["name"], sidecar["caption"]
             if name != file.stem or not isinstance(caption, str) or not isinstance(sidecar["fingerprint"]["code"], str):
                 raise InvalidInputError("it is no sidecar of that figure")
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             problems.append(
                 f"{str(file)!r} is no sidecar of a figure ({type(error).__name__}: {error}); make the figure again by "
                 f"specmargin figures {file.stem}, or move the file elsewhere."
@@ -145,7 +145,7 @@ def read_reports(folder: Path) -> tuple[dict[str, Report], list[str]]:
     problems: list[str] = []
     for file in sorted(folder.glob("*.json")):
         try:
-            there[file.stem] = Report.from_json(json.loads(file.read_bytes()))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            there[file.stem] = Report.from_json(parse_json(read_file(file)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             problems.append(f"{str(file)!r} is no finished table ({type(error).__name__}: {error}); make it again.")
     return there, problems

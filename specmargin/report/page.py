@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from specmargin import __version__, papers
-from specmargin.archive import replace_file
 from specmargin.exceptions import InvalidInputError
 from specmargin.experiments.claims import RULE
 from specmargin.experiments.engine.artifacts import explained, require_folder
 from specmargin.experiments.gallery import available_figures
 from specmargin.experiments.recorded import recorded_folder
 from specmargin.experiments.verdicts import Claim
+from specmargin.files import replace_file
 from specmargin.markup import document, items
 from specmargin.papers.bibliography import PAPERS, Paper, homeless_tables, paper_of_figure
 from specmargin.report import parts

@@ -147,8 +147,7 @@ def test_every_damaged_byte_gives_one_message(tmp_path: Path, empty_cache: Path)
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         path.with_name("usps.npz.sha256").write_text(digest, encoding="ascii")
         outcomes.add(_refusal(tmp_path))
-    assert {"BadZipFile", "KeyError", "error"} <= outcomes  # the last is zlib's
-    assert not {"another message", "nonsense was read"} & outcomes
+    assert outcomes - {None} == {"BadContentError", "KeyError"}
 
 
 def test_a_graph_with_its_splits(tmp_path: Path, empty_cache: Path, register: Callable[[Path], None]) -> None:

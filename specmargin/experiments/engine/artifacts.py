@@ -1,7 +1,7 @@
 """Computed data on disk: nested arrays, numbers and strings in one ``.npz``, without pickled objects.
 
 `write_data` and `read_data` are inverse to each other; `strict_json` makes the readable excerpt. Used by the
-gallery, which draws a figure again from what was computed before. `specmargin.archive.replace_file` is how every result
+gallery, which draws a figure again from what was computed before. `specmargin.files.replace_file` is how every result
 is written, and `explained` makes the message where it cannot be.
 """
 
@@ -11,7 +11,8 @@ import errno
 import io
 import json
 import logging
-import shutil
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,15 +20,18 @@ from typing import Any, cast
 
 import numpy as np
 
-from specmargin.archive import replace_file
-from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
+from specmargin.exceptions import InvalidInputError, InvalidTypeError, NotWrittenError, SpecmarginError
+from specmargin.files import Members, parse_json, read_file, replace_file
 from specmargin.typing import AnyArray
 
 logger = logging.getLogger(__name__)
 
+_TEMPORARY = re.compile(r"\.[0-9a-f]+\.tmp$")
+"""Ends of the names that `replace_file` gives to what it has not finished."""
 
-class NotWrittenError(SpecmarginError):
-    """Results could not be written: the disk is full, or the folder is not one; the text says what is kept."""
+
+class ResultsNotWrittenError(NotWrittenError):
+    """Results could not be written; the text says what of all that was computed is kept, and how to go on."""
 
 
 def write_data(path: Path, data: Mapping[str, Any], meta: Mapping[str, Any]) -> None:
@@ -43,14 +47,14 @@ def write_data(path: Path, data: Mapping[str, Any], meta: Mapping[str, Any]) -> 
 
 def read_data(path: Path, depends: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return data and meta, or None where there is no file or it belongs to other settings."""
-    if not path.is_file():
+    if not path.exists():
         return None
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            meta = json.loads(str(archive["__meta__"]))
-            if meta["depends"] != depends:
-                return None
-            return _unpack(json.loads(str(archive["__tree__"])), archive), meta
+        archive = Members(read_file(path))
+        meta = parse_json(str(archive["__meta__"]))
+        if meta["depends"] != depends:
+            return None
+        return _unpack(parse_json(str(archive["__tree__"])), archive), meta
     except Exception as error:  # a truncated or foreign file: computing again is always right
         logger.warning("%s cannot be read (%s: %s); computing again", path.name, type(error).__name__, error)
         return None
@@ -99,14 +103,12 @@ def strict_json(value: Any) -> Any:
 
 
 def remove_unfinished(folder: Path, pattern: str = "*") -> None:
-    """Delete the temporary files and folders of processes that were killed while they wrote files of this pattern.
+    """Delete the temporary files of processes that were killed while they wrote files of this pattern.
 
-    For the holder of the lock of these files alone: nobody else may be writing.
+    For the holder of the lock of these files alone: nobody else may be writing. Other people's files stay.
     """
     for path in folder.glob(f"{pattern}.*.tmp"):
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
+        if _TEMPORARY.search(path.name):
             with suppress(OSError):
                 path.unlink()
 
@@ -125,10 +127,13 @@ def explained(folder: Path, kept: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, SpecmarginError):
+        ours = isinstance(error, SpecmarginError)
+        if isinstance(error, ResultsNotWrittenError) or (ours and not isinstance(error, NotWrittenError)):
             raise
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         remedy = "Make room" if full else "Name another folder, or mend this one"
-        raise NotWrittenError(
-            f"cannot write into {str(folder)!r}: {error.strerror or error}. {kept()} {remedy} and run the same again."
+        reason = os.strerror(error.errno) if error.errno else error
+        raise ResultsNotWrittenError(
+            error.errno or 0,
+            f"cannot write into {str(folder)!r}: {reason}. {kept()} {remedy} and run the same again.",
         ) from error

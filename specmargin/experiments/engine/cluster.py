@@ -23,10 +23,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
-from specmargin.archive import replace_file
 from specmargin.exceptions import SpecmarginError
 from specmargin.experiments.engine.fingerprint import Fingerprint, changes, digest
 from specmargin.experiments.engine.processes import WorkerDiedError
+from specmargin.files import replace_file
 
 __all__ = ["ClusterError", "on_cluster"]
 

@@ -19,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from specmargin.exceptions import SpecmarginError
+from specmargin.files import parse_json, read_file
 
 __all__ = ["LockedError", "locked"]
 
@@ -127,8 +128,8 @@ def _sign(file: int) -> None:
 
 def _holder(path: Path) -> str:
     try:
-        holder = json.loads(path.read_text("utf-8"))
+        holder = parse_json(read_file(path))
         host = "" if holder["host"] == platform.node() else f" on {holder['host']}"
         return f"Process {holder['process']}{host} ({holder['command']}, since {holder['since']})"
-    except (OSError, ValueError, KeyError, TypeError):  # not yet signed
+    except (ValueError, KeyError, TypeError):  # not yet signed
         return "Another process"

@@ -21,9 +21,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from specmargin.archive import replace_file
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.files import parse_json, read_file, replace_file
 
 __all__ = ["Cell", "Row", "Store", "canonical_json", "make_row", "newest", "worst_gap"]
 
@@ -33,7 +33,6 @@ returned (errors in percent, ``solver``, ``relative_gap``), ``error``, ``traceba
 and ``stale`` in rows that were kept although their code or data changed."""
 
 _NAMES = ("experiment", "method", "dataset", "split")
-_COLUMNS = {"key", *_NAMES, "parameters", "status", "seconds", "run"}
 
 _logger = logging.getLogger(__name__)
 
@@ -173,7 +172,8 @@ class Store:
         # Names start with the time of the run: a later success replaces an earlier failure.
         for file in sorted(self.cells.glob("*.jsonl")):
             good, bad = [], []
-            for line in file.read_bytes().split(b"\n"):
+            content = _content(file)
+            for line in (content or b"").split(b"\n"):
                 row = _row_of(line)
                 if row is not None:
                     good.append(line)
@@ -196,9 +196,11 @@ class Store:
         """
         runs, n_damaged = {}, 0
         for file in sorted((self.folder / "runs").glob("*.json")):
-            content = file.read_bytes()
+            content = _content(file)
+            if content is None:
+                continue
             try:
-                record = json.loads(content)
+                record = parse_json(content)
             except ValueError:
                 record = None
             if isinstance(record, dict):
@@ -232,17 +234,36 @@ def _line_of(text: str) -> bytes:
     return b"\n%08x %s\n" % (zlib.crc32(payload), payload)
 
 
+def _content(file: Path) -> bytes | None:
+    """Return what a file holds; None, with a warning, where it is none or cannot be read."""
+    try:
+        return read_file(file, repr(str(file)))
+    except InvalidInputError as error:
+        _logger.warning("%s It is ignored; cells that it may hold count as missing", error)
+        return None
+
+
 def _row_of(line: bytes) -> Row | None:
     """Return the row of a line, or None where it is empty, torn, damaged or no row."""
     try:
         checksum, payload = line.split(b" ", 1)
-        if int(checksum, 16) != zlib.crc32(payload):
-            return None
-        row = json.loads(payload)
-        whole = row["status"] in ("ok", "failed") and isinstance(row["key"], str) and row.keys() >= _COLUMNS
-    except (ValueError, KeyError, TypeError, AttributeError):
+        row = parse_json(payload) if int(checksum, 16) == zlib.crc32(payload) else None
+    except ValueError:
         return None
-    return row if whole else None
+    return row if isinstance(row, dict) and _is_whole(row) else None
+
+
+def _is_whole(row: Row) -> bool:
+    """Return whether a row has the columns that a sweep reads, with values that it can read."""
+    texts = (row.get(name) for name in ("key", *_NAMES, "parameters", "run"))
+    seconds = row.get("seconds")
+    return (
+        row.get("status") in ("ok", "failed")
+        and all(isinstance(text, str) for text in texts)
+        and isinstance(row.get("code", ""), str)
+        and isinstance(seconds, int | float)
+        and 0.0 <= seconds < math.inf
+    )
 
 
 def worst_gap(rows: Iterable[Row]) -> float | None:

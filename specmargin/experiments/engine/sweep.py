@@ -28,7 +28,6 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from specmargin.archive import replace_file
 from specmargin.checks import checked, count, members, path, processes, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SpecmarginError
 from specmargin.experiments.engine.artifacts import explained, remove_unfinished
@@ -39,6 +38,7 @@ from specmargin.experiments.engine.processes import Terminated, WorkerDiedError,
 from specmargin.experiments.engine.progress import duration
 from specmargin.experiments.engine.provenance import collect
 from specmargin.experiments.engine.records import Cell, Row, Store, canonical_json, make_row, newest
+from specmargin.files import parse_json, read_file, replace_file
 
 __all__ = ["StaleResultsError", "SweepInterruptedError", "Work", "read_sweep", "run_sweep"]
 
@@ -221,9 +221,9 @@ def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:
     """Make the folder, or check that it is ours, and return all its rows; what is damaged is set aside."""
     manifest = store.folder / "manifest.json"
     if fresh:  # only what a sweep writes: the folder may hold other things
-        manifest.unlink(missing_ok=True)
-        for part in ("cells", "runs", "damaged"):
-            for file in (store.folder / part).glob("*"):
+        ours = [manifest, *(file for part in ("cells", "runs", "damaged") for file in (store.folder / part).glob("*"))]
+        for file in ours:
+            if file.is_file():
                 file.unlink()
     for place in (store.folder, store.cells, store.folder / "runs"):
         place.mkdir(parents=True, exist_ok=True)
@@ -244,9 +244,9 @@ def _open(store: Store, experiment: str, fresh: bool) -> list[Row]:
 def _experiment_in(manifest: Path) -> str | None:
     """Return what a manifest says, None where it cannot be read: the rows know it, too."""
     try:
-        content = json.loads(manifest.read_bytes())
+        content = parse_json(read_file(manifest))
         experiment, number = str(content["experiment"]), int(content["format"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return None
     if number > _FORMAT:
         raise StaleResultsError(

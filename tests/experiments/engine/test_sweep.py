@@ -16,11 +16,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from specmargin import archive
-from specmargin.exceptions import SpecmarginError
+from specmargin import files
+from specmargin.exceptions import NotWrittenError, SpecmarginError
 from specmargin.experiments import Cell, StaleResultsError, SweepInterruptedError, read_sweep, run_sweep
 from specmargin.experiments.engine import locking, records
-from specmargin.experiments.engine.artifacts import NotWrittenError
 from specmargin.experiments.engine.locking import LockedError, locked
 from specmargin.experiments.engine.processes import Terminated
 from specmargin.experiments.engine.records import Store
@@ -473,7 +472,7 @@ def test_disk_that_fills_at_any_write(tmp_path, log, monkeypatch, number):
 
             return ask
 
-    for module in (archive, locking, records):
+    for module in (files, locking, records):
         monkeypatch.setattr(module, "os", Disk())
 
     def run(folder):
@@ -637,3 +636,72 @@ def test_expected_time_is_said_where_it_is_known(sweep, log, capsys, caplog):
     assert "to compute, about" not in capsys.readouterr().err
     sweep(cells_of(6), logging_work(log), progress=True)
     assert "toy: 4 of 6 cells to compute, about 0 s, judged by 2 rows of earlier runs" in capsys.readouterr().err
+
+
+def damaged_line(row, **changes):
+    """Return a line of a file of cells with a right checksum and other content."""
+    text = json.dumps({**row, **changes}).encode()
+    return b"\n%08x %s\n" % (zlib.crc32(text), text)
+
+
+DEEP = b"[" * 10**5
+FAULTS = {
+    "no seconds": {"seconds": None},
+    "seconds as text": {"seconds": "long"},
+    "endless": {"seconds": float("inf")},
+    "negative": {"seconds": -1.0},
+    "a list for a key": {"key": [1]},
+    "a list for a status": {"status": ["ok"]},
+    "a number for a method": {"method": 3},
+    "a mapping for a data set": {"dataset": {}},
+    "parameters as a mapping": {"parameters": {}},
+    "a list for the code": {"code": [1]},
+    "no run": {"run": None},
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_rows_that_no_sweep_wrote_are_computed_again(tmp_path, sweep, log, caplog, fault):
+    rows = sweep(cells_of(3), logging_work(log))
+    (shard,) = (tmp_path / "sweep" / "cells").iterdir()
+    kept = [line for line in shard.read_bytes().split(b"\n") if line and rows[1]["key"].encode() not in line]
+    shard.write_bytes(b"\n".join(kept) + b"\n" + damaged_line(rows[1], **FAULTS[fault]))
+    assert len(read_sweep(tmp_path / "sweep")) == 2
+    again = sweep(cells_of(3), logging_work(log))
+    assert timeless(again) == timeless(rows)
+    assert calls(log) == {0: 1, 1: 2, 2: 1}
+    assert "1 damaged lines in cells are set aside in damaged/" in caplog.text
+    assert len(read_sweep(tmp_path / "sweep")) == 3
+
+
+@pytest.mark.timeout(60)
+def test_foreign_and_damaged_files_stop_no_sweep(tmp_path, sweep, log, caplog):
+    rows = sweep(cells_of(2), logging_work(log))
+    folder = tmp_path / "sweep"
+    (folder / "manifest.json").write_bytes(DEEP)
+    (folder / "runs" / "deep.json").write_bytes(DEEP)
+    (folder / "runs" / "list.json").write_text("[1]")
+    (folder / "runs" / "odd.json").write_text('{"code": {"a": [1]}}')
+    (folder / "cells" / "deep.jsonl").write_bytes(b"%08x %s\n" % (zlib.crc32(DEEP), DEEP))
+    (folder / "cells" / "notes.jsonl").write_text("bought milk\n")
+    (folder / "cells" / "folder.jsonl").mkdir()
+    (folder / "runs" / "folder.json").mkdir()
+    os.mkfifo(folder / "cells" / "pipe.jsonl")
+    (folder / "cells" / "my.notes.v1.tmp").write_text("mine")
+    (folder / "cells" / "gone.jsonl").symlink_to("nowhere")
+    assert timeless(read_sweep(folder)) == timeless(rows)
+    assert timeless(sweep(cells_of(3), logging_work(log))[:2]) == timeless(rows)
+    assert calls(log) == {0: 1, 1: 1, 2: 1}
+    for name in ("folder.jsonl' is a folder", "pipe.jsonl' is a pipe", "gone.jsonl' does not exist"):
+        assert name in caplog.text
+    assert (folder / "damaged" / "deep.json").read_bytes() == DEEP
+    assert (folder / "cells" / "my.notes.v1.tmp").read_text() == "mine"
+    sweep(cells_of(1), logging_work(log), fresh=True)
+    assert (folder / "cells" / "folder.jsonl").is_dir()
+
+
+def test_a_lock_whose_text_is_damaged(tmp_path):
+    path = tmp_path / ".lock"
+    for text in (DEEP, b"[1]", b'{"host": 3}', b"\xff"):
+        path.write_bytes(text)
+        assert locking._holder(path) == "Another process"
