@@ -1,4 +1,7 @@
-"""Checks of arrays: numbers, finite, of a scale whose squares are representable; and rows of features.
+"""Checks of arrays: numbers, finite, of a scale whose squares are representable; rows of features; sparse matrices.
+
+A sparse matrix enters by `checked_sparse`, one in parts that a file held by `sparse_from_parts`: scipy's own routines
+trust the indices, and read and write beyond the arrays where they are wrong.
 
 Every check raises `specmargin.exceptions.InvalidInputError`, as those of `specmargin.checks` do, with the first bad
 entry or the shape. Features also pass scikit-learn's checks, whose errors become the same class and keep their text.
@@ -7,7 +10,9 @@ entry or the shape. Features also pass scikit-learn's checks, whose errors becom
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -17,10 +22,137 @@ from specmargin.checks import Rule, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.typing import FloatArray, Matrix
 
-__all__ = ["feature_rows", "finite_numbers", "finite_rows", "first_of", "numbers_array", "vector"]
+__all__ = [
+    "checked_sparse",
+    "feature_rows",
+    "finite_numbers",
+    "finite_rows",
+    "first_of",
+    "numbers_array",
+    "sparse_from_parts",
+    "vector",
+]
 
 _LARGEST, _SMALLEST = 1e75, 1e-150
 """Fourth powers of features, times their number, stay below the largest double; squares stay above the smallest."""
+_LONGEST = 2**31 - 1
+"""Rows or columns of a sparse matrix: int32 indices, which libsvm and SuperLU demand."""
+
+
+def checked_sparse(name: str, S: Any) -> Any:
+    """Return a sparse matrix in canonical CSR form, an array or a matrix as `S` is; `S` itself stays as it was.
+
+    Canonical: row by row in increasing columns, an entry stored once, no stored zeros, int32 indices unless there are
+    2**31 entries. So two sparse matrices that are equal as dense ones have equal arrays, whatever their formats.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    S : sparse array or sparse matrix of shape (n, d), in any format
+
+    Raises
+    ------
+    InvalidInputError
+        If its arrays do not fit together, an index is out of range, or a side is longer than 2**31 - 1.
+
+    Examples
+    --------
+    >>> twice = sp.csr_array((np.array([1.0, 2.0, 0.5]), np.array([1, 0, 1]), np.array([0, 3])), shape=(1, 3))
+    >>> checked_sparse("X", twice).data.tolist()
+    [2.0, 1.5]
+    """
+    if S.format in ("lil", "dok"):
+        _require_short(name, S.shape)
+        with _refused_parts(name, S.shape):
+            if S.format == "lil" and not (
+                (S.shape[0],) == S.rows.shape == S.data.shape
+                and all(len(columns) == len(values) for columns, values in zip(S.rows, S.data, strict=True))
+            ):
+                raise ValueError("the lists of columns and of values have other lengths")
+            S = S.tocsr() if S.format == "lil" else S.tocoo()
+    second = {"coo": ("coords",), "dia": ("offsets",)}.get(S.format, ("indices", "indptr"))
+    parts = (S.data, *(getattr(S, part) for part in second))
+    rows = sparse_from_parts(name, parts, S.shape, form=S.format, is_array=isinstance(S, sp.sparray))
+    with _refused_parts(name, S.shape):
+        rows = rows.tocsr()
+        if not rows.has_canonical_format or not rows.data.all():
+            rows = rows.copy()
+            rows.sum_duplicates()
+            rows.eliminate_zeros()
+    return rows
+
+
+def sparse_from_parts(
+    name: str, parts: tuple[Any, ...], shape: Any, *, form: str = "csr", is_array: bool = True
+) -> Any:
+    """Return the sparse matrix of arrays that fit together, which is checked; its indices are int32 where these do.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    parts : tuple of ndarray
+        As scipy's constructor of `form` takes them: data, indices and indptr for csr, csc and bsr.
+    shape : pair of int
+    form : {"csr", "csc", "bsr", "coo", "dia"}, default "csr"
+    is_array : bool, default True
+        Whether it is a sparse array, else a sparse matrix.
+
+    Raises
+    ------
+    InvalidInputError
+        As `checked_sparse`.
+
+    Examples
+    --------
+    >>> sparse_from_parts("X", (np.array([1.0]), np.array([1]), np.array([0, 1])), (1, 3)).toarray().tolist()
+    [[0.0, 1.0, 0.0]]
+    """
+    with _refused_parts(name, shape):
+        shape = tuple(operator.index(size) for size in shape)
+        _require_short(name, shape)
+        for part in parts[1:]:
+            for index in part if isinstance(part, tuple) else (part,):
+                if index.dtype.kind not in "iu":
+                    raise ValueError(f"its indices have the type {index.dtype}")
+                if form == "dia" and np.abs(index).max(initial=0) > _LONGEST:
+                    raise ValueError("a diagonal lies outside it")
+        made = getattr(sp, f"{form}_{'array' if is_array else 'matrix'}")(parts, shape=shape)
+        if form in ("csr", "csc", "bsr"):
+            made.check_format(full_check=True)
+            if (made.indptr[1:] < made.indptr[:-1]).any():  # scipy looks only where the last is not 0, at what can wrap
+                raise ValueError("indptr must be a non-decreasing sequence")
+        if form == "bsr" and (shape[0] % made.blocksize[0] or shape[1] % made.blocksize[1]):
+            raise ValueError(f"it has no whole number of blocks of the shape {made.blocksize}")
+        if form in ("csr", "csc", "bsr") and made.indices.size <= _LONGEST:  # sparse arrays keep int64 themselves
+            made.indices, made.indptr = (
+                made.indices.astype(np.int32, copy=False),
+                made.indptr.astype(np.int32, copy=False),
+            )
+    return made
+
+
+def _require_short(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) != 2 or max(shape) > _LONGEST:
+        raise InvalidInputError(
+            f"{name} is a sparse matrix of the shape {shape}; pass a row per sample, and at most {_LONGEST} rows and "
+            "columns (leave out columns without an entry)."
+        )
+
+
+@contextmanager
+def _refused_parts(name: str, shape: Any) -> Iterator[None]:
+    """Raise what scipy says of parts that do not fit together as the package's error."""
+    try:
+        yield
+    except InvalidInputError:
+        raise
+    except (TypeError, ValueError, OverflowError, AttributeError, IndexError) as error:
+        raise InvalidInputError(
+            f"{name} of the shape {shape} is no sparse matrix: {error}; make it anew from its entries, e.g. by "
+            "scipy.sparse.coo_array((values, (rows, columns)), shape=...)."
+        ) from error
 
 
 def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) -> Rule:
