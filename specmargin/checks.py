@@ -36,7 +36,6 @@ __all__ = [
     "number",
     "numeric",
     "members",
-    "operator_like",
     "path",
     "processes",
     "real",
@@ -206,18 +205,6 @@ def solver_names(name: str, value: Any) -> Any:
     return value
 
 
-def operator_like(what: str, remedy: str) -> Rule:
-    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says how to get one."""
-
-    def rule(name: str, value: Any) -> Any:
-        shape = getattr(value, "shape", None)
-        if not (isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1] and hasattr(value, "__matmul__")):
-            raise InvalidTypeError(f"{name}={shown(value)} is no {what}; {remedy}.")
-        return value
-
-    return rule
-
-
 def texts(what: str, *known: str) -> Rule:
     """Return the rule of several texts, out of `known` if some are named; `what` describes them."""
 
@@ -316,15 +303,17 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                bound = signature.bind(*args, **kwargs).arguments
+                given = signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise InvalidTypeError(
                     f"{called}: {error}; pass what it takes: {', '.join(signature.parameters)}."
                 ) from error
             for name, rule in rules.items():
-                if name in bound:
-                    rule(name, bound[name])
-            return function(*args, **kwargs)
+                if name in given.arguments:
+                    value = rule(name, given.arguments[name])
+                    if sp.issparse(value):  # in canonical form
+                        given.arguments[name] = value
+            return function(*given.args, **given.kwargs)
 
         return wrapped
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.arrays import feature_rows
+from specmargin.arrays import feature_rows, sparse_from_parts
 from specmargin.assessment.columns import MISSING, as_column, typed_column
 from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
@@ -233,7 +233,7 @@ def _npz(file: Path) -> Table:
     except (ValueError, OSError, EOFError, KeyError) as error:
         raise InvalidInputError(f"the file {str(file)!r} cannot be read as npz ({error}); {_READ}.") from error
     if {"data", "indices", "indptr", "shape"} <= held.keys():
-        X: Any = sp.csr_array((held["data"], held["indices"], held["indptr"]), shape=tuple(held["shape"]))
+        X: Any = sparse_from_parts("X", (held["data"], held["indices"], held["indptr"]), held["shape"].tolist())
     elif "X" in held:
         X = held["X"]
     else:

@@ -68,8 +68,9 @@ def _as_csr(W: Matrix) -> SparseArray:
     """Return a float64 copy in CSR form with sorted indices and no stored zeros."""
     if isinstance(W, np.ma.MaskedArray):
         W = W.filled(0)  # no weight, no edge
-    numbers_array("the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph", finite=False)("W", W)
-    given, W = W, W if sp.issparse(W) else np.asarray(W)
+    what = "the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph"
+    given = numbers_array(what, finite=False)("W", W)
+    W = given if sp.issparse(given) else np.asarray(given)
     if W.dtype.kind == "O":
         W = W.astype(np.float64)
     if W.ndim != 2:
@@ -81,10 +82,7 @@ def _as_csr(W: Matrix) -> SparseArray:
         raise InvalidInputError(
             f"the adjacency is empty, of the shape {W.shape}; pass a square matrix, a row per sample."
         )
-    W = sp.csr_array(W, dtype=np.float64, copy=True)
-    W.sum_duplicates()
-    W.eliminate_zeros()
-    return W
+    return sp.csr_array(W, dtype=np.float64, copy=True)
 
 
 def _check_values(W: SparseArray) -> None:
