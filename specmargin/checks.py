@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = [
+    "NUMBERS",
     "Rule",
     "accuracy",
     "check_options",
@@ -35,6 +36,7 @@ __all__ = [
     "maybe",
     "number",
     "numeric",
+    "outside",
     "members",
     "path",
     "processes",
@@ -52,6 +54,9 @@ Rule: TypeAlias = Callable[[str, Any], Any]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+NUMBERS = (int, float, np.integer, np.floating)
+"""Kinds of numbers that numpy computes with; it makes objects of others, such as fractions."""
+_PACKAGE = str(Path(__file__).parent)
 _SHOWN = 120  # characters of a value
 
 
@@ -59,7 +64,7 @@ def real(name: str, value: Any, what: str) -> float:
     """Return a number as float; `what` describes the numbers that are meant, for the message. NaN passes."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
         raise InvalidTypeError(f"{name}={shown(value)} must be {what}, not of the type {type(value).__name__}.")
     try:
         return float(value)
@@ -265,6 +270,14 @@ def iterations(name: str, value: Any) -> int:
     if whole < 1:
         raise InvalidInputError(f"{name}={shown(value)} must be at least 1; take 100, say.")
     return whole
+
+
+def outside() -> int:
+    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def shown(value: Any) -> str:
