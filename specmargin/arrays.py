@@ -29,6 +29,7 @@ __all__ = [
     "finite_rows",
     "first_of",
     "numbers_array",
+    "operator_like",
     "sparse_from_parts",
     "vector",
 ]
@@ -156,13 +157,19 @@ def _refused_parts(name: str, shape: Any) -> Iterator[None]:
 
 
 def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) -> Rule:
-    """Return the rule of an array of real numbers, dense or sparse; `what` describes it, for the message."""
+    """Return the rule of an array of real numbers, dense or sparse; `what` describes it, for the message.
+
+    The rule returns what it was given, a sparse matrix as `checked_sparse` does.
+    """
 
     def rule(name: str, value: Any) -> Any:
         try:
+            value = checked_sparse(name, value) if sp.issparse(value) else value
             array: Any = value if sp.issparse(value) else np.asarray(value)
             if array.dtype.kind == "O" and array.ndim:
                 array = array.astype(np.float64)
+        except InvalidInputError:
+            raise
         except (TypeError, ValueError, OverflowError, AttributeError) as error:
             raise InvalidTypeError(f"{name}: {_described(value, name)} ({error}); pass {what}.") from error
         if array.ndim == 0 and (ndim or array.dtype.kind not in "buif"):
@@ -174,6 +181,18 @@ def numbers_array(what: str, *, ndim: int | None = None, finite: bool = True) ->
         if finite:
             finite_numbers(name, array, what)
         return value
+
+    return rule
+
+
+def operator_like(what: str, remedy: str) -> Rule:
+    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says how to get one."""
+
+    def rule(name: str, value: Any) -> Any:
+        shape = getattr(value, "shape", None)
+        if not (isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1] and hasattr(value, "__matmul__")):
+            raise InvalidTypeError(f"{name}={shown(value)} is no {what}; {remedy}.")
+        return checked_sparse(name, value) if sp.issparse(value) else value
 
     return rule
 
@@ -220,6 +239,7 @@ def feature_rows(X: Any, name: str, validate: Callable[[Any], Matrix], *, small:
         With the text of scikit-learn without the array in it, and with the first bad entry or the shape.
     """
     _refuse_masked_and_dates(X, name)
+    X = checked_sparse(name, X) if sp.issparse(X) else X
     try:
         checked = validate(X)
     except InvalidInputError:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import numbers
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import wraps
+from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ import scipy.sparse as sp
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = [
+    "NUMBERS",
     "Rule",
     "accuracy",
     "check_options",
@@ -35,8 +36,8 @@ __all__ = [
     "maybe",
     "number",
     "numeric",
+    "outside",
     "members",
-    "operator_like",
     "path",
     "processes",
     "real",
@@ -53,6 +54,9 @@ Rule: TypeAlias = Callable[[str, Any], Any]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+NUMBERS = (int, float, np.integer, np.floating)
+"""Kinds of numbers that numpy computes with; it makes objects of others, such as fractions."""
+_PACKAGE = str(Path(__file__).parent)
 _SHOWN = 120  # characters of a value
 
 
@@ -60,7 +64,7 @@ def real(name: str, value: Any, what: str) -> float:
     """Return a number as float; `what` describes the numbers that are meant, for the message. NaN passes."""
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
         raise InvalidTypeError(f"{name}={shown(value)} must be {what}, not of the type {type(value).__name__}.")
     try:
         return float(value)
@@ -206,18 +210,6 @@ def solver_names(name: str, value: Any) -> Any:
     return value
 
 
-def operator_like(what: str, remedy: str) -> Rule:
-    """Return the rule of a square matrix, or of whatever multiplies one by ``@``; `remedy` says how to get one."""
-
-    def rule(name: str, value: Any) -> Any:
-        shape = getattr(value, "shape", None)
-        if not (isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1] and hasattr(value, "__matmul__")):
-            raise InvalidTypeError(f"{name}={shown(value)} is no {what}; {remedy}.")
-        return value
-
-    return rule
-
-
 def texts(what: str, *known: str) -> Rule:
     """Return the rule of several texts, out of `known` if some are named; `what` describes them."""
 
@@ -280,6 +272,14 @@ def iterations(name: str, value: Any) -> int:
     return whole
 
 
+def outside() -> int:
+    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
 def shown(value: Any) -> str:
     """Return the value as a message shows it: arrays by shape and type, long texts cut."""
     if isinstance(value, np.ndarray | np.generic) and value.ndim == 0:
@@ -316,15 +316,17 @@ def checked(**rules: Rule) -> Callable[[Callable[P, R]], Callable[P, R]]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
             try:
-                bound = signature.bind(*args, **kwargs).arguments
+                given = signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise InvalidTypeError(
                     f"{called}: {error}; pass what it takes: {', '.join(signature.parameters)}."
                 ) from error
             for name, rule in rules.items():
-                if name in bound:
-                    rule(name, bound[name])
-            return function(*args, **kwargs)
+                if name in given.arguments:
+                    value = rule(name, given.arguments[name])
+                    if sp.issparse(value):  # in canonical form
+                        given.arguments[name] = value
+            return function(*given.args, **given.kwargs)
 
         return wrapped
 

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from specmargin.archive import read_archive, write_archive
+from specmargin.arrays import sparse_from_parts
 from specmargin.assessment.methods import FittedMethod
 from specmargin.assessment.predictions import Predictions
 from specmargin.assessment.preparation import Preparation
@@ -156,9 +157,8 @@ def _unpacked(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
         if "svm/X" in arrays:
             X: Any = arrays["svm/X"]
         else:
-            X = sp.csr_array(
-                (arrays["svm/data"], arrays["svm/indices"], arrays["svm/indptr"]), shape=tuple(packed["shape"])
-            )
+            parts = (arrays["svm/data"], arrays["svm/indices"], arrays["svm/indptr"])
+            X = sparse_from_parts("svm", parts, packed["shape"])
         return TunedSVM.refitted(X, arrays["svm/y"], packed["options"], packed["chosen"])
     if packed["kind"] == "majority":
         from sklearn.dummy import DummyClassifier

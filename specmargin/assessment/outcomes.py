@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from specmargin.arrays import sparse_from_parts
 from specmargin.assessment.evaluation import Outcome, evaluate
 from specmargin.assessment.measurement import Budget, BudgetExceededError, available_memory
 from specmargin.assessment.methods import Method, Size
@@ -158,8 +159,8 @@ def _read(file: Path, changed: int) -> tuple[Matrix, IntArray]:
         if "X" in arrays:
             return arrays["X"], arrays["codes"]
         parts = (arrays["data"], arrays["indices"], arrays["indptr"])
-        kind = sp.csr_array if arrays["is_array"] else sp.csr_matrix
-        return kind(parts, shape=tuple(arrays["shape"].tolist())), arrays["codes"]
+        X = sparse_from_parts("X", parts, arrays["shape"].tolist(), is_array=bool(arrays["is_array"]))
+        return X, arrays["codes"]
 
 
 def _run(method: Method, X: Matrix, codes: IntArray, seed: int, clock: Budget, say: Callable[[str], None]) -> Outcome:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.arrays import feature_rows
+from specmargin.arrays import feature_rows, sparse_from_parts
 from specmargin.assessment.columns import MISSING, as_column, typed_column
 from specmargin.checks import foreign, shown
 from specmargin.checks import path as check_path
@@ -241,7 +241,7 @@ def _npz(file: Path) -> Table:
 def _of_members(held: Members, file: Path) -> Table:
     """Return a table of the features and of the arrays that have one value for each row; no other array is read."""
     if held.keys() >= set(_PARTS):
-        X: Any = sp.csr_array((held["data"], held["indices"], held["indptr"]), shape=tuple(held["shape"]))
+        X: Any = sparse_from_parts("X", (held["data"], held["indices"], held["indptr"]), held["shape"].tolist())
     elif "X" in held:
         rows, columns = (*held.shape("X"), 1, 1)[:2]
         if columns * (8 * rows + _COLUMN) > held.left:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from specmargin.arrays import sparse_from_parts
 from specmargin.datasets.registry import LAYOUTS, Entry
 from specmargin.exceptions import InvalidInputError, SpecmarginError
 from specmargin.files import Members
@@ -99,19 +100,13 @@ def _finite(values: AnyArray, name: str) -> None:
 
 
 def _csr(arrays: dict[str, AnyArray], prefix: str) -> Matrix:
-    from scipy.sparse import csr_matrix
-
     data, indices, indptr = (arrays.pop(prefix + part) for part in ("data", "indices", "indptr"))
-    rows, columns = (int(size) for size in arrays.pop(prefix + "shape"))
-    if data.dtype.kind not in "buif" or indices.dtype.kind not in "iu" or indptr.dtype.kind not in "iu":
-        types = ", ".join(str(part.dtype) for part in (data, indices, indptr))
-        raise InvalidInputError(f"{prefix}data, indices and indptr have the types {types}")
+    shape = tuple(arrays.pop(prefix + "shape").tolist())
+    if data.dtype.kind not in "buif":
+        raise InvalidInputError(f"{prefix}data has the type {data.dtype}, not that of numbers")
     _finite(data, prefix + "data")
-    if indptr.shape != (rows + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any() or indptr[-1] != len(data):
-        raise InvalidInputError(f"{prefix}indptr does not cut {len(data)} values into {rows} rows")
-    if indices.shape != data.shape or (len(indices) and not 0 <= indices.min() <= indices.max() < columns):
-        raise InvalidInputError(f"{prefix}indices do not lie in the range of {columns} columns")
-    return csr_matrix((data.astype(np.float64), indices, indptr), shape=(rows, columns))
+    name = prefix.rstrip("_") or "X"
+    return sparse_from_parts(name, (data.astype(np.float64), indices, indptr), shape, is_array=False)
 
 
 def _classes_from_zero(y: AnyArray, name: str, n: int) -> IntArray:

@@ -34,6 +34,7 @@ from specmargin.diagnosis.purity import Purity, purity
 from specmargin.diagnosis.text import diagnosis_lines
 from specmargin.diagnosis.verdict import advise, judge
 from specmargin.graphs import components, knn_graph
+from specmargin.graphs.node_names import in_one_order
 from specmargin.graphs.search_rules import METRIC
 from specmargin.labels import warn_of_marker
 from specmargin.typing import FloatArray, IntArray
@@ -200,6 +201,7 @@ def diagnose(
     ('manifold', 0.0, True)
     """
     whole = integer_seed(random_state)
+    y, graph, _ = in_one_order(X, y, graph, unlabeled)
     X, given, search = read_samples(X, graph, metric, whole)
     n = X.shape[0] if given is None else given.shape[0]
     labeled, codes, classes = read_labels(y, unlabeled, n)

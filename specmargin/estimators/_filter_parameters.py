@@ -14,6 +14,7 @@ from specmargin.estimators._parameter_rules import or_word
 from specmargin.estimators._shared_parameters import SearchedNeighbors
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, neighbor_weights, normalized_adjacency
+from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, Targets
 from specmargin.solvers.spectrum.block_weights import (
     COSTS,
@@ -98,6 +99,7 @@ class FilterParameters(SearchedNeighbors):
     self_loops: float = 1.0
     joint: bool = True
 
+    _takes_graph_alone: ClassVar[bool] = True
     _parameter_rules: ClassVar[dict[str, Rule]] = {
         "self_loops": number(least=0),
         "filters": filters_rule,
@@ -133,6 +135,11 @@ class FilterParameters(SearchedNeighbors):
 
     def _penalties(self) -> Sequence[float]:
         return PENALTIES if isinstance(self.penalty, str) else (float(self.penalty),)
+
+    def _with_new_nodes(self, X: Any, graph: Any) -> Any:
+        """Return a graph with the nodes of `fit` first, if it has names; X are the features of the new ones."""
+        n = self.bank_.n_samples
+        return with_new_nodes(graph, getattr(self, "nodes_", range(n)), row_names(X), n_rows(X))
 
     def _at_new_nodes(self, X: Matrix, graph: Any) -> FloatArray:
         """Return f at new nodes of a graph that holds the training nodes first."""

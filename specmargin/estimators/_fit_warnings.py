@@ -7,36 +7,26 @@ the estimators.
 
 from __future__ import annotations
 
-import inspect
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import betabinom
 
+from specmargin.checks import outside
 from specmargin.estimators._class_balance import in_force
 from specmargin.exceptions import ClassShareWarning, ColumnScaleWarning, SingleClassWarning
 from specmargin.labels import Labels
 from specmargin.labels.shares import credible_shares, label_counts
 from specmargin.typing import AnyArray, FloatArray, Matrix
 
-_PACKAGE = str(Path(__file__).parents[1])
 _SCALES = 1e3
 """Ratio of the ranges of two columns that is warned of."""
 _ROUNDING = 1e-12
 """Range of a column, relative to its largest entry, up to which it is constant."""
 _BY_CHANCE = 0.05
 """Probability up to which the labels contradict that all unlabelled samples are of one class."""
-
-
-def outside() -> int:
-    """Return the ``stacklevel`` at which a warning points at the first caller outside of the package."""
-    level, frame = 0, inspect.currentframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def warn_of_scales(estimator: Any, X: Matrix) -> None:

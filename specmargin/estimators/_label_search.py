@@ -12,8 +12,8 @@ from scipy.stats import rankdata
 from sklearn.model_selection import check_cv
 
 from specmargin.candidates.comparison import Comparison, compare_errors
+from specmargin.checks import outside
 from specmargin.estimators._calibrated import RefittedProbabilities
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import LabelWeights, PassesWeights
 from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -11,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from specmargin.arrays import finite_numbers, numbers_array
-from specmargin.checks import Rule, shown
-from specmargin.estimators._semi_supervised import BuildsProblem, numerical_failures
+from specmargin.checks import NUMBERS, Rule, shown
+from specmargin.estimators._semi_supervised import BuildsProblem, fitting
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.node_names import by_node
 from specmargin.labels import Labels, Targets
 from specmargin.typing import FloatArray, IntArray, Matrix
 
@@ -31,7 +31,7 @@ def _class_weight(name: str, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise InvalidTypeError(f"{name}={shown(value)} must be 'balanced', a dict from classes to weights, or None.")
     for weight in value.values():
-        if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < float(weight) < np.inf:
+        if isinstance(weight, bool) or not isinstance(weight, NUMBERS) or not 0 < float(weight) < np.inf:
             raise InvalidInputError(f"{name}={shown(value)} must hold positive numbers; leave out classes of weight 1.")
     return value
 
@@ -79,10 +79,12 @@ class LabelWeights:
         ----------
         X : {array-like, sparse matrix} of shape (n, n_features)
             Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,)
-            Labels; unlabelled samples hold the marker `unlabeled`.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        y : array-like of shape (n,), or mapping by node
+            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
             `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
             of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
         sample_weight : array-like of shape (n,), optional
@@ -102,10 +104,12 @@ class LabelWeights:
         SolverError
             If no solver gives a usable answer; its ``result`` says what is known.
         """
-        X, labels, graph = self._validated(X, y, graph)  # type: ignore[attr-defined]  # of the class it is mixed into
-        labels = self._weighted_labels(labels, sample_weight)
-        with numerical_failures(self):
-            self._learn(X, y, labels, graph)  # type: ignore[attr-defined]  # as above
+        own: Any = self  # of the class it is mixed into
+        with fitting(self):
+            X, y, graph = own._by_node(X, y, graph)
+            X, labels, graph = own._validated(X, y, graph)
+            weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+            own._learn(X, y, self._weighted_labels(labels, weights), graph)
         return self
 
     def _weighted_labels(self, labels: Labels, sample_weight: Any) -> Labels:

@@ -6,13 +6,13 @@ the data (q at most n, candidates that fit the graph) is checked where it is use
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from specmargin.checks import (
+    NUMBERS,
     Rule,
     accuracy,
     check_options,
@@ -82,7 +82,7 @@ def _bound(name: str, value: Any) -> Any:
     text = isinstance(value, str)
     if text and value == "auto":
         return value
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool) or not isinstance(value, NUMBERS):
         kind = InvalidInputError if text else InvalidTypeError
         raise kind(f"{name}={shown(value)} must be a number >= 0, inf, or 'auto'.")
     if not float(value) >= 0:
@@ -112,7 +112,7 @@ def _balance(name: str, value: Any) -> Any:
 
 def mean_label(name: str, value: Any) -> Any:
     """Check the mean label of unlabelled samples."""
-    if isinstance(value, bool) or not (isinstance(value, numbers.Real) and -1.0 <= float(value) <= 1.0):
+    if isinstance(value, bool) or not (isinstance(value, NUMBERS) and -1.0 <= float(value) <= 1.0):
         raise InvalidInputError(
             f"{name}={shown(value)} must be a number in [-1, 1], the mean label of the unlabelled samples: 2 p - 1 "
             "where a share p of them is positive; or 'shrunk', to estimate it."
@@ -238,4 +238,8 @@ def check_parameters(estimator: Any) -> None:
     rules = dict(RULES)
     for cls in reversed(type(estimator).__mro__):
         rules |= vars(cls).get("_parameter_rules", {})
-    check_options(estimator.get_params(deep=False), rules)
+    given = estimator.get_params(deep=False)
+    for name, value in given.items():
+        if isinstance(value, np.ndarray) and value.ndim == 0 and name != "unlabeled":
+            raise InvalidTypeError(f"{name}={value!r} is an array; pass the number itself, {name}={value.item()!r}.")
+    check_options(given, rules)

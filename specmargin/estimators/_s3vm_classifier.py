@@ -14,10 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from specmargin.checks import Rule, accuracy, maybe, number
+from specmargin.checks import Rule, accuracy, maybe, number, outside
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._feature_maps import ChosenFunctions, FeatureMap, KernelFunctions, RawFeatures, require_scale
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._parameter_rules import check_parameters, mean_label, or_word, share_multiple
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, columns, unpacked
@@ -164,6 +163,11 @@ class S3VMClassifier(
 
     def _validated(self, X: Matrix, y: Any, graph: Any) -> tuple[Matrix, Labels, SparseArray | None]:
         check_parameters(self)
+        if graph is not None and not self._needs_graph():
+            raise InvalidInputError(
+                f"{type(self).__name__} has gamma_I=0, the weight of a graph, and would ignore graph=; set "
+                "gamma_I=1.0, say, or leave the graph out."
+            )
         if self._chosen_span() != "kernel" and self.rank is not None:
             raise InvalidInputError(
                 "rank= truncates the map of the whole kernel; with n_landmarks= take fewer of those."

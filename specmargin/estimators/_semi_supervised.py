@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse as sp
 from scipy.sparse.linalg import ArpackError
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
@@ -21,10 +22,12 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from specmargin.arrays import feature_rows
-from specmargin.estimators._fit_warnings import outside, warn_of_classes, warn_of_scales
+from specmargin.checks import outside
+from specmargin.estimators._fit_warnings import warn_of_classes, warn_of_scales
 from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.exceptions import InvalidInputError, InvalidTypeError, SolverError
 from specmargin.graphs import check_adjacency, warn_components
+from specmargin.graphs.node_names import in_one_order, number_of_nodes
 from specmargin.labels import Labels, encode_labels, label_array, label_vector, warn_of_marker
 from specmargin.model_selection import labeled_accuracy
 from specmargin.results import INACCURATE_GAP, SolveResult, Status
@@ -45,6 +48,31 @@ class SemiSupervised(BaseEstimator):
 
     def _needs_graph(self) -> bool:
         return True
+
+    _takes_graph_alone: ClassVar[bool] = False
+    """Whether nothing but the graph is learned from where one is given, so that X may be left out."""
+
+    @property
+    def _marker(self) -> Any:
+        """Label of the nodes that a mapping leaves out."""
+        return np.nan
+
+    def _by_node(self, X: Any, y: Any, graph: Any) -> tuple[Any, Any, Any]:
+        """Return what `fit` is given in one order of the nodes, whose names are kept; for X=None the identity."""
+        y, graph, nodes = in_one_order(X, y, graph, self._marker)
+        self.__dict__.pop("nodes_", None)
+        if nodes is not None:
+            self.nodes_ = nodes
+        if X is None and graph is not None:
+            if not self._takes_graph_alone:
+                raise InvalidTypeError(
+                    f"X=None, but {type(self).__name__} learns from features, too; pass them, or take STORM, "
+                    "SpectralRidge or SpectralFilterClassifier, which learn from a graph alone."
+                )
+            several = isinstance(graph, list) and hasattr(graph[0] if graph else None, "shape")
+            graph = graph if several or isinstance(graph, Spectrum) else check_adjacency(graph)
+            X = sp.eye_array(number_of_nodes(graph), format="csr")
+        return X, y, graph
 
     def _graph(self, X: Matrix, graph: Any) -> Any:
         """Return the graph that was passed, checked, or that of the neighbours."""
@@ -105,6 +133,8 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
     """
 
     unlabeled: Any = -1
@@ -116,10 +146,12 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         ----------
         X : {array-like, sparse matrix} of shape (n, n_features)
             Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,)
-            Labels; unlabelled samples hold the marker `unlabeled`.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        y : array-like of shape (n,), or mapping by node
+            Labels; unlabelled samples hold the marker `unlabeled`, or are left out of a mapping.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
             `STORM`, `STOAM` and `MKL` take a list of several, too. Estimators over a spectrum also take the eigenpairs
             of a graph, a `specmargin.spectra.Spectrum`, which then serve many fits.
 
@@ -135,10 +167,15 @@ class SemiSupervisedClassifier(ClassifierMixin, SemiSupervised):
         SolverError
             If no solver gives a usable answer; its ``result`` says what is known.
         """
-        X, labels, graph = self._validated(X, y, graph)
-        with numerical_failures(self):
+        with fitting(self):
+            X, y, graph = self._by_node(X, y, graph)
+            X, labels, graph = self._validated(X, y, graph)
             self._learn(X, y, labels, graph)
         return self
+
+    @property
+    def _marker(self) -> Any:
+        return self.unlabeled
 
     def _learn(self, X: Matrix, y: Any, labels: Labels, graph: Any) -> None:
         """Learn from checked data; warn where the graph or the answer is less than one may expect."""
@@ -285,7 +322,7 @@ class BuildsProblem:
 
     def _built_apart(self, X: Matrix, y: Any, graph: Any, weighted: Callable[[Any, Labels], Labels]) -> Any:
         apart: Any = clone(self)  # of this very class, whose private methods serve both
-        X, labels, graph = apart._validated(X, y, graph)
+        X, labels, graph = apart._validated(*apart._by_node(X, y, graph))
         labels = weighted(apart, labels)
         if not (labels.is_binary or self._joint):
             raise InvalidInputError(
@@ -315,6 +352,19 @@ def in_batches(values: Callable[[Matrix], FloatArray], X: Matrix, n: int) -> Flo
     """Return values at new samples, by so few of them at a time that a kernel block with n columns stays small."""
     rows = max(1, BATCH_ELEMENTS // max(1, n))
     return np.concatenate([values(X[batch]) for batch in gen_batches(X.shape[0], rows)])
+
+
+@contextmanager
+def fitting(estimator: Any) -> Iterator[None]:
+    """Leave an estimator whose fit fails, or is stopped, as it was: with what it had learned, or with nothing."""
+    before = dict(vars(estimator))
+    try:
+        with numerical_failures(estimator):
+            yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 @contextmanager

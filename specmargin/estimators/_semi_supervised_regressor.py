@@ -12,18 +12,19 @@ from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.arrays import finite_numbers, numbers_array
-from specmargin.checks import shown
-from specmargin.estimators._fit_warnings import outside
+from specmargin.checks import outside, shown
 from specmargin.estimators._label_weights import weights_of_labeled
 from specmargin.estimators._parameter_rules import check_parameters
 from specmargin.estimators._semi_supervised import (
     SemiSupervised,
     check_features,
+    fitting,
     in_batches,
     numerical_failures,
 )
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs import warn_components
+from specmargin.graphs.node_names import by_node
 from specmargin.labels import Targets, encode_targets
 from specmargin.results import SolveResult
 from specmargin.typing import FloatArray, Matrix
@@ -46,6 +47,8 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
     n_iter_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
     """
 
     def __sklearn_tags__(self) -> Any:
@@ -60,10 +63,12 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         ----------
         X : {array-like, sparse matrix} of shape (n, n_features)
             Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
-        y : array-like of shape (n,) or (n, n_outputs)
+        y : array-like of shape (n,) or (n, n_outputs), or mapping by node
             Targets; NaN for unlabelled samples, in all outputs at once.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X, or a mapping or series y, that has them as its index; else 0 to n - 1 are the rows.
         sample_weight : array-like of shape (n,), optional
             Weights of the losses of the labelled samples, >= 0; those of unlabelled samples are not looked at. A
             sample of weight 0 is an unlabelled one.
@@ -80,10 +85,11 @@ class SemiSupervisedRegressor(RegressorMixin, SemiSupervised):
         SolverError
             If no solver gives a usable answer; its ``result`` says what is known.
         """
-        X, targets, graph = self._validated(X, y, graph)
-        targets = self._weighted_targets(targets, sample_weight)
-        with numerical_failures(self):
-            self._learn(X, y, targets, graph)
+        with fitting(self):
+            X, y, graph = self._by_node(X, y, graph)
+            X, targets, graph = self._validated(X, y, graph)
+            weights = by_node(sample_weight, getattr(self, "nodes_", None), np.nan)
+            self._learn(X, y, self._weighted_targets(targets, weights), graph)
         return self
 
     def _weighted_targets(self, targets: Targets, sample_weight: Any) -> Targets:

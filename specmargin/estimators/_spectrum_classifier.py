@@ -114,6 +114,7 @@ class GraphSpectrumClassifier(CalibratedScores, LaplacianParameters, ClassBalanc
     random_state: Any = 0
 
     _several_graphs: ClassVar[bool] = False
+    _takes_graph_alone: ClassVar[bool] = True
     _parameter_rules: ClassVar[dict[str, Rule]] = {name: per_graph(RULES[name]) for name in _PER_GRAPH}
 
     def _fit(self, X: Matrix, labels: Labels, graph: list[Graph]) -> tuple[FloatArray, list[SolveResult]]:

@@ -124,6 +124,7 @@ class TwinnedSearch(LabelSearch):
     cv: Any = "auto"
 
     _refitted: ClassVar[type]
+    _takes_graph_alone: ClassVar[bool] = False  # the twin learns from features
     _parameter_rules: ClassVar[dict[str, Rule]] = {
         "cv": lambda name, value: value if isinstance(value, str) and value == "auto" else RULES["cv"](name, value),
     }

@@ -18,14 +18,14 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from specmargin.checks import Rule, count, maybe
+from specmargin.checks import Rule, count, maybe, outside
 from specmargin.estimators._docstrings import documented
-from specmargin.estimators._fit_warnings import outside
 from specmargin.estimators._parameter_rules import check_parameters
-from specmargin.estimators._semi_supervised import check_features, in_batches, numerical_failures
+from specmargin.estimators._semi_supervised import check_features, fitting, in_batches
 from specmargin.estimators._shared_parameters import KernelParameters, LaplacianParameters, integer_seed
 from specmargin.exceptions import DisconnectedGraphWarning, InvalidInputError
 from specmargin.graphs import check_adjacency, components, laplacian
+from specmargin.graphs.node_names import in_one_order
 from specmargin.objectives.clustering import RegularizedClustering
 from specmargin.results import SolveResult, Status
 from specmargin.solvers.manifold.eigenmaps import eigenmaps
@@ -63,6 +63,8 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         Status and certificate.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
+    nodes_ : list
+        Names of the nodes in the order of the rows, where `graph` had names.
 
     Notes
     -----
@@ -90,8 +92,10 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
             Features; an (n, n) Gram matrix where ``kernel="precomputed"``.
         y : ignored
             For scikit-learn.
-        graph : {ndarray, sparse matrix} of shape (n, n) or networkx.Graph, optional
-            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours.
+        graph : {ndarray, sparse matrix} of shape (n, n), networkx.Graph or table of edges, optional
+            Symmetric, nonnegative adjacency in the order of the rows (nodes) to use instead of nearest neighbours. A
+            table is a frame with the columns source, target and, with weights, weight. Nodes with names are matched
+            with a frame X that has them as its index; else 0 to n - 1 are the rows.
 
         Returns
         -------
@@ -107,8 +111,17 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
         DisconnectedGraphWarning
             If the graph is not connected.
         """
+        with fitting(self):
+            self._learn(X, graph)
+        return self
+
+    def _learn(self, X: Matrix, graph: Any) -> None:
         check_parameters(self)
         n_functions = self._n_functions()
+        _, graph, nodes = in_one_order(X, None, graph, None)
+        self.__dict__.pop("nodes_", None)
+        if nodes is not None:
+            self.nodes_ = nodes
         X = check_features(self, X, ensure_min_samples=2)
         self._check_size(X.shape[0])
         W = self._neighbor_graph(X) if graph is None else check_adjacency(graph, X.shape[0])
@@ -124,8 +137,7 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
             )
         L = laplacian(W, normalized=self.normalized, power=self.power)
         objective = RegularizedClustering(self._gram(X), L, gamma=self.gamma_A)
-        with numerical_failures(self):
-            result = eigenmaps(objective, n_functions, tol=self.tol)
+        result = eigenmaps(objective, n_functions, tol=self.tol)
         if result.status is not Status.OPTIMAL:
             warnings.warn(
                 f"{type(self).__name__}: {result!r}, constraints violated by {result.certificate.primal_residual:.1e}; "
@@ -136,7 +148,6 @@ class _RegularizedEigenfunctions(KernelParameters, LaplacianParameters, BaseEsti
             )
         self._X_fit = None if self._is_precomputed else X  # whose predictions are given their block
         self._keep(result)
-        return self
 
     def _n_functions(self) -> int:
         raise NotImplementedError

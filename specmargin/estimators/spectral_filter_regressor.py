@@ -89,10 +89,11 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
         ----------
         X : {array-like, sparse matrix} of shape (k, n_features)
             Features.
-        graph : {ndarray, sparse matrix} of shape (n + k, n + k) or networkx.Graph, optional
-            The n nodes of `fit` first, then the new ones, with their edges. Features are filtered on it; what was
-            learned stays. Without it new samples get the weighted mean of what is predicted at their nearest training
-            samples.
+        graph : {ndarray, sparse matrix} of shape (n + k, n + k), networkx.Graph or table of edges, optional
+            The n nodes of `fit` first, then the new ones, with their edges; where nodes have names, those of `fit` are
+            found by them, and the new ones are the index of X, or the numbers from n on. Features are filtered on it;
+            what was learned stays. Without it new samples get the weighted mean of what is predicted at their nearest
+            training samples.
 
         Returns
         -------
@@ -101,6 +102,7 @@ class SpectralFilterRegressor(FilterParameters, SemiSupervisedRegressor):
         if graph is None:
             return super().predict(X)
         check_is_fitted(self)
+        graph = self._with_new_nodes(X, graph)
         X = check_features(self, X, reset=False)
         with numerical_failures(self):
             return self._finite(self._at_new_nodes(X, graph))

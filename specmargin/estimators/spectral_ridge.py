@@ -150,6 +150,7 @@ class SpectralRidge(
     }
 
     _joint: ClassVar[bool] = True
+    _takes_graph_alone: ClassVar[bool] = True
 
     @property
     def _reduce(self) -> int | str | None:  # type: ignore[override]  # a parameter here, a constant above

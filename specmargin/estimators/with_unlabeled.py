@@ -11,6 +11,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from specmargin.arrays import checked_sparse
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.labels import label_array, label_vector
@@ -137,7 +138,8 @@ def _stacked(X: Any, unlabeled: Any) -> Any:
 
         if list(X.columns) == list(unlabeled.columns):
             return pd.concat([X, unlabeled], ignore_index=True)
-    first, second = (part if sp.issparse(part) else np.asarray(part) for part in (X, unlabeled))
+    named = (("X", X), ("X_unlabeled", unlabeled))
+    first, second = (checked_sparse(name, part) if sp.issparse(part) else np.asarray(part) for name, part in named)
     for name, given, part in (("X", X, first), ("X_unlabeled", unlabeled, second)):
         if part.ndim != 2:
             raise InvalidTypeError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,6 +30,7 @@ def clean_adjacency(W: Matrix, n_samples: int | None = None, *, stacklevel: int 
     """Return a matrix of weights as `specmargin.graphs.check_adjacency` does, which documents it."""
     if isinstance(W, list | tuple) and len(W) and isinstance(W[0], Mapping):
         raise InvalidTypeError(f"the graph is a list of {len(W)} neighbourhoods of nodes. {_ROWS_ONLY}")
+    _refuse_lists(W)
     if hasattr(W, "eigenvectors"):
         raise InvalidTypeError(
             f"the graph is a {type(W).__name__}, which estimators over a spectrum take (STORM, KTA, SpectralRidge, "
@@ -64,12 +66,39 @@ def clean_adjacency(W: Matrix, n_samples: int | None = None, *, stacklevel: int 
     return W
 
 
+def _refuse_lists(W: Any) -> None:
+    """Raise for edges or neighbours in lists, with the line that makes a graph of them."""
+    listed = isinstance(W, list | tuple) and len(W) > 0 and all(isinstance(edge, list | tuple) for edge in W)
+    lengths = {len(edge) for edge in W} if listed else set()
+    shape = (len(W), *lengths) if listed else np.shape(W) if hasattr(W, "shape") else ()
+    rows, columns = shape if len(shape) == 2 else (0, 0)
+    if isinstance(W, Mapping) and not sp.issparse(W):
+        what, line = (
+            f"a mapping of {len(W)} nodes",
+            "networkx.Graph(neighbours), with weights as {a: {b: {'weight': w}}}",
+        )
+    elif listed and columns == 3 != rows:
+        what, line = f"a list of {rows} edges", "graph = networkx.Graph(); graph.add_weighted_edges_from(edges)"
+    elif columns == 2 != rows:
+        what = f"a list of {rows} edges" if listed else f"an array of the shape {shape}, as a list of edges is"
+        line = "networkx.Graph(edges)" if listed else "networkx.Graph(edges.tolist())"
+    elif rows == 2 != columns:
+        what, line = f"of the shape {shape}, as an edge_index is", "networkx.Graph(edge_index.T.tolist())"
+    else:
+        return
+    raise InvalidTypeError(
+        f"the graph is {what}; pass {line}, and nodes without an edge by graph.add_nodes_from(range(n)); or the "
+        "adjacency, a square matrix."
+    )
+
+
 def _as_csr(W: Matrix) -> SparseArray:
     """Return a float64 copy in CSR form with sorted indices and no stored zeros."""
     if isinstance(W, np.ma.MaskedArray):
         W = W.filled(0)  # no weight, no edge
-    numbers_array("the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph", finite=False)("W", W)
-    given, W = W, W if sp.issparse(W) else np.asarray(W)
+    what = "the adjacency: a sparse or dense matrix of real weights, or a networkx.Graph"
+    given = numbers_array(what, finite=False)("W", W)
+    W = given if sp.issparse(given) else np.asarray(given)
     if W.dtype.kind == "O":
         W = W.astype(np.float64)
     if W.ndim != 2:
@@ -81,10 +110,7 @@ def _as_csr(W: Matrix) -> SparseArray:
         raise InvalidInputError(
             f"the adjacency is empty, of the shape {W.shape}; pass a square matrix, a row per sample."
         )
-    W = sp.csr_array(W, dtype=np.float64, copy=True)
-    W.sum_duplicates()
-    W.eliminate_zeros()
-    return W
+    return sp.csr_array(W, dtype=np.float64, copy=True)
 
 
 def _check_values(W: SparseArray) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from specmargin.graphs._adjacency_matrix import clean_adjacency
-from specmargin.graphs.convert import from_networkx
+from specmargin.graphs.node_names import named_adjacency
 from specmargin.typing import SparseArray
 
 __all__ = ["check_adjacency"]
@@ -16,9 +16,10 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
 
     Parameters
     ----------
-    W : sparse matrix, ndarray or networkx.Graph
-        Weights between nodes. The nodes of a networkx graph are taken in their own order. `W` is not
-        modified.
+    W : sparse matrix, ndarray, networkx.Graph or frame
+        Weights between nodes; or a table of edges, a frame with the columns source, target and, where edges have
+        weights, weight. Nodes that are the numbers 0 to n - 1 are rows of these numbers, others are taken in the order
+        of the graph or of the table, which a warning says. `W` is not modified.
     n_samples : int, optional
         Number of rows of the data that the graph must match.
 
@@ -36,13 +37,12 @@ def check_adjacency(W: Any, n_samples: int | None = None) -> SparseArray:
     Warns
     -----
     UserWarning
-        If W has self loops: they change no difference along an edge, and are removed.
+        If W has self loops: they change no difference along an edge, and are removed. If nodes have names, and if
+        edges without a weight hold other numbers.
 
     Examples
     --------
     >>> check_adjacency([[0, 1], [1, 0]], n_samples=2).nnz
     2
     """
-    if hasattr(W, "is_directed") and hasattr(W, "adjacency"):
-        W, _ = from_networkx(W)
-    return clean_adjacency(W, n_samples, stacklevel=3)
+    return clean_adjacency(named_adjacency(W, n_samples)[0], n_samples, stacklevel=3)

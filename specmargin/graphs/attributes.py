@@ -9,6 +9,7 @@ import numpy as np
 
 from specmargin.checks import shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
+from specmargin.graphs.convert import numbered
 from specmargin.typing import FloatArray
 
 __all__ = ["node_features"]
@@ -24,8 +25,8 @@ def node_features(graph: Any, attribute: str, *, nodelist: Sequence[Hashable] | 
     attribute : str
         Name of the node attribute: a number, or a sequence of as many numbers at every node.
     nodelist : sequence of nodes, optional
-        Row order; by default the order in which the graph lists its nodes, which is that of `from_networkx` and of
-        every ``graph=`` of the package.
+        Row order; by default that of `from_networkx` and of every ``graph=`` of the package: 0 to n - 1 where these
+        are the nodes, else the order in which the graph lists them.
 
     Returns
     -------
@@ -51,6 +52,8 @@ def node_features(graph: Any, attribute: str, *, nodelist: Sequence[Hashable] | 
     if not isinstance(graph, nx.Graph):
         raise InvalidTypeError(f"graph={shown(graph)} is no networkx.Graph; pass the matrix of features itself.")
     nodes = list(graph.nodes) if nodelist is None else list(nodelist)
+    if nodelist is None and numbered(nodes):
+        nodes = list(range(len(nodes)))
     if not nodes:
         raise InvalidInputError(f"{'the graph' if nodelist is None else 'nodelist'} has no nodes; name one at least.")
     unknown = [node for node in nodes if node not in graph]

@@ -6,18 +6,20 @@ the list that translates one into the other.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from specmargin.checks import foreign, shown
+from specmargin.checks import foreign, outside, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.graphs._adjacency_matrix import clean_adjacency
 from specmargin.typing import SparseArray
 
-__all__ = ["from_networkx", "to_networkx"]
+__all__ = ["from_networkx", "numbered", "to_networkx"]
 
 
 def from_networkx(
@@ -30,10 +32,11 @@ def from_networkx(
     graph : networkx.Graph
         Undirected and simple.
     weight : str or None, default "weight"
-        Edge attribute that holds the weight; an edge without it weighs 1. None: every edge weighs 1.
+        Edge attribute that holds the weight; an edge without it weighs 1, which a warning says where edges hold other
+        numbers, or some of them this one. None: every edge weighs 1.
     nodelist : sequence of nodes, optional
-        Row order; by default the order in which the graph lists its nodes. A subset takes the induced
-        subgraph.
+        Row order; by default 0 to n - 1 where these are the nodes, else the order in which the graph lists them. A
+        subset takes the induced subgraph.
 
     Returns
     -------
@@ -72,6 +75,8 @@ def from_networkx(
     nodes = list(graph.nodes) if nodelist is None else list(nodelist)
     if not nodes:
         raise InvalidInputError("the graph has no nodes; add one node per sample.")
+    if nodelist is None and numbered(nodes):
+        nodes = list(range(len(nodes)))
     unknown = [node for node in nodes if node not in graph]
     if unknown:
         raise InvalidInputError(
@@ -81,9 +86,38 @@ def from_networkx(
         raise InvalidInputError(
             f"nodelist holds {len(nodes)} entries but only {len(set(nodes))} different nodes; name each once."
         )
+    if weight is not None and len(nodes) > 1:
+        _say_weights(graph, weight)
     dtype: Any = np.float64  # the stubs ask for an instance
     with foreign("give every edge a number as its weight"):
         return sp.csr_array(nx.to_scipy_sparse_array(graph, nodelist=nodes, weight=weight, dtype=dtype)), nodes
+
+
+def numbered(nodes: Sequence[Hashable]) -> bool:
+    """Whether nodes are the whole numbers from 0 on, in any order.
+
+    Examples
+    --------
+    >>> numbered([1, 0, 2]), numbered([1, 2]), numbered(["0", "1"])
+    (True, False, False)
+    """
+    whole = all(isinstance(node, int | np.integer) and not isinstance(node, bool) for node in nodes)
+    return whole and set(nodes) == set(range(len(nodes)))
+
+
+def _say_weights(graph: Any, weight: str) -> None:
+    """Warn where edges weigh 1 though they hold numbers under other names, or others of them a weight."""
+    held = [data for _, _, data in graph.edges(data=True)]
+    without = sum(weight not in data for data in held)
+    names = {str(name) for data in held for name, value in data.items() if isinstance(value, Real)}
+    if without and names:
+        warnings.warn(
+            f"{without} of the {len(held)} edges of the graph hold no {weight!r} and weigh 1, though edges hold "
+            f"numbers under {', '.join(map(repr, sorted(names)))}; name one by graph=from_networkx(graph, weight=...), "
+            "or say weight=None.",
+            UserWarning,
+            stacklevel=outside(),
+        )
 
 
 def to_networkx(W: Any, nodes: Sequence[Hashable] | None = None) -> Any:

@@ -296,7 +296,7 @@ def neighbor_weights(
     values = np.where(values > TINY, values, 0.0).reshape(m, k)
     values[~values.any(axis=1)] = 1.0
     # A zero row is at cosine distance 1/2 from everything in pair_distances, hence never coincident.
-    coincident = distances.reshape(m, k) == 0
+    coincident = searched.coincident(queries, indices, distances.reshape(m, k))
     at = coincident.any(axis=1)
     values[at] = coincident[at]
     weights = sp.csr_array((values.ravel(), (rows, cols)), shape=(m, searched.n_samples))

@@ -29,6 +29,7 @@ SEARCHES = ("exact", "approximate")
 _AUTO_COMPONENTS = 50
 _AUTO_FEATURES = 100
 _FAR = 100.0  # standard deviations from the origin, beyond which rows are centred
+_NEARER, _ALIKE = 1e-3, 1e-6  # of the distance to the next row, and between distances to copies
 _ROUNDING = 64.0  # units of rounding by which two projections of one row may differ
 
 
@@ -248,6 +249,28 @@ class NeighborSearch:
         distances = pair_distances(queries, self.rows, rows, cols, self.metric)
         distances[distances <= self._rounding] = 0.0
         return distances
+
+    def coincident(self, queries: Matrix, indices: IntArray, distances: FloatArray) -> BoolArray:
+        """Return which of its neighbours (m, k) each query, transformed, is a copy of.
+
+        One at distance 0; or the nearest, with its own copies, where the query is this row to single precision (of the
+        length of the row, or of the mean row) and a thousand times nearer to it than to the next: features that were
+        stored in another type, or computed again.
+        """
+        same = distances == 0
+        if self.metric == "precomputed":
+            return same
+        nearest = distances.min(axis=1, keepdims=True)
+        alike = distances <= nearest * (1.0 + _ALIKE)
+        beyond = np.where(alike, np.inf, distances).min(axis=1)
+        at = np.flatnonzero((nearest[:, 0] > 0) & (nearest[:, 0] <= _NEARER * beyond))
+        rows = indices[at, distances[at].argmin(axis=1)]
+        lengths = row_norms(self.rows)
+        unit = np.maximum(lengths[rows], lengths.mean())
+        unit += 0.0 if self._centre is None else float(np.linalg.norm(self._centre))
+        at = at[pair_distances(queries, self.rows, at, rows, "euclidean") <= np.finfo(np.float32).eps * unit]
+        same[at] = alike[at]
+        return same
 
     def count(self, n_neighbors: int, *, own: bool = False) -> int:
         """Check a number of neighbours, of the rows themselves (`own`) or of new ones."""

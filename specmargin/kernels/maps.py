@@ -20,8 +20,8 @@ import numpy as np
 import scipy.linalg as sla
 import scipy.sparse as sp
 
-from specmargin.arrays import finite_numbers, numbers_array
-from specmargin.checks import checked, number, numeric, operator_like
+from specmargin.arrays import finite_numbers, numbers_array, operator_like
+from specmargin.checks import checked, number, numeric
 from specmargin.exceptions import InvalidInputError
 from specmargin.kernels.semidefinite import INDEFINITE, refuse_indefinite, require_semidefinite, require_symmetric
 from specmargin.typing import FloatArray, MatrixLike

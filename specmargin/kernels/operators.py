@@ -181,7 +181,7 @@ def as_kernel(K: Any) -> Any:
     """
     if isinstance(K, KernelOperator):
         return K
-    numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)("K", K)
+    K = numbers_array("the kernel matrix of the samples, (n, n)", ndim=2, finite=False)("K", K)
     K = sp.csr_array(K, dtype=np.float64) if sp.issparse(K) else np.asarray(K, dtype=np.float64)
     finite_numbers("K", K, "the kernel of finite features, and check its parameters")
     return K

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from specmargin.checks import shown
+from specmargin.checks import NUMBERS, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 
 __all__ = ["GAMMA", "KERNEL", "KERNELS"]
@@ -29,7 +28,7 @@ def GAMMA(name: str, value: Any) -> Any:
         if value not in ("scale", "median"):
             raise InvalidInputError(f"{name}={value!r} is unknown; take a positive number, 'scale' or 'median'.")
         return value
-    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    good = isinstance(value, NUMBERS) and not isinstance(value, bool)
     if not (good and np.isfinite(value) and value > 0):
         kind = InvalidInputError if good else InvalidTypeError
         raise kind(

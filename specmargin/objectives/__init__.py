@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from specmargin.arrays import numbers_array
-from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, operator_like, shown
+from specmargin.arrays import numbers_array, operator_like
+from specmargin.checks import Rule, checked, choice, count, flag, instance, maybe, numeric, shown
 from specmargin.exceptions import InvalidInputError, InvalidTypeError
 from specmargin.kernels.operators import KernelOperator
 from specmargin.labels import Labels, Targets

@@ -84,9 +84,9 @@ class Features:
         balance : float, default 0
             r, in [-1, 1].
         """
-        numbers_array("finite features, a row per sample", ndim=2, finite=False)("X", X)
+        X = numbers_array("finite features, a row per sample", ndim=2, finite=False)("X", X)
         balance = numeric("balance", balance)
-        X = _compact(sp.csr_array(X, dtype=float)) if sp.issparse(X) else np.asarray(X, dtype=float)
+        X = sp.csr_array(X, dtype=float) if sp.issparse(X) else np.asarray(X, dtype=float)
         if 0 in X.shape:
             raise InvalidInputError(f"X has the shape {X.shape}; pass (n, d) features with n and d at least 1.")
         finite_numbers("X", X, "finite features: impute or remove these")
@@ -273,10 +273,3 @@ def _residue(X: FloatArray, mu: FloatArray, rows: IntArray) -> FloatArray | None
     rest = A.mean(axis=0)
     far = np.abs(rest) > 16.0 * UNIT * np.abs(A).max(axis=0)
     return np.where(far, rest, 0.0) if far.any() else None
-
-
-def _compact(X: Matrix) -> Matrix:
-    """Return the matrix with 32-bit indices where they suffice: products then move a quarter less of memory."""
-    if X.indices.dtype == np.int32 or max(X.nnz, *X.shape) >= 2**31:
-        return X
-    return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)

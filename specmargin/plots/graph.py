@@ -63,7 +63,7 @@ class GraphDisplay:
         from scipy import sparse
 
         self.X = points_in_plane(X)
-        numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
+        W = numbers_array("the adjacency of the points, (n, n): an edge needs a finite weight", ndim=2)("W", W)
         adjacency = sparse.coo_array(W)
         if adjacency.shape != (len(self.X), len(self.X)):
             raise InvalidInputError(

@@ -98,6 +98,10 @@ class SpectrumDisplay:
         -------
         SpectrumDisplay
         """
+        if not isinstance(estimators, Mapping):
+            raise InvalidTypeError(
+                f"estimators={shown(estimators)} is no mapping; name each, e.g. {{'STORM': storm}}, of fitted ones."
+            )
         for name, estimator in estimators.items():
             if not hasattr(estimator, "delta_"):
                 raise InvalidInputError(

@@ -163,7 +163,8 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
     K = np.asarray(obj.K.toarray() if sp.issparse(obj.K) else obj.K)
     eigenvalues, V = np.linalg.eigh((K + K.T) / 2)
     kept = eigenvalues > 1e-13 * max(eigenvalues[-1], 0.0)
-    root = np.sqrt(eigenvalues[kept])
+    kept[-1] = True  # of a kernel of zeros, too: CVXPY has no variables of size zero
+    root = np.sqrt(np.maximum(eigenvalues[kept], 0.0))
     R = V[:, kept] * root
     w = cp.Variable(R.shape[1], name="w")
     b = cp.Variable(name="b")
@@ -181,7 +182,7 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         value = value + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
 
     def recover(current: LapSVM) -> Recovered:
-        alpha = V[:, kept] @ (np.asarray(w.value) / root)
+        alpha = V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0)
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decisions_at(alpha, offset)

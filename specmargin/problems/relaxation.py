@@ -68,7 +68,9 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
     relaxation = obj if isinstance(obj, S3VMRelaxation) else S3VMRelaxation(obj)
     r, k, b = relaxation.rank, len(relaxation.free), relaxation.offset
     Z, Z_known, y = relaxation.Z_free, relaxation.Z_known, relaxation.y
-    M = cp.Variable((r + 1, r + 1), symmetric=True, name="M")
+    if r == 0:  # of features that are all alike: CVXPY has no variables of size zero
+        Z, Z_known = np.zeros((k, 1)), np.zeros((len(y), 1))
+    M = cp.Variable((max(r, 1) + 1,) * 2, symmetric=True, name="M")
     t = cp.Variable(len(y), name="t")
     w, W = M[0, 1:], M[1:, 1:]
     constraints: dict[str, Any] = {
@@ -89,7 +91,7 @@ def s3vm_relaxation(obj: S3VM | S3VMRelaxation) -> BuiltProblem:
         # Lagrangian: C* v'(s) + multiplier = 0, and theta = -2 C* v'.
         theta = current.repair(2.0 * np.asarray(constraints["square"].dual_value)) if k else np.zeros(0)
         theta, beta = current.best_inwards(theta, np.asarray(constraints["margin"].dual_value) / current.weights)
-        w, spread, trace = current.point_of(np.asarray(M.value))
+        w, spread, trace = current.point_of(np.asarray(M.value)[: r + 1, : r + 1])
         weights = current.expand(w)
         variables = {"w": weights, "f": current.obj.decisions_at(weights)}
         variables.update(theta=current.over_unlabeled(theta), beta=beta)

@@ -55,8 +55,9 @@ _WEIGHTS = numbers_array("the weights of specmargin.graphs.neighbor_weights, (m,
 def _graph(name: str, W: Any) -> Any:
     if hasattr(W, "matrix") or hasattr(W, "adjacency"):
         return W
-    numbers_array("the adjacency of a graph, (n, n), as specmargin.graphs.check_adjacency returns it", ndim=2)(name, W)
-    stored = W.tocoo().data if sp.issparse(W) else np.asarray(W)
+    what = "the adjacency of a graph, (n, n), as specmargin.graphs.check_adjacency returns it"
+    W = numbers_array(what, ndim=2)(name, W)
+    stored = W.data if sp.issparse(W) else np.asarray(W)
     largest = float(np.abs(stored).max(initial=0.0))
     if largest > 1e75 or 0 < largest < 1e-75:
         raise InvalidInputError(

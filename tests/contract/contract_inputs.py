@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from specmargin.datasets import make_two_moons
 from specmargin.exceptions import DisconnectedGraphWarning, MarkerWarning
-from specmargin.graphs import knn_graph
+from specmargin.graphs import from_networkx, knn_graph
 from specmargin.labels import Labels, hide_labels
 
 N = 24
@@ -176,7 +176,41 @@ def representations(X: np.ndarray) -> Iterator[Input]:
         yield Input(f"a {kind} array", getattr(sp, f"{kind}_array")(X), SAME)
     yield Input("a sparse matrix with duplicate entries", with_duplicates(X), SAME)
     yield Input("a csr matrix with unsorted indices", unsorted(X), SAME)
-    yield Input("a csr matrix with 64-bit indices", _wide(sp.csr_matrix(X)), SAME)
+    yield Input("a csr array with entries in two parts", split(X), SAME)
+    for kind in ("csr_matrix", "csr_array", "csc_array", "bsr_array"):
+        yield Input(f"a {kind.replace('_', ' ')} with 64-bit indices", _wide(getattr(sp, kind)(X)), SAME)
+
+
+def split(X: np.ndarray) -> Any:
+    """Return a CSR array that stores every entry in two parts of other signs, from the last column to the first."""
+    n, d = X.shape
+    data = np.stack([2.0 * X[:, ::-1], -X[:, ::-1]], axis=-1)
+    indices = np.tile(np.repeat(np.arange(d)[::-1], 2), n)
+    return sp.csr_array((data.ravel(), indices, np.arange(0, 2 * n * d + 1, 2 * d)), shape=X.shape)
+
+
+def malformed(X: np.ndarray) -> Iterator[tuple[str, Bad]]:
+    """Yield sparse matrices whose arrays do not fit together: to scipy's routines they are places in memory."""
+    for name, form, part, at, value in (
+        ("an index beyond the columns", "csr", "indices", 3, 10**6),
+        ("an index beyond 32 bits", "csr", "indices", 3, 2**33),
+        ("a negative index", "csr", "indices", 3, -(10**6)),
+        ("an indptr beyond the entries", "csr", "indptr", 3, 10**7),
+        ("an indptr that ends in zero", "csr", "indptr", -1, 0),
+        ("an index beyond the rows", "csc", "indices", 3, 10**6),
+        ("a block beyond the columns", "bsr", "indices", 1, 10**6),
+        ("a row beyond the last", "coo", "row", 3, 10**6),
+        ("a diagonal beyond 32 bits", "dia", "offsets", 0, 2**33),
+    ):
+        made = getattr(sp, f"{form}_matrix")(X)
+        setattr(made, part, changed(getattr(made, part), at, value, np.int64))
+        yield f"a {form} matrix with {name}", Bad(made, "is no sparse matrix")
+    short = sp.csr_array(X)
+    short.indices = short.indices[:-1]
+    yield "a csr array with an index missing", Bad(short, "is no sparse matrix.*same size")
+    entries = np.nonzero(X)
+    wide = sp.csr_array((X[entries], entries), shape=(len(X), 2**40))
+    yield "a csr array with 2^40 columns", Bad(wide, r"1099511627776")
 
 
 def _wide(X: Any) -> Any:
@@ -238,6 +272,7 @@ def not_numbers(X: np.ndarray) -> Iterator[Input]:
             Bad(pl.DataFrame({"a": X[:, 0], "b": words.cast(pl.Categorical)}), r"\[0, 1\] is 'a'"),
         ),
         ("a series of polars", Bad(holes, rf"\({len(X)},\)")),
+        *malformed(X),
         ("scaled by 1e160", Bad(1e160 * X, r"e\+160, whose fourth powers overflow")),
         ("scaled by 1e300", Bad(1e300 * X, r"e\+300, whose fourth powers overflow")),
     ):
@@ -385,6 +420,12 @@ def labels() -> Iterator[Input]:
 def graphs() -> Iterator[Input]:
     """Yield everything that can be passed as a graph of N nodes."""
     G = nx.from_numpy_array(W)
+    mixed = nx.Graph()
+    mixed.add_nodes_from(np.random.default_rng(0).permutation(N).tolist())
+    mixed.add_edges_from(G.edges(data=True))
+    named = nx.relabel_nodes(G, "node {}".format)
+    table = nx.to_pandas_edgelist(G).sample(frac=1.0, random_state=0)
+    edges = np.array(G.edges)
     lopsided, negative = changed(W, (0, 1), 2.0), changed(W, ([0, 1], [1, 0]), -1.0)
     lopsided[1, 0] = 0.5
     cut = W * (TRUTH[:, None] == TRUTH)
@@ -401,6 +442,12 @@ def graphs() -> Iterator[Input]:
         ("with columns cut out", Bad(W[:, :20], square)),
         ("with rows cut out", Bad(W[:20], rf"square.*\(20, {N}\)")),
         ("with rows cut out, as those of X are", Bad(W[:20], rf"square.*\(20, {N}\)\. Cross-validation")),
+        *malformed(W),
+        ("a list of edges", Bad(edges.tolist(), rf"a list of {len(edges)} edges; pass networkx\.Graph\(edges\)")),
+        ("an array of edges", Bad(edges, rf"shape \({len(edges)}, 2\), as a list of edges is")),
+        ("an edge_index", Bad(edges.T, rf"shape \(2, {len(edges)}\), as an edge_index is.*edge_index\.T")),
+        ("a dict of neighbours", Bad(nx.to_dict_of_lists(G), rf"a mapping of {N} nodes; pass networkx\.Graph")),
+        ("a table that has an edge twice", Bad(pd.concat([table, table[:1].assign(weight=9.0)]), "twice")),
         ("a list of neighbourhoods", Bad([G[i] for i in range(N)], rf"list of {N} neighbourhoods.*Cross-validation")),
         ("asymmetric", Bad(lopsided, r"W\[0, 1\] = 2 but W\[1, 0\] = 0.5")),
         ("negative", Bad(negative, r"negative.*, the first W\[0, 1\] (=|is) -1")),
@@ -430,11 +477,20 @@ def graphs() -> Iterator[Input]:
         ("a frame of polars", frame(W)),
         ("a masked array", np.ma.masked_equal(W, 0)),
         ("a networkx graph", G),
+        ("a networkx graph with its nodes in another order", mixed),
+        ("a table of edges of pandas", table),
+        ("a table of edges of polars", pl.DataFrame(table.to_dict("list"))),
+        ("the pair of a matrix and names", from_networkx(named)),
         *((f"a {kind} matrix", getattr(sp, f"{kind}_matrix")(W)) for kind in SPARSE),
         *((f"a {kind} array", getattr(sp, f"{kind}_array")(W)) for kind in SPARSE),
         ("sparse with duplicate entries", with_duplicates(W)),
+        ("a csr array with entries in two parts", split(W)),
+        ("a csr array with 64-bit indices", _wide(sp.csr_array(W))),
     ):
         yield Input(name, value, SAME)
+    by_name = Promise("same", f"the {N} nodes of the graph have names \\('node 0'", UserWarning)
+    yield Input("a networkx graph of names", named, by_name)
+    yield Input("a frame of pandas with names", nx.to_pandas_adjacency(named), by_name)
     yield Input("with self loops", loops, Promise("same", "24 self loops", UserWarning))
     yield Input("scaled by 1e-8", 1e-8 * W, Promise("either"))
     yield Input("scaled by 1e8", 1e8 * W, Promise("either"))

@@ -49,6 +49,8 @@ _SMO_STEPS = 100
 """Steps of libsvm per labelled sample: as many cost a fraction of the interior point's Cholesky factorisations."""
 _SMO_TOL = 1e-5
 """libsvm keeps kernels in single precision: asked for more it may never end."""
+_LARGEST = 1e150
+"""Entries of a kernel up to which their squares are representable."""
 _OUTWARDS = (2.0**-48, 2.0**-40, 2.0**-34)
 """Shares by which the decisions grow where rounding leaves them short of the margin: each costs twice the penalty's."""
 _SAFE = 1e-7
@@ -299,6 +301,11 @@ def _step_bound(x: FloatArray, step: FloatArray) -> float:
 def _support_vectors(obj: LapSVM, tol: float, max_iter: int, history: History) -> tuple[FloatArray, float, int]:
     """Solve the hinge's problem, by libsvm where that ends and can be polished, else by an interior point."""
     G, y, weights = obj.reduction.G, obj.labels.sign, obj.labels.weights
+    if not (largest := float(np.abs(G).max(initial=0.0))) < _LARGEST:
+        raise SolverError(
+            f"the deformed kernel has entries up to {largest:.1e} at gamma_A={obj.gamma_A:g}, whose products overflow; "
+            "take a larger gamma_A, or scale the features."
+        )
     if obj.fit_intercept and abs(y.sum()) == len(y):
         return np.zeros(len(y)), hinge_intercept(y, np.zeros(len(y))), 1  # one class: a constant
     if obj.fit_intercept and (start := _sequential(G, y, weights)) is not None:
@@ -317,7 +324,10 @@ def _sequential(G: FloatArray, y: FloatArray, weights: FloatArray | None) -> tup
     svm = SVC(C=1.0, kernel="precomputed", random_state=0, tol=_SMO_TOL, max_iter=_SMO_STEPS * len(y), cache_size=1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a search that is cut short
-        svm.fit(G / 2, y, weights)
+        try:
+            svm.fit(G / 2, y, weights)
+        except ValueError:  # coefficients that are not finite, of a G beyond single precision
+            return None
     if svm.fit_status_ != 0:
         return None
     v = np.zeros(len(y))

@@ -1,0 +1,285 @@
+"""Names of nodes: graphs that have them, and graph, features and labels brought into one order.
+
+A matrix has rows, and row i of the features is its node i. A graph of networkx, a table of edges, a frame with the same
+names for rows and columns, and the pair that `from_networkx` returns name their nodes. Features (a frame with the
+names as its index) and labels (a mapping, or a series with the names as its index) are then matched by name; nodes
+that are the numbers 0 to n - 1 are rows of these numbers. Where neither says which row is which node, the graph's own
+order is taken, with a warning.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from specmargin.checks import outside, shown
+from specmargin.exceptions import InvalidInputError
+from specmargin.graphs._adjacency_matrix import clean_adjacency
+from specmargin.graphs.convert import from_networkx, numbered
+from specmargin.typing import Matrix
+
+__all__ = ["by_node", "in_one_order", "n_rows", "named_adjacency", "number_of_nodes", "row_names", "with_new_nodes"]
+
+
+class _Named(NamedTuple):
+    """A graph with names: its nodes, and what makes a matrix with rows in an order of them."""
+
+    nodes: list[Hashable]
+    matrix: Callable[[list[Hashable]], Matrix]
+    is_ordered: bool = False
+    """Whether who made it knows its order."""
+
+
+def _named(graph: Any, complete: Sequence[Hashable] = ()) -> _Named | None:
+    """Return a graph that names its nodes, None of any other; a table of edges gets nodes without an edge, too."""
+    columns = [str(name) for name in getattr(graph, "columns", [])]
+    if {"source", "target"} <= set(columns):
+        graph = _of_edges(graph)
+        if set(graph.nodes) <= set(complete):
+            graph.add_nodes_from(complete)
+    if hasattr(graph, "is_directed") and hasattr(graph, "adjacency"):
+        from_networkx(graph, nodelist=list(graph.nodes)[:1])  # refused before its nodes are compared with others
+        return _Named(list(graph.nodes), lambda order: from_networkx(graph, nodelist=order)[0])
+    if isinstance(graph, tuple) and len(graph) == 2 and sp.issparse(graph[0]) and isinstance(graph[1], list):
+        W, nodes = graph
+        if len(nodes) != W.shape[0]:
+            raise InvalidInputError(
+                f"the graph has {W.shape[0]} rows and {len(nodes)} names; pass what graphs.from_networkx returns."
+            )
+    elif hasattr(graph, "iloc") and len(columns) == len(graph) and list(graph.columns) == list(graph.index):
+        W, nodes = graph.to_numpy(), list(graph.index)
+    else:
+        return None
+    clean, at = clean_adjacency(W, stacklevel=outside()), {node: i for i, node in enumerate(nodes)}
+    if len(at) < len(nodes):
+        raise InvalidInputError(f"the graph names {len(nodes)} rows by {len(at)} different names; name each once.")
+
+    def ordered(order: list[Hashable]) -> Matrix:
+        rows = [at[node] for node in order]
+        return clean[rows][:, rows]
+
+    return _Named(nodes, ordered, is_ordered=isinstance(graph, tuple) or nodes == list(range(len(nodes))))
+
+
+def _of_edges(table: Any) -> Any:
+    """Return the networkx graph of a table of edges; its other columns are attributes of the edges."""
+    import networkx as nx
+
+    columns = {str(name): list(table[name]) for name in table.columns}
+    sources, targets = columns.pop("source"), columns.pop("target")
+    graph: Any = nx.Graph()
+    for k, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if source is None or target is None or source != source or target != target:
+            raise InvalidInputError(f"edge {k} of the table, ({source!r}, {target!r}), lacks a node; drop such rows.")
+        data = {name: values[k] for name, values in columns.items()}
+        before = graph.get_edge_data(source, target, data)
+        if before.get("weight") != data.get("weight"):
+            raise InvalidInputError(
+                f"the table has the edge ({source!r}, {target!r}) twice, of the weights {before['weight']!r} and "
+                f"{data['weight']!r}; merge them first, e.g. by groupby(['source', 'target']).sum()."
+            )
+        graph.add_edge(source, target, **data)
+    return graph
+
+
+def named_adjacency(
+    graph: Any, n_samples: int | None = None, rows: Sequence[Hashable] | None = None, *, say: bool = True
+) -> tuple[Any, list[Hashable] | None]:
+    """Return the matrix of a graph that names its nodes, and the names in row order; any other as it is, and None.
+
+    Parameters
+    ----------
+    graph : object
+        What `specmargin.graphs.check_adjacency` reads.
+    n_samples : int, optional
+        Number of rows of the data; a table of edges with numbers for names then has the nodes 0 to n_samples - 1.
+    rows : sequence of names, optional
+        Those of the rows of the data. Where they are those of the nodes, the graph is brought into their order.
+    say : bool, default True
+        Whether to warn where the graph's own order is taken.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> W, nodes = named_adjacency(nx.Graph([("b", "a"), ("a", "c")]), rows=["a", "b", "c"])
+    >>> W.toarray().tolist(), nodes
+    ([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], ['a', 'b', 'c'])
+    """
+    named = _named(graph, range(n_samples or 0) if rows is None else rows)
+    if named is None:
+        return graph, None
+    nodes = named.nodes
+    if rows is not None and n_samples is None and set(rows) < set(nodes):
+        rows, say = None, False  # of labels, which need not name all
+    if rows is not None and set(rows) == set(nodes):
+        order = list(rows)
+    elif numbered(nodes):
+        order = list(range(len(nodes)))
+    else:
+        if rows is not None and set(rows) & set(nodes):
+            apart = [node for node in nodes if node not in set(rows)] or [row for row in rows if row not in set(nodes)]
+            raise InvalidInputError(
+                f"the graph has {len(nodes)} nodes and the data {len(rows)} rows of other names: {apart[0]!r} is in "
+                f"one of them only ({len(apart)} such names); pass a row for every node."
+            )
+        order = nodes
+        if say and not named.is_ordered:
+            _say_order(nodes)
+    return named.matrix(order), order
+
+
+def _say_order(nodes: list[Hashable]) -> None:
+    digits = all(isinstance(node, str) and node.isdecimal() for node in nodes)
+    warnings.warn(
+        f"the {len(nodes)} nodes of the graph have names ({', '.join(map(repr, nodes[:3]))}, ...) and the samples have "
+        "none: row 0 is taken for the first node, and so on in the graph's own order. Pass y as a mapping by node or X "
+        "as a frame with the nodes as its index, or choose an order by graph=from_networkx(graph, nodelist=[...])."
+        + " Numbers that were read as texts become numbers by nodetype=int."
+        * digits,
+        UserWarning,
+        stacklevel=outside(),
+    )
+
+
+def row_names(values: Any) -> list[Hashable] | None:
+    """Return the names in the index of a frame or a series, None where they are but the numbers of its rows.
+
+    Examples
+    --------
+    >>> row_names([[1.0], [2.0]]) is None
+    True
+    """
+    if not hasattr(values, "iloc"):
+        return None
+    names = list(values.index)
+    return names if names != list(range(len(names))) and len(set(names)) == len(names) else None
+
+
+def n_rows(X: Any) -> int:
+    """Return the number of rows of an array-like, 0 of what has none.
+
+    Examples
+    --------
+    >>> n_rows([[1.0], [2.0]]), n_rows(3.0)
+    (2, 0)
+    """
+    return int(X.shape[0]) if getattr(X, "shape", ()) else len(X) if hasattr(X, "__len__") else 0
+
+
+def by_node(values: Any, names: Sequence[Hashable] | None, missing: Any) -> Any:
+    """Return what a mapping, or a series with the names as its index, holds for each name; anything else as it is.
+
+    Examples
+    --------
+    >>> by_node({"b": 1}, ["a", "b"], -1).tolist(), by_node([0, 1], ["a", "b"], -1)
+    ([-1, 1], [0, 1])
+    """
+    if names is None:
+        return values
+    if isinstance(values, Mapping):
+        unknown = [name for name in values if name not in set(names)]
+        if unknown:
+            raise InvalidInputError(
+                f"y names {len(unknown)} nodes that the graph lacks, the first {unknown[0]!r}; name nodes of it."
+            )
+        held = np.empty(len(names), dtype=object)
+        held[:] = [values.get(name, missing) for name in names]
+        return held
+    index = row_names(values)
+    if index is None or not set(index) <= set(names):
+        return values
+    return values.loc[list(names)] if len(index) == len(names) else by_node(values.to_dict(), names, missing)
+
+
+def in_one_order(X: Any, y: Any, graph: Any, missing: Any) -> tuple[Any, Any, list[Hashable] | None]:
+    """Return labels and graph in the order of the rows of X, and the names of these, None where nothing names them.
+
+    Parameters
+    ----------
+    X : array-like or None
+        Features. A frame whose index holds the nodes says which row is which; without features a series of labels does.
+    y : array-like or mapping
+        Labels, by node or in the order of the rows.
+    graph : object
+        A graph or a list of them, with names or without.
+    missing : scalar
+        Label of nodes that a mapping leaves out.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> y, W, nodes = in_one_order(None, {"c": 1, "a": 0}, nx.path_graph(["c", "b", "a"]), -1)
+    >>> y.tolist(), nodes
+    ([1, -1, 0], ['c', 'b', 'a'])
+    """
+    rows = row_names(y) if X is None else row_names(X)
+    n = None if X is None else n_rows(X)
+    nodes: list[Hashable] | None = None
+    read = []
+    for one in graph if isinstance(graph, list) else [graph]:
+        say = X is not None or not isinstance(y, Mapping)
+        W, names = named_adjacency(one, n, rows if nodes is None else nodes, say=say)
+        nodes = nodes or names
+        read.append(W)
+    labels = nodes
+    if nodes is None and isinstance(y, Mapping):
+        labels = list(range(number_of_nodes(read[0]) if n is None else n)) if rows is None else rows
+    return by_node(y, labels, missing), read if isinstance(graph, list) else read[0], nodes
+
+
+def number_of_nodes(graph: Any) -> int:
+    """Return the number of nodes of a matrix, of a list of rows, of eigenpairs, or of the first of several graphs."""
+    if isinstance(graph, list | tuple) and len(graph) and hasattr(graph[0], "shape"):
+        return number_of_nodes(graph[0])
+    return n_rows(getattr(graph, "eigenvectors", graph))
+
+
+def with_new_nodes(graph: Any, known: Sequence[Hashable], rows: Sequence[Hashable] | None, n_new: int) -> Any:
+    """Return the matrix of a graph with the known nodes first and new ones behind; of a matrix, itself.
+
+    Parameters
+    ----------
+    graph : object
+        What `specmargin.graphs.check_adjacency` reads.
+    known : sequence of names
+        Of the nodes that were learned from, in their order.
+    rows : sequence of names or None
+        Of the new ones, in the order of their features.
+    n_new : int
+
+    Raises
+    ------
+    InvalidInputError
+        If the graph lacks a known node, or has no node of a name in `rows`.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> with_new_nodes(nx.Graph([(2, 0), (0, 1)]), [0, 1], None, 1).toarray().tolist()
+    [[0.0, 1.0, 1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    named = _named(graph, [*known, *(range(len(known), len(known) + n_new) if rows is None else rows)])
+    if named is None:
+        return graph
+    lacking = [node for node in known if node not in set(named.nodes)]
+    if lacking:
+        raise InvalidInputError(
+            f"the graph lacks {len(lacking)} of the {len(known)} nodes of fit, the first {lacking[0]!r}; pass "
+            "the graph of fit with the new nodes added, under the same names."
+        )
+    new = [node for node in named.nodes if node not in set(known)]
+    if rows is not None and set(rows) == set(new):
+        new = list(rows)
+    elif numbered([*known, *new]):
+        new = sorted(new)  # type: ignore[type-var]  # they are numbers
+    elif rows is not None and set(rows) & set(new):
+        raise InvalidInputError(
+            f"the graph has the new nodes {shown(new)} and X the rows {shown(list(rows))}; pass both of the same names."
+        )
+    elif len(new) > 1 and not named.is_ordered:
+        _say_order(new)
+    return named.matrix([*known, *new])

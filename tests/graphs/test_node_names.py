@@ -1,0 +1,234 @@
+"""Graphs whose nodes have names: brought into one order with features and labels, or the order is said."""
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+
+import specmargin as sm
+from specmargin.graphs import check_adjacency, from_networkx, node_features
+from specmargin.graphs.node_names import in_one_order, named_adjacency, row_names, with_new_nodes
+
+CLUB = nx.karate_club_graph()
+OFFICER = np.array([CLUB.nodes[i]["club"] == "Officer" for i in range(34)])
+Y = np.full(34, -1)
+Y[[0, 1, 2]], Y[[31, 32, 33]] = 0, 1
+W = nx.to_numpy_array(CLUB)
+ORDER = np.random.default_rng(0).permutation(34).tolist()
+NAMES = [f"member {i}" for i in range(34)]
+
+
+def listed(nodes=ORDER, name=lambda i: i):
+    graph = nx.Graph()
+    graph.add_nodes_from(map(name, nodes))
+    graph.add_edges_from((name(a), name(b), data) for a, b, data in CLUB.edges(data=True))
+    return graph
+
+
+NAMED = listed(name=NAMES.__getitem__)
+BY_NODE = {NAMES[i]: int(Y[i]) for i in np.flatnonzero(Y >= 0)}
+FRAME = pd.DataFrame(np.eye(34), index=NAMES, columns=[f"x{i}" for i in range(34)])
+
+
+def right(fitted):
+    """Whether a fit gives each node the class that the plain matrix gives it."""
+    names = getattr(fitted, "nodes_", range(34))
+    plain = sm.STORM().fit(np.eye(34), Y, graph=W)
+    numbers = [NAMES.index(name) if name in NAMES else name for name in names]
+    return sorted(numbers) == list(range(34)) and (fitted.transduction_ == plain.transduction_[numbers]).all()
+
+
+@pytest.mark.filterwarnings("error:the 34 nodes")
+@pytest.mark.parametrize(
+    ("X", "y", "graph", "first"),
+    [
+        (None, Y, W, None),
+        (np.eye(34), Y, listed(), 0),
+        (None, Y, listed(), 0),
+        (None, {i: int(Y[i]) for i in (0, 1, 2, 31, 32, 33)}, W, None),
+        (None, BY_NODE, NAMED, NAMES[ORDER[0]]),
+        (None, pd.Series(BY_NODE), NAMED, NAMES[ORDER[0]]),
+        (None, pd.Series(Y, index=NAMES), NAMED, NAMES[0]),
+        (FRAME, Y, NAMED, NAMES[0]),
+        (FRAME, pd.Series(Y, index=NAMES).iloc[ORDER], NAMED, NAMES[0]),
+        (FRAME.iloc[ORDER], BY_NODE, NAMED, NAMES[ORDER[0]]),
+        (FRAME, Y, nx.to_pandas_adjacency(NAMED), NAMES[0]),
+        (None, BY_NODE, from_networkx(NAMED), NAMES[ORDER[0]]),
+        (None, Y, from_networkx(NAMED, nodelist=NAMES), NAMES[0]),
+        (FRAME, BY_NODE, nx.to_pandas_edgelist(NAMED), NAMES[0]),
+        (None, Y, nx.to_pandas_edgelist(listed()), 0),
+        (None, Y, [listed(), CLUB], 0),
+    ],
+)
+def test_every_node_gets_its_own_class(X, y, graph, first):
+    fitted = sm.STORM().fit(X, y, graph=graph)
+    if first is None:
+        assert not hasattr(fitted, "nodes_")
+    else:
+        assert fitted.nodes_[0] == first
+    if isinstance(graph, list):
+        fitted.transduction_ = sm.STORM().fit(None, y, graph=graph[0]).transduction_
+    assert right(fitted)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"), [(None, Y), (np.eye(34), Y), (np.eye(34), BY_NODE), (FRAME.reset_index(drop=True), Y)]
+)
+def test_an_order_that_nothing_names_is_said(X, y):
+    with pytest.warns(UserWarning, match=rf"34 nodes of the graph have names \('{NAMES[ORDER[0]]}', .*nodelist") as caught:
+        sm.STORM().fit(X, y, graph=NAMED)
+    assert caught[0].filename == __file__
+    with pytest.warns(UserWarning, match=r"have names \('0', '1'.*nodetype=int"):
+        check_adjacency(nx.relabel_nodes(CLUB, str))
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (None, {"nobody": 1}, "y names 1 nodes that the graph lacks, the first 'nobody'"),
+        (FRAME.rename(index={NAMES[3]: "nobody"}), Y, f"'{NAMES[3]}' is in one of them only \\(1 such"),
+        (FRAME[:30], Y[:30], "34 nodes and the data 30 rows of other names"),
+    ],
+)
+def test_names_that_do_not_meet_are_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        sm.STORM().fit(X, y, graph=NAMED)
+
+
+def test_weights_of_samples_follow_the_nodes():
+    weights = pd.Series(np.where(np.arange(34) == 33, 5.0, 1.0), index=NAMES)
+    plain = sm.STORM().fit(np.eye(34), Y, graph=W, sample_weight=weights.to_numpy())
+    named = sm.STORM().fit(None, BY_NODE, graph=NAMED, sample_weight=weights)
+    np.testing.assert_allclose(named.scores_, plain.scores_[ORDER], atol=1e-6)
+
+
+def test_features_are_needed_by_those_who_learn_from_them():
+    for estimator in (sm.LapSVM(), sm.AutoSSL(), sm.STORMCV()):
+        with pytest.raises(TypeError, match=f"X=None, but {type(estimator).__name__} learns from features, too; pass"):
+            estimator.fit(None, Y, graph=CLUB)
+    with pytest.raises(ValueError, match="X=None"):
+        sm.STORM().fit(None, Y)
+    for estimator in (sm.SpectralRidge(), sm.SpectralFilterClassifier()):
+        alone, identity = (type(estimator)().fit(X, Y, graph=CLUB) for X in (None, np.eye(34)))
+        np.testing.assert_allclose(alone.scores_, identity.scores_, atol=1e-9)
+        assert alone.predict(np.eye(34)[:3]).tolist() == alone.transduction_[:3].tolist()
+
+
+def test_a_refit_on_a_matrix_forgets_the_names():
+    fitted = sm.STORM().fit(None, BY_NODE, graph=NAMED).fit(None, Y, graph=W)
+    assert not hasattr(fitted, "nodes_")
+
+
+def test_numbers_are_rows_of_these_numbers():
+    graph = nx.Graph([(2, 0), (0, 1)])
+    nx.set_node_attributes(graph, {0: 0.0, 1: 1.0, 2: 2.0}, "x")
+    assert from_networkx(graph)[1] == [0, 1, 2]
+    assert node_features(graph, "x").ravel().tolist() == [0.0, 1.0, 2.0]
+    assert check_adjacency(graph).toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+
+
+def test_a_table_of_edges_has_the_nodes_of_the_data():
+    table = pd.DataFrame({"source": [2, 0], "target": [0, 1], "weight": [0.5, 2.0]})
+    expected = [[0, 2, 0.5, 0], [2, 0, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0]]
+    assert check_adjacency(table, 4).toarray().tolist() == expected
+    named = table.replace({"source": dict(enumerate("abcd")), "target": dict(enumerate("abcd"))})
+    assert named_adjacency(named, rows=list("abcd"))[0].toarray().tolist() == expected
+    both = pd.DataFrame({"source": [0, 1, 0], "target": [1, 0, 2]})
+    assert check_adjacency(both).toarray().tolist() == [[0, 1, 1], [1, 0, 0], [1, 0, 0]]
+    with pytest.raises(ValueError, match=r"edge \(1, 0\) twice, of the weights 2.0 and 3.0; merge"):
+        check_adjacency(pd.DataFrame({"source": [0, 1], "target": [1, 0], "weight": [2.0, 3.0]}))
+    with pytest.raises(ValueError, match=r"edge 1 of the table, \(1.0, nan\), lacks a node; drop"):
+        check_adjacency(pd.DataFrame({"source": [0.0, 1.0], "target": [1.0, np.nan]}))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "names"),
+    [([{"value": 2.0}, {"value": 3.0}], "2 of the 2 .* under 'value'"), ([{"weight": 2.0}, {}], "1 of the 2 .* 'weight'")],
+)
+def test_weights_under_another_name_are_said(attributes, names):
+    graph = nx.Graph([(0, 1, attributes[0]), (1, 2, attributes[1])])
+    with pytest.warns(UserWarning, match=f"{names}; name one by graph=from_networkx"):
+        check_adjacency(graph)
+
+
+@pytest.mark.filterwarnings("error")
+def test_nothing_is_said_of_edges_whose_weights_are_named_or_none():
+    graph = nx.Graph([(0, 1, {"value": 2.0, "colour": "red"}), (1, 2, {"value": 3.0})])
+    assert check_adjacency(from_networkx(graph, weight="value")).sum() == 10.0
+    assert check_adjacency(from_networkx(graph, weight=None)).sum() == 4.0
+    assert check_adjacency(nx.Graph([(0, 1, {"colour": "red"})])).sum() == 2.0
+
+
+def test_the_pair_of_a_matrix_and_names_must_fit():
+    A, nodes = from_networkx(NAMED)
+    with pytest.raises(ValueError, match="34 rows and 33 names"):
+        check_adjacency((A, nodes[:-1]))
+    with pytest.raises(ValueError, match="34 rows by 33 different names"):
+        check_adjacency((A, [*nodes[:-1], nodes[0]]))
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        ([(0, 1), (1, 2), (2, 3)], r"a list of 3 edges; pass networkx\.Graph\(edges\)"),
+        ([("a", "b", 1.0), ("b", "c", 1.0)], r"a list of 2 edges; pass .*add_weighted_edges_from"),
+        (np.array([[0, 1], [1, 2], [2, 3]]), r"as a list of edges is; pass networkx\.Graph\(edges\.tolist\(\)\)"),
+        (np.array([[0, 1, 2], [1, 2, 3]]), r"as an edge_index is; pass networkx\.Graph\(edge_index\.T\.tolist\(\)\)"),
+        ({0: [1, 2], 1: [0]}, r"a mapping of 2 nodes; pass networkx\.Graph\(neighbours\)"),
+    ],
+)
+def test_other_forms_are_refused_with_the_line_that_converts_them(graph, message):
+    with pytest.raises(TypeError, match=message):
+        check_adjacency(graph)
+    with pytest.raises(TypeError, match=message):
+        sm.SpectralRidge().fit(None, Y, graph=graph)
+
+
+class TestNewNodes:
+    X = np.random.default_rng(1).normal(size=(36, 3)) + OFFICER[np.r_[0:34, 0, 33]][:, None]
+    NEW = ((34, 0), (34, 1), (35, 33), (35, 32), (34, 35))
+
+    def graph(self, first, name=lambda i: i):
+        graph = nx.Graph()
+        graph.add_nodes_from(map(name, first))
+        graph.add_edges_from((name(a), name(b), data) for a, b, data in CLUB.edges(data=True))
+        graph.add_edges_from((name(a), name(b), {"weight": 1.0}) for a, b in self.NEW)
+        return graph
+
+    def expected(self):
+        larger = nx.to_scipy_sparse_array(self.graph(range(36)), nodelist=range(36))
+        return sm.SpectralFilterClassifier().fit(self.X[:34], Y, graph=W).decision_function(self.X[34:], graph=larger)
+
+    @pytest.mark.filterwarnings("error:the")
+    @pytest.mark.parametrize("first", [range(36), [35, 34, *ORDER], [34, *ORDER, 35]])
+    def test_numbers_in_any_order(self, first):
+        for graph in (CLUB, W):
+            fitted = sm.SpectralFilterClassifier().fit(self.X[:34], Y, graph=graph)
+            np.testing.assert_allclose(
+                fitted.decision_function(self.X[34:], graph=self.graph(first)), self.expected(), atol=1e-9
+            )
+
+    @pytest.mark.filterwarnings("error:the 34 nodes")
+    def test_names_in_any_order(self):
+        names = [*NAMES, "new", "newer"]
+        X = pd.DataFrame(self.X, index=names)
+        fitted = sm.SpectralFilterClassifier().fit(X[:34], Y, graph=NAMED)
+        larger = self.graph([35, 34, *ORDER], names.__getitem__)
+        np.testing.assert_allclose(fitted.decision_function(X[34:], graph=larger), self.expected(), atol=1e-9)
+        with pytest.warns(UserWarning, match=r"2 nodes of the graph have names \('newer', 'new'"):
+            swapped = fitted.decision_function(self.X[[35, 34]], graph=larger)
+        np.testing.assert_allclose(swapped[::-1], self.expected(), atol=1e-9)
+        with pytest.raises(ValueError, match=f"lacks 1 of the 34 nodes of fit, the first '{NAMES[3]}'"):
+            larger.remove_node(NAMES[3])
+            fitted.predict(X[34:], graph=larger)
+        with pytest.raises(ValueError, match="new nodes .* and X the rows"):
+            fitted.predict(X[34:].rename(index={"new": "old"}), graph=self.graph(range(36), names.__getitem__))
+
+
+def test_names_of_rows():
+    assert row_names(pd.DataFrame({"a": [1, 2]})) is None
+    assert row_names(pd.Series([1, 2], index=["x", "x"])) is None
+    assert row_names(pd.Series([1, 2], index=[1, 0])) == [1, 0]
+    y, graph, nodes = in_one_order(np.eye(2), [0, 1], np.ones((2, 2)), -1)
+    assert (y, nodes) == ([0, 1], None)
+    assert with_new_nodes(graph, [0], None, 1) is graph
