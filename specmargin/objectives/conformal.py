@@ -209,7 +209,9 @@ class ConformalRidge:
         s = penalty * (1.0 + share) + np.maximum(least, 0.0)
         measured = np.maximum(np.abs(solution @ known.S - cross).max(axis=1) / W, np.maximum(-least, 0.0) / W**2)
         # Centring adds four numbers up.
-        largest = (4.0 if self.fit_intercept else 1.0) * np.maximum(largest, max(float(np.abs(self.G).max()), float(np.abs(known.S).max())))
+        largest = (4.0 if self.fit_intercept else 1.0) * np.maximum(
+            largest, max(float(np.abs(self.G).max()), float(np.abs(known.S).max()))
+        )
         eps = np.maximum(measured, known.eps) + (self._rounding + _KNOWN) * largest
         mu = known.sizes + np.abs(w) * (W / s)[:, None]
         own = solution @ self._apart + self._centre[0]
