@@ -179,7 +179,7 @@ def _computed(
         if residual <= max(tol, _PRECISE) * bound and skew <= _SKEW:
             return values, vectors
         message = _residual_message(name, residual, bound, tol, n_asked, n)
-        if skew > _SKEW:  # a vector that was found twice, or one of the null space
+        if residual <= max(tol, _PRECISE) * bound:  # a vector that was found twice, or one of the null space
             message = f"method={name!r} left eigenvectors that are orthogonal to {skew:.1e} only; {_REMEDIES[name]}."
         failure = failure or SolverError(message)
         _LOGGER.info("method=%r left the residual %.1e, and eigenvectors orthogonal to %.1e", name, residual, skew)

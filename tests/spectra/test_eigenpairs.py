@@ -333,5 +333,5 @@ def test_vectors_that_are_not_orthogonal_are_not_kept(monkeypatch):
     np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
     monkeypatch.setattr(eigenpairs, "_lanczos", twice)
     monkeypatch.setattr(eigenpairs, "_dense", twice)
-    with pytest.raises(SolverError, match="orthogonal to 1.0e"):
+    with pytest.raises(SolverError, match=r"orthogonal to 1\.0e"):
         laplacian_eigenpairs(W, q=4, method="arpack")
