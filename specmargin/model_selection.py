@@ -27,7 +27,7 @@ import numpy.typing as npt
 from specmargin.arrays import finite_numbers, first_of, numbers_array
 from specmargin.checks import flag, seed, shown, whole
 from specmargin.exceptions import InvalidInputError
-from specmargin.labels import is_unlabeled, label_array, label_vector
+from specmargin.labels import class_by_class, is_unlabeled, label_array, label_vector
 from specmargin.typing import AnyArray, IntArray
 
 __all__ = ["LabeledKFold", "labeled_accuracy", "precision_recall_breakeven"]
@@ -37,8 +37,8 @@ class LabeledKFold:
     """Folds whose test parts hold labelled samples only; unlabelled samples always train.
 
     Each labelled sample is tested exactly once. The folds are stratified: the samples are dealt out class by
-    class, so that neither the size of a fold nor its share of a class differs from another's by more than
-    one.
+    class, the classes as they first appear, so that neither the size of a fold nor its share of a class differs from
+    another's by more than one, and names of classes change nothing.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class LabeledKFold:
                 f"y has {len(labeled)} labelled samples for n_splits={self.n_splits} folds (those equal to "
                 f"{self.unlabeled!r} are unlabelled); take at most {len(labeled)} folds or label more samples."
             )
-        classes, codes, counts = np.unique(y[labeled], return_inverse=True, return_counts=True)
+        classes, counts = np.unique(y[labeled], return_counts=True)
         if counts.min() < 2:
             warnings.warn(
                 f"the class {classes[counts.argmin()]} has one labelled sample: the fold that tests it "
@@ -129,9 +129,8 @@ class LabeledKFold:
                 stacklevel=2,
             )
         if self.shuffle:
-            order = np.random.default_rng(self.random_state).permutation(len(labeled))
-            labeled, codes = labeled[order], codes[order]
-        dealt = labeled[np.argsort(codes, kind="stable")]
+            labeled = labeled[np.random.default_rng(self.random_state).permutation(len(labeled))]
+        dealt = labeled[class_by_class(y[labeled])]
         train = np.ones(len(y), dtype=bool)
         for k in range(self.n_splits):
             test = np.sort(dealt[k :: self.n_splits])

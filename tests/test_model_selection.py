@@ -269,3 +269,14 @@ def test_two_labels_of_every_class_are_enough_for_silence():
         warnings.simplefilter("error")
         folds = list(LabeledKFold(2, shuffle=False).split(None, y))
     assert all(set(y[train]) >= {0, 1} and set(y[test]) == {0, 1} for train, test in folds)
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_names_of_classes_change_no_fold(shuffle):
+    truth = np.random.default_rng(0).integers(0, 3, 31)
+    folds = [test.tolist() for _, test in LabeledKFold(4, shuffle=shuffle, random_state=1).split(None, truth)]
+    for names in ([2, 0, 1], [1, 0, 2], ["b", "c", "a"]):
+        named = np.array(names)[truth]
+        assert folds == [
+            test.tolist() for _, test in LabeledKFold(4, shuffle=shuffle, random_state=1).split(None, named)
+        ]

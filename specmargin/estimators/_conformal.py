@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import flag
 from specmargin.estimators._feature_maps import FeatureMap, Landmarks
+from specmargin.estimators._manifold_weights import USUAL_RATIO
 from specmargin.estimators._semi_supervised import check_features, numerical_failures
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import laplacian
@@ -16,8 +17,13 @@ from specmargin.kernels import LowRankKernel
 from specmargin.kernels.maps import deformed_features, deformed_kernel
 from specmargin.labels import Labels
 from specmargin.objectives.conformal import ConformalRidge, label_sets
+from specmargin.objectives.manifold_weights import ambient_weight, ratio_for
 from specmargin.typing import BoolArray, FloatArray, Matrix, SparseArray
 
+NO_NODES = (
+    "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit with them "
+    "among the unlabelled samples and leave X out."
+)
 _BATCH = 256  # samples whose kernel is computed to know its diagonal
 
 
@@ -77,49 +83,56 @@ class ManifoldBlocks(KeepsTraining):
     their defaults in the place of the estimator's.
     """
 
-    gamma_A_: float
     gamma_I_: float
     _functions: FeatureMap
 
-    def _kernel_blocks(self: Any, X: Matrix | None) -> KernelBlocks:
-        """Return the blocks of the training samples, or of new ones where no graph takes part."""
+    def _kernel_blocks(self: Any, X: Matrix | None) -> tuple[KernelBlocks, float]:
+        """Return the blocks of the training samples, or of new ones where no graph takes part, and the penalty.
+
+        "auto" means no look at labels, nor at which samples have some: gamma_A is in units of all training samples,
+        and a graph takes part.
+        """
         known, labels, graph = self._remembered()
-        if X is not None:
-            return self._new_blocks(X, known, labels)
         L = None if graph is None else laplacian(graph, normalized=self.normalized, power=self.power)
         functions = self._manifold_map(known, labels, L, self.gamma_, self._count(known.shape[0]))
         if isinstance(functions, Landmarks):
-            self._refuse_landmarks()
-        gamma_A, gamma_I = self._weights_in_use()
-        K, ratio = functions.kernel, gamma_I / gamma_A
-        if isinstance(K, LowRankKernel):
-            Z = K.factor if L is None else deformed_features(K.factor, L, ratio).Z
-            return KernelBlocks.of_features(np.asarray(Z), labels.labeled)
-        return KernelBlocks.of(K if L is None else deformed_kernel(K, L, ratio).matrix, labels.labeled)
-
-    def _weights_in_use(self) -> tuple[float, float]:
-        return self.gamma_A_, self.gamma_I_
-
-    def _new_blocks(self: Any, X: Matrix, known: Matrix, labels: Labels) -> KernelBlocks:
-        if self._remembered().graph is not None:
             raise InvalidInputError(
-                f"new samples are no nodes of the graph (gamma_I is {self.gamma_I_:.3g}), and not exchangeable with "
-                "the labelled samples, which are; fit with them among the unlabelled samples and leave X out, or take "
-                "gamma_I=0."
+                "span='landmarks' takes the labelled samples for landmarks, so that they are not exchangeable with "
+                "others; take span='kernel', or 'eigenvectors' with a graph."
             )
-        if isinstance(self._functions, Landmarks):
-            self._refuse_landmarks()
-        X, labeled = check_features(self, X, reset=False), known[labels.labeled]
-        m = X.shape[0]
-        batches = (X[start : start + _BATCH] for start in range(0, m, _BATCH))
+        if X is not None and graph is not None:
+            raise InvalidInputError(f"{NO_NODES[:-1]}, or take gamma_I=0.")
+        K = functions.kernel
+        low_rank = isinstance(K, LowRankKernel)
+
+        def deformed(ratio: float) -> FloatArray:
+            if L is None or ratio == 0:
+                return np.asarray(K.factor if low_rank else K)
+            return np.asarray(
+                deformed_features(K.factor, L, ratio).Z if low_rank else deformed_kernel(K, L, ratio).matrix
+            )
+
+        ratio = 0.0 if self._is_supervised else ratio_for(K, USUAL_RATIO if self.ratio == "auto" else self.ratio)
+        own = deformed(ratio) if self.gamma_A == "auto" or self.gamma_I == "auto" else None
+        gamma_A = self._unit_weight(own, low_rank) if self.gamma_A == "auto" else float(self.gamma_A)
+        if self.gamma_I != "auto":
+            own = deformed(float(self.gamma_I) / gamma_A)
+        if X is not None:
+            return self._new_blocks(X, known[labels.labeled]), gamma_A
+        return (KernelBlocks.of_features if low_rank else KernelBlocks.of)(own, labels.labeled), gamma_A
+
+    def _unit_weight(self: Any, own: FloatArray, low_rank: bool) -> float:
+        """Return gamma_A in units of a kernel of all samples, or of the kernel of features."""
+        if not low_rank:
+            return ambient_weight(own, centred=self.fit_intercept)
+        Z = own - own.mean(axis=0) if self.fit_intercept else own
+        return ambient_weight(Z.T @ Z, centred=False) * Z.shape[1] / len(Z)
+
+    def _new_blocks(self: Any, X: Matrix, labeled: Matrix) -> KernelBlocks:
+        X = check_features(self, X, reset=False)
+        batches = (X[start : start + _BATCH] for start in range(0, X.shape[0], _BATCH))
         own = np.concatenate([np.diag(np.asarray(self._gram(batch, batch))) for batch in batches])
         return KernelBlocks(np.asarray(self._gram(labeled)), np.asarray(self._gram(X, labeled)), own)
-
-    def _refuse_landmarks(self) -> None:
-        raise InvalidInputError(
-            "span='landmarks' takes the labelled samples for landmarks, so that they are not exchangeable with "
-            "others; take span='kernel', or 'eigenvectors' with a graph."
-        )
 
 
 def require_no_weights(labels: Labels) -> None:
@@ -140,7 +153,8 @@ class ConformalSets:
         """Return how well each class fits as the label of each sample: p-values by full conformal prediction, exact.
 
         See `conformal_sets` for what they promise, and `specmargin.objectives.conformal` for the formulas. They are
-        those of the decisions f, before classes are balanced.
+        those of the decisions f, before classes are balanced. Scores that rounding does not tell apart are ties, which
+        only raise p-values.
 
         Parameters
         ----------
@@ -162,8 +176,7 @@ class ConformalSets:
         """
         flag("class_conditional", class_conditional)
         with numerical_failures(self):
-            ridge, blocks = self._conformal(X)
-            p = ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
+            p = self._p_values(X, class_conditional)
         if X is None:
             labels = self._remembered().labels  # type: ignore[attr-defined]  # of `KeepsTraining`
             p[labels.labeled] = labels.sign_codes[:, None] == np.arange(p.shape[1])
@@ -180,11 +193,14 @@ class ConformalSets:
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other. Equal numbers
           of labels drawn per class are not; take ``class_conditional=True`` there, whose promise holds within each
           class, and needs labels that are drawn at random within it. Labels chosen for any other reason have no proof;
-        - the parameters were fixed without these labels. Where they were chosen by them, as by `LapRLSCV`, a search,
-          ``penalty="loo"``, or in units of the labelled samples, as the defaults ``gamma_A="auto"`` and
-          ``ratio="auto"`` of `LapRLS`, the proof is lost; the coverage often is not;
-        - for new samples, too, a kernel width that comes from the training samples (``gamma="median"``, "scale") is not
-          fixed.
+        - the parameters were fixed without these labels. What an estimator chooses itself is chosen here so that the
+          proof holds, which need not be as `fit` chose: ``penalty="loo"`` and learned weights of filters anew with
+          every sample and candidate; ``gamma_A="auto"`` in units of all training samples, with the graph that
+          ``ratio="auto"`` may leave out. Parameters that these labels chose elsewhere, by a search such as
+          `LapRLSCV` or by hand, have no proof; the searches, `AutoSSL` and `LapSVM` have no sets therefore, or because
+          they are no least squares;
+        - for new samples, too, nothing is taken from the training samples: no ``gamma="median"`` or "scale", no
+          ``gamma_A="auto"``.
 
         Parameters
         ----------
@@ -223,6 +239,10 @@ class ConformalSets:
         """
         label_sets(np.ones((1, 1)), level)
         return label_sets(self.conformal_p_values(X, class_conditional=class_conditional), level)
+
+    def _p_values(self, X: Matrix | None, class_conditional: bool) -> FloatArray:
+        ridge, blocks = self._conformal(X)
+        return ridge.p_values(blocks.cross, blocks.diagonal, class_conditional=class_conditional)
 
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         raise NotImplementedError

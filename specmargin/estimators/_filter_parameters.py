@@ -9,10 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from specmargin.checks import Rule, choice, flag, instance, number
-from specmargin.estimators._conformal import KernelBlocks
 from specmargin.estimators._parameter_rules import or_word
 from specmargin.estimators._shared_parameters import SearchedNeighbors
-from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import check_adjacency, neighbor_weights, normalized_adjacency
 from specmargin.graphs.node_names import n_rows, row_names, with_new_nodes
 from specmargin.labels import Labels, Targets
@@ -117,7 +115,8 @@ class FilterParameters(SearchedNeighbors):
         grams = labeled_grams(bank.blocks, parts[0].labeled)
         learned, fitted, decisions = [], [], []
         for part in parts:
-            learned.append(learn_weights(bank, part, learn, smooth_first=smooth_first(bank), **options))
+            options |= {"penalties": penalties, "smooth_first": smooth_first(bank)}
+            learned.append(learn_weights(bank, part, learn, **options))
             fitted.append(ridge_on_blocks(learned[-1].delta, grams, part, penalties))
             decisions.append(decisions_at_nodes(bank, fitted[-1], part.labeled))
         several = len(parts) > 1
@@ -153,24 +152,6 @@ class FilterParameters(SearchedNeighbors):
         """Return the weighted mean of training values at the nearest training samples of new ones."""
         assert self._search is not None
         return extend(values, neighbor_weights(X, self._search, self._count(len(values)), weight=self.weight))
-
-    def _learned_kernel(self, X: Matrix | None, labeled: IntArray) -> KernelBlocks:
-        """Return the rows and the diagonal of the learned kernel, for the training samples."""
-        if X is not None:
-            raise InvalidInputError(
-                "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit "
-                "with them among the unlabelled samples and leave X out."
-            )
-        if self.filter_weights_.ndim > 1:
-            raise InvalidInputError(
-                "joint=False makes a kernel per class, and conformal sets compare classes in one; take joint=True."
-            )
-        known = self.bank_
-        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
-        used = [(weight, F) for weight, F in zip(self.filter_weights_, bank.blocks, strict=True) if weight > 0]
-        cross = np.asarray(sum(weight * (F @ F[labeled].T) for weight, F in used))
-        diagonal = np.asarray(sum(weight * np.einsum("ij,ij->i", F, F) for weight, F in used))
-        return KernelBlocks(cross[labeled], cross, diagonal)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -25,12 +25,18 @@ _SCALES = 1e3
 """Ratio of the ranges of two columns that is warned of."""
 _ROUNDING = 1e-12
 """Range of a column, relative to its largest entry, up to which it is constant."""
+_UNIT = 1e-3
+"""By which the squared length of a row may differ from one."""
 _BY_CHANCE = 0.05
 """Probability up to which the labels contradict that all unlabelled samples are of one class."""
 
 
 def warn_of_scales(estimator: Any, X: Matrix) -> None:
-    """Warn where columns that are not constant differ in range by a factor of 1000 or more."""
+    """Warn where columns that are not constant differ in range by a factor of 1000 or more.
+
+    Of words, that is where most entries are zero and none is negative, rows of length one say what counts, as tf-idf
+    makes them; and what centres columns is no remedy.
+    """
     low, high = (_dense(X.min(axis=0)), _dense(X.max(axis=0)))
     ranges = high - low
     used = np.flatnonzero(ranges > _ROUNDING * np.maximum(np.abs(low), np.abs(high)))
@@ -39,12 +45,22 @@ def warn_of_scales(estimator: Any, X: Matrix) -> None:
     wide, narrow = used[ranges[used].argmax()], used[ranges[used].argmin()]
     if ranges[wide] < _SCALES * ranges[narrow]:
         return
+    remedy = "scale them, e.g. by make_pipeline(StandardScaler(), ...) of scikit-learn"
+    entries = X.nnz if sp.issparse(X) else np.count_nonzero(X)
+    if low.min() >= 0 and 2 * entries < X.shape[0] * X.shape[1]:
+        squares = np.asarray((X.multiply(X) if sp.issparse(X) else X * X).sum(axis=1)).ravel()
+        if (np.abs(squares[squares > 0] - 1.0) < _UNIT).all():
+            return
+        remedy = (
+            "scale them: most entries are zero, which TfidfTransformer() (of words and their counts) or MaxAbsScaler() "
+            "of scikit-learn keeps"
+        )
     names = getattr(estimator, "feature_names_in_", None)
     first, second = (f"column {k}" if names is None else f"column {names[k]!r}" for k in (wide, narrow))
     warnings.warn(
         f"{type(estimator).__name__}: columns of X differ in scale: {first} spans {ranges[wide]:.2g} and {second} "
-        f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, scale "
-        "them, e.g. by make_pipeline(StandardScaler(), ...) of scikit-learn.",
+        f"{ranges[narrow]:.2g}, so that kernel and neighbours hardly see the latter. Unless all are in one unit, "
+        f"{remedy}.",
         ColumnScaleWarning,
         stacklevel=outside(),
     )

@@ -46,8 +46,10 @@ class SpectralGraphTransducer(LabelWeights, GraphSpectrumClassifier):
     -----
     `delta_` is the spectrum of the kernel V Q^-1 V', `intercept_` minus the threshold.
 
-    **Weights** of labels are those of copies: the loss stays a mean per class, by weights, and l+ and l-, which make
-    the targets tau, are sums of weights. The weight of a whole class moves the targets and the threshold alone.
+    **Weights** of labels: a label of weight c counts as c labels of that one sample. The loss stays a mean per class,
+    by weights, and l+ and l-, which make the targets tau, are sums of weights; the weight of a whole class moves the
+    targets and the threshold alone. That is not what c rows in the place of one do: each of them is a node, which has
+    edges, and a share in h'h = n and in the eigenvectors.
 
     References
     ----------

@@ -53,5 +53,5 @@ class LapRLS(ConformalSets, ManifoldBlocks, LapSVM):
     def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
         labels = self._remembered().labels
         require_no_weights(labels)
-        blocks = self._kernel_blocks(X)
-        return ConformalRidge(blocks.G, labels.sign, self._weights_in_use()[0], self.fit_intercept), blocks
+        blocks, gamma_A = self._kernel_blocks(X)
+        return ConformalRidge(blocks.G, labels.sign, gamma_A, self.fit_intercept), blocks

@@ -145,11 +145,13 @@ class LapRLSRegressor(
         itself. It is **proved** where
 
         - these are exchangeable: the labelled samples were drawn at random, each as likely as any other;
-        - the parameters were fixed without these targets, and without a look at which samples are labelled. Where they
-          were chosen by them, as by a search, or are in units of the labelled samples, as the
-          defaults ``gamma_A="auto"`` and ``ratio="auto"`` are, the proof is lost; the coverage often is not;
-        - for new samples, too, a kernel width that comes from the training samples (``gamma="median"``, the default, or
-          "scale") is not fixed.
+        - the parameters were fixed without these targets. ``gamma_A="auto"`` is in units of all training samples here,
+          and the graph that ``ratio="auto"`` may leave out takes part, so that the defaults keep the proof; parameters
+          that these targets chose, as by `LapRLSRegressorCV`, do not;
+        - for new samples, too, nothing is taken from the training samples: no ``gamma="median"`` (the default) or
+          "scale", no ``gamma_A="auto"``.
+
+        `SpectralFilterRegressor`, which learns its weights from the targets, has no intervals.
 
         Parameters
         ----------
@@ -193,8 +195,8 @@ class LapRLSRegressor(
                     "targets with weights are not exchangeable, and intervals would promise nothing; fit without "
                     "sample_weight."
                 )
-            blocks = self._kernel_blocks(X)
-            ridge = ConformalRidge(blocks.G, targets.values, self._weights_in_use()[0], self.fit_intercept)
+            blocks, gamma_A = self._kernel_blocks(X)
+            ridge = ConformalRidge(blocks.G, targets.values, gamma_A, self.fit_intercept)
             ends = ridge.intervals(blocks.cross, blocks.diagonal, level)
         if X is None:
             ends[targets.labeled] = targets.values[:, None]

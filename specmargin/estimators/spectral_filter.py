@@ -11,23 +11,28 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.linalg as sla
 from sklearn.utils.validation import check_is_fitted
 
 from specmargin.checks import Rule, choice
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter
-from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
+from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, require_no_weights
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._filter_parameters import FilterParameters, LearnsWeights
 from specmargin.estimators._label_weights import LabelWeights
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier, check_features, numerical_failures
+from specmargin.exceptions import InvalidInputError
 from specmargin.labels import Labels
 from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
-from specmargin.solvers.spectrum.block_weights import RULES
+from specmargin.solvers.spectrum.block_weights import RULES, learn_weights, ridge_on_blocks
+from specmargin.spectra import filter_bank
 from specmargin.typing import AnyArray, FloatArray, Matrix, SparseArray
 
 __all__ = ["SpectralFilterClassifier"]
+
+_BY_MARGIN = ("margin", "ordered")
 
 
 @documented
@@ -71,6 +76,10 @@ class SpectralFilterClassifier(
     -----
     Isolated nodes keep their features, and nodes without features get the intercept. A class without a label has no
     column.
+
+    `conformal_sets` learns the weights of the filters, and ``penalty="loo"``, anew with every unlabelled node as one of
+    each class: weights that saw the labels alone would keep no promise. That takes milliseconds per node and class.
+    With ``learn="margin"`` or "ordered" it is refused.
 
     References
     ----------
@@ -147,8 +156,57 @@ class SpectralFilterClassifier(
     def _decision(self, X: Matrix) -> FloatArray:
         return self._neighbor_mean(X, self.scores_)
 
-    def _conformal(self, X: Matrix | None) -> tuple[ConformalRidge, KernelBlocks]:
+    def _p_values(self, X: Matrix | None, class_conditional: bool) -> FloatArray:
+        """Return p-values whose weights of filters, and penalty, are learned anew with each sample and candidate."""
         labels = self._remembered().labels
         require_no_weights(labels)
-        blocks = self._learned_kernel(X, labels.labeled)
-        return ConformalRidge(blocks.G, labels.sign, self.penalty_), blocks
+        if X is not None:
+            raise InvalidInputError(NO_NODES)
+        if not (self.joint or labels.is_binary):
+            raise InvalidInputError(
+                "joint=False makes a kernel per class, and conformal sets compare classes in one; take joint=True."
+            )
+        if self.learn in _BY_MARGIN:
+            raise InvalidInputError(
+                f"learn={self.learn!r}: weights that saw the labels keep no promise, and a margin would be solved anew "
+                "for every sample and class; take learn='alignment', 'single' or 'mean'."
+            )
+        known, penalties, at = self.bank_, self._penalties(), labels.labeled
+        bank = filter_bank(known.operator, known.features, known.filters, normalization=known.normalization)
+        maps = [np.asarray(F, dtype=np.float64) for F in bank.blocks]
+        cross = np.stack([F @ F[at].T for F in maps])
+        own = np.stack([np.einsum("ij,ij->i", F, F) for F in maps])
+        if self.learn == "mean":
+            return ConformalRidge(cross[:, at].mean(axis=0), labels.sign, penalties).p_values(
+                cross.mean(axis=0), own.mean(axis=0), class_conditional=class_conditional
+            )
+        n, l, n_classes = labels.n_samples, labels.n_labeled, len(labels.classes)
+        p, grams = np.ones((n, n_classes)), np.empty((len(maps), l + 1, l + 1))
+        grams[:, :l, :l] = cross[:, at]
+        for j in np.setdiff1d(np.arange(n), at):
+            grams[:, l, :l] = grams[:, :l, l] = cross[:, j]
+            grams[:, l, l] = own[:, j]
+            rows = [_root(gram) for gram in grams]
+            for k in range(n_classes):
+                candidate = 2.0 * k - 1.0 if labels.is_binary else np.where(np.arange(n_classes) == k, 1.0, -1.0)
+                sign = np.concatenate([labels.sign, [candidate]])
+                all_known = Labels(sign, np.arange(l + 1), labels.classes, l + 1)
+                delta = self._weights_with(rows, all_known)
+                penalty = ridge_on_blocks(delta, grams, all_known, penalties).penalty
+                G = np.tensordot(delta, grams, 1)
+                p[j, k] = ConformalRidge(G[:l, :l], labels.sign, penalty).p_values(
+                    G[l:, :l], G[l:, l], class_conditional=class_conditional
+                )[0, k]
+        return p
+
+    def _weights_with(self, rows: list[FloatArray], labels: Labels) -> FloatArray:
+        try:
+            return learn_weights(rows, labels, self.learn, penalties=self._penalties(), tol=self.tol).delta
+        except InvalidInputError:  # no filter is like these labels
+            return np.full(len(rows), 1.0 / len(rows))
+
+
+def _root(gram: FloatArray) -> FloatArray:
+    """Return rows that have these products."""
+    w, V = sla.eigh(gram, check_finite=False)
+    return np.asarray(V * np.sqrt(np.maximum(w, 0.0)))

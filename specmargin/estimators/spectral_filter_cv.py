@@ -162,6 +162,7 @@ class SpectralFilterCV(TwinnedSearch, ClassBalanceParameter, LearnsWeights, Filt
         l = labels.n_labeled
         alone = Labels(labels.sign, np.arange(l), labels.classes, l, labels.weights)
         options: dict[str, Any] = {"loss": self.loss, "costs": self._costs(), "smooth_first": first, "tol": 1e-6}
+        options["penalties"] = penalties = self._penalties()
         for part in [alone] if self.joint else alone.one_vs_rest():
             nothing = BlockRidge(np.zeros(len(rows)), 1.0, np.zeros(part.sign.shape), part.sign[0], part.sign, np.nan)
             if part.is_binary and (part.sign == part.sign[0]).all():
@@ -169,7 +170,7 @@ class SpectralFilterCV(TwinnedSearch, ClassBalanceParameter, LearnsWeights, Filt
                 continue
             try:
                 delta = learn_weights(rows, part, learn, **options).delta
-                yield ridge_on_blocks(delta, grams, part, self._penalties())
+                yield ridge_on_blocks(delta, grams, part, penalties)
             except (InvalidInputError, SolverError) as error:
                 _LOGGER.info("%s with %d labels: %s", learn, l, error)
                 yield replace(nothing, b=part.sign[0] * np.nan)

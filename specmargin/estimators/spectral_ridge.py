@@ -15,7 +15,7 @@ import numpy as np
 from specmargin.checks import Rule, choice, number
 from specmargin.estimators._calibrated import CalibratedScores
 from specmargin.estimators._class_balance import Balance, ClassBalanceParameter, in_force
-from specmargin.estimators._conformal import ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
+from specmargin.estimators._conformal import NO_NODES, ConformalSets, KeepsTraining, KernelBlocks, require_no_weights
 from specmargin.estimators._docstrings import documented
 from specmargin.estimators._label_weights import BuildsWeightedProblem, LabelWeights
 from specmargin.estimators._semi_supervised import SemiSupervisedClassifier
@@ -26,7 +26,7 @@ from specmargin.labels import Labels
 from specmargin.objectives import spectral_ridge as ridge
 from specmargin.objectives.conformal import ConformalRidge
 from specmargin.results import SolveResult
-from specmargin.solvers.spectrum.spectral_ridge import choose_penalty, seeded_kmeans, spectral_ridge
+from specmargin.solvers.spectrum.spectral_ridge import PENALTIES, choose_penalty, seeded_kmeans, spectral_ridge
 from specmargin.spectra import Spectrum, extend, laplacian_eigenpairs
 from specmargin.spectra.reuse import USUAL_Q, reused
 from specmargin.typing import FloatArray, Matrix, SparseArray
@@ -211,13 +211,11 @@ class SpectralRidge(
         labels = self._remembered().labels
         require_no_weights(labels)
         if X is not None:
-            raise InvalidInputError(
-                "new samples are no nodes of the graph, and not exchangeable with the labelled samples, which are; fit "
-                "with them among the unlabelled samples and leave X out."
-            )
+            raise InvalidInputError(NO_NODES)
         Z = self.eigenvectors_ * np.sqrt(len(self.eigenvectors_) * self.delta_)
         blocks = KernelBlocks.of_features(Z, labels.labeled)
-        return ConformalRidge(blocks.G, labels.sign, self.penalty_), blocks
+        penalty = PENALTIES if isinstance(self.penalty, str) else self.penalty_
+        return ConformalRidge(blocks.G, labels.sign, penalty), blocks
 
 
 def _refined(scores: FloatArray, spectrum: Spectrum, labels: Labels) -> FloatArray:

@@ -16,7 +16,19 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.labels.markers import is_missing, is_unlabeled, label_vector, missing_values
 from specmargin.typing import AnyArray, BoolArray, FloatArray, IntArray
 
-__all__ = ["Labels", "encode_labels", "hide_labels", "several"]
+__all__ = ["Labels", "class_by_class", "encode_labels", "hide_labels", "several"]
+
+
+def class_by_class(codes: npt.ArrayLike) -> IntArray:
+    """Return the order of samples class by class, the classes as they first appear: it depends on no class's name.
+
+    Examples
+    --------
+    >>> class_by_class(["b", "a", "a", "b"]).tolist(), class_by_class(["a", "b", "b", "a"]).tolist()
+    ([0, 3, 1, 2], [0, 3, 1, 2])
+    """
+    _, first, own = np.unique(np.asarray(codes), return_index=True, return_inverse=True)
+    return np.argsort(first[own], kind="stable")
 
 
 @dataclass(frozen=True, eq=False)

@@ -67,7 +67,8 @@ def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float
     """Return the threshold above which about a share of the scores lies: never within copies, never beyond all.
 
     It lies half-way between two scores that differ: those that are equal but for rounding stay together, and there are
-    scores on both sides wherever two differ. It is 0 where all are equal.
+    scores on both sides wherever two differ. Of two such places that are equally near the wider one is taken, so that
+    scores of the other sign are cut at the same place. It is 0 where all are equal.
 
     Parameters
     ----------
@@ -86,7 +87,9 @@ def cut(scores: FloatArray, share: float, *, unit: float | None = None) -> float
     below = 1 + np.flatnonzero(np.diff(ordered) > _TIED * size)
     if len(below) == 0:
         return 0.0
-    at = below[np.abs(below - (1.0 - share) * len(scores)).argmin()]
+    distance = np.abs(below - (1.0 - share) * len(scores))
+    near = below[distance <= distance.min() + _TIED]
+    at = near[(ordered[near] - ordered[near - 1]).argmax()]
     return float(ordered[at - 1] + (ordered[at] - ordered[at - 1]) / 2.0)
 
 

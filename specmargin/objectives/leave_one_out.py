@@ -34,6 +34,7 @@ import scipy.linalg as sla
 
 from specmargin.arrays import finite_numbers
 from specmargin.exceptions import InvalidInputError
+from specmargin.labels import class_by_class
 from specmargin.objectives.calibration import calibrated_scales, log_probabilities
 from specmargin.objectives.manifold_weights import mean_eigenvalue
 from specmargin.objectives.weighted_rows import centred_basis, checked_weights, less_mean, weighted_mean
@@ -86,6 +87,7 @@ def one_left_out(l: int) -> list[Fold]:
 def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
     """Return stratified folds of the labelled samples, dealt out class by class; the only one of a class always trains.
 
+    Classes are dealt in the order in which they appear, whatever their names.
     Every class keeps a label in every fold. There are no folds where each class has one label.
 
     Parameters
@@ -98,10 +100,10 @@ def dealt_folds(sign: FloatArray, n_folds: int) -> list[Fold]:
     Examples
     --------
     >>> [fold.test.tolist() for fold in dealt_folds(np.array([1.0, -1.0, -1.0, 1.0, -1.0]), 2)]
-    [[1, 4, 3], [2, 0]]
+    [[0, 1, 4], [3, 2]]
     """
     own = _own(sign)
-    order = np.argsort(own, kind="stable")
+    order = class_by_class(own)
     order = order[np.bincount(own)[own[order]] > 1]
     n = min(n_folds, len(order))
     return [Fold(order[k::n], order[k::n]) for k in range(n)]

@@ -35,3 +35,9 @@ def test_one_class_in_a_part_is_its_decision():
     Y = np.array([[-1.0], [1.0], [1.0]])
     held = held_out_hinge(np.arange(3.0)[:, None], Y, Cs=(1.0,), folds=np.arange(3)).held_out
     assert held[0, 0, 0] == 1.0
+
+
+def test_names_of_classes_change_no_fold():
+    codes = np.random.default_rng(3).integers(0, 3, 40)
+    folds = stratified_folds(codes, 10, np.random.default_rng(0))
+    assert folds.tolist() == stratified_folds(np.array([2, 0, 1])[codes], 10, np.random.default_rng(0)).tolist()

@@ -7,6 +7,8 @@ import pytest
 
 import specmargin as sm
 from specmargin.exceptions import InvalidInputError
+from specmargin.objectives.conformal import ConformalRidge
+from specmargin.solvers.spectrum.spectral_ridge import PENALTIES
 
 
 def refits(make, X, y, j, classes):
@@ -117,6 +119,33 @@ def test_equal_numbers_per_class_need_class_conditional_sets():
             total += [covered[new & (truth == k)].mean() for k in range(2)]
     assert (conditional / draws >= 0.77).all()
     assert np.abs(marginal / draws - 0.8).max() > 0.05
+
+
+@pytest.mark.parametrize("gamma_I", ["auto", 0.5])
+def test_automatic_weights_look_at_no_label(moons, gamma_I):
+    """gamma_A="auto" is that of all training samples as labelled ones, and the graph takes part."""
+    X, truth, y = moons
+    clf = sm.LapRLS(gamma_I=gamma_I).fit(X, y)
+    p = clf.conformal_p_values()
+    W = sm.graphs.knn_graph(X, n_neighbors=min(10, len(X) - 1))
+    K, L = sm.kernels.gram(X, gamma=clf.gamma_), sm.graphs.laplacian(W, power=clf.power)
+    gamma_A = sm.LapRLS(gamma=clf.gamma_, ratio=100.0).fit(X, truth, graph=W).gamma_A_
+    ratio = 100.0 if gamma_I == "auto" else gamma_I / gamma_A
+    G, known = sm.kernels.deformed_kernel(K, L, ratio).matrix, np.flatnonzero(y != -1)
+    ridge = ConformalRidge(G[np.ix_(known, known)], np.where(y[known] == 1, 1.0, -1.0), gamma_A)
+    expected = ridge.p_values(G[:, known], np.diag(G))
+    new = y == -1
+    np.testing.assert_array_equal(p[new], expected[new])
+
+
+def test_a_penalty_that_leave_one_out_chooses_is_chosen_with_every_candidate(moons):
+    X, _, y = moons
+    clf = sm.SpectralRidge(q=30).fit(X, y)
+    Z = clf.eigenvectors_ * np.sqrt(len(X) * clf.delta_)
+    known, new = y != -1, y == -1
+    ridge = ConformalRidge(Z[known] @ Z[known].T, np.where(y[known] == 1, 1.0, -1.0), PENALTIES)
+    expected = ridge.p_values(Z[new] @ Z[known].T, (Z[new] ** 2).sum(axis=1))
+    np.testing.assert_array_equal(clf.conformal_p_values()[new], expected)
 
 
 def test_what_would_prove_nothing_is_refused(moons):

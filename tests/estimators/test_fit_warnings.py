@@ -93,6 +93,15 @@ def test_scales_are_those_of_ranges(rng):
     sparse = sp.csr_array((rng.random((400, 30)) < 0.01) * rng.random((400, 30)))
     assert told(warn_of_scales, at, sparse) == []
     assert told(warn_of_scales, at, sp.csr_array(sparse @ sp.diags_array(np.r_[1e5, np.ones(29)])))
+    # Rows of length one, as tf-idf makes them, are meant so; of other words no advice centres the columns.
+    counts = (rng.random((400, 30)) < 0.1) * np.r_[1e-4, np.ones(29)]
+    counts[:, 5] += 0.5
+    words = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+    for kind in (np.asarray, sp.csr_array):
+        assert told(warn_of_scales, at, kind(words)) == []
+        ((_, message),) = told(warn_of_scales, at, kind(counts * np.r_[np.ones(5), 0.0, np.ones(24)]))
+        assert "MaxAbsScaler" in message
+        assert "StandardScaler" not in message
     named = Fitted([0.0], feature_names_in_=np.array(["age", "income"], dtype=object))
     assert "column 'income' spans" in told(warn_of_scales, named, X[:, :2] * [1.0, 1e5])[0][1]
 

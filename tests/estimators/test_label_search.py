@@ -1,5 +1,7 @@
 """What searches share: criteria of left-out samples, folds, and the record of what was tried."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.model_selection import ShuffleSplit
@@ -104,3 +106,29 @@ def test_whole_weights_of_losses_are_repeated_losses():
             others = np.repeat(np.arange(9), c) != i
             assert np.delete(ours.losses, i, axis=1).sum(axis=1) == pytest.approx(repeated[:, others].sum(axis=1))
         np.testing.assert_array_equal(ours.wrong, loo.wrong(f, sign))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: sm.STORMCV(cv=3),
+        lambda: sm.KTACV(cv=3),
+        lambda: sm.SpectralFilterCV(learns=["single", "mean"], filters=["powers"], cv=3),
+        lambda: sm.LapRLSCV(kernels=["rbf"], n_neighbors=[5], cv=3),
+        lambda: sm.LapSVMCV(kernels=["rbf"], gammas=["median"], n_neighbors=[5], powers=[1], cv=3),
+        lambda: sm.AutoSSL(),
+    ],
+    ids=["STORMCV", "KTACV", "SpectralFilterCV", "LapRLSCV", "LapSVMCV", "AutoSSL"],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_names_of_classes_change_no_prediction(make, n_classes):
+    rng = np.random.default_rng(n_classes)
+    truth = n_classes - 1 - np.append(np.arange(n_classes), rng.integers(0, n_classes, 50 - n_classes))
+    X, renamed = rng.normal(size=(50, 4)) + np.eye(4)[truth], np.roll(np.arange(n_classes), 1)
+    y = np.where(np.arange(50) < 16, truth, -1)  # the classes do not appear in the order of their names
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        as_named = make().fit(X, y)
+        otherwise = make().fit(X, np.where(y < 0, -1, renamed[y]))
+    np.testing.assert_array_equal(renamed[as_named.transduction_.astype(int)], otherwise.transduction_)
+    np.testing.assert_allclose(as_named.predict_proba(X), otherwise.predict_proba(X)[:, renamed], atol=1e-3)

@@ -9,6 +9,7 @@ import specmargin as sm
 from specmargin.estimators.spectral_filter import SpectralFilterClassifier
 from specmargin.exceptions import InvalidInputError
 from specmargin.graphs import normalized_adjacency
+from specmargin.objectives.leave_one_out import RidgePath
 from specmargin.solvers.spectrum.block_weights import RULES
 from specmargin.spectra import Powers, Resolvents, filter_bank
 
@@ -95,17 +96,60 @@ def test_classes_apart_are_those_of_one_fit_each():
         apart.conformal_sets()
 
 
-def test_conformal_sets_compare_classes_in_the_learned_kernel():
-    W, X, y = block_graph(0.8)
-    seen = hidden(y)
-    fitted = SpectralFilterClassifier(learn="margin").fit(X, seen, graph=W)
+@pytest.mark.parametrize("learn", ["alignment", "single", "mean"])
+@pytest.mark.parametrize("penalty", ["loo", 0.1])
+def test_conformal_p_values_are_those_of_weights_that_were_learned_with_the_candidate(learn, penalty):
+    """Literally: the node is labelled so, all is learned, then every labelled node is left out by a refit."""
+    W, X, y = block_graph(0.8, n=60)
+    seen = hidden(y, per_class=4)
+    seen[np.flatnonzero(seen == 0)[2:]] = -1  # 2, 4 and 4
+    parameters = {"learn": learn, "penalty": penalty}
+    fitted = SpectralFilterClassifier(**parameters).fit(X, seen, graph=W)
+    p, within = fitted.conformal_p_values(), fitted.conformal_p_values(class_conditional=True)
     blocks = filter_bank(normalized_adjacency(W), X).blocks
-    K = sum(weight * F @ F.T for weight, F in zip(fitted.filter_weights_, blocks, strict=True))
+    for j in np.flatnonzero(seen < 0)[:6]:
+        for k in range(3):
+            labels = np.where(np.arange(60) == j, k, seen)
+            full = SpectralFilterClassifier(**parameters).fit(X, labels, graph=W)
+            among = np.append(np.flatnonzero(seen >= 0), j)
+            K = sum(d * F[among] @ F[among].T for d, F in zip(full.filter_weights_, blocks, strict=True))
+            own = labels[among]
+            T = np.where(own[:, None] == np.arange(3), 1.0, -1.0)
+            scores = []
+            for i in range(len(among)):
+                others = np.delete(np.arange(len(among)), i)
+                system = np.ones((len(among), len(among)))
+                system[:-1, :-1] = K[np.ix_(others, others)] + full.penalty_ * np.eye(len(others))
+                system[-1, -1] = 0.0
+                f = np.append(K[i, others], 1.0) @ np.linalg.solve(system, np.vstack([T[others], np.zeros(3)]))
+                scores.append(np.delete(f, own[i]).max() - f[own[i]])
+            larger = np.array(scores) >= scores[-1] - 1e-9
+            assert p[j, k] == pytest.approx(larger.mean(), abs=1e-12)
+            assert within[j, k] == pytest.approx(larger[own == k].mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("learn", ["margin", "ordered"])
+def test_conformal_sets_of_weights_that_saw_the_labels_are_refused(learn):
+    W, X, y = block_graph(0.8)
+    with pytest.raises(InvalidInputError, match="take learn='alignment'"):
+        SpectralFilterClassifier(learn=learn).fit(X, hidden(y), graph=W).conformal_sets()
+
+
+def test_a_single_filter_is_judged_at_the_penalty_that_is_asked_for():
+    W, X, y = block_graph(0.6)
+    seen, chosen = hidden(y), []
+    blocks = filter_bank(normalized_adjacency(W), X).blocks
     labeled = np.flatnonzero(seen >= 0)
-    among, rows, diagonal = fitted._learned_kernel(None, labeled)
-    np.testing.assert_allclose(among, K[np.ix_(labeled, labeled)], atol=1e-12)
-    np.testing.assert_allclose(rows, K[:, labeled], atol=1e-12)
-    np.testing.assert_allclose(diagonal, np.diag(K), atol=1e-12)
+    sign = np.where(y[labeled][:, None] == np.arange(3), 1.0, -1.0)
+    for penalty in (1e-4, 1e-2, 1.0, 100.0):
+        clf = SpectralFilterClassifier(learn="single", penalty=penalty).fit(X, seen, graph=W)
+        errors = [
+            np.mean((RidgePath(F[labeled] @ F[labeled].T, sign).leave_one_out([penalty])[0] - sign) ** 2)
+            for F in blocks
+        ]
+        assert clf.filter_weights_.argmax() == np.argmin(errors)
+        chosen.append(int(np.argmin(errors)))
+    assert len(set(chosen)) > 1
 
 
 def test_probabilities_are_calibrated_on_left_out_decisions():

@@ -55,3 +55,11 @@ def test_copies_are_told_by_the_range_or_by_a_unit():
     assert cut(tiny, 0.5, unit=1.0) == 0.0
     assert cut(far, 0.5) == 1e12 + 0.5
     assert cut(far, 0.5, unit=1.0) == 0.0
+
+
+def test_scores_of_the_other_sign_are_cut_at_the_same_place():
+    rng = np.random.default_rng(0)
+    for n in (5, 6, 9):
+        for share in (0.3, 0.5, 0.5 + 0.5 / n, 0.5 / n):  # the last two lie half-way between two places
+            scores = rng.standard_normal(n)
+            assert cut(-scores, 1.0 - share) == pytest.approx(-cut(scores, share), abs=1e-15)

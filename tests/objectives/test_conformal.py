@@ -1,5 +1,7 @@
 """Conformal p-values and intervals against literal refits, and coverage where theory gives it."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -262,3 +264,126 @@ def test_two_columns_of_signs_are_one(fit_intercept, class_conditional, rng):
         for targets in (signs(codes, 2), np.where(codes[:, None] == np.arange(2), 1.0, -1.0))
     )
     np.testing.assert_allclose(two, one)
+
+
+def inverse_in_fractions(A):
+    n = len(A)
+    rows = [[Fraction(value) for value in row] + [Fraction(int(i == j)) for j in range(n)] for i, row in enumerate(A)]
+    for c in range(n):
+        pivot = next(r for r in range(c, n) if rows[r][c] != 0)
+        rows[c], rows[pivot] = rows[pivot], rows[c]
+        rows[c] = [value / rows[c][c] for value in rows[c]]
+        for r in range(n):
+            if r != c and rows[r][c] != 0:
+                rows[r] = [a - rows[r][c] * b for a, b in zip(rows[r], rows[c], strict=True)]
+    return [row[n:] for row in rows]
+
+
+def exact_p_values(K, codes, n_classes, penalty, fit_intercept, class_conditional):
+    """p-values in fractions, and the least difference of two scores that are no tie."""
+    n, answers = len(K), []
+    A = [[Fraction(K[i][j]) + Fraction(penalty) * (i == j) for j in range(n)] for i in range(n)]
+    if fit_intercept:
+        A = [[*row, Fraction(1)] for row in A] + [[Fraction(1)] * n + [Fraction(0)]]
+    M = inverse_in_fractions(A)
+    for k in range(n_classes):
+        own, scores = [*codes, k], []
+        signs = [[1 if o == c else -1 for o in own] for c in range(n_classes)]
+        for i in range(n):
+            f = [t[i] - sum(M[i][j] * t[j] for j in range(n)) / M[i][i] for t in signs]
+            scores.append(max(f[: own[i]] + f[own[i] + 1 :]) - f[own[i]])
+        among = [scores[i] for i in range(n - 1) if not class_conditional or codes[i] == k]
+        gap = min((float(abs(score - scores[-1])) for score in among if score != scores[-1]), default=np.inf)
+        answers.append((Fraction(1 + sum(score >= scores[-1] for score in among), 1 + len(among)), gap))
+    return answers
+
+
+@pytest.mark.parametrize("kind", ["binary", "zeros", "copies", "few values"])
+@intercepts
+@pytest.mark.parametrize("class_conditional", [False, True])
+def test_ties_are_those_of_fractions(rng, kind, fit_intercept, class_conditional):
+    """Binary features, rows of zeros and copies: no p-value is too low, and none too high where doubles can tell."""
+    ties = 0
+    for penalty in (1e-5, 1e-4, 1e-3, 1.0, 10.0):
+        for n_classes in (2, 3):
+            for _ in range(4):
+                l, d = int(rng.integers(n_classes, 7)), int(rng.integers(1, 5))
+                X = rng.integers(0, 2, (l + 1, d)) if kind != "few values" else rng.integers(-2, 3, (l + 1, d))
+                if kind == "zeros":
+                    X[rng.random(l + 1) < 0.5] = 0
+                if kind == "copies":
+                    X = X[rng.integers(0, l + 1, l + 1)]
+                codes = np.append(np.arange(n_classes), rng.integers(0, n_classes, l - n_classes))
+                K = (X @ X.T).astype(float)
+                ridge = ConformalRidge(K[:l, :l], signs(codes, n_classes), penalty, fit_intercept)
+                p = ridge.p_values(K[l:, :l], K.diagonal()[l:], class_conditional=class_conditional)[0]
+                exact = exact_p_values(K.tolist(), codes.tolist(), n_classes, penalty, fit_intercept, class_conditional)
+                for ours, (theirs, gap) in zip(p, exact, strict=True):
+                    assert ours >= float(theirs) - 1e-12
+                    assert ours == pytest.approx(float(theirs), abs=1e-12) or gap < 1e-6
+                    ties += theirs == 1
+    assert ties > 20
+
+
+def test_copies_at_a_small_penalty_are_ties():
+    x = np.array([0.0, 1.0, 1.0])
+    p = ConformalRidge(np.outer(x, x), np.array([-1.0, -1.0, 1.0]), 1e-5).p_values(np.outer([1.0], x), np.array([1.0]))
+    assert p.tolist() == [[0.75, 1.0]]
+
+
+@intercepts
+@pytest.mark.parametrize("penalty", [1e-8, 1e-5, 1e-2])
+def test_the_rank_of_copies_in_a_kernel_of_rounded_entries_is_never_too_low(rng, fit_intercept, penalty):
+    """The label of a copy of m labelled samples of its class has a p-value of at least (m + 1) / (l + 1)."""
+    for _ in range(40):
+        X = rng.normal(size=(5, 3))
+        copies = np.repeat(np.arange(5), rng.integers(2, 5, size=5))
+        codes = np.array([0, 1, 1, 0, 1])[copies]
+        # Rounded another way in every row, as products of blocks may be.
+        K = np.exp(-0.2 * ((X[copies][:, None] - X[copies][None]) ** 2).sum(-1))
+        K *= 1.0 + 2.0**-52 * rng.integers(-2, 3, size=K.shape)
+        rows = np.append(np.arange(1, len(K)), 0)
+        ridge = ConformalRidge(K[1:, 1:], signs(codes[1:], 2), penalty, fit_intercept)
+        p = ridge.p_values(K[[0]][:, rows[:-1]], K[[0], [0]])[0]
+        assert p[codes[0]] >= (copies == 0).sum() / len(K) - 1e-12
+
+
+@intercepts
+@pytest.mark.parametrize("penalty", [1e-8, 1e-4, 1.0])
+def test_the_interval_of_a_copy_holds_its_target_where_fractions_say_so(rng, fit_intercept, penalty):
+    """The target of a labelled copy has the copy's residual: a tie, at the end of the interval or inside."""
+    at_the_end = 0
+    for _ in range(12):
+        X, y = np.repeat(rng.normal(size=(4, 2)), 2, axis=0), np.repeat(100.0 + rng.normal(size=4), 2)
+        K = np.exp(-((X[:, None] - X[None]) ** 2).sum(-1))
+        ridge = ConformalRidge(K[1:, 1:], y[1:], penalty, fit_intercept)
+        A = [[Fraction(K[i, j]) + Fraction(penalty) * (i == j) for j in range(8)] for i in range(8)]
+        if fit_intercept:
+            A = [[*row, Fraction(1)] for row in A] + [[Fraction(1)] * 8 + [Fraction(0)]]
+        M = inverse_in_fractions(A)
+        squares = [sum(M[i][j] * Fraction(y[j]) for j in range(8)) ** 2 / M[i][i] for i in range(8)]
+        p = Fraction(sum(square >= squares[0] for square in squares), 8)
+        for level in (0.6, 0.75, 0.85):
+            low, high = ridge.intervals(K[[0], 1:], K[[0], [0]], level)[0]
+            assert (low <= y[0] <= high) == (p > 1.0 - level + 1e-9)
+            at_the_end += min(abs(y[0] - low), abs(y[0] - high)) < 1e-6 * (high - low)
+    assert at_the_end
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_of_several_penalties_the_best_of_all_samples_is_taken(rng, n_classes):
+    K, codes = problem(rng, 11, 5, n_classes)
+    penalties, chosen = [0.3, 3.0, 10.0, 30.0], []
+    ridge = ConformalRidge(K[:11, :11], signs(codes, n_classes), penalties)
+    p = ridge.p_values(K[11:, :11], np.diag(K)[11:])
+    for j in range(5):
+        rows = np.append(np.arange(11), 11 + j)
+        for k in range(n_classes):
+            targets = signs(np.append(codes, k), n_classes).reshape(12, -1)
+            errors = [np.sum((left_out(K[np.ix_(rows, rows)], targets, q, True) - targets) ** 2) for q in penalties]
+            chosen.append(int(np.argmin(errors)))
+            literal = literal_p_values(K[np.ix_(rows, rows)], codes, n_classes, penalties[chosen[-1]], True, False)
+            assert p[j, k] == pytest.approx(literal[k], abs=1e-12)
+    assert len(set(chosen)) > 1
+    with pytest.raises(InvalidInputError, match="intervals are of one penalty"):
+        ConformalRidge(np.eye(2), np.ones(2), [1.0, 2.0]).intervals(np.zeros((1, 2)), np.ones(1))

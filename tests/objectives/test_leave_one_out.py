@@ -368,7 +368,7 @@ def test_folds_are_dealt_in_the_order_of_the_samples(rng):
     """Class by class, sample by sample, like cards; of each class every fold has its share."""
     sign = rng.choice([-1.0, 1.0], 60)
     folds = loo.dealt_folds(sign, 4)
-    order = [*np.flatnonzero(sign < 0), *np.flatnonzero(sign > 0)]
+    order = [*np.flatnonzero(sign == sign[0]), *np.flatnonzero(sign != sign[0])]
     assert [fold.test.tolist() for fold in folds] == [[int(i) for i in order[k::4]] for k in range(4)]
     assert all(np.array_equal(fold.left_out, fold.test) for fold in folds)
 
@@ -655,3 +655,12 @@ def test_settings_do_not_see_each_other(rng):
     together = loo.log_losses(decisions, sign)
     for one, losses in zip(decisions, together, strict=True):
         np.testing.assert_array_equal(loo.log_losses(one, sign), losses)
+
+
+def test_names_of_classes_change_no_dealt_fold():
+    codes = np.random.default_rng(3).integers(0, 3, 23)
+    folds = [fold.test.tolist() for fold in loo.dealt_folds(np.where(codes == 0, 1.0, -1.0), 5)]
+    assert folds == [fold.test.tolist() for fold in loo.dealt_folds(np.where(codes == 0, -1.0, 1.0), 5)]
+    sign = np.where(codes[:, None] == np.arange(3), 1.0, -1.0)
+    folds = [fold.test.tolist() for fold in loo.dealt_folds(sign, 5)]
+    assert folds == [fold.test.tolist() for fold in loo.dealt_folds(sign[:, [2, 0, 1]], 5)]

@@ -298,3 +298,40 @@ def test_the_global_stream_is_left_alone(method):
         drawn = laplacian_eigenpairs(W, 6, method=method, random_state=np.random.default_rng(7))
         assert not np.array_equal(drawn.eigenvectors, first.eigenvectors)
         np.testing.assert_allclose(drawn.eigenvalues, first.eigenvalues, atol=1e-9)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+def test_arpack_takes_no_null_vector_of_a_disconnected_graph_twice(normalized):
+    """Nearly all pairs of small components: what ARPACK brings of the null space is no eigenvector to keep."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        parts = []
+        for _ in range(rng.integers(1, 6)):
+            m = int(rng.integers(2, 9))
+            A = np.triu(rng.random((m, m)) < rng.choice([0.3, 1.0]), 1).astype(float)
+            parts.append(A + A.T)
+        W = sp.csr_array(sp.block_diag(parts))
+        n = W.shape[0]
+        for q in {n, n - 1, max(1, n - 2)}:
+            found = laplacian_eigenpairs(W, q=q, normalized=normalized, method="arpack")
+            U = found.eigenvectors
+            np.testing.assert_allclose(U.T @ U, np.eye(q), atol=1e-9)
+            exact = laplacian_eigenpairs(W, q=q, normalized=normalized, method="dense")
+            np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
+
+
+def test_vectors_that_are_not_orthogonal_are_not_kept(monkeypatch):
+    """A method that returns one vector twice, each with a residual of zero, fails; another one is asked."""
+    W = sp.csr_array(np.diag(np.ones(5), 1) + np.diag(np.ones(5), -1))
+    exact = laplacian_eigenpairs(W, q=4, method="dense")
+
+    def twice(L, basis, k, bound, tol, random_state):
+        return exact.eigenvalues[[1, 1, 2, 3]][:k], exact.eigenvectors[:, [1, 1, 2, 3]][:, :k]
+
+    monkeypatch.setattr(eigenpairs, "_arpack", twice)
+    found = laplacian_eigenpairs(W, q=4, method="arpack")
+    np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, atol=1e-9)
+    monkeypatch.setattr(eigenpairs, "_lanczos", twice)
+    monkeypatch.setattr(eigenpairs, "_dense", twice)
+    with pytest.raises(SolverError, match=r"orthogonal to 1\.0e"):
+        laplacian_eigenpairs(W, q=4, method="arpack")

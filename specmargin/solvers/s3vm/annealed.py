@@ -17,6 +17,7 @@ from specmargin.objectives.s3vm import S3VM
 from specmargin.results import History, SolveResult, Status
 from specmargin.solvers.lbfgs import Descent, lbfgs, relative_norm
 from specmargin.solvers.s3vm.range import far_away, require_range, trusted
+from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm
 from specmargin.typing import FloatArray
@@ -83,8 +84,9 @@ def follow(
     """
     history = History()
     n_iter, scale = 0, 0.0
-    for step, (value, surrogate) in enumerate(path):
-        last = step == len(path) - 1
+    steps, escapes = list(path), 0
+    for step, (value, surrogate) in enumerate(steps):
+        last = step >= len(path) - 1
         end = minimizer(surrogate, w, tol if last else max(tol, loose), scale, max_iter)
         w, scale = end.w, end.scale
         n_iter += end.n_iter
@@ -97,6 +99,10 @@ def follow(
                 "n_calls": end.n_calls,
             }
         )
+        below = way_down(obj, w) if last and escapes < ESCAPES else None
+        if below is not None:  # a maximum or a saddle point: descended from once more
+            w, escapes = below, escapes + 1
+            steps.append((value, surrogate))
     stopped = Status.STATIONARY if end.converged else Status.MAX_ITER
     status, message = trusted(obj, w, stopped, end.message(max_iter))
     if status is Status.MAX_ITER and end.n_iter < max_iter:

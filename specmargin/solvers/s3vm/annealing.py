@@ -33,6 +33,7 @@ from specmargin.results import INACCURATE_GAP, Certificate, History, SolveResult
 from specmargin.solvers.lbfgs import lbfgs
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
@@ -130,6 +131,13 @@ def annealing(
         if _entropy(p) / u - least <= tol or failed == _FAILED:
             break
         temperature /= _COOLING
+    for _ in range(ESCAPES):  # symmetric probabilities keep a maximum
+        below = way_down(obj, progress.w) if converged else None
+        if below is None:
+            break
+        search, temperature = _Alternation(obj, tol, max_inner), progress.history["temperature"][-1]
+        p = _probabilities(obj, obj.decisions_at(below), temperature)
+        w, p, converged = search(below, p, temperature, progress)
     proof = obj.guessed(2.0 * progress.p - 1.0).prove(progress.w) if progress.converged else None
     if not exact and (not converged or (proof is not None and not proof.is_optimal(_PROVED))):
         # Large weights: L-BFGS, in too small steps or at its rounding, is where no SVM of its p has a minimum.

@@ -34,6 +34,7 @@ from specmargin.results import Certificate, History, SolveResult, Status
 from specmargin.solvers.requirements import require
 from specmargin.solvers.s3vm.annealed import rising
 from specmargin.solvers.s3vm.range import require_range, trusted
+from specmargin.solvers.s3vm.saddle import ESCAPES, way_down
 from specmargin.solvers.s3vm.start import start_vector
 from specmargin.solvers.s3vm.weighted_svm import supervised_svm, weighted_svm
 from specmargin.typing import FloatArray
@@ -119,6 +120,12 @@ def cccp(
     for factor in factors:
         eased = obj if factor == 1.0 else obj.with_(C_star=factor * obj.C_star)
         end = _rounds(eased, w, s, factor, history, tol, max_iter, inner_tol)
+        w, n_iter = end.w, n_iter + end.n_iter
+    for _ in range(ESCAPES):  # where the tangents of a maximum keep it
+        below = way_down(obj, w) if end.status is Status.STATIONARY and factor == 1.0 else None
+        if below is None:
+            break
+        end = _rounds(obj, below, s, 1.0, history, tol, max_iter, inner_tol)
         w, n_iter = end.w, n_iter + end.n_iter
     # The SVM of a round is J plus what its tangent adds, some C* for every sample: its gap is held against J.
     value, missed = obj.value_at(w), end.proof.primal_objective - end.proof.dual_objective

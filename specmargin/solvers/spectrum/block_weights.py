@@ -116,6 +116,7 @@ def learn_weights(
     *,
     loss: str = "squared",
     costs: Sequence[float] = COSTS,
+    penalties: Sequence[float] = PENALTIES,
     smooth_first: IntArray | None = None,
     tol: float = 1e-9,
 ) -> LearnedWeights:
@@ -136,6 +137,8 @@ def learn_weights(
         Of the margin.
     costs : sequence of float
         The C to choose from.
+    penalties : sequence of float
+        Those of the ridge regression, at the best of which "single" judges each block.
     smooth_first : ndarray of int of shape (m,), optional
         Blocks from the smoothest on, for "ordered"; by default the last one is the smoothest.
     tol : float, default 1e-9
@@ -164,7 +167,7 @@ def learn_weights(
         return LearnedWeights(np.full(m, 1.0 / m), [], None)
     if rule == "single":
         grams = labeled_grams(maps, labels.labeled)
-        errors = [ridge_on_blocks(one, grams, labels).error for one in np.eye(m)]
+        errors = [ridge_on_blocks(one, grams, labels, penalties).error for one in np.eye(m)]
         # Of one labelled sample nothing is known without it: then all filters are alike.
         return LearnedWeights(np.eye(m)[int(np.nanargmin([*errors, np.inf])) % m], [], None)
     if not isinstance(labels, Labels):
