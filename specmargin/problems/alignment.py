@@ -74,4 +74,5 @@ def kta(obj: Alignment | BlockAlignment) -> BuiltProblem:
         variables={"kappa": kappa},
         constraints=constraints,
         recover=recover,
+        has_value=False,  # the certificate is that of the alignment
     )

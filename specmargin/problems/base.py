@@ -4,6 +4,9 @@ A builder returns a `BuiltProblem`: the `cvxpy.Problem` itself, its variables, p
 and the objective that certifies its answers. `solve` tries the solvers in the order given, asks the *objective*
 for the certificate of what each of them returned, and decides the status by that gap: a solver's "optimal" is
 recorded, never believed.
+
+Of a problem that its user changed the objective knows nothing: the answer holds CVXPY's own values and multipliers, is
+never more than UNPROVED, and its certificate has the bound of the unchanged problem where that holds here, too.
 """
 
 from __future__ import annotations
@@ -53,7 +56,9 @@ class BuiltProblem:
     name : str
         Name of the problem and its form.
     problem : cvxpy.Problem
-        Change it, add to it, solve it by hand: it is an ordinary problem, DPP in its parameters.
+        An ordinary problem, DPP in its parameters. CVXPY takes no constraint into a problem that was made: a changed
+        one is a new one, ``replace(built, problem=cvxpy.Problem(objective, [*built.problem.constraints, new]))`` with
+        `dataclasses.replace`. The builder's constraints have to be among those of the new one.
     objective : object
         The `specmargin.objectives` object behind it.
     variables, parameters : mapping of str to cvxpy.Variable or cvxpy.Parameter
@@ -62,7 +67,7 @@ class BuiltProblem:
     constraints : mapping of str to constraint or list of constraints
         By label.
     recover : callable
-        Maps an objective to `Recovered` once the problem holds values.
+        Maps an objective to `Recovered` once the problem, as its builder made it, holds values.
     """
 
     name: str
@@ -75,10 +80,24 @@ class BuiltProblem:
     update: Callable[[Any, dict[str, float]], Any] = lambda objective, values: replace(objective, **values)
     has_optimum: bool = True
     """Whether the problem as it was built has an optimum, so that a solver that denies it has failed."""
+    has_value: bool = True
+    """Whether its optimal value is that which the certificate bounds."""
+    derived: Callable[[Any], dict[str, AnyArray]] = lambda objective: {}
+    """Maps an objective to what follows from the values of `variables` alone, whatever was added to the problem."""
+    original: cp.Problem | None = None
+    """The problem as its builder made it."""
 
     def __post_init__(self) -> None:
+        if self.original is None:
+            object.__setattr__(self, "original", self.problem)
         if not self.problem.is_dcp(dpp=True):
-            raise AssertionError(f"{self.name} is not DPP; this is a bug in its builder.")
+            if self.problem is self.original:
+                raise AssertionError(f"{self.name} is not DPP; this is a bug in its builder.")
+            raise InvalidInputError(
+                f"{self.name} as it was changed is not convex by CVXPY's rules with its parameters (DPP): "
+                f"{_not_dcp(self.problem)}; write the terms and constraints that were added otherwise."
+            )
+        object.__setattr__(self, "_held", _ids(self.problem))
         for label, constraint in self.constraints.items():
             for part in constraint if isinstance(constraint, list) else [constraint]:
                 part.set_label(label)
@@ -104,19 +123,72 @@ class BuiltProblem:
         ]
 
     def is_as_built(self) -> bool:
-        """Whether `problem` holds the constraints of its builder, no fewer and no more."""
-        parts = [part for held in self.constraints.values() for part in (held if isinstance(held, list) else [held])]
-        return {part.id for part in parts} == {constraint.id for constraint in self.problem.constraints}
+        """Whether `problem` has the objective and the constraints of its builder, no fewer and no more."""
+        return not self.changes()
+
+    def changes(self) -> list[str]:
+        """Return in words what of `problem` is not as its builder made it."""
+        assert self.original is not None
+        ours, theirs = self.original.objective, self.problem.objective
+        added, missing = _ids(self.problem) - _ids(self.original), _ids(self.original) - _ids(self.problem)
+        words = [f"constraints added: {len(added)}"] if added else []
+        words += [f"constraints taken out: {len(missing)}"] if missing else []
+        return words if type(ours) is type(theirs) and ours.expr is theirs.expr else [*words, "another objective"]
+
+    def added(self) -> dict[str, Constraint]:
+        """Return the constraints that no builder made, by their label; those without one as added_0, added_1 ..."""
+        assert self.original is not None
+        known = _ids(self.original) | {
+            part.id for held in self.constraints.values() for part in (held if isinstance(held, list) else [held])
+        }
+        named: dict[str, Constraint] = {}
+        for k, constraint in enumerate(one for one in self.problem.constraints if one.id not in known):
+            label = f"added_{k}" if constraint.label is None else str(constraint.label)
+            if label in named or label in self.constraints:
+                raise InvalidInputError(f"two constraints have the label {label!r}; give the added one another label.")
+            named[label] = constraint
+        return named
 
     def duals(self) -> dict[str, FloatArray]:
-        """Return the multipliers by the label of their constraint."""
+        """Return the multipliers by the label of their constraint, of an added cone its parts one after the other."""
         values = {}
         for label, constraint in self.constraints.items():
             if isinstance(constraint, list):
-                values[label] = np.array([float(np.ravel(part.dual_value)[0]) for part in constraint])
+                parts = [part.dual_value for part in constraint]
+                if all(part is not None for part in parts):
+                    values[label] = np.concatenate([np.ravel(np.asarray(part, dtype=float)) for part in parts])
             elif constraint.dual_value is not None and not isinstance(constraint.dual_value, list):
                 values[label] = np.asarray(constraint.dual_value, dtype=float)
+        for label, constraint in self.added().items():
+            parts = constraint.dual_value
+            if not isinstance(parts, list):
+                parts = [parts]
+            if all(part is not None for part in parts):
+                whole = [np.asarray(part, dtype=float) for part in parts]
+                values[label] = whole[0] if len(whole) == 1 else np.concatenate([np.ravel(part) for part in whole])
         return values
+
+    def values(self) -> dict[str, AnyArray]:
+        """Return CVXPY's own values, those of variables that the user added by the names that these have."""
+        assert self.original is not None
+        values = {name: np.array(variable.value) for name, variable in self.variables.items()}
+        known = {variable.id for variable in self.original.variables()}
+        for variable in self.problem.variables():
+            if variable.id in known or any(variable is ours for ours in self.variables.values()):
+                continue
+            if variable.name() in values:
+                raise InvalidInputError(f"two variables are called {variable.name()!r}; give yours another name.")
+            values[variable.name()] = np.array(variable.value)
+        return values
+
+
+def _ids(problem: cp.Problem) -> set[int]:
+    return {constraint.id for constraint in problem.constraints}
+
+
+def _not_dcp(problem: cp.Problem) -> str:
+    parts = [problem.objective, *problem.constraints]
+    return "; ".join(str(part) for part in parts if not part.is_dcp(dpp=True)) or str(problem)
 
 
 _STATUS = {
@@ -158,7 +230,10 @@ def solve(
     Returns
     -------
     SolveResult
-        ``solver`` names who answered, ``attempts`` everyone who was asked and how that ended.
+        ``solver`` names who answered, ``attempts`` everyone who was asked and how that ended. Of a problem that was
+        changed, in its objective or its constraints, the variables and multipliers are CVXPY's own and the status is
+        UNPROVED: the certificate holds the value of the changed problem, and as bound that of the unchanged one where
+        constraints were only added, else none. ``message`` says so.
 
     Raises
     ------
@@ -182,15 +257,19 @@ def solve(
         raise InvalidInputError("solver is an empty sequence; name at least one solver, e.g. 'CLARABEL'.")
     for name in order:
         _require(name)
-    objective = built.current_objective()
+    objective, changed = built.current_objective(), not built.is_as_built()
     attempts: list[str] = []
     best: SolveResult | None = None
     for name in order:
         result = _attempt(built, objective, name.upper(), tol, solver_params)
         attempts.append(f"{result.solver}: {result.message}")
-        if best is None or _rank(result) < _rank(best):
+        # No gap tells answers to a changed problem apart: the first that its solver calls optimal is taken.
+        settled = result.status is Status.OPTIMAL or (
+            changed and result.status.has_solution and built.problem.status == cp.OPTIMAL
+        )
+        if best is None or settled or _rank(result, changed) < _rank(best, changed):
             best = result
-        if result.status is Status.OPTIMAL:
+        if settled:
             break
     assert best is not None
     best = replace(best, attempts=tuple(attempts))
@@ -221,8 +300,8 @@ def _require(name: str) -> None:
         )
 
 
-def _rank(result: SolveResult) -> tuple[bool, float]:
-    gap = result.certificate.relative_gap
+def _rank(result: SolveResult, changed: bool) -> tuple[bool, float]:
+    gap = math.inf if changed else result.certificate.relative_gap
     return (not result.status.has_solution, gap if 0 <= gap < math.inf else math.inf)  # negative: nothing is proved
 
 
@@ -231,7 +310,12 @@ def _attempt(
 ) -> SolveResult:
     """Run one solver; its failure becomes a result like any other."""
     start = time.perf_counter()
-    problem = built.problem
+    problem, changes = built.problem, built.changes()
+    if _ids(problem) != built._held:  # type: ignore[attr-defined]  # set at the end of __init__
+        raise InvalidInputError(
+            f"the list of constraints of {built.name} was changed in place, which CVXPY may ignore; make a new one, "
+            "dataclasses.replace(built, problem=cvxpy.Problem(objective, [*built.problem.constraints, new]))."
+        )
     answer = SolveResult(
         built.name, Status.FAILED, {}, _NOTHING, solver=name, solver_version=_version(name), message="failed"
     )
@@ -252,7 +336,7 @@ def _attempt(
     reported = str(problem.status)
     status = _STATUS.get(reported, Status.FAILED)
     n_iter = int(getattr(problem.solver_stats, "num_iters", None) or 0)
-    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum and built.is_as_built():
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED) and built.has_optimum and not changes:
         reported, status = f"failed (said {reported} of a problem that has an optimum)", Status.FAILED
     answer = replace(answer, status=status, message=reported, n_iter=n_iter)
     if status.has_solution and all(_is_finite(variable.value) for variable in problem.variables()):
@@ -264,6 +348,9 @@ def _attempt(
         duals = built.duals()
         if not all(_is_finite(multipliers) for multipliers in duals.values()):
             return replace(answer, status=Status.FAILED, message=f"failed ({reported}, multipliers are not finite)")
+        if changes:
+            answer = _changed(built, objective, answer, duals)
+            return replace(answer, seconds=time.perf_counter() - start)
         recovered = built.recover(objective)
         status = recovered.certificate.status(tol, Status.MAX_ITER if status is Status.MAX_ITER else None)
         raw = {name: np.asarray(variable.value) for name, variable in built.variables.items()}
@@ -278,6 +365,43 @@ def _attempt(
     elif status.has_solution:
         answer = replace(answer, status=Status.FAILED, message=f"failed ({reported}, values are missing or not finite)")
     return replace(answer, seconds=time.perf_counter() - start)
+
+
+def _changed(built: BuiltProblem, objective: Any, answer: SolveResult, duals: Mapping[str, FloatArray]) -> SolveResult:
+    """Return CVXPY's own answer to a changed problem, with what the unchanged one bounds.
+
+    Where constraints were only added, what was feasible is all that can be: below a minimum, or above a maximum, the
+    optimum has not moved. A dual that is maximised stays below every value of its primal.
+    """
+    changes, problem = built.changes(), built.problem
+    least = isinstance(problem.objective, cp.Minimize)
+    bound, rounding = -math.inf if least else math.inf, 0.0
+    assert built.original is not None
+    only_added = len(changes) == 1 and changes[0].startswith("constraints added")
+    if built.has_value and only_added and all(one.dual_value is not None for one in built.original.constraints):
+        proved = built.recover(objective).certificate
+        bound = proved.dual_objective if least else proved.primal_objective
+        rounding = proved.rounding
+    says = "says nothing here"
+    if math.isfinite(bound) and math.isfinite(rounding):
+        says = (
+            f"holds here, too, as constraints were only added: no value is {'below' if least else 'above'} {bound:.6g}"
+        )
+    else:
+        rounding = 0.0
+    stopped = answer.status is Status.MAX_ITER
+    return replace(
+        answer,
+        problem=f"{built.name}, changed",
+        status=Status.MAX_ITER if stopped else Status.UNPROVED,
+        variables={**built.values(), **built.derived(objective)},
+        duals=duals,
+        certificate=Certificate(
+            float(problem.value), bound, sense="minimize" if least else "maximize", rounding=rounding
+        ),
+        message=f"{answer.message}; the problem was changed ({', '.join(changes)}): the values are the solver's own, "
+        f"and nothing proves them; the certificate is of the unchanged problem, whose bound {says}",
+    )
 
 
 def _is_finite(value: Any) -> bool:

@@ -29,7 +29,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives.block_margin import BlockMargin
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import costs
-from specmargin.typing import FloatArray
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["BlockForm", "block_margin"]
 
@@ -44,6 +44,7 @@ class _Formulation:
     candidate: Callable[[BlockMargin], tuple[FloatArray, FloatArray, FloatArray, FloatArray | None]]
     variables: dict[str, cp.Variable] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
+    derived: Callable[[BlockMargin], dict[str, AnyArray]] = lambda objective: {}
 
 
 def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
@@ -114,6 +115,7 @@ def block_margin(obj: BlockMargin, form: BlockForm = "compact") -> BuiltProblem:
         parameters=parameters,
         constraints=formulation.constraints,
         recover=recover,
+        derived=formulation.derived,
     )
 
 
@@ -252,4 +254,11 @@ def _primal(obj: BlockMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Formu
         return gamma, np.asarray(kappa.value) - current.eps, np.asarray(b.value), np.asarray(v.value)
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi, "kappa": kappa}
-    return _Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints)
+
+    def derived(current: BlockMargin) -> dict[str, AnyArray]:
+        coefficients, offset = np.asarray(v.value), np.asarray(b.value)
+        binary = current.labels.is_binary
+        f = current.decisions_at(coefficients[:, 0] if binary else coefficients, offset[0] if binary else offset)
+        return {"f": f}
+
+    return _Formulation(cp.Minimize(0.5 * norms + charged), candidate, variables, constraints, derived)

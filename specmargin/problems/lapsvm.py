@@ -27,6 +27,7 @@ from specmargin.problems.expressions import (
     expansion_of,
     has_conjugate,
 )
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["lapsvm_dual", "lapsvm_primal", "lapsvm_problem"]
 
@@ -181,8 +182,15 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         RLR = R.T @ (obj.L @ R)
         value = value + gamma_I * cp.quad_form(w, cp.psd_wrap((RLR + RLR.T) / 2))
 
+    def expansion() -> FloatArray:
+        return np.asarray(V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0))
+
+    def derived(current: LapSVM) -> dict[str, AnyArray]:
+        alpha = expansion()
+        return {"alpha": alpha, "f": current.decisions_at(alpha, float(b.value))}
+
     def recover(current: LapSVM) -> Recovered:
-        alpha = V[:, kept] @ np.divide(w.value, root, out=np.zeros(len(root)), where=root > 0)
+        alpha = expansion()
         offset = current.best_intercept(alpha, float(b.value)) if current.fit_intercept else 0.0
         theta = -y * np.asarray(constraints["margin"].dual_value) / current.scale
         f = current.decisions_at(alpha, offset)
@@ -200,4 +208,5 @@ def lapsvm_primal(obj: LapSVM) -> BuiltProblem:
         parameters={"gamma_A": gamma_A, "gamma_I": gamma_I} if obj.L is not None else {"gamma_A": gamma_A},
         constraints=constraints,
         recover=recover,
+        derived=derived,
     )

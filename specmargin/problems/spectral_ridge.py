@@ -9,6 +9,7 @@ import numpy as np
 
 from specmargin.objectives import SpectralRidge
 from specmargin.problems.base import BuiltProblem, Recovered
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["spectral_ridge_primal"]
 
@@ -56,8 +57,15 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
     offset = b if y.ndim == 1 else ones @ cp.reshape(b, (1, y.shape[1]), order="C")
     constraints: dict[str, Any] = {"fit": (obj.U * root) @ w + offset + t == y}
 
+    def coefficients() -> FloatArray:
+        return np.asarray((root * np.asarray(w.value).T).T)
+
+    def derived(current: SpectralRidge) -> dict[str, AnyArray]:
+        v = coefficients()
+        return {"v": v, "f": current.decisions_at(v, np.asarray(b.value))}
+
     def recover(current: SpectralRidge) -> Recovered:
-        v = (root * np.asarray(w.value).T).T
+        v = coefficients()
         # The best intercept is known: a solver has it to its tolerance only.
         best = current.best_intercept(v)
         # At small penalties the residuals of a solver of cones are worse multipliers than its own.
@@ -75,6 +83,7 @@ def spectral_ridge_primal(obj: SpectralRidge) -> BuiltProblem:
         variables={"w": w, "b": b, "t": t},
         constraints=constraints,
         recover=recover,
+        derived=derived,
         parameters={"penalty": penalty},
         update=lambda objective, values: objective.with_(**values),
     )

@@ -31,7 +31,7 @@ from specmargin.exceptions import InvalidInputError
 from specmargin.objectives import SpectrumCone, SpectrumMargin
 from specmargin.problems.base import BuiltProblem, Recovered
 from specmargin.problems.expressions import costs, decisions_from_duals, expansion_of
-from specmargin.typing import FloatArray
+from specmargin.typing import AnyArray, FloatArray
 
 __all__ = ["Form", "mkl", "stoam", "storm"]
 
@@ -50,6 +50,7 @@ class _Formulation:
     candidate: Callable[[SpectrumMargin], _Candidate]
     variables: dict[str, cp.Variable] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
+    derived: Callable[[SpectrumMargin], dict[str, AnyArray]] = lambda objective: {}
 
 
 def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
@@ -120,6 +121,7 @@ def storm(obj: SpectrumMargin, form: Form = "compact") -> BuiltProblem:
         parameters=parameters,
         constraints=formulation.constraints,
         recover=recover,
+        derived=formulation.derived,
     )
 
 
@@ -328,4 +330,8 @@ def _primal(obj: SpectrumMargin, C: cp.Parameter, B: cp.Parameter | None) -> _Fo
 
     variables = {"v": v, "b": b, "delta": delta, "xi": xi}
     charged = C * cp.sum(xi) if obj.labels.weights is None else C * (obj.labels.weights @ xi)
-    return _Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints)
+
+    def derived(current: SpectrumMargin) -> dict[str, AnyArray]:
+        return {"f": current.decisions_at(np.asarray(v.value), float(b.value))}
+
+    return _Formulation(cp.Minimize(cp.sum(t) + charged), candidate, variables, constraints, derived)
