@@ -187,4 +187,5 @@ def _square(x: float, y: float, color: AnyArray) -> Rectangle:
 
 
 def _cut(name: str, length: int) -> str:
-    return name if len(name) <= length else name[: length - 1] + "…"
+    short = name if len(name) <= length else name[: length - 1] + "…"
+    return short.replace("$", r"\$")  # a pair of dollars would be mathematics
