@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from numbers import Real
+from shlex import quote
 from typing import Any
 
 import numpy as np
@@ -222,7 +223,7 @@ def _fit(cells: AnyArray) -> _Fit:
     numbers, units = _split(there)
     given = units[numbers.notna()]
     unit = str(given.mode().iloc[0]) if len(given) else ""
-    numbers = numbers[units == unit]
+    numbers = numbers[(units == unit) & numbers.notna()]
     counts = {form: int(numbers.str.fullmatch(pattern).sum()) for form, pattern in _FORMS.items()}
     best = max(counts, key=lambda form: counts[form])
     form = "" if len(set(counts.values())) == 1 else best
@@ -244,22 +245,22 @@ def _typed(
     if fit is None:
         return ColumnType(word if word in ("number", "date") else {"f": "number"}.get(cells.dtype.kind, "date"))
     if word == "date":
-        return ColumnType("date", detail or _date_form(fit.there)[0] or "ISO8601")
+        return ColumnType("date", detail or _date_form(fit.there, name)[0] or "ISO8601")
     n = len(fit.there)
     zeros = fit.numbers.str.fullmatch(r"[+-]?0\d+").sum() > (1 - _MOST) * n
     long = fit.numbers.str.fullmatch(r"[+-]?\d{16,}").sum() > (1 - _MOST) * n
     if word == "number" or (n and fit.share >= _MOST and not zeros and not long):
         form, note = (detail, "") if detail in _FORMS else _form(fit, forms, separator, name)
         return ColumnType("number", form, fit.unit, note=note)
-    form, note = _date_form(fit.there)
+    form, note = _date_form(fit.there, name)
     if form:
-        return ColumnType("date", form, note=note.format(name=name))
+        return ColumnType("date", form, note=note)
     if n and (zeros or long):
         note = f"holds {fit.there.iloc[0]!r}, of {'leading zeros' if zeros else '16 digits or more'}: names, not numbers"
     elif fit.share >= 0.5:
         other = fit.there[~fit.there.index.isin(fit.numbers.index)]
         odd = f", others such as {other.iloc[0]!r} (row {other.index[0] + 1})" if len(other) else ""
-        note = f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say --columns {name}=number"
+        note = f"holds numbers in {fit.share:.0%} of its cells{odd}: read as names; if not, say {_option(name, 'number')}"
     words = fit.there.str.split().str.len().mean() if n else 0.0
     text = words >= _WORDS_OF_TEXT and fit.there.nunique() >= _DISTINCT_OF_TEXT * n
     return ColumnType("text" if text else "category", note=note)
@@ -283,8 +284,12 @@ def _form(fit: _Fit, forms: set[str], separator: str, name: str) -> tuple[str, s
         form = _COMMA if separator == ";" and small else _POINT
     other = _COMMA if form == _POINT else _POINT
     first, second = (_value(marked.iloc[:1], one).iloc[0] for one in (form, other))
-    note = f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say --columns {name}=number:{other}"
-    return form, note
+    option = _option(name, f"number:{other}")
+    return form, f"reads {marked.iloc[0]!r} as {first:g}; if it is {second:g}, say {option}"
+
+
+def _option(name: str, kind: str) -> str:
+    return f"--columns {quote(f'{name}={kind}')}"
 
 
 def _numbers(texts: Any, form: str, unit: str) -> Any:
@@ -304,7 +309,7 @@ def _times(texts: Any, form: str) -> Any:
     return times.dt.tz_localize(None).astype("datetime64[s]")
 
 
-def _date_form(there: Any) -> tuple[str, str]:
+def _date_form(there: Any, name: str) -> tuple[str, str]:
     """Return the format that fits nearly all cells, "" if none does, and what is ambiguous about it."""
     n = len(there)
     if not n or there.str.fullmatch(_LIKE_A_DATE).mean() < _MOST:
@@ -320,7 +325,7 @@ def _date_form(there: Any) -> tuple[str, str]:
     if not equal or (_times(there, equal[0]) == _times(there, best)).all():
         return best, ""
     one, two = (f"{_times(there.iloc[:1], form).iloc[0]:%Y-%m-%d}" for form in (best, equal[0]))
-    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say --columns {{name}}=date:{equal[0]}"
+    return best, f"reads {there.iloc[0]!r} as {one}; if it is {two}, say {_option(name, f'date:{equal[0]}')}"
 
 
 def _marks(values: AnyArray) -> tuple[float, ...]:

@@ -110,7 +110,7 @@ def compare_outcomes(outcomes: Sequence[Outcome], codes: AnyArray, baseline: str
     reference = next((one for one in outcomes if one.name == baseline and one.was_run), None)
     rows = [_row(one, reference, known, hidden) for one in outcomes]
     before = next((row.error for row in rows if reference is not None and row.name == reference.name), _NAN)
-    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name != "majority"]
+    tested = [k for k, row in enumerate(rows) if np.isfinite(row.p) and row.name not in ("majority", "mean")]
     better, worse = holm([rows[k].p for k in tested]), holm([rows[k].p_worse for k in tested])
     for at, k in enumerate(tested):
         row = replace(rows[k], p=float(better[at]), p_worse=float(worse[at]))

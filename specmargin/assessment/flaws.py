@@ -92,7 +92,8 @@ def find_flaws(
     flaws += _missing(table, roles)
     flaws += _scales(table, roles)
     flaws += _infinite(table, roles)
-    flaws += _classes(labels, target, exact)
+    if not any(isinstance(label, float) for label in labels):
+        flaws += _classes(labels, target, exact)
     return flaws + _contradictions(table, labels, roles)
 
 
@@ -216,7 +217,7 @@ def _classes(labels: AnyArray, target: str, exact: bool) -> list[Flaw]:
         )
     for several in spellings(labels).values():
         if len(several) > 1:
-            names = ", ".join(map(repr, several))
+            names = " and ".join(map(repr, several))
             told = f"{names} count as one class, {several[0]!r}; if they are several, say exact=True (--exact-labels)"
             if exact:
                 told = f"{names} count as different classes, as you said"

@@ -197,13 +197,10 @@ def _labelled(
     """Return the table as it is to be read, its labels, and whether these are numbers."""
     table = as_table(X)
     marker = None if is_missing(unlabeled) else unlabeled
-    kind = said.get(target, "") if target not in table.cells else ""
-    table = table.reading(
-        {**{name: kind for name, kind in said.items() if not (kind and name == target and target not in table.cells)}}
-        | dict.fromkeys(text, "text")
-        | dict.fromkeys(ignore, "ignore")
-    )
-    labels = target_labels(y, marker, target, kind)
+    own = {**table.said, **said} if target not in table.cells else {}
+    said = {name: kind for name, kind in said.items() if not (own and name == target)}
+    table = table.reading({**said, **dict.fromkeys(text, "text"), **dict.fromkeys(ignore, "ignore")})
+    labels = target_labels(y, marker, target, own.get(target, ""))
     return table, labels, any(isinstance(label, float) for label in labels)
 
 

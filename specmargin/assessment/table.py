@@ -337,7 +337,7 @@ def _holds_values(rows: Sequence[Sequence[str]]) -> bool:
     if any(numeric):
         above = first[numeric]
         steps = set(np.diff(above[np.isfinite(above)]).tolist())
-        return bool(np.isfinite(above).all() and not (len(above) > 2 and len(steps) == 1 and steps > {0}))
+        return bool(np.isfinite(above).all() and not (len(above) > 2 and len(steps) == 1 and min(steps) > 0))
     seen = [first in column for first, column in zip(rows[0], (set(as_texts(c)) for c in columns), strict=True)]
     return len(rows) > 3 and np.mean(seen) > 0.5
 
@@ -505,4 +505,6 @@ def _whole(value: Any) -> int | None:
 
 
 def _same(value: Any, marker: Any) -> bool:
-    return not (marker is None or is_missing(marker)) and (value == marker or str(value) == str(marker))
+    if is_missing(marker) or is_missing(value):
+        return False
+    return bool(value == marker or str(value) == str(marker) or (isinstance(value, float) and f"{value:g}" == str(marker)))
